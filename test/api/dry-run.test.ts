@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Jobs at version 2. */
+/** Creates jobs at version 2. */
 async function newJobs(count: number): Promise<string[]> {
   const contractor = await app.createOrganization("contractor");
   return await app.createJobs(
@@ -43,7 +43,7 @@ async function eventsOf(number: string): Promise<number> {
 }
 
 describe("dry_run of one job", () => {
-  it("answers as if done and changes nothing", async () => {
+  it("returns the result and changes nothing", async () => {
     const number = await newJob();
     const before = await getJob(app, agent, number);
     const events = await eventsOf(number);
@@ -64,13 +64,13 @@ describe("dry_run of one job", () => {
     expect(await eventsOf(number)).toBe(events);
   });
 
-  it("has the job's ETag where it would change nothing", async () => {
+  it("returns the ETag if the job would stay unchanged", async () => {
     const number = await newJob();
     const dry = { ...agent, query: "dry_run=true" };
     expect((await patchJob(app, dry, number, { weight: null })).headers.get("etag")).toBe('"2"');
   });
 
-  it("leaves the exact total alone", async () => {
+  it("does not change the exact total", async () => {
     const number = await newJob();
     const total = async (): Promise<number> =>
       expectData(await app.call("/v1/jobs?normalized_status=completed", { key: agent.key })).pagination
@@ -82,14 +82,14 @@ describe("dry_run of one job", () => {
     expect(await total()).toBe(before);
   });
 
-  it("is off with false", async () => {
+  it("is off for dry_run=false", async () => {
     const number = await newJob();
     expectData(await patchJob(app, { ...agent, query: "dry_run=false" }, number, { weight: 7 }));
     expect(expectData(await getJob(app, agent, number)).weight).toBe(7);
   });
 
   it.each(["dry_run=1", "dry_run=TRUE", "dry_run=", "dry_run=true&dry_run=true"])(
-    "400 when it is malformed: %s",
+    "returns 400 for a malformed %s",
     async (query) => {
       const number = await newJob();
       expectFailure(await patchJob(app, { ...agent, query }, number, { weight: 7 }), 400);
@@ -97,7 +97,7 @@ describe("dry_run of one job", () => {
     },
   );
 
-  it("400, 404 and 412 as without it", async () => {
+  it("returns 400, 404 and 412 like a real update", async () => {
     const number = await newJob();
     const options = { query: "dry_run=true" };
     expectFailure(await patchJob(app, { ...agent, ...options }, number, { weight: "7" }), 400);
@@ -110,7 +110,7 @@ describe("dry_run of one job", () => {
 });
 
 describe("dry_run of a batch", () => {
-  it("answers as if done and changes nothing", async () => {
+  it("returns the result and changes nothing", async () => {
     const [one = "", two = ""] = await newJobs(2);
     const items = [
       { marking_number: one, piece_quantity: 1 },
@@ -134,7 +134,7 @@ describe("dry_run of a batch", () => {
     expect(withoutTimes(done)).toEqual(withoutTimes(dry));
   });
 
-  it("400 when it is malformed", async () => {
+  it("returns 400 for a malformed batch", async () => {
     const [number] = await newJobs(1);
     const answer = await patchBatch(app, { ...agent, query: "dry_run=yes" }, [
       { marking_number: number, weight: 1 },

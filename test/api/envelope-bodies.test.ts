@@ -21,7 +21,7 @@ const JSON_TYPE = "application/json";
 const ONE_JOB = 64 * 1024;
 const BATCH = 4 * 1024 * 1024;
 
-/** PATCH of the job with exactly these bytes. */
+/** PATCHes the job with exactly these bytes. */
 function send(
   body: string | Uint8Array,
   headers: Record<string, string> = {},
@@ -35,7 +35,7 @@ function send(
   });
 }
 
-/** A body of exactly `length` bytes that sets `weight`. */
+/** Returns a body of exactly `length` bytes that sets `weight`. */
 function padded(length: number, weight: number): string {
   const frame = `{"weight":${weight},"pad":""}`;
   return `{"weight":${weight},"pad":"${"x".repeat(length - frame.length)}"}`;
@@ -46,7 +46,7 @@ const batch = (length: number): string => {
   return frame.replace('"pad":""', `"pad":"${"x".repeat(length - frame.length)}"`);
 };
 
-describe("400 for a body that is no JSON object in UTF-8", () => {
+describe("400 for a body that is not a JSON object in UTF-8", () => {
   it.each([
     "{",
     "}",
@@ -69,39 +69,42 @@ describe("400 for a body that is no JSON object in UTF-8", () => {
     "<weight>1</weight>",
     " ",
     "\0",
-  ])("not JSON: %j", async (body) => {
+  ])("for invalid JSON: %j", async (body) => {
     const error = expectFailure(await send(body), 400, "not valid JSON");
     expect(error.details).toBeNull();
   });
 
-  it.each(["null", "true", "1", '"x"', "[]", '[{"weight":1}]'])("JSON and no object: %s", async (body) => {
-    expectProblems(await send(body), "body", [""]);
-  });
+  it.each(["null", "true", "1", '"x"', "[]", '[{"weight":1}]'])(
+    "for JSON other than an object: %s",
+    async (body) => {
+      expectProblems(await send(body), "body", [""]);
+    },
+  );
 
-  it("no body", async () => {
+  it("without a body", async () => {
     expectFailure(await send(""), 400);
     expectFailure(await app.call(jobPath(number), { method: "PATCH", key: agent.key }), 400);
   });
 
-  it("a chunked body without a byte", async () => {
+  it("for an empty chunked body", async () => {
     const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "transfer-encoding": "chunked" };
     expectFailure(await sendRawRequest(app.url, jobPath(number), { method: "PATCH", headers }), 400);
   });
 
   it.each([
-    ["a byte that never is", [0xff]],
-    ["a cut sequence", [0xe5, 0xad]],
-    ["an overlong form", [0xc0, 0xaf]],
+    ["an impossible byte", [0xff]],
+    ["a truncated sequence", [0xe5, 0xad]],
+    ["an overlong encoding", [0xc0, 0xaf]],
     ["a surrogate", [0xed, 0xa0, 0x80]],
-    ["beyond U+10FFFF", [0xf4, 0x90, 0x80, 0x80]],
+    ["a code point beyond U+10FFFF", [0xf4, 0x90, 0x80, 0x80]],
     ["Latin-1", [0xe9]],
-  ])("bad UTF-8: %s", async (_, bytes) => {
+  ])("for invalid UTF-8: %s", async (_, bytes) => {
     const body = Buffer.concat([Buffer.from('{"labels":"'), Buffer.from(bytes), Buffer.from('"}')]);
     expectFailure(await send(body), 400, "UTF-8");
     expect(expectData(await getJob(app, agent, number)).labels).toBeNull();
   });
 
-  it("a byte order mark before it is no fault", async () => {
+  it("but not for a byte order mark", async () => {
     expect(expectData(await send('\uFEFF{"pts":1}')).pts).toBe(1);
   });
 });
@@ -119,7 +122,7 @@ describe("415 for a body that is not application/json", () => {
     "json",
     "",
     ";",
-  ])("%j", async (type) => {
+  ])("for %j", async (type) => {
     expectFailure(await send('{"weight":1}', { "content-type": type }), 415);
   });
 
@@ -132,33 +135,33 @@ describe("415 for a body that is not application/json", () => {
   });
 
   it.each(["latin1", "utf-16", "utf-16le", "utf-7", "us-ascii", "utf-8x", "x", '"iso-8859-1"'])(
-    "in the charset %s",
+    "for the charset %s",
     async (charset) => {
       const body = charset.startsWith("utf-16") ? Buffer.from('{"weight":3}', "utf16le") : '{"weight":3}';
       expectFailure(await send(body, { "content-type": `application/json; charset=${charset}` }), 415);
     },
   );
 
-  it.each(["compress", "x", "gzip, gzip"])("in the encoding %s", async (encoding) => {
+  it.each(["compress", "x", "gzip, gzip"])("for the content encoding %s", async (encoding) => {
     expectFailure(await send('{"weight":1}', { "content-encoding": encoding }), 415);
   });
 });
 
-describe("413 for a body over its bound", () => {
+describe("413 for a body that is too large", () => {
   // evidence: body-limit-single-job
-  it("over 64 KiB for one job, and 200 at that", async () => {
+  it("for more than 64 KiB for one job, and 200 for exactly 64 KiB", async () => {
     expect(expectData(await send(padded(ONE_JOB, 11))).weight).toBe(11);
     expectFailure(await send(padded(ONE_JOB + 1, 12)), 413);
     expect(expectData(await getJob(app, agent, number)).weight).toBe(11);
   });
 
   // evidence: body-limit-batch
-  it("over 4 MiB for a batch, and no 413 at that", async () => {
+  it("for more than 4 MiB for a batch, and not for exactly 4 MiB", async () => {
     expect(expectData(await send(batch(BATCH), {}, "/v1/jobs/batch")).updated_count).toBe(1);
     expectFailure(await send(batch(BATCH + 1), {}, "/v1/jobs/batch"), 413);
   });
 
-  it("counted in bytes, in chunks too", async () => {
+  it("counted in bytes, also for chunked bodies", async () => {
     const wide = `{"weight":14,"pad":"${"字".repeat(ONE_JOB / 3)}"}`;
     const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "transfer-encoding": "chunked" };
     expectFailure(
@@ -168,7 +171,7 @@ describe("413 for a body over its bound", () => {
   });
 
   // evidence: body-limit-content-length
-  it("by what it says of its length, before it is sent", async () => {
+  it("by its Content-Length, before the body is sent", async () => {
     const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "content-length": String(2 ** 40) };
     const answer = await sendRawRequest(app.url, jobPath(number), {
       method: "PATCH",
@@ -178,7 +181,7 @@ describe("413 for a body over its bound", () => {
     expectFailure(answer, 413);
   });
 
-  it("by what a small compressed body holds, be it only its beginning that has come", async () => {
+  it("by the decompressed size, even if only its start has arrived", async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, " "));
     expect(bomb.length).toBeLessThan(2 * ONE_JOB);
     expectFailure(await send(bomb, { "content-encoding": "gzip" }, "/v1/jobs/batch"), 413);
@@ -197,7 +200,7 @@ describe("compressed bodies", () => {
     ["deflate", deflateSync(text)],
     ["br", brotliCompressSync(text)],
     ["identity", Buffer.from(text)],
-  ])("200 for %s", async (encoding, body) => {
+  ])("are accepted: %s", async (encoding, body) => {
     expect(expectData(await send(body, { "content-encoding": encoding }))).toMatchObject({
       weight: 21,
       labels: "字",
@@ -205,22 +208,22 @@ describe("compressed bodies", () => {
   });
 
   it.each([
-    ["no gzip at all", Buffer.from(text)],
-    ["cut short", gzipSync(text).subarray(0, 20)],
-    ["holding bad UTF-8", gzipSync(Buffer.from([0x7b, 0xff, 0x7d]))],
-    ["holding no JSON", gzipSync("{")],
-    ["of nothing", gzipSync("")],
-  ])("400 for gzip that is %s", async (_, body) => {
+    ["not gzip", Buffer.from(text)],
+    ["truncated", gzipSync(text).subarray(0, 20)],
+    ["invalid UTF-8", gzipSync(Buffer.from([0x7b, 0xff, 0x7d]))],
+    ["not JSON", gzipSync("{")],
+    ["empty", gzipSync("")],
+  ])("return 400 for gzip that is %s", async (_, body) => {
     expectFailure(await send(body, { "content-encoding": "gzip" }), 400);
   });
 });
 
-describe("the order of refusals", () => {
-  it("401 comes before anything is read of a body", async () => {
+describe("the order of checks", () => {
+  it("returns 401 before reading the body", async () => {
     expectFailure(await send("{", { "x-api-key": "none", "content-type": "text/plain" }), 401);
   });
 
-  it("403 comes before a look at the body", async () => {
+  it("returns 403 before parsing the body", async () => {
     const reader = await app.createOrganization("agent", { scopes: ["jobs:read"] });
     expectFailure(await send("{", { "x-api-key": reader.key }), 403);
   });

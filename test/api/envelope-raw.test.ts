@@ -13,40 +13,43 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** A request's text: these lines and an empty one. */
+/** Joins the lines of a request and adds an empty line. */
 const lines = (...text: string[]): string => `${text.join("\r\n")}\r\n\r\n`;
 const closing = ["Host: x", "Connection: close"];
 
 const keyed = (): string[] => [...closing, `x-api-key: ${agent.key}`];
 
-describe("400 in the envelope for what is no HTTP", () => {
+describe("400 in the envelope for invalid HTTP", () => {
   it.each([
     ["noise", "\0\u0001\u0002\r\n\r\n"],
-    ["a method that is none", lines("FOO /v1/jobs HTTP/1.1", ...closing)],
-    ["a TLS greeting", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000"],
-    ["a wrong version", lines("GET /v1/jobs HTTP/9.9", ...closing)],
+    ["an invalid method", lines("FOO /v1/jobs HTTP/1.1", ...closing)],
+    ["a TLS handshake", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000"],
+    ["an invalid version", lines("GET /v1/jobs HTTP/9.9", ...closing)],
     ["a header without a colon", lines("GET /v1/jobs HTTP/1.1", "Host x")],
     ["a space before the colon", lines("GET /v1/jobs HTTP/1.1", "Host : x")],
     ["a control character in a header", lines("GET /v1/jobs HTTP/1.1", "Host: x", "X: a\0b")],
     [
-      "two lengths",
+      "two Content-Length headers",
       lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: 1", "Content-Length: 2"),
     ],
-    ["a length that is no number", lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: x")],
     [
-      "a length and chunks",
+      "a Content-Length that is not a number",
+      lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: x"),
+    ],
+    [
+      "Content-Length together with chunked encoding",
       lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: 5", "Transfer-Encoding: chunked"),
     ],
-    ["bytes beyond ASCII in the path", lines("GET /v1/jobs?q=\u00ff HTTP/1.1", ...closing)],
+    ["non-ASCII bytes in the path", lines("GET /v1/jobs?q=\u00ff HTTP/1.1", ...closing)],
     ["HTTP/1.1 without Host", lines("GET /v1/jobs HTTP/1.1", "Connection: close")],
-  ])("%s", async (_, text) => {
+  ])("for %s", async (_, text) => {
     const received = await sendBytes(app.url, Buffer.from(text, "latin1"));
     expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expectFailure(parseLastResponse(received), 400);
   });
 
   // evidence: http-broken-chunk-rejected
-  it("a broken chunk gets one answer", async () => {
+  it("for a broken chunk, with a single response", async () => {
     const head = [
       "PATCH /v1/jobs/batch HTTP/1.1",
       "Host: x",
@@ -58,18 +61,18 @@ describe("400 in the envelope for what is no HTTP", () => {
     expectFailure(parseLastResponse(received), 400);
   });
 
-  it("nothing of the parser's own words in it", async () => {
+  it("without the parser's own message", async () => {
     expect(await sendBytes(app.url, "nonsense\r\n\r\n")).not.toMatch(/HPE_|llhttp|Parse Error/);
   });
 });
 
-describe("headers beyond all bounds", () => {
+describe("headers over the size limit", () => {
   // evidence: header-size-limit
   it.each([
-    ["one that is too long", [`x-long: ${"a".repeat(20_000)}`]],
-    ["too many bytes in all", Array.from({ length: 500 }, (_, at) => `x-${at}: ${"b".repeat(60)}`)],
+    ["one header that is too long", [`x-long: ${"a".repeat(20_000)}`]],
+    ["too many bytes in total", Array.from({ length: 500 }, (_, at) => `x-${at}: ${"b".repeat(60)}`)],
     ["a path that is too long", []],
-  ])("are refused in the envelope: %s", async (title, headers) => {
+  ])("are rejected in the envelope: %s", async (title, headers) => {
     const path = title.includes("path") ? `/v1/jobs?q=${"a".repeat(20_000)}` : "/v1/jobs";
     const answer = parseLastResponse(
       await sendBytes(app.url, lines(`GET ${path} HTTP/1.1`, ...closing, ...headers)),
@@ -84,21 +87,21 @@ describe("headers beyond all bounds", () => {
   });
 
   // evidence: header-many-small-accepted
-  it("many small ones are fine", async () => {
+  it("don't include many small headers", async () => {
     const many = Array.from({ length: 300 }, (_, at) => `x-${at}: 1`);
     const text = lines("GET /v1/jobs HTTP/1.1", ...closing, `x-api-key: ${agent.key}`, ...many);
     expectData(parseLastResponse(await sendBytes(app.url, text)));
   });
 });
 
-describe("what is HTTP, if rarely seen", () => {
-  it("HTTP/1.0, with and without a Host", async () => {
+describe("unusual but valid HTTP", () => {
+  it("accepts HTTP/1.0 with and without Host", async () => {
     expectData(
       parseLastResponse(await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.0", `x-api-key: ${agent.key}`))),
     );
   });
 
-  it("an absolute address in the request line", async () => {
+  it("accepts an absolute URL in the request line", async () => {
     expectData(
       parseLastResponse(
         await sendBytes(
@@ -109,7 +112,7 @@ describe("what is HTTP, if rarely seen", () => {
     );
   });
 
-  it("an upgrade that nobody here takes up", async () => {
+  it("ignores unsupported upgrades", async () => {
     const text = lines(
       "GET /v1/jobs HTTP/1.1",
       "Host: x",
@@ -121,7 +124,7 @@ describe("what is HTTP, if rarely seen", () => {
   });
 
   // evidence: http-unsupported-method-405
-  it("405 for a method that HTTP knows and the path does not have", async () => {
+  it("returns 405 for a valid method that the path does not support", async () => {
     for (const method of ["TRACE", "PROPFIND", "PURGE", "M-SEARCH"]) {
       const answer = parseLastResponse(
         await sendBytes(app.url, lines(`${method} /v1/jobs HTTP/1.1`, ...keyed())),
@@ -131,7 +134,7 @@ describe("what is HTTP, if rarely seen", () => {
     }
   });
 
-  it("an expectation that it cannot meet is no reason to answer outside the envelope", async () => {
+  it("answers an unsupported expectation in the envelope", async () => {
     expectData(
       parseLastResponse(
         await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.1", ...keyed(), "Expect: the-unexpected")),
@@ -139,7 +142,7 @@ describe("what is HTTP, if rarely seen", () => {
     );
   });
 
-  it("Expect: 100-continue", async () => {
+  it("supports Expect: 100-continue", async () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
     const body = '{"weight":8}';
     const head = [
@@ -157,7 +160,7 @@ describe("what is HTTP, if rarely seen", () => {
   });
 
   // evidence: http-pipelined-two-responses
-  it("two requests at once on one connection get two answers, in order", async () => {
+  it("answers two pipelined requests in order", async () => {
     const first = lines("GET /v1/nothing HTTP/1.1", "Host: x");
     const received = await sendBytes(app.url, first + lines("GET /v1/jobs HTTP/1.1", ...keyed()));
     expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 404", "HTTP/1.1 200"]);

@@ -16,13 +16,13 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 describe("the envelope", () => {
-  it("200 has request_id, success true, data and a null error", async () => {
+  it("of a success has request_id, success true, data and a null error", async () => {
     const answer = await listJobs(app, agent);
     expectEnvelope(answer);
     expect(answer.body).toMatchObject({ success: true, error: null });
   });
 
-  it("each request has an id of its own, whatever the caller sends", async () => {
+  it("has a new request ID for each request, ignoring the client's", async () => {
     const ids = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const { body } = await app.call("/v1/jobs", {
@@ -36,13 +36,13 @@ describe("the envelope", () => {
     expect(ids).not.toContain("req_mine");
   });
 
-  it("an error has code, message and details, and no member more", async () => {
+  it("of an error has only code, message and details", async () => {
     const error = expectFailure(await app.call("/v1/jobs"), 401);
     expect(Object.keys(error)).toEqual(["code", "message", "details"]);
     expect(error.details).toBeNull();
   });
 
-  it("is compressed where the caller allows it, and says so", async () => {
+  it("is compressed if the client accepts it, with Content-Encoding", async () => {
     await app.createJobs(
       agent,
       Array.from({ length: 30 }, () => ({})),
@@ -81,15 +81,15 @@ describe("404 for an unknown route", () => {
     "/v1/%6Aobs/nothing",
     "/v1/jobs%2Fbatch",
     "/index.html?x=%FF",
-  ])("%s", async (path) => {
+  ])("for %s", async (path) => {
     const answer = await app.call(path, { key: agent.key });
-    // A trailing slash may lead to the list; anything else is no route.
+    // A trailing slash may match the list; nothing else matches.
     if (path === "/v1/jobs/") expectData(answer);
     else expectFailure(answer, 404);
   });
 
   it.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE_NOT"].slice(0, 5))(
-    "with %s, with or without a key",
+    "for %s, with or without a key",
     async (method) => {
       expectFailure(await app.call("/v1/nothing", { method }), 404);
       expectFailure(await app.call("/v1/nothing", { method, key: agent.key }), 404);
@@ -97,7 +97,7 @@ describe("404 for an unknown route", () => {
   );
 });
 
-describe("405 with Allow for a known path and another method", () => {
+describe("405 with Allow for a known path with another method", () => {
   it.each([
     ["/v1/jobs", "GET, HEAD", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]],
     ["/v1/jobs/batch", "PATCH", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]],
@@ -109,7 +109,7 @@ describe("405 with Allow for a known path and another method", () => {
     ["/health/live", "GET, HEAD", ["POST"]],
     ["/health/ready", "GET, HEAD", ["POST"]],
     ["/metrics", "GET, HEAD", ["POST"]],
-  ])("%s allows %s", async (path, allow, methods) => {
+  ])("for %s, allowing %s", async (path, allow, methods) => {
     for (const method of methods) {
       const response = await app.request(path, { method, key: agent.key });
       expect({ method, status: response.status, allow: response.headers.get("allow") }).toEqual({
@@ -123,14 +123,14 @@ describe("405 with Allow for a known path and another method", () => {
     }
   });
 
-  it("with a body that nobody reads", async () => {
+  it("for a body that is never read", async () => {
     expectFailure(await app.call("/v1/jobs", { method: "POST", body: "{", key: agent.key }), 405);
   });
 });
 
 describe("HEAD", () => {
   it.each(["/v1/jobs", "/v1/events", "/v1/reference/statuses", "/health/live", "/health/ready", "/metrics"])(
-    "200 for %s with the headers of GET and no body",
+    "returns 200 for %s, with the headers of GET and no body",
     async (path) => {
       const response = await app.request(path, { method: "HEAD", key: agent.key });
       expect(response.status).toBe(200);
@@ -140,7 +140,7 @@ describe("HEAD", () => {
     },
   );
 
-  it("401 and 404 without a body", async () => {
+  it("returns 401 and 404 without a body", async () => {
     for (const [path, status] of [
       ["/v1/jobs", 401],
       ["/v1/nothing", 404],
@@ -151,9 +151,9 @@ describe("HEAD", () => {
   });
 });
 
-describe("500 when something unexpected happens, with nothing of the cause in the answer", () => {
+describe("500 for an unexpected error", () => {
   // evidence: internal-error-cause-logged-only
-  it("and the cause under the request_id in the log", async () => {
+  it("does not reveal the cause, which is logged with the request_id", async () => {
     const lines: Record<string, unknown>[] = [];
     const logger = createLogger("error", {
       write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
@@ -162,7 +162,7 @@ describe("500 when something unexpected happens, with nothing of the cause in th
     const partner = await broken.createOrganization("agent");
     const [number = ""] = await broken.createJobs(partner, [{ patch: { recipient_name: "Secret Name" } }]);
     await broken.database.query(sql`alter table job add constraint no_gold check (labels <> 'gold')`);
-    // PostgreSQL's own words on this one quote the whole row.
+    // PostgreSQL's message of this error quotes the whole row.
     expectFailure(await patchJob(broken, partner, number, { labels: "gold" }), 500);
     expect(lines).toMatchObject([{ level: "error", err: { code: "23514" } }]);
     await broken.database.query(sql`alter table job rename column weight to wait`);

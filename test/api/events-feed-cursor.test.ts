@@ -1,4 +1,4 @@
-/** Start and continuation of the feed: cursors that have expired, `latest`, and a feed that is held back. */
+/** Start and continuation of the feed: expired cursors, `latest`, and a feed delayed by an open transaction. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";
@@ -25,8 +25,8 @@ async function lag(): Promise<number> {
 }
 
 describe("GET /v1/events", () => {
-  describe("410 when an event after the cursor has left the feed", () => {
-    it("with the oldest cursor that is valid, also in GraphQL; a client that has seen it goes on", async () => {
+  describe("410 if events after the cursor have expired", () => {
+    it("contains the oldest valid cursor, in REST and GraphQL; a cursor after the expired events stays valid", async () => {
       const agent = await app.createOrganization("agent");
       await app.createJobs(agent, [{}]);
       await waitForFeedEvents(app, agent, 1);
@@ -53,7 +53,7 @@ describe("GET /v1/events", () => {
   });
 
   describe("after=latest", () => {
-    it("has no events, and a cursor that continues with what happens from then on, in GraphQL too", async () => {
+    it("returns no events and a cursor for all later events, in REST and GraphQL", async () => {
       const agent = await app.createOrganization("agent");
       const [number = ""] = await app.createJobs(agent, [{}]);
       await waitForFeedEvents(app, agent, 1);
@@ -72,7 +72,7 @@ describe("GET /v1/events", () => {
   });
 
   describe("waymark_feed_lag_seconds", () => {
-    it("rises while a transaction that stays open holds the feed back, and falls again", async () => {
+    it("rises while an open transaction delays the feed, and falls afterwards", async () => {
       const agent = await app.createOrganization("agent");
       const open = new pg.Client(app.databaseUrl);
       await open.connect();

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-it("skips nothing of a transaction that is held open while later ones are done", async () => {
+it("skips no event of a transaction that commits after later ones", async () => {
   const agent = await app.createOrganization("agent");
   const context = { actor: systemActor, requestId: null };
   const [later = ""] = await app.createJobs(agent, [{}]);
@@ -44,18 +44,18 @@ it("skips nothing of a transaction that is held open while later ones are done",
   ]);
 });
 
-it("shows the first events that there ever were, whichever of them has the smallest id", async () => {
+it("returns the very first events, even if the later has the smaller ID", async () => {
   await using young = await startTestApp({ WAYMARK_ROLE: "api" });
   const agent = await young.createOrganization("agent");
   await young.createJobs(agent, [{}, {}]);
-  // Ids are made before their statement: the later of two may be the smaller.
+  // IDs are generated before the statement, so the later event may have the smaller ID.
   const now = Date.now();
   await young.database.query(sql`
     update job_event set id = case position when 1 then ${newUuid(now)}::uuid else ${newUuid(now - 1_000)}::uuid end`);
   expect(await waitForFeedEvents(young, agent, 2)).toHaveLength(2);
 });
 
-it("a reader who polls while many write gets each event once, and each job's in order", async () => {
+it("returns each event once and each job's events in order to a reader that polls during writes", async () => {
   const agent = await app.createOrganization("agent");
   const numbers = await app.createJobs(
     agent,

@@ -1,4 +1,4 @@
-/** The feed filtered by type, over many events of other types. */
+/** The feed filtered by type, with many events of other types. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listFeedEvents } from "../../src/events/event.queries.ts";
 import { createEventService } from "../../src/events/event.service.ts";
@@ -19,7 +19,7 @@ import { startTestApp, type TestOrganization, type TestApp } from "../support/ap
 
 const MAX_READ = 10_000;
 const EVENTS = 40_000;
-/** Sequences of the events of type `job.assigned`: adjacent, and first and last of what a page reads. */
+/** Sequences of the `job.assigned` events: adjacent ones, and the first and last of the scan range. */
 const ASSIGNED = [2, 3, 9_999, 10_000, 10_001, 10_002, 35_000];
 
 let app: TestApp;
@@ -59,7 +59,7 @@ function rowsRead(node: PlanNode): number {
   return (node.Plans ?? []).reduce((sum, plan) => sum + rowsRead(plan), own);
 }
 
-/** The test's database; adds the rows that each statement reads of `job_event` to `read`. */
+/** Wraps the test database and adds the rows that each statement reads of `job_event` to `read`. */
 function counting(read: number[]): Queryable {
   return {
     ...app.database,
@@ -75,7 +75,7 @@ function counting(read: number[]): Queryable {
 
 describe("the feed with types", () => {
   // evidence: events-feed-scan-limit
-  it("reads at most 10,000 visible events a page, in REST and GraphQL", async () => {
+  it("reads at most 10,000 visible events per page, in REST and GraphQL", async () => {
     const read: number[] = [];
     const parts = { database: counting(read), clock: createFakeClock() };
     const query = { after: null, types: ["job.status_changed"], limit: 100 } as const;
@@ -84,12 +84,12 @@ describe("the feed with types", () => {
     expect(await listFeedEvents(parts, viewer, query)).toMatchObject({ items: [], hasMore: true });
     await createEventService(parts).feed(viewer, { ...query, after: page.next });
     expect(read).toHaveLength(3);
-    // A cursor also looks up the first event after it, and where the feed begins.
+    // A cursor also needs the first event after it and the start of the feed.
     expect(Math.max(...read)).toBeLessThanOrEqual(MAX_READ + 2);
   });
 
   // evidence: events-feed-scan-stops-at-full-page
-  it("stops reading where the page is full", async () => {
+  it("stops reading when the page is full", async () => {
     const read: number[] = [];
     const events = createEventService({ database: counting(read), clock: createFakeClock() });
     const query = { after: null, types: ["job.updated"], limit: 10 } as const;
@@ -99,7 +99,7 @@ describe("the feed with types", () => {
 
   // evidence: events-feed-filtered-pages-rest
   it.each([1, 2, 100])(
-    "has every matching event once over short and empty pages of %i in REST",
+    "returns every matching event once across short and empty pages of %i in REST",
     async (size) => {
       const found: number[] = [];
       const pages: number[] = [];
@@ -119,7 +119,7 @@ describe("the feed with types", () => {
 
   // evidence: events-feed-filtered-pages-graphql
   it.each([1, 2, 100])(
-    "has every matching event once over short and empty pages of %i in GraphQL",
+    "returns every matching event once across short and empty pages of %i in GraphQL",
     async (first) => {
       const question = `query ($after: String, $first: Int) { events(types: [JOB_ASSIGNED], after: $after, first: $first) {
       nodes { sequence } pageInfo { hasNextPage endCursor } } }`;

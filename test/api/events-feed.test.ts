@@ -18,7 +18,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const typesOf = (events: readonly FeedEvent[]): string[] => events.map((event) => event.type);
 
 describe("GET /v1/events", () => {
-  it("200 with every event of the visible jobs in order, each as a webhook carries it", async () => {
+  it("returns every event of the visible jobs in order, with the same body as webhooks", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{ patch: { weight: 1 } }]);
     const updated = await patchJob(app, agent, number, { weight: 2 });
@@ -45,7 +45,7 @@ describe("GET /v1/events", () => {
     });
   });
 
-  it("200 with nothing for a change that changed nothing, a dry run and a failed item", async () => {
+  it("returns nothing for an unchanged update, a dry run and a failed item", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{ patch: { weight: 1 } }]);
     await patchJob(app, agent, number, { weight: 1 });
@@ -57,7 +57,7 @@ describe("GET /v1/events", () => {
     expect(typesOf(await waitForFeedEvents(app, agent, 2))).toEqual(["job.created", "job.updated"]);
   });
 
-  it("200 with what an organisation may see, and only that", async () => {
+  it("returns only the events that the organisation may see", async () => {
     const [agent, stranger] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
     const [former, next] = [
       await app.createOrganization("contractor"),
@@ -76,7 +76,7 @@ describe("GET /v1/events", () => {
     expect(await listFeedEvents(app, stranger)).toEqual([]);
   });
 
-  it("200 with who had the job before and has it now for the agent, and only itself for a contractor", async () => {
+  it("shows the agent the old and new contractor, and a contractor only itself", async () => {
     const agent = await app.createOrganization("agent");
     const [former, next] = [
       await app.createOrganization("contractor"),
@@ -98,7 +98,7 @@ describe("GET /v1/events", () => {
   });
 
   describe("after", () => {
-    it("goes on where the answer before ended, and tells whether there is more", async () => {
+    it("continues after the previous page and returns has_more", async () => {
       const agent = await app.createOrganization("agent");
       const [number = ""] = await app.createJobs(agent, [{}]);
       await patchBatch(
@@ -124,7 +124,7 @@ describe("GET /v1/events", () => {
       expect(typesOf(await waitForFeedEvents(app, agent, 1, after))).toEqual(["job.updated"]);
     });
 
-    it("is a place that stays: the same cursor leads to the same events", async () => {
+    it("returns the same events every time for the same cursor", async () => {
       const agent = await app.createOrganization("agent");
       await app.createJobs(agent, [{}, {}, {}]);
       await waitForFeedEvents(app, agent, 3);
@@ -134,12 +134,12 @@ describe("GET /v1/events", () => {
       expect(await listFeedEvents(app, agent, `after=${next_cursor}&page_size=2`)).toEqual(before);
     });
 
-    it("is null while nothing ever happened", async () => {
+    it("is null while there are no events", async () => {
       const data = expectData(await getFeed(app, await app.createOrganization("agent")));
       expect(data).toEqual({ items: [], next_cursor: null, has_more: false });
     });
 
-    it("400 when it is no cursor of this feed", async () => {
+    it("returns 400 if it is not a cursor of this feed", async () => {
       const agent = await app.createOrganization("agent");
       await app.createJobs(agent, [{}, {}]);
       const { next_cursor: jobs } = expectData(await listJobs(app, agent, "page_size=1")).pagination;
@@ -157,7 +157,7 @@ describe("GET /v1/events", () => {
       }
     });
 
-    it("200 with a place that no event ever had", async () => {
+    it("accepts a position that no event has", async () => {
       const agent = await app.createOrganization("agent");
       await app.createJobs(agent, [{}]);
       await waitForFeedEvents(app, agent, 1);
@@ -169,7 +169,7 @@ describe("GET /v1/events", () => {
   });
 
   describe("types", () => {
-    it("narrows the feed to those named", async () => {
+    it("returns only events of the named types", async () => {
       const agent = await app.createOrganization("agent");
       const [number = ""] = await app.createJobs(agent, [
         { contractor: await app.createOrganization("contractor") },
@@ -188,7 +188,7 @@ describe("GET /v1/events", () => {
       expect(typesOf(await listFeedEvents(app, agent, repeated))).toEqual(["job.created", "job.assigned"]);
     });
 
-    it("400 with the unknown type in the message", async () => {
+    it("returns 400 with the unknown type in the message", async () => {
       const query = "types=job.created&types=job.nope";
       const { message, details } = expectFailure(
         await getFeed(app, await app.createOrganization("agent"), query),
@@ -207,13 +207,13 @@ describe("GET /v1/events", () => {
       "types=job.created,,job.updated",
       "types=JOB.CREATED",
       "types=job.created&types=",
-    ])("400 when it is malformed: %s", async (query) => {
+    ])("returns 400 if it is malformed: %s", async (query) => {
       expectFailure(await getFeed(app, await app.createOrganization("agent"), query), 400);
     });
   });
 
   it.each(["page_size=0", "page_size=101", "page_size=x"])(
-    "400 when page_size is malformed: %s",
+    "returns 400 for a malformed page_size: %s",
     async (query) => {
       expectProblems(await getFeed(app, await app.createOrganization("agent"), query), "query", [
         "page_size",
@@ -221,7 +221,7 @@ describe("GET /v1/events", () => {
     },
   );
 
-  it("has 100 events an answer unless asked otherwise", async () => {
+  it("returns 100 events per page by default", async () => {
     const agent = await app.createOrganization("agent");
     await app.createJobs(
       agent,
@@ -232,7 +232,7 @@ describe("GET /v1/events", () => {
     expect(expectData(await getFeed(app, agent, "page_size=100")).items).toHaveLength(100);
   });
 
-  it("goes back 30 days", async () => {
+  it("starts 30 days ago", async () => {
     const agent = await app.createOrganization("agent");
     await app.createJobs(agent, [{}]);
     await waitForFeedEvents(app, agent, 1);
@@ -244,18 +244,18 @@ describe("GET /v1/events", () => {
     expect(expectData(await getFeed(later, agent, "")).items).toHaveLength(0);
   });
 
-  it("401 without a key", async () => {
+  it("returns 401 without a key", async () => {
     expectFailure(await app.call("/v1/events"), 401);
   });
 
-  it("403 when the key lacks jobs:read", async () => {
+  it("returns 403 if the key lacks jobs:read", async () => {
     expectFailure(
       await getFeed(app, await app.createOrganization("agent", { scopes: ["webhooks:manage"] })),
       403,
     );
   });
 
-  it("405 with Allow for another method", async () => {
+  it("returns 405 with Allow for another method", async () => {
     const answer = await app.call("/v1/events", {
       method: "POST",
       key: (await app.createOrganization("agent")).key,
@@ -264,7 +264,7 @@ describe("GET /v1/events", () => {
     expect(answer.headers.get("allow")).toBe("GET, HEAD");
   });
 
-  it("is what a job's history says too", async () => {
+  it("returns the same changes as the job's history", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{}]);
     await patchJob(app, agent, number, { weight: 1 });

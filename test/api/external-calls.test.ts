@@ -1,4 +1,4 @@
-/** Requests that wait for another server, a slow receiver or name server: bounded by organisation, and no load for others. */
+/** Requests that wait for a slow receiver or name server are limited per organisation and don't count as load. */
 import { Resolver } from "node:dns/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { graphql, type GraphqlResponse } from "../support/graphql/client.ts";
@@ -6,9 +6,9 @@ import { listJobs } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
-/** Twenty in flight for each connection to PostgreSQL. */
+/** 20 requests in flight per connection to PostgreSQL. */
 const CAPACITY = 40;
-/** Of one organisation. */
+/** Calls of one organisation. */
 const MAX_CALLS = 5;
 const PATIENCE = { timeout: 20_000, interval: 20 };
 const SEND =
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** A receiver that answers nothing until `release` is called. */
+/** A receiver that does not respond until `release` is called. */
 async function startHangingReceiver(): Promise<{ receiver: TestReceiver; release: () => void }> {
   const { promise, resolve: release } = Promise.withResolvers<void>();
   const respond = async () => {
@@ -57,7 +57,7 @@ async function inFlight(): Promise<number> {
   return Number(/^waymark_http_concurrency_in_use (\d+)$/m.exec(text)?.[1]);
 }
 
-/** Sends `count` requests at once, ten after ten, and lists another organisation's jobs after each ten. */
+/** Sends `count` requests, ten at a time, and lists another organisation's jobs after each ten. */
 async function flood(
   count: number,
   send: (at: number) => Promise<GraphqlResponse>,
@@ -71,7 +71,7 @@ async function flood(
   return { answers, listed };
 }
 
-/** Resolves when all but `left` have been answered. */
+/** Resolves when all but `left` requests have been answered. */
 async function settledBut(
   left: number,
   answers: readonly Promise<GraphqlResponse>[],
@@ -90,7 +90,7 @@ function expectRefused(answers: readonly GraphqlResponse[], what: string): void 
   }
 }
 
-/** Names resolve, to nothing, when `release` is called. */
+/** Names resolve to no IP address, once `release` is called. */
 function silenceNameServer(): () => void {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
@@ -100,9 +100,9 @@ function silenceNameServer(): () => void {
   return () => reject(Object.assign(new Error("no such name"), { code: "ENOTFOUND" }));
 }
 
-describe("354 test events of one key to a receiver that hangs", () => {
+describe("354 test events of one key to a receiver that does not respond", () => {
   // evidence: external-calls-test-events-limited
-  it("leave every list request of another organisation answered, and all but five are refused with 429", async () => {
+  it("don't affect list requests of another organisation; all but five return 429", async () => {
     const agent = await app.createOrganization("agent");
     const { receiver, release } = await startHangingReceiver();
     const id = await newEndpoint(agent, receiver.url);
@@ -123,7 +123,7 @@ describe("354 test events of one key to a receiver that hangs", () => {
   });
 
   // evidence: external-calls-limit-per-organization
-  it("are limited separately for each organisation", async () => {
+  it("are limited per organisation", async () => {
     const { receiver, release } = await startHangingReceiver();
     const partners = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
     const sent = await Promise.all(
@@ -140,9 +140,9 @@ describe("354 test events of one key to a receiver that hangs", () => {
   });
 });
 
-describe("URL checks against a name server that does not answer", () => {
+describe("URL checks with a name server that does not respond", () => {
   // evidence: external-calls-url-checks-limited
-  it("do not count as in flight, and more than five of one organisation are refused with 429", async () => {
+  it("don't count as in flight; more than five per organisation return 429", async () => {
     const agent = await app.createOrganization("agent");
     const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");
     const release = silenceNameServer();

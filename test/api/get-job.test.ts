@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
-  it("200 with the job as the list shows it, and its ETag", async () => {
+  it("returns the job as in the list, with its ETag", async () => {
     const answer = await getJob(app, agent, number);
     const listed = { ...expectData(answer), version: 2 };
     expect(expectData(await listJobs(app, agent)).items).toEqual([listed]);
@@ -24,7 +24,7 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
     expect(expectData(await getJob(app, contractor, number))).toEqual(answer.body.data);
   });
 
-  it("200 to HEAD, with the same headers and no body", async () => {
+  it("returns the same headers without a body for HEAD", async () => {
     const [got, head] = await Promise.all([
       app.request(jobPath(number), { key: agent.key }),
       app.request(jobPath(number), { key: agent.key, method: "HEAD" }),
@@ -37,32 +37,35 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
   });
 
   describe("304", () => {
-    it.each(['"2"', 'W/"2"', '"1", W/"2"', "*"])("to If-None-Match: %s, for GET and HEAD", async (known) => {
-      for (const method of ["GET", "HEAD"]) {
-        const headers = { "if-none-match": known };
-        const response = await app.request(jobPath(number), { key: agent.key, method, headers });
-        expect(response.status).toBe(304);
-        expect(response.headers.get("etag")).toBe('"2"');
-        expect(await response.text()).toBe("");
-      }
-    });
+    it.each(['"2"', 'W/"2"', '"1", W/"2"', "*"])(
+      "for the matching If-None-Match %s, with GET and HEAD",
+      async (known) => {
+        for (const method of ["GET", "HEAD"]) {
+          const headers = { "if-none-match": known };
+          const response = await app.request(jobPath(number), { key: agent.key, method, headers });
+          expect(response.status).toBe(304);
+          expect(response.headers.get("etag")).toBe('"2"');
+          expect(await response.text()).toBe("");
+        }
+      },
+    );
 
-    it.each(['"1"', "2", '"2x"', "x"])("not to If-None-Match: %s", async (known) => {
+    it.each(['"1"', "2", '"2x"', "x"])("is not returned for If-None-Match %s", async (known) => {
       const headers = { "if-none-match": known };
       const response = await app.request(jobPath(number), { key: agent.key, headers });
       expect(response.status).toBe(200);
     });
 
-    it("not for a job that is not visible, even to *", async () => {
+    it("is not returned for an invisible job, even for *", async () => {
       const headers = { "if-none-match": "*" };
       const response = await app.request(jobPath("NO-SUCH-JOB"), { key: agent.key, headers });
       expect(response.status).toBe(404);
     });
   });
 
-  describe("404 when no visible job has that Marking Number", () => {
+  describe("404 if no visible job has the Marking Number", () => {
     // evidence: get-job-hides-other-organizations
-    it("for a job of others exactly as for one that does not exist", async () => {
+    it("for another organisation's job, with the same body as for an unknown job", async () => {
       const none = await getJob(app, contractor, "NO-SUCH-JOB");
       expectFailure(none, 404, "Delivery job not found");
       const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
@@ -71,7 +74,7 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
         expect(withoutRequestId(await getJob(app, contractor, other))).toEqual(withoutRequestId(none));
     });
 
-    it("for a contractor from the moment that the job is given to another", async () => {
+    it("for a contractor as soon as the job is reassigned", async () => {
       const next = await app.createOrganization("contractor");
       const [given = ""] = await app.createJobs(agent, [{ contractor }]);
       expectData(await getJob(app, contractor, given));
@@ -82,11 +85,11 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
     });
   });
 
-  it("401 without a key", async () => {
+  it("returns 401 without a key", async () => {
     expectFailure(await app.call(jobPath(number)), 401);
   });
 
-  it("403 when the key lacks jobs:read", async () => {
+  it("returns 403 if the key lacks jobs:read", async () => {
     const writer = await app.createOrganization("agent", { scopes: ["jobs:write"] });
     expectFailure(await getJob(app, writer, number), 403, "jobs:read");
   });

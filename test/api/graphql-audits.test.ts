@@ -11,11 +11,11 @@ beforeAll(async () => {
   const fetchFn = (url: string, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);
     headers.set("x-api-key", key);
-    // What a page of another site cannot send is asked of those who come by GET.
+    // GET requests need a header that pages of other origins cannot send.
     headers.set("apollo-require-preflight", "1");
     return fetch(url, { ...init, headers });
   };
-  // One after the other: all at once would be more than the server's few connections of a test take.
+  // Run one by one: all together would need more connections than a test server has.
   for (const audit of serverAudits({ url: `${rig.url}/graphql`, fetchFn })) results.push(await audit.fn());
 });
 afterAll(() => rig[Symbol.asyncDispose]());
@@ -23,12 +23,12 @@ afterAll(() => rig[Symbol.asyncDispose]());
 const named = (status: AuditResult["status"]): string[] =>
   results.filter((result) => result.status === status).map(({ name }) => name);
 
-it("GraphQL over HTTP: no audit ends in an error, and enough of them were held", () => {
+it("GraphQL over HTTP: no audit fails with an error, and enough audits ran", () => {
   expect(named("error")).toEqual([]);
   expect(named("ok").length).toBeGreaterThan(50);
 });
 
-it("GraphQL over HTTP: the advice that Apollo does not take is this", () => {
+it("GraphQL over HTTP: Apollo deviates from exactly these recommendations", () => {
   expect(named("warn").toSorted()).toEqual([
     "SHOULD use 200 status code on document parsing failure when accepting application/json",
     "SHOULD use 200 status code on document validation failure when accepting application/json",

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 
-/** The rig's pool holds so many connections. */
+/** Number of connections in the test server's pool. */
 const POOL = 2;
 
 let rig: GraphqlFixture;
@@ -13,7 +13,7 @@ let watcher: pg.Client;
 
 beforeAll(async () => {
   rig = await startGraphqlFixture({
-    // Longer than any test: what ends before was cancelled.
+    // Longer than any test, so a query that ends earlier was cancelled.
     statementTimeoutMs: 600_000,
     typeDefs: "type Query { waits: Int word: String pid: Int }",
     resolvers: {
@@ -34,7 +34,7 @@ afterAll(async () => {
   await rig[Symbol.asyncDispose]();
 });
 
-/** Asks, and gives the means to go away. */
+/** Sends a query and returns a function that disconnects. */
 function ask(query: string): { leave: () => void } {
   const sent = request(`${rig.url}/graphql`, {
     method: "POST",
@@ -58,8 +58,8 @@ async function untilWaiting(count: number): Promise<number[]> {
   );
 }
 
-describe("a client that goes away", () => {
-  it("ends its query in PostgreSQL, and its connection serves nobody again", async () => {
+describe("a client that disconnects", () => {
+  it("cancels its query in PostgreSQL, and its connection is not reused", async () => {
     const { leave } = ask("{ waits }");
     const [pid] = await untilWaiting(1);
     leave();
@@ -72,7 +72,7 @@ describe("a client that goes away", () => {
     expect(body.data.pid).not.toBe(pid);
   });
 
-  it("leaves room for others, also where it had not yet got a connection", async () => {
+  it("frees its place, also while it waits for a connection", async () => {
     const clients = Array.from({ length: POOL + 3 }, () => ask("{ waits }"));
     await untilWaiting(POOL);
     await vi.waitFor(() => expect(rig.readDatabase.pool().waiting).toBe(3));
@@ -83,7 +83,7 @@ describe("a client that goes away", () => {
     await vi.waitFor(() => expect(rig.readDatabase.pool().waiting).toBe(0));
   });
 
-  it("is 499 in the log, and no error", async () => {
+  it("is logged as 499 without an error", async () => {
     rig.log.length = 0;
     const { leave } = ask("{ waits }");
     await untilWaiting(1);
@@ -94,7 +94,7 @@ describe("a client that goes away", () => {
     expect(rig.log.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  it("takes nobody else's query along", async () => {
+  it("does not cancel other clients' queries", async () => {
     const staying = rig.post({ query: "{ pid word }" }, { "x-api-key": key });
     const { leave } = ask("{ waits }");
     await untilWaiting(1);
@@ -109,7 +109,7 @@ describe("a client that goes away", () => {
 });
 
 describe("the connections for GraphQL", () => {
-  it("have the settings of their own, beside those that all have", async () => {
+  it("have their own settings besides the common ones", async () => {
     const [row] = await rig.readDatabase.query<Record<string, string>>(sql`
       select current_setting('statement_timeout') as statement_timeout, current_setting('plan_cache_mode') as plan_cache_mode,
         current_setting('TimeZone') as time_zone`);

@@ -1,4 +1,4 @@
-/** Every connection, walked from page to page over HTTP: each row once, whichever way, also while rows change. */
+/** Reads every connection page by page over HTTP: each row appears once, in both directions, also while rows change. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
@@ -11,7 +11,7 @@ let app: TestApp;
 let agent: TestOrganization;
 let owner: SignedInTestUser;
 let operator: SignedInTestUser;
-/** The id of a key whose requests are all in the log. */
+/** The ID of a key whose requests are all in the log. */
 let loggedKey: string;
 
 const NUMBER = "C-0";
@@ -27,7 +27,7 @@ beforeAll(async () => {
     agent,
     numbers.map((markingNumber) => ({ markingNumber })),
   );
-  // All made at one instant, as an import makes them; a third of them undated.
+  // All created at the same time, as by an import; one third without a date.
   await app.database.query(sql`
     update job set created_at = '2026-11-01T00:00:00Z', updated_at = '2026-11-01T00:00:00Z',
       scheduled_date = case when right(marking_number, 1) in ('1', '4', '7') then null else '2026-12-01'::date end`);
@@ -73,7 +73,7 @@ beforeAll(async () => {
   await vi.waitFor(whatComesLater, 10_000);
 }, 60_000);
 
-/** The log of requests and the requests for accounts are written after their answers. */
+/** The request log and account requests are written after the response. */
 async function whatComesLater(): Promise<void> {
   const query = `{ requestLog(keyId: "${loggedKey}") { nodes { requestId } } }`;
   expect((await queryData(app, query, byKey())).requestLog.nodes).toHaveLength(5);
@@ -94,18 +94,18 @@ interface Page {
   };
 }
 
-/** `id`: what tells an item from the others. */
+/** `id`: the field that identifies an item. */
 const pageWith = (id: string) =>
   `{ edges { cursor node { ${id} } } nodes { ${id} } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }`;
 const PAGE = pageWith("id");
 
-/** How a connection is asked for, where its page goes, and where it stands in the answer. */
+/** How to query a connection, where its paging arguments go, and its path in the response. */
 interface Connection {
   name: string;
   query: (page: string) => string;
   read: (data: Record<string, never>) => Page;
   backward: boolean;
-  /** Whoever may walk it. */
+  /** The principal that reads it. */
   by: () => GraphqlRequestOptions;
 }
 
@@ -166,11 +166,11 @@ async function pageOf({ query, read, by }: Connection, page: string): Promise<Pa
 
 type Item = Record<string, string>;
 
-/** By whatever tells items apart. */
+/** Returns what identifies the items. */
 const idOf = (node: Item): string => String(Object.values(node)[0]);
 const idsOf = (page: Page): string[] => page.nodes.map(idOf);
 
-/** Walks to the end, and answers with all ids in the list's order. `between` runs after each page. */
+/** Reads all pages and returns all IDs in list order. `between` runs after each page. */
 async function walk(
   connection: Connection,
   way: "forward" | "backward",
@@ -198,7 +198,7 @@ async function walk(
   throw new Error("The walk has no end");
 }
 
-it("every connection of the schema is walked here", () => {
+it("covers every connection of the schema", () => {
   const names = Object.values(createSchema().getTypeMap()).flatMap((type) =>
     "getFields" in type && !type.name.startsWith("__")
       ? Object.values(type.getFields()).flatMap((field) =>
@@ -216,19 +216,19 @@ it("every connection of the schema is walked here", () => {
 describe.each(connections.map((connection) => [connection.name, connection] as const))(
   "%s",
   (_name, connection) => {
-    it("shows each row once and in one order, whatever the size of the page", async () => {
+    it("returns each row once and in one order for every page size", async () => {
       const whole = idsOf(await pageOf(connection, "first: 100"));
       expect(whole.length).toBeGreaterThan(3);
       expect(new Set(whole).size).toBe(whole.length);
       for (const size of [1, 2, 3, 5]) expect(await walk(connection, "forward", { size })).toEqual(whole);
     });
 
-    it.runIf(connection.backward)("shows the same from its end", async () => {
+    it.runIf(connection.backward)("returns the same rows backwards", async () => {
       const whole = idsOf(await pageOf(connection, "first: 100"));
       for (const size of [1, 2, 3, 5]) expect(await walk(connection, "backward", { size })).toEqual(whole);
     });
 
-    it("refuses a cursor that is none of its own, of another list or order, or that was tampered with", async () => {
+    it("rejects cursors of other lists or orders and modified cursors", async () => {
       const own = (await pageOf(connection, "first: 1")).pageInfo.endCursor ?? "";
       const other = connections.find(({ name }) => name.split(" ")[0] !== connection.name.split(" ")[0]);
       const foreign = other ? (await pageOf(other, "first: 1")).pageInfo.endCursor : "";
@@ -245,7 +245,7 @@ describe.each(connections.map((connection) => [connection.name, connection] as c
   },
 );
 
-it("each job is met once while others are changed, made and reordered behind and before the place", async () => {
+it("returns each job once while jobs before and after the cursor are changed, created and reordered", async () => {
   const connection = root("jobs", {
     args: "orderBy: { field: CREATED_AT, direction: DESC }",
     backward: true,

@@ -1,4 +1,4 @@
-/** What GraphQL has for the console alone: views, secrets shown, organisations and endpoints in trouble. */
+/** GraphQL fields used only by the console: saved views, secrets, organisations and failing endpoints. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { raw, sql } from "../../src/platform/postgres/sql.ts";
@@ -28,7 +28,7 @@ describe("savedViews", () => {
   const save = async (person: SignedInTestUser, name: string, query = "?status=failed") =>
     (await person.queryData(SAVE, { name, query })).saveView;
 
-  it("are a person's own, by name, whichever session saved them", async () => {
+  it("are listed per user, by name, from every session", async () => {
     const person = await createSignedInUser(app, agent.id, "member");
     const { view } = await save(person, " Late ");
     await save(person, "by day", "?scheduled=2031-01-01");
@@ -39,14 +39,14 @@ describe("savedViews", () => {
     expect((await owner.queryData(VIEWS)).savedViews).toEqual([]);
   });
 
-  it("one of the same name takes the other's place", async () => {
+  it("are replaced by a view of the same name", async () => {
     const person = await createSignedInUser(app, agent.id);
     const { view } = await save(person, "mine");
     expect((await save(person, "mine", "?q=2")).view).toEqual({ ...view, query: "?q=2" });
     expect((await person.queryData(VIEWS)).savedViews).toHaveLength(1);
   });
 
-  it("are deleted by whose they are, and by nobody else", async () => {
+  it("can only be deleted by their owner", async () => {
     const person = await createSignedInUser(app, agent.id);
     const { id } = (await save(person, "mine")).view;
     const missing = { id: null, userErrors: [{ code: "NOT_FOUND", field: "id" }] };
@@ -57,13 +57,13 @@ describe("savedViews", () => {
   });
 
   it.each([
-    ["no name", " ", "?", "name"],
+    ["an empty name", " ", "?", "name"],
     ["a name that is too long", "n".repeat(61), "?", "name"],
-    ["a name of several lines", "a\nb", "?", "name"],
-    ["a name that PostgreSQL cannot hold", "a\u0000b", "?", "name"],
+    ["a name with a line break", "a\nb", "?", "name"],
+    ["a name that PostgreSQL cannot store", "a\u0000b", "?", "name"],
     ["a query that is too long", "n", "q".repeat(2_001), "query"],
-    ["a query that is no part of an address", "n", "a b", "query"],
-  ])("refuses %s", async (_what, name, query, field) => {
+    ["a query that is not valid in a URL", "n", "a b", "query"],
+  ])("reject %s", async (_what, name, query, field) => {
     expect(await save(owner, name, query)).toMatchObject({
       view: null,
       userErrors: [{ code: "INVALID", field }],
@@ -71,7 +71,7 @@ describe("savedViews", () => {
   });
 
   // evidence: saved-views-limit-concurrent
-  it("are at most 50 a person, also when saved at once", async () => {
+  it("are limited to 50 per user, also when saved concurrently", async () => {
     const person = await createSignedInUser(app, agent.id);
     const results = await Promise.all(Array.from({ length: 55 }, (_, n) => save(person, `view ${n}`)));
     const refused = results.filter(({ view }) => view === null);
@@ -82,14 +82,14 @@ describe("savedViews", () => {
     expect((await save(person, kept, "?new")).userErrors).toEqual([]);
   });
 
-  it("are not for keys", async () => {
+  it("are not available to keys", async () => {
     const { errors } = await graphql(app, VIEWS, { key: agent.key });
     expect(errors).toMatchObject([
       { message: "Only signed-in users can do this, not API keys", extensions: { code: "FORBIDDEN" } },
     ]);
   });
 
-  it("go with the person", async () => {
+  it("are deleted with the user", async () => {
     const person = await createSignedInUser(app, agent.id, "member");
     await save(person, "mine");
     const id = toTypedId("usr", person.id);
@@ -113,7 +113,7 @@ describe("revealWebhookSecret", () => {
   const REVEAL = `mutation ($id: ID!, $password: String!) {
     revealWebhookSecret(id: $id, password: $password) { secret userErrors { code field message } } }`;
 
-  it("shows the secret that signs to who gives their password, and keeps account of it", async () => {
+  it("returns the signing secret for the user's password and records it in the audit log", async () => {
     const { id, secret } = await newEndpoint(agent.key);
     const { data } = await owner.graphql(REVEAL, { id, password: owner.password });
     expect(data.revealWebhookSecret).toEqual({ secret, userErrors: [] });
@@ -126,13 +126,13 @@ describe("revealWebhookSecret", () => {
     expect(JSON.stringify(entries)).not.toContain(owner.password);
   });
 
-  it("shows an operator any endpoint's, in the log of whose it is", async () => {
+  it("lets an operator see any endpoint's secret and records it for its organisation", async () => {
     const { id, secret } = await newEndpoint(agent.key);
     const { revealWebhookSecret } = await operator.queryData(REVEAL, { id, password: operator.password });
     expect(revealWebhookSecret.secret).toBe(secret);
   });
 
-  it("shows nothing for a wrong password, and keeps no account of it as shown", async () => {
+  it("returns nothing for a wrong password and records no reveal", async () => {
     const person = await createSignedInUser(app, agent.id);
     const { id } = await newEndpoint(agent.key);
     const { revealWebhookSecret } = await person.queryData(REVEAL, { id, password: "not theirs at all" });
@@ -146,7 +146,7 @@ describe("revealWebhookSecret", () => {
     expect(entries).toEqual([]);
   });
 
-  it("429 RATE_LIMITED for who guesses, also with the right one then", async () => {
+  it("returns RATE_LIMITED after wrong passwords, even for the right one", async () => {
     const person = await createSignedInUser(app, agent.id);
     const { id } = await newEndpoint(agent.key);
     for (let n = 0; n < 10; n += 1) await person.queryData(REVEAL, { id, password: `guess number ${n}` });
@@ -154,7 +154,7 @@ describe("revealWebhookSecret", () => {
     expect({ status, code: errors?.[0]?.extensions.code }).toEqual({ status: 429, code: "RATE_LIMITED" });
   });
 
-  it("an endpoint of another organisation is not there", async () => {
+  it("returns NOT_FOUND for an endpoint of another organisation", async () => {
     const other = await app.createOrganization("agent");
     const { id } = await newEndpoint(other.key);
     for (const missing of [id, "whe_x"]) {
@@ -166,7 +166,7 @@ describe("revealWebhookSecret", () => {
     }
   });
 
-  it("403 for members and for keys", async () => {
+  it("returns FORBIDDEN for members and keys", async () => {
     const { id } = await newEndpoint(agent.key);
     const member = await createSignedInUser(app, agent.id, "member");
     const asked = { id, password: member.password };
@@ -180,7 +180,7 @@ describe("organizations", () => {
     nodes { id name createdAt suspendedAt memberCount } } }`;
   type Node = { id: string; name: string; createdAt: string | null; memberCount: number };
 
-  it("are all of them by name, with who belongs to them and since when they are shut out", async () => {
+  it("lists all by name, with member count and suspension time", async () => {
     const name = `agent %_\\ ${Date.now()}`;
     const { id } = await app.organizations.create({ name, type: "agent" });
     await createSignedInUser(app, id);
@@ -201,7 +201,7 @@ describe("organizations", () => {
     });
   });
 
-  it("are found by any part of their name, whatever its case, and by what means something elsewhere", async () => {
+  it("searches any part of the name, ignoring case and without wildcards", async () => {
     await app.organizations.create({ name: "100% ÄGIR_\\ Logistics", type: "contractor" });
     for (const search of ["ägir", "LOGIST", "100%", "_\\", "R_"]) {
       const { organizations } = await operator.queryData(LIST, { search });
@@ -211,14 +211,14 @@ describe("organizations", () => {
     expect(none.organizations).toEqual({ totalCount: 0, nodes: [] });
   });
 
-  it("400 for a search that cannot be one", async () => {
+  it("returns 400 for an invalid search", async () => {
     for (const search of ["a\u0000b", "x".repeat(256), "\ud800"])
       expect((await operator.graphql(LIST, { search })).errors).toMatchObject([
         { extensions: { code: "BAD_USER_INPUT", problems: [{ field: "search" }] } },
       ]);
   });
 
-  it("to others a partner's organisation tells no more than its name and kind", async () => {
+  it("shows only name and type to others", async () => {
     const contractor = await app.createOrganization("contractor");
     const [number] = await app.createJobs(agent, [{ contractor }]);
     const person = await createSignedInUser(app, contractor.id);
@@ -237,7 +237,7 @@ describe("organizations", () => {
 });
 
 describe("failingWebhookEndpoints", () => {
-  it("are those that are disabled or fail, the longest trouble first, of all organisations", async () => {
+  it("lists disabled and failing endpoints of all organisations, longest failing first", async () => {
     const [first, second] = [
       await app.createOrganization("agent"),
       await app.createOrganization("contractor"),

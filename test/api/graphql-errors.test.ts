@@ -59,7 +59,7 @@ const ways: Record<string, (context: FixtureContext) => unknown> = {
     throw new TypeError(`cannot read ${SECRET}`);
   },
   text: () => {
-    // What a library may do.
+    // As a library might do.
     // oxlint-disable-next-line typescript/only-throw-error
     throw SECRET;
   },
@@ -101,7 +101,7 @@ const ask = (how: string, beside = ""): ReturnType<GraphqlFixture["post"]> =>
 
 const errorLines = (): Record<string, unknown>[] => rig.log.filter(({ level }) => level === "error");
 
-describe("what a resolver throws", () => {
+describe("an error thrown by a resolver", () => {
   it.each([
     ["problems", 400, "BAD_USER_INPUT", "filter.status is no status"],
     ["unauthenticated", 401, "UNAUTHENTICATED", "Who are you?"],
@@ -115,7 +115,7 @@ describe("what a resolver throws", () => {
     ["text", 500, "INTERNAL_SERVER_ERROR", "An unexpected error happened on our side"],
     ["later", 500, "INTERNAL_SERVER_ERROR", "An unexpected error happened on our side"],
   ])("%s is %i %s", async (how, status, code, message) => {
-    // The first time by graphql-js, from the second on compiled.
+    // graphql-js runs it the first time; later runs are compiled.
     for (const time of ["first", "second", "third"]) {
       const { status: answered, headers, body } = await ask(how);
       const requestId = headers.get("x-request-id");
@@ -130,20 +130,20 @@ describe("what a resolver throws", () => {
     }
   });
 
-  it("says the problems by name", async () => {
+  it("has its problems by argument name", async () => {
     const { body } = await ask("problems");
     expect(body.errors[0].extensions.problems).toEqual([
       { field: "filter.status", code: "unknown", message: "is no status" },
     ]);
   });
 
-  it("brings its headers", async () => {
+  it("sets its headers", async () => {
     expect((await ask("unauthenticated")).headers.get("www-authenticate")).toBe("Bearer");
     expect((await ask("tooMany")).headers.get("retry-after")).toBe("7");
     expect((await ask("away")).headers.get("retry-after")).toBe("2");
   });
 
-  it("leaves the rest of the answer as it is, and that is 200", async () => {
+  it("leaves the other fields unchanged, with status 200", async () => {
     for (const how of ["problems", "forbidden", "crash"]) {
       const { status, body } = await ask(how, "word");
       expect({ status, data: body.data }).toEqual({ status: 200, data: { fails: null, word: "here" } });
@@ -151,7 +151,7 @@ describe("what a resolver throws", () => {
     }
   });
 
-  it("ends a mutation whose payload is never null", async () => {
+  it("fails a mutation whose payload is not nullable", async () => {
     for (const _ of [1, 2]) {
       const { status, body } = await rig.post({ query: 'mutation { fails(how: "forbidden") }' }, own);
       expect(status).toBe(403);
@@ -163,8 +163,8 @@ describe("what a resolver throws", () => {
   });
 });
 
-describe("what is our own fault", () => {
-  it.each(["crash", "later", "refusedSql"])("is logged with its request, once: %s", async (how) => {
+describe("an internal error", () => {
+  it.each(["crash", "later", "refusedSql"])("is logged once, with its request: %s", async (how) => {
     const { headers } = await ask(how);
     await vi.waitFor(() => expect(errorLines()).toHaveLength(1));
     expect(errorLines()).toMatchObject([
@@ -175,7 +175,7 @@ describe("what is our own fault", () => {
     ]);
   });
 
-  it("is a null where there must be none, or a value that is none of its type", async () => {
+  it("is a null or a wrong type in a resolver's result", async () => {
     for (const query of ["{ strict { inner word } word }", "{ strictRoot word }", "{ leaf word }"]) {
       for (const _ of [1, 2]) {
         const { body } = await rig.post({ query }, own);
@@ -190,7 +190,7 @@ describe("what is our own fault", () => {
     }
   });
 
-  it("is not what the caller did wrong", async () => {
+  it("is not caused by client errors", async () => {
     await ask("problems");
     await ask("forbidden");
     await rig.post({ query: "{ wort }" }, own);
@@ -199,16 +199,19 @@ describe("what is our own fault", () => {
   });
 });
 
-describe("variables that are wrong", () => {
+describe("invalid variables", () => {
   const query = "query ($how: String!) { fails(how: $how) }";
-  it.each([{}, { how: null }, { how: 3 }, { how: { a: 1 } }])("%o is BAD_USER_INPUT", async (variables) => {
-    for (const _ of [1, 2]) {
-      const { status, body } = await rig.post({ query, variables }, own);
-      expect(status).toBe(400);
-      expect(body.errors).toMatchObject([
-        { message: expect.stringContaining("$how"), extensions: { code: "BAD_USER_INPUT" } },
-      ]);
-      expect(body).not.toHaveProperty("data");
-    }
-  });
+  it.each([{}, { how: null }, { how: 3 }, { how: { a: 1 } }])(
+    "return BAD_USER_INPUT: %o",
+    async (variables) => {
+      for (const _ of [1, 2]) {
+        const { status, body } = await rig.post({ query, variables }, own);
+        expect(status).toBe(400);
+        expect(body.errors).toMatchObject([
+          { message: expect.stringContaining("$how"), extensions: { code: "BAD_USER_INPUT" } },
+        ]);
+        expect(body).not.toHaveProperty("data");
+      }
+    },
+  );
 });

@@ -25,13 +25,13 @@ afterAll(async () => {
   await production[Symbol.asyncDispose]();
 });
 
-/** The page's own files, by name. */
+/** The page's own assets, by name. */
 function addressesIn(page: string): string[] {
   return [...page.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, address]) => String(address));
 }
 
 describe("a browser at /graphql", () => {
-  it("finds Apollo Sandbox with the demo's key, our examples, and nothing reported to anybody", async () => {
+  it("gets Apollo Sandbox with the demo key and examples, without telemetry", async () => {
     const { status, headers, body } = await rig.request("/graphql", { headers: html });
     expect(status).toBe(200);
     expect(headers.get("content-type")).toContain("text/html");
@@ -45,14 +45,14 @@ describe("a browser at /graphql", () => {
   });
 
   // evidence: production-no-graphql-sandbox
-  it("finds no page in production", async () => {
+  it("gets no page in production", async () => {
     const { status, headers, body } = await production.request("/graphql", { headers: html });
     expect(status).toBe(401);
     expect(headers.get("content-type")).toContain("json");
     expect(JSON.stringify(body)).not.toContain(KEY);
   });
 
-  it("gets data where it asks for data", async () => {
+  it("gets data if it accepts JSON", async () => {
     const { headers } = await rig.request("/graphql?query=%7B__typename%7D", {
       headers: { ...html, "apollo-require-preflight": "1" },
     });
@@ -61,7 +61,7 @@ describe("a browser at /graphql", () => {
 });
 
 describe("/graphiql", () => {
-  it("is titled Waymark, and has the demo's key and our examples ready", async () => {
+  it("has the title Waymark, the demo key and the examples", async () => {
     const { status, headers, body } = await rig.request("/graphiql", { headers: html });
     expect(status).toBe(200);
     expect(headers.get("cache-control")).toBe("no-store");
@@ -71,14 +71,14 @@ describe("/graphiql", () => {
   });
 
   // evidence: production-no-example-key
-  it("brings no key in production", async () => {
+  it("contains no key in production", async () => {
     const { status, body } = await production.request("/graphiql", { headers: html });
     expect(status).toBe(200);
     expect(body).not.toContain(KEY);
     expect(body).toContain("your key");
   });
 
-  it("loads everything from this server, which a strict policy holds it to", async () => {
+  it("loads everything from this server, with a strict policy", async () => {
     const { headers, body } = await rig.request("/graphiql", { headers: html });
     const policy = headers.get("content-security-policy") ?? "";
     expect(policy).toContain("default-src 'none'");
@@ -95,7 +95,7 @@ describe("/graphiql", () => {
     }
   });
 
-  it("has the editor's workers, which page.js names", async () => {
+  it("has the editor workers that page.js names", async () => {
     const { body } = await rig.request("/graphiql", { headers: html });
     const page = addressesIn(body as string).find((address) => address.endsWith("page.js")) ?? "";
     const script = await rig.request(page);
@@ -110,7 +110,7 @@ describe("/graphiql", () => {
     }
   });
 
-  it("knows no other file and no other method", async () => {
+  it("returns 404 for other files and 405 for other methods", async () => {
     expect((await rig.request("/graphiql/assets/x/../../package.json")).status).toBe(404);
     expect((await rig.request("/graphiql/assets/x/secret.js")).status).toBe(404);
     const post = await rig.request("/graphiql", { method: "POST" });
@@ -123,7 +123,7 @@ describe("the examples", () => {
   const schema = makeExecutableSchema({ typeDefs: readSdl() });
   const document = parse(exampleDocument);
 
-  it("are valid operations of the schema, within its limits", () => {
+  it("are valid operations within the limits", () => {
     expect(validate(schema, document)).toEqual([]);
     const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
     expect(operations.map(({ name }) => name?.value)).toEqual([

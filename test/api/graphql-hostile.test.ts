@@ -1,4 +1,4 @@
-/** Values that nobody means well with: refused by name, and never our failure. */
+/** Malicious values are rejected by name and never cause internal errors. */
 import fc from "fast-check";
 import { getNamedType } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ let app: TestApp;
 let agent: TestOrganization;
 let operator: string;
 let endpoint: string;
-/** Everybody who may ask, and what they would ask with. */
+/** All principals with their credentials. */
 let askers: GraphqlRequestOptions[];
 
 beforeAll(async () => {
@@ -50,22 +50,22 @@ describe("400 BAD_USER_INPUT", () => {
   it.each([
     ["a Marking Number with U+0000", '{ webhookDeliveries(markingNumber: "a\\u0000b") { nodes { id } } }'],
     [
-      "an assignment that names nobody",
+      "an assignment without a contractor",
       'mutation { assignJobs(items: [{ markingNumber: "H-1" }]) { assignedCount } }',
     ],
     [
-      "an assignment to an empty id",
+      "an assignment to an empty ID",
       'mutation { assignJobs(items: [{ markingNumber: "H-1", contractorId: "" }]) { assignedCount } }',
     ],
     [
-      "a carrier's status that is not given",
+      "a missing carrier's status",
       'mutation { setProviderStatus(items: [{ markingNumber: "H-1" }]) { updatedCount } }',
     ],
-  ])("%s", async (_what, query) => {
+  ])("for %s", async (_what, query) => {
     expect(await codesOf(query, operator)).toEqual({ status: 400, codes: ["BAD_USER_INPUT"] });
   });
 
-  it("a history's cursor beyond every sequence", async () => {
+  it("for a history cursor beyond every sequence", async () => {
     const cursor = Buffer.from(JSON.stringify([1, "history", 9_007_199_254_740_991])).toString("base64url");
     const query = `{ job(markingNumber: "H-1") { history(after: "${cursor}") { nodes { id } } } }`;
     const { errors } = await graphql(app, query, { key: agent.key });
@@ -73,7 +73,7 @@ describe("400 BAD_USER_INPUT", () => {
   });
 });
 
-it("a key for an organisation of an empty id is refused, and is no operator's", async () => {
+it("rejects an empty organisation ID for a new key, instead of creating an operator's key", async () => {
   const query =
     'mutation { createApiKey(input: { name: "x", organizationId: "" }) { secret userErrors { code field } } }';
   const { createApiKey } = await queryData(app, query, { key: operator });
@@ -84,7 +84,7 @@ it("a key for an organisation of an empty id is refused, and is no operator's", 
 });
 
 it.each(["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z"])(
-  "an endpoint is resumed with what happened since %s",
+  "accepts the extreme time %s for resuming an endpoint",
   async (since) => {
     await queryData(app, `mutation { pauseWebhookEndpoint(id: "${endpoint}") { endpoint { id } } }`, {
       key: agent.key,
@@ -95,7 +95,7 @@ it.each(["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z"]
   },
 );
 
-it("a panel that the key may not see leaves the others as they are", async () => {
+it("returns the other fields if the key may not see one of them", async () => {
   const reader = await app.createOrganization("agent", { scopes: ["jobs:read"] });
   const query = `{ jobs { totalCount } webhookEndpoints { id } nodes(ids: ["${endpoint}"]) { id } jobStatuses { code } }`;
   const { status, data, errors } = await graphql(app, query, { key: reader.key });
@@ -143,7 +143,7 @@ describe("arbitrary documents", () => {
     })),
   );
 
-  it("are answered, or refused for what is wrong with them: none is our failure", async () => {
+  it("return data or a client error, never an internal error", async () => {
     const call = fc.record({
       at: fc.nat(fields.length - 1),
       pick: fc.nat(10_000),

@@ -35,19 +35,19 @@ const codesOf = ({ body }: { body: { errors?: { extensions: { code: string } }[]
   (body.errors ?? []).map(({ extensions }) => extensions.code);
 
 describe("POST /graphql", () => {
-  it("answers an operation, with its cost", async () => {
+  it("executes an operation and returns its cost", async () => {
     const answer = await rig.post({ query: "{ word }" }, { "x-api-key": key });
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
     expect(answer.body).toEqual({ data: { word: "here" }, extensions: { cost: 0 } });
   });
 
-  it("takes the key as a bearer too", async () => {
+  it("accepts the key as a bearer token", async () => {
     const answer = await rig.post({ query: "{ word }" }, { authorization: `Bearer ${key}` });
     expect(answer.body.data).toEqual({ word: "here" });
   });
 
-  it("has the id, the headers and the log line that every answer of the server has", async () => {
+  it("has the request ID, headers and log line of every response", async () => {
     const answer = await rig.post({ query: "{ word }" }, { "x-api-key": key });
     const requestId = answer.headers.get("x-request-id");
     expect(requestId).toMatch(/^req_/);
@@ -66,7 +66,7 @@ describe("POST /graphql", () => {
     );
   });
 
-  it("says the key, and no organisation, of an operator in the log", async () => {
+  it("logs the key ID but no organisation for an operator", async () => {
     const operator = await rig.keys.create({ organizationId: null, name: "op", createdBy: "test" });
     const answer = await rig.post({ query: "{ word }" }, { "x-api-key": operator.text });
     expect(answer.status).toBe(200);
@@ -86,7 +86,7 @@ describe("POST /graphql", () => {
     });
   });
 
-  it("reads a compressed body, and compresses where asked", async () => {
+  it("accepts compressed bodies and compresses responses on request", async () => {
     const text = "x".repeat(3_000);
     const response = await fetch(`${rig.url}/graphql`, {
       method: "POST",
@@ -104,7 +104,7 @@ describe("POST /graphql", () => {
     expect(await response.json()).toMatchObject({ data: { echo: text } });
   });
 
-  it("answers an anonymous look at the schema, and nothing else", async () => {
+  it("answers introspection without a key, and nothing else", async () => {
     const look = await rig.post({ query: "{ __schema { queryType { name } } __typename }" });
     expect(look).toMatchObject({
       status: 200,
@@ -116,7 +116,7 @@ describe("POST /graphql", () => {
     expect(codesOf(asked)).toEqual(["UNAUTHENTICATED"]);
   });
 
-  it("tells a subscription to come by WebSocket", async () => {
+  it("rejects subscriptions and refers to WebSocket", async () => {
     const answer = await rig.post({ query: "subscription { changed }" }, { "x-api-key": key });
     expect(answer.status).toBe(400);
     expect(codesOf(answer)).toEqual(["BAD_USER_INPUT"]);
@@ -131,16 +131,16 @@ function askByGet(query: string): ReturnType<GraphqlFixture["request"]> {
 }
 
 describe("GET /graphql", () => {
-  it("answers a query", async () => {
+  it("executes a query", async () => {
     expect(await askByGet("{ word }")).toMatchObject({ status: 200, body: { data: { word: "here" } } });
   });
 
-  it("refuses a mutation with 405", async () => {
+  it("rejects a mutation with 405", async () => {
     expect(await askByGet("mutation { change }")).toMatchObject({ status: 405 });
   });
 
   // evidence: csrf-graphql-get
-  it("refuses a request that a page of another site could send without a preflight", async () => {
+  it("rejects requests that pages of other origins can send without a preflight", async () => {
     const simple = [
       {},
       { cookie: "session=x" },
@@ -153,7 +153,7 @@ describe("GET /graphql", () => {
     }
   });
 
-  // As @urql/core 6.0.3 sends it with its defaults.
+  // As @urql/core 6.0.3 sends it by default.
   const urql = {
     accept:
       "application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed",
@@ -161,38 +161,43 @@ describe("GET /graphql", () => {
   const urqlPath =
     "/graphql?query=query+A%28%24t%3A+String%29+%7B%0A++echo%28text%3A+%24t%29%0A%7D&operationName=A&variables=%7B%22t%22%3A%22hi%22%7D";
 
-  it.each(["x-api-key", "authorization"])("takes a query of urql with the key in %s", async (name) => {
+  it.each(["x-api-key", "authorization"])("accepts urql's query with the key in %s", async (name) => {
     const value = name === "authorization" ? `Bearer ${key}` : key;
     const answer = await rig.request(urqlPath, { headers: { ...urql, [name]: value } });
     expect(answer).toMatchObject({ status: 200, body: { data: { echo: "hi" } } });
   });
 
-  it.each(["x-api-key", "authorization"])("refuses a mutation with the key in %s", async (name) => {
+  it.each(["x-api-key", "authorization"])("rejects a mutation with the key in %s", async (name) => {
     const value = name === "authorization" ? `Bearer ${key}` : key;
     const path = `/graphql?query=${encodeURIComponent("mutation { change }")}`;
     expect(await rig.request(path, { headers: { ...urql, [name]: value } })).toMatchObject({ status: 405 });
   });
 });
 
-describe("what is no operation is answered in GraphQL's words, never in the envelope of REST", () => {
+describe("an invalid request returns GraphQL errors instead of the REST envelope", () => {
   const json = "application/json";
   const cases: [name: string, status: number, code: string, init: RequestInit & { path?: string }][] = [
     ["broken JSON", 400, "BAD_REQUEST", { body: '{"query":' }],
-    ["no body", 400, "BAD_REQUEST", {}],
+    ["an empty body", 400, "BAD_REQUEST", {}],
     ["a list of operations", 400, "BAD_REQUEST", { body: '[{"query":"{word}"}]' }],
     ["a string", 400, "BAD_REQUEST", { body: '"{ word }"' }],
     ["null", 400, "BAD_REQUEST", { body: "null" }],
-    ["no query", 400, "BAD_REQUEST", { body: '{"variables":{}}' }],
-    ["a query that is no string", 400, "BAD_REQUEST", { body: '{"query":{"kind":"Document"}}' }],
+    ["a body without a query", 400, "BAD_REQUEST", { body: '{"variables":{}}' }],
+    ["a query that is not a string", 400, "BAD_REQUEST", { body: '{"query":{"kind":"Document"}}' }],
     ["variables that are a list", 400, "BAD_REQUEST", { body: '{"query":"{word}","variables":[1]}' }],
-    ["an operation name that is none", 400, "BAD_REQUEST", { body: '{"query":"{word}","operationName":3}' }],
     [
-      "an operation that is not there",
+      "an operation name that is not a string",
+      400,
+      "BAD_REQUEST",
+      { body: '{"query":"{word}","operationName":3}' },
+    ],
+    [
+      "an unknown operation name",
       400,
       "OPERATION_RESOLUTION_FAILURE",
       { body: '{"query":"query A{word}","operationName":"B"}' },
     ],
-    ["bytes that are no UTF-8", 400, "BAD_REQUEST", { body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]) }],
+    ["bytes that are not UTF-8", 400, "BAD_REQUEST", { body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]) }],
     [
       "another charset",
       415,
@@ -201,7 +206,7 @@ describe("what is no operation is answered in GraphQL's words, never in the enve
     ],
     ["plain text", 415, "BAD_REQUEST", { body: "{ word }", headers: { "content-type": "text/plain" } }],
     [
-      "a form",
+      "a form body",
       415,
       "BAD_REQUEST",
       { body: "query={word}", headers: { "content-type": "application/x-www-form-urlencoded" } },
@@ -229,10 +234,10 @@ describe("what is no operation is answered in GraphQL's words, never in the enve
     ["@defer", 400, "GRAPHQL_VALIDATION_FAILED", { body: '{"query":"{ ... @defer { word } }"}' }],
     ["PUT", 405, "BAD_REQUEST", { method: "PUT", body: '{"query":"{ word }"}' }],
     ["DELETE", 405, "BAD_REQUEST", { method: "DELETE" }],
-    ["a path below", 404, "BAD_REQUEST", { path: "/graphql/more", body: "{}" }],
+    ["a path below /graphql", 404, "BAD_REQUEST", { path: "/graphql/more", body: "{}" }],
   ];
 
-  it.each(cases)("%s", async (_name, status, code, { path = "/graphql", ...init }) => {
+  it.each(cases)("for %s", async (_name, status, code, { path = "/graphql", ...init }) => {
     const headers = { "content-type": json, "x-api-key": key, ...(init.headers as Record<string, string>) };
     const answer = await rig.request(path, { method: "POST", ...init, headers });
     expect(answer.body).not.toHaveProperty("success");
@@ -247,7 +252,7 @@ describe("what is no operation is answered in GraphQL's words, never in the enve
   });
 });
 
-/** An operation in a body of this size. */
+/** An operation in a body of the given size. */
 function bodyOf(bytes: number): string {
   const [before, after] = ['{"query":"{word}","x":"', '"}'];
   return before + "x".repeat(bytes - before.length - after.length) + after;
@@ -255,16 +260,16 @@ function bodyOf(bytes: number): string {
 
 // evidence: body-limit-graphql
 it.each([
-  ["of 4 MiB is read", 200, 0],
-  ["one byte larger is refused with 413", 413, 1],
+  ["of 4 MiB is accepted", 200, 0],
+  ["of one byte more is rejected with 413", 413, 1],
 ])("a body %s", async (_what, status, more) => {
   const headers = { "content-type": "application/json", "x-api-key": key };
   const body = bodyOf(4 * 1024 * 1024 + more);
   expect((await rig.request("/graphql", { method: "POST", body, headers })).status).toBe(status);
 });
 
-describe("the key", () => {
-  it("that is unknown is 401", async () => {
+describe("an API key", () => {
+  it("returns 401 if it is unknown", async () => {
     const answer = await rig.post({ query: "{ word }" }, { "x-api-key": "wmk_nonsense" });
     expect(answer.status).toBe(401);
     expect(answer.headers.get("www-authenticate")).toBe("Bearer");
@@ -274,7 +279,7 @@ describe("the key", () => {
     });
   });
 
-  it("that is revoked is 401", async () => {
+  it("returns 401 if it is revoked", async () => {
     const { id } = await rig.organizations.create({
       name: `gone ${randomBytes(4).toString("hex")}`,
       type: "agent",
@@ -287,7 +292,7 @@ describe("the key", () => {
     });
   });
 
-  it("of a suspended organisation is 403", async () => {
+  it("returns 403 if its organisation is suspended", async () => {
     const { id } = await rig.organizations.create({
       name: `bad ${randomBytes(4).toString("hex")}`,
       type: "agent",
@@ -299,7 +304,7 @@ describe("the key", () => {
     expect(codesOf(answer)).toEqual(["FORBIDDEN"]);
   });
 
-  it("is asked for before the body is read", async () => {
+  it("is checked before the body is read", async () => {
     const answer = await rig.post('{"query":', { "x-api-key": "wmk_nonsense" });
     expect(codesOf(answer)).toEqual(["UNAUTHENTICATED"]);
   });
@@ -313,7 +318,7 @@ describe("in production", () => {
   afterAll(() => production[Symbol.asyncDispose]());
 
   it.each(["{ __schema { queryType { name } } }", "{ __typename }", "{ wort }", "{", "{ word }"])(
-    "the anonymous are told nothing, whatever they ask: %s",
+    "anonymous introspection returns nothing: %s",
     async (query) => {
       const answer = await production.post({ query });
       expect(answer.status).toBe(401);
@@ -324,7 +329,7 @@ describe("in production", () => {
   );
 
   // evidence: production-schema-needs-key
-  it("a key may look at the schema", async () => {
+  it("allows introspection with a key", async () => {
     const answer = await production.post(
       { query: "{ __schema { queryType { name } } }" },
       { "x-api-key": await production.newKey() },
@@ -332,7 +337,7 @@ describe("in production", () => {
     expect(answer.body.data).toEqual({ __schema: { queryType: { name: "Query" } } });
   });
 
-  it("a browser gets no page", async () => {
+  it("serves no page to browsers", async () => {
     const answer = await production.request("/graphql", { headers: { accept: "text/html" } });
     expect(answer.status).toBe(401);
     expect(answer.headers.get("content-type")).toContain("application/json");
@@ -365,7 +370,7 @@ describe("rate limits", () => {
   };
   const slow = { perSecond: 0.01, burst: 2 };
 
-  it("count each request as a read, whatever is in it", async () => {
+  it("count each request as a read", async () => {
     const own = await ownKey({ read: slow });
     const first = await limited.post({ query: "{ word }" }, own);
     expect(first.headers.get("ratelimit-policy")).toBe('"read";q=2;w=200, "read-organization";q=400;w=2');
@@ -377,7 +382,7 @@ describe("rate limits", () => {
     expect(codesOf(third)).toEqual(["RATE_LIMITED"]);
   });
 
-  it("count a mutation as a write as well", async () => {
+  it("also count a mutation as a write", async () => {
     const own = await ownKey({ write: slow });
     const answers = [];
     for (const _ of [1, 2, 3]) answers.push(await limited.post({ query: "mutation { change }" }, own));
@@ -387,7 +392,7 @@ describe("rate limits", () => {
     expect(await limited.post({ query: "{ word }" }, own)).toMatchObject({ status: 200 });
   });
 
-  it("count a mutation of many as a batch instead", async () => {
+  it("count a batch mutation as a batch instead", async () => {
     const own = await ownKey({ batch: slow, write: { perSecond: 0.01, burst: 1 } });
     const answers = [];
     for (const _ of [1, 2, 3]) answers.push(await limited.post({ query: "mutation { updateJobs }" }, own));
@@ -407,7 +412,7 @@ const preflight = (server: GraphqlFixture, origin: string): Promise<{ headers: H
   });
 
 describe("CORS", () => {
-  it("lets Apollo's hosted Sandbox in outside production, and nobody else", async () => {
+  it("allows Apollo's hosted Sandbox outside production, and no other origin", async () => {
     const studio = await preflight(rig, "https://studio.apollographql.com");
     expect(studio.headers.get("access-control-allow-origin")).toBe("https://studio.apollographql.com");
     const other = await preflight(rig, "https://example.com");
@@ -416,7 +421,7 @@ describe("CORS", () => {
     expect(rest.headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  it("lets in production in whom the settings name", async () => {
+  it("allows the configured origins in production", async () => {
     await using production = await startGraphqlFixture({
       typeDefs,
       env: { NODE_ENV: "production", CORS_ORIGINS: "https://app.example.com" },
@@ -428,7 +433,7 @@ describe("CORS", () => {
   });
 });
 
-/** What came back for a request that wants to change the protocol. */
+/** The response to an upgrade request. */
 function wish(server: GraphqlFixture, path: string, protocol: string): Promise<string> {
   return sendBytes(
     server.url,
@@ -436,8 +441,8 @@ function wish(server: GraphqlFixture, path: string, protocol: string): Promise<s
   );
 }
 
-describe("an upgrade", () => {
-  it("to WebSocket at /graphql is handed on, any other request is answered as it is", async () => {
+describe("an upgrade request", () => {
+  it("is accepted for WebSocket at /graphql; any other is answered as plain HTTP", async () => {
     const handed: string[] = [];
     let closed = 0;
     const webSockets: WebSocketHandler = {
@@ -455,7 +460,7 @@ describe("an upgrade", () => {
       await using server = await startGraphqlFixture({ typeDefs, resolvers, webSockets });
       expect(await wish(server, "/graphql?x=1", "websocket")).toContain("418");
       expect(handed).toEqual(["/graphql?x=1"]);
-      // Java's client asks so for HTTP/2, and means to be answered all the same.
+      // Java's client requests HTTP/2 this way and expects a normal response.
       expect(await wish(server, "/health/live", "h2c")).toContain("HTTP/1.1 200");
       expect(await wish(server, "/graphql", "h2c")).toContain("HTTP/1.1 400");
       expect(await wish(server, "/health/live", "websocket")).toContain("HTTP/1.1 200");

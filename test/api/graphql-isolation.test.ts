@@ -1,7 +1,6 @@
 /**
- * An organisation reaches nothing of another's: not by a field, a filter, an order, an aggregate, an id, a cursor, a
- * mutation or a subscription. The documents are made from the schema, so that whatever is added is tried from its first
- * day on.
+ * Isolation of organisations: no field, filter, order, aggregate, ID, cursor, mutation or subscription reveals or changes
+ * another's data. The documents are generated from the schema, so new fields are covered automatically.
  */
 import { getNamedType, type GraphQLField } from "graphql";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -43,18 +42,18 @@ let victim: TenantCanary;
 let stranger: TestOrganization;
 let strangersOwner: SignedInTestUser;
 let operator: SignedInTestUser;
-/** What no answer to the stranger may hold. */
+/** Texts that no response to the stranger may contain. */
 let secrets: string[];
 let attempts: ArgumentLiterals;
 
-/** Whoever asks: by a key, or by a session. */
-type Question = Pick<GraphqlRequestOptions, "key" | "headers">;
-let strangers: Question[];
-/** Those who may see what is the victim's, one thing or another. */
-let entitled: Question[];
+/** A principal with a key or a session. */
+type Principal = Pick<GraphqlRequestOptions, "key" | "headers">;
+let strangers: Principal[];
+/** Principals that may see some of the victim's data. */
+let entitled: Principal[];
 
 beforeAll(async () => {
-  // Without a worker, which would change deliveries and mails by itself.
+  // Without a worker, which would change deliveries and e-mails in the background.
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" });
   operator = await createSignedInUser(app, null);
   stranger = await app.createOrganization("agent");
@@ -72,7 +71,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const quoted = (values: readonly string[]) => values.map((value) => JSON.stringify(value));
 
-/** What a stranger who knows all of the victim's values would try. */
+/** Arguments that a stranger who knows all of the victim's values would use. */
 function createAttempts(ids: readonly string[], cursors: readonly string[]): ArgumentLiterals {
   const byName: Record<string, readonly string[]> = {
     after: quoted(cursors),
@@ -87,7 +86,7 @@ function createAttempts(ids: readonly string[], cursors: readonly string[]): Arg
     password: quoted([VALID_PASSWORD]),
     actions: quoted(["member.invited", "session.signed_in"]),
     days: ["30"],
-    // As the request log has it.
+    // In the format of the request log.
     requestId: quoted(["req_01JD0000000000000000000000"]),
   };
   const organizations = ids.filter((id) => id.startsWith("org_"));
@@ -112,14 +111,14 @@ function createAttempts(ids: readonly string[], cursors: readonly string[]): Arg
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** Each call of a root field that can be made of `attempts`. */
+/** Each call of a root field with arguments from `attempts`. */
 function callsOf(field: Field): string[] {
   return generateArguments(field, attempts).map(
     (list) => `${field.name}${withShortPage(field, list)} { ...everything }`,
   );
 }
 
-/** What the calls ask for: one document's worth for each type of object that may come. */
+/** Selections of the calls, one document per possible object type. */
 function everything(field: Field, depth: number): string[] {
   return possibleObjectTypes(schema, getNamedType(field.type)).map(
     (type) => `fragment everything on ${type.name} ${selectAllFields(type, depth)}`,
@@ -129,7 +128,7 @@ function everything(field: Field, depth: number): string[] {
 function withShortPage(field: Field, list: string): string {
   const isPage = field.args.some(({ name }) => name === "first") && !/\b(first|last):/.test(list);
   if (!isPage) return list;
-  // `before` goes with `last`.
+  // `before` requires `last`.
   const size = /[( ]before:/.test(list) ? "last: 2" : "first: 2";
   return list === "" ? `(${size})` : list.replace("(", `(${size}, `);
 }
@@ -148,7 +147,7 @@ async function answersTo(asker: Question, field: Field): Promise<string[]> {
   return answers;
 }
 
-/** The data. No document is refused as a whole for its form. */
+/** Returns the data. Every document is valid. */
 async function answerTo(asker: Question, document: string): Promise<string> {
   const { data, errors, text } = await graphql(app, document, asker);
   const refused = errors?.find(({ extensions }) => !/^(BAD_USER_INPUT|FORBIDDEN)$/.test(extensions.code));
@@ -157,25 +156,25 @@ async function answerTo(asker: Question, document: string): Promise<string> {
 }
 
 const fieldsOf = (type: ReturnType<typeof schema.getQueryType>) => Object.values(type?.getFields() ?? {});
-/** The same for everybody. */
+/** Fields with the same data for everyone. */
 const PUBLIC = new Set(["jobStatuses", "failureReasons"]);
 
 describe("reading", () => {
   const fields = fieldsOf(schema.getQueryType()).filter(({ name }) => !PUBLIC.has(name));
 
   it.each(fields.map((field) => [field.name, field] as const))(
-    "%s shows a stranger nothing of the victim's, whatever it is asked",
+    "%s returns nothing of the victim's data to a stranger, with any arguments",
     async (_name, field) => {
       const answers = await Promise.all(strangers.map((asker) => answersTo(asker, field)));
       for (const answer of answers.flat()) {
         for (const secret of secrets) expect(answer).not.toContain(secret);
-        // Of one's own there is one; of the victim's there are three.
+        // One organisation is visible: the caller's own. The victim's principals see three.
         const counts = [...answer.matchAll(/"(?:totalCount|total|count)":(\d+)/g)].map(([, count]) =>
           Number(count),
         );
         expect(Math.max(0, ...counts)).toBeLessThanOrEqual(1);
       }
-      // The same questions do find it where it may be seen.
+      // Control: the same documents return the values to principals that may see them.
       const found = await Promise.all(entitled.map((asker) => answersTo(asker, field)));
       expect(secrets.some((secret) => found.flat().join("").includes(secret))).toBe(true);
     },
@@ -183,7 +182,7 @@ describe("reading", () => {
   );
 
   it.each(["organizations { totalCount }", "accountRequests { totalCount }", "mailOutbox { nodes { id } }"])(
-    "%s is for operators",
+    "%s is only for operators",
     async (field) => {
       for (const asker of strangers) {
         const { errors } = await graphql(app, `{ ${field} }`, asker);
@@ -193,7 +192,7 @@ describe("reading", () => {
   );
 });
 
-/** Subscribes in each of these ways, and resolves once all stand. */
+/** Starts all subscriptions and resolves when all are active. */
 async function followAll(key: string, calls: readonly string[]): Promise<JobSubscription[]> {
   const before = await countSubscriptions(app);
   const all = chunksOf(calls, 15).flatMap((part) => {
@@ -213,30 +212,30 @@ function changeJob(key: string, markingNumber: string): Promise<unknown> {
   return queryData(app, `mutation { updateJob(input: ${input}) { userErrors { code } } }`, { key });
 }
 
-/** Different filters of one organisation, of which there may be 50. */
+/** Different filters of one organisation, of which 50 are allowed. */
 const FILTERS = 40;
 
-describe("watching", () => {
+describe("subscribing", () => {
   // evidence: graphql-isolation-subscriptions
-  it("shows a stranger no change of the victim's, whatever it is filtered by", async () => {
+  it("sends a stranger no change of the victim's jobs, with any filter", async () => {
     const [field] = fieldsOf(schema.getSubscriptionType());
     if (!field) throw new Error("There is a subscription");
     const ways = callsOf(field)
       .map((call) => call.replace(" { ...everything }", ""))
-      // A code that is no status is refused for that.
+      // An unknown status code would be rejected.
       .filter((call) => !/normalizedStatus: \{ (eq|in):/.test(call));
     const step = Math.ceil(ways.length / FILTERS);
-    // The last is looked at last: once it has told, all the others have.
+    // When the last subscription has received its event, all others have too.
     const calls = [
-      ...ways.filter((_, at) => at % step === 0),
+      ...ways.filter((_, index) => index % step === 0),
       'jobChanged(filter: { recipientName: { eq: "own" } })',
     ];
     const own = await followAll(stranger.key, calls);
     const victims = await followAll(victim.key, calls);
     await changeJob(victim.key, `${CANARY_MARKER}-2`);
-    // The same subscriptions do tell those who may see it.
-    const told = () => victims.flatMap(({ events }) => events).length;
-    await vi.waitFor(() => expect(told()).toBeGreaterThan(3), 20_000);
+    // Control: the same subscriptions send the events to principals that may see them.
+    const eventCount = () => victims.flatMap(({ events }) => events).length;
+    await vi.waitFor(() => expect(eventCount()).toBeGreaterThan(3), 20_000);
     await changeJob(stranger.key, "own-1");
     await vi.waitFor(() => expect(own.at(-1)?.events).toHaveLength(1), 20_000);
     const seen = JSON.stringify(own.map(({ events }) => events));
@@ -247,9 +246,9 @@ describe("watching", () => {
 const mutations = fieldsOf(schema.getMutationType());
 const changing = (field: Field, call: string) => `mutation { ${call} } ${everything(field, 2).join(" ")}`;
 
-/** What must be so before a mutation can do anything to it. */
+/** Prepares the state that a mutation needs to have an effect. */
 const before: Record<string, Sql> = {
-  // As if the stranger had not just had mails sent to the same address.
+  // Removes the limit on e-mails sent to the same address.
   inviteMember: sql`delete from rate_limit_bucket`,
   approveAccountRequest: sql`update account_request set status = 'pending'`,
   rejectAccountRequest: sql`update account_request set status = 'pending', organization_id = null`,
@@ -262,17 +261,17 @@ const before: Record<string, Sql> = {
 
 describe("changing", () => {
   it.each(mutations.map((field) => [field.name, field] as const))(
-    "%s changes nothing of the victim's for a stranger, and tells nothing of it",
+    "%s neither changes nor returns the victim's data for a stranger",
     async (_name, field) => {
       const rows = await snapshotRows(app, victim);
       for (const call of callsOf(field)) {
         for (const asker of strangers) {
           const { data } = await graphql(app, changing(field, call), asker);
           const answer = JSON.stringify(data ?? null);
-          // A bulk result tells the Marking Number back that was asked for.
-          const told = answer.replaceAll(/"markingNumber":"[^"]*"/g, "");
+          // A bulk result repeats the requested Marking Number.
+          const returned = answer.replaceAll(/"markingNumber":"[^"]*"/g, "");
           for (const secret of secrets.filter((text) => !call.includes(text)))
-            expect(told).not.toContain(secret);
+            expect(returned).not.toContain(secret);
         }
       }
       expect(await snapshotRows(app, victim)).toEqual(rows);
@@ -281,9 +280,9 @@ describe("changing", () => {
   );
 
   // evidence: graphql-isolation-control-calls-succeed
-  it("the same calls do change it for those who may, so that none of them was refused for its form", async () => {
+  it("changes the data for principals that may change it, so the calls are valid", async () => {
     const silent: string[] = [];
-    // What ends or removes goes last.
+    // Mutations that end or remove something run last.
     const last = [
       "revokeInvitation",
       "deleteView",

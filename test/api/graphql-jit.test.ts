@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** The answer without the id of its request. */
+/** The response without the request ID. */
 async function ask(body: object, server: AppInstance = app): Promise<{ status: number; text: string }> {
   const response = await server.request("/graphql", {
     method: "POST",
@@ -27,7 +27,7 @@ async function ask(body: object, server: AppInstance = app): Promise<{ status: n
   return { status: response.status, text: (await response.text()).replaceAll(/"req_\w+"/g, '"id"') };
 }
 
-describe("an operation that comes again, and is compiled then, answers as it did at first", () => {
+describe("a repeated, compiled operation returns the same as the first time", () => {
   it.each(["OpenJobs", "JobsWithHistory", "JobsByStatus", "Reschedule", "CatchUp"])(
     "the example %s",
     async (operationName) => {
@@ -41,16 +41,16 @@ describe("an operation that comes again, and is compiled then, answers as it did
 
   it.each<[what: string, query: string, variables?: object]>([
     [
-      "a filter that holds itself, by a variable",
+      "a filter that contains itself through a variable",
       "query ($f: JobFilter) { jobs(first: 5, filter: $f) { totalCount edges { cursor node { markingNumber weight } } pageInfo { hasNextPage endCursor } } }",
       { f: { not: { or: [{ weight: { lt: 10 } }, { and: [{ weight: { gt: 20 } }] }] } } },
     ],
     [
-      "a filter of variables that are not given",
+      "a filter with absent variables",
       "query ($t: String) { jobs(filter: { batchNumber: { eq: $t } }) { totalCount } }",
     ],
     [
-      "an order that is not given",
+      "an absent order variable",
       "query ($o: JobOrder, $n: Int) { jobs(orderBy: $o, first: $n) { nodes { markingNumber } } }",
     ],
     [
@@ -59,28 +59,28 @@ describe("an operation that comes again, and is compiled then, answers as it did
       { ids: ["job_x", "nothing"] },
     ],
     [
-      "an argument that is refused",
+      "a rejected argument",
       "query ($a: String) { jobs(after: $a) { nodes { id } } jobStatuses { code } }",
       { a: "nonsense" },
     ],
-    ["a status that is unknown", '{ jobs(filter: { normalizedStatus: { eq: "nonsense" } }) { totalCount } }'],
+    ["an unknown status", '{ jobs(filter: { normalizedStatus: { eq: "nonsense" } }) { totalCount } }'],
     [
-      "an operator's field",
+      "an operator-only field",
       "{ organizations { nodes { name } } viewer { kind organization { name } limits { cost } } }",
     ],
     [
-      "everything of a job",
+      "all fields of a job",
       "query ($m: String) { job(markingNumber: $m) { id weight status { code category } failureReason createdAt version agent { name type } contractor { name } history(first: 2) { nodes { id type changes { field from to } actor { type id } } } } }",
       { m: "set below" },
     ],
-  ])("%s", async (_what, query, variables = {}) => {
+  ])("for %s", async (_what, query, variables = {}) => {
     const given = "m" in variables ? { m: number } : variables;
     const answer = await ask({ query, variables: given });
     expect(answer.text).not.toContain("INTERNAL_SERVER_ERROR");
     for (const _ of [1, 2]) expect(await ask({ query, variables: given })).toEqual(answer);
   });
 
-  it("a patch by variables that are not given keeps what is there", async () => {
+  it("keeps the values of fields whose variables are not given", async () => {
     const query = `mutation ($m: String!, $weight: Float, $labels: String) {
       updateJob(input: { markingNumber: $m, patch: { weight: $weight, labels: $labels } }) { job { weight failureReason } userErrors { code } } }`;
     for (const weight of [1, 2, 3]) {
@@ -94,8 +94,8 @@ describe("an operation that comes again, and is compiled then, answers as it did
   });
 });
 
-describe("PostgreSQL out of reach", () => {
-  it("is 503 SERVICE_UNAVAILABLE with Retry-After, whether or not the key is known", async () => {
+describe("while PostgreSQL is unreachable", () => {
+  it("returns 503 SERVICE_UNAVAILABLE with Retry-After, for cached and unknown keys", async () => {
     await using proxy = await startFaultProxy(app.databaseUrl);
     await using instance = await startAppInstance(proxy.url);
     expect(await ask({ query: "{ jobs { totalCount } }" }, instance)).toMatchObject({ status: 200 });

@@ -50,12 +50,12 @@ beforeAll(async () => {
 });
 afterAll(() => rig[Symbol.asyncDispose]());
 
-/** Without the id that differs. */
+/** Removes the request ID. */
 function comparable({ status, body }: RawGraphqlResponse): unknown {
   return { status, body: JSON.parse(JSON.stringify(body).replaceAll(/"req_\w+"/g, '""')) as unknown };
 }
 
-/** The same twice: as a document that is new, and as one that is known. */
+/** Sends the operation twice: as a new and as a cached document. */
 async function askTwice(query: string, variables: object = {}): Promise<RawGraphqlResponse> {
   const first = await rig.post({ query, variables }, own);
   const second = await rig.post({ query, variables }, own);
@@ -77,7 +77,7 @@ function bomb(fragments: number): string {
   return `{ item { ...F1 } } ${definitions.join(" ")}`;
 }
 
-describe("an operation beyond a limit", () => {
+describe("an operation over a limit", () => {
   it.each([
     ["depth", `{ item { ${nested(9)} } }`, 11],
     [
@@ -93,7 +93,7 @@ describe("an operation beyond a limit", () => {
     ["rootFields", `{ ${Array.from({ length: 11 }, (_, at) => `r${at}: item { id }`).join(" ")} }`, 11],
     ["cost", "{ items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }", 10_100],
     ["cost", "{ items(first: 100) { totalCount nodes { items(first: 9) { nodes { id } } } } }", 1020],
-  ] as const)("%s is refused with 400 and the numbers: %s", async (limit, query, asked) => {
+  ] as const)("is rejected with 400 and the limit: %s: %s", async (limit, query, asked) => {
     const { status, body } = await askTwice(query);
     expect(status).toBe(400);
     expect(body).toMatchObject({
@@ -105,7 +105,7 @@ describe("an operation beyond a limit", () => {
     expect(body).not.toHaveProperty("extensions");
   });
 
-  it("is refused by its variables, known document or not", async () => {
+  it("is rejected because of its variables, for new and cached documents", async () => {
     const query = "query ($n: Int) { items(first: $n) { nodes { items(first: 10) { nodes { id } } } } }";
     expect(await askTwice(query, { n: 10 })).toMatchObject({
       status: 200,
@@ -120,7 +120,7 @@ describe("an operation beyond a limit", () => {
     });
   });
 
-  it("is measured where it is named among others", async () => {
+  it("is measured if it is named among others", async () => {
     const query =
       "query Small { item { id } } query Large { items(first: 100) { nodes { items { nodes { id } } } } }";
     expect(await rig.post({ query, operationName: "Small" }, own)).toMatchObject({ status: 200 });
@@ -128,7 +128,7 @@ describe("an operation beyond a limit", () => {
   });
 
   // evidence: graphql-limits-unnamed-operation
-  it("cannot get past them by naming no operation", async () => {
+  it("is not allowed by omitting the operation name", async () => {
     const query = "query Large { items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }";
     for (const operationName of ["", "large", "__proto__", "Large "]) {
       const { status, body } = await rig.post({ query, operationName }, own);
@@ -142,7 +142,7 @@ function many(count: number, text: (at: number) => string): string {
   return Array.from({ length: count }, (_, at) => text(at)).join(" ");
 }
 
-describe("a bomb is refused in bounded time", () => {
+describe("a bomb is rejected in bounded time", () => {
   it.each<[name: string, body: unknown]>([
     ["fragments that double", { query: bomb(40) }],
     ["a fragment that spreads itself", { query: "{ item { ...A } } fragment A on Item { next { ...A } }" }],
@@ -152,9 +152,9 @@ describe("a bomb is refused in bounded time", () => {
     ],
     ["ten thousand aliases", { query: `{ ${many(10_000, (at) => `a${at}: item { id }`)} }` }],
     ["the same field ten thousand times", { query: `{ ${many(10_000, () => "item { id }")} }` }],
-    ["a list a million deep", { query: `{ nodes(ids: ${"[".repeat(1_000_000)}) { id } }` }],
+    ["a list nested a million deep", { query: `{ nodes(ids: ${"[".repeat(1_000_000)}) { id } }` }],
     [
-      "variables a hundred thousand deep",
+      "variables nested a hundred thousand deep",
       `{"query":"query ($i: [ID!]!) { nodes(ids: $i) { id } }","variables":{"i":${"[".repeat(100_000)}${"]".repeat(100_000)}}}`,
     ],
     ...[5_000, 100_000].map((levels): [string, string] => [
@@ -162,11 +162,11 @@ describe("a bomb is refused in bounded time", () => {
       `{"query":"query ($f: Filter) { found(filter: $f) { id } }","variables":{"f":${'{"not":'.repeat(levels)}{}${"}".repeat(levels)}}}`,
     ]),
     [
-      "three hundred objects within each other as an argument",
+      "an argument of three hundred nested objects",
       { query: `{ found(filter: ${"{not:".repeat(300)}{}${"}".repeat(300)}) { id } }` },
     ],
     [
-      "introspection with an alias for each part of the answer",
+      "introspection with many aliases",
       {
         query: `{ __schema { types { fields { ${many(7, (at) => `x${at}: type { ...T }`)} } } } } fragment T on __Type { ${many(50, (at) => `y${at}: name`)} }`,
       },
@@ -178,13 +178,13 @@ describe("a bomb is refused in bounded time", () => {
     ["ten thousand operations", { query: many(10_000, (at) => `query Q${at} { item { id } }`) }],
     ["ten thousand directives", { query: `{ item ${"@include(if: true) ".repeat(10_000)} { id } }` }],
     [
-      "introspection that branches",
+      "branching introspection",
       {
         query: `{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }`,
       },
     ],
-    ["a long text without meaning", { query: "{".repeat(1_000_000) }],
-  ])("%s", async (_name, body) => {
+    ["a long meaningless text", { query: "{".repeat(1_000_000) }],
+  ])("for %s", async (_name, body) => {
     const startedMs = performance.now();
     const answer = await rig.post(body, own);
     expect(performance.now() - startedMs).toBeLessThan(1_500);
@@ -194,7 +194,7 @@ describe("a bomb is refused in bounded time", () => {
   });
 
   // evidence: graphql-limits-allow-normal-operations
-  it("lets those through that want no more than is allowed", async () => {
+  it("is not confused with operations within the limits", async () => {
     const query = `{ ${"item { id name } ".repeat(100)} }`;
     expect(await askTwice(query)).toMatchObject({ status: 200, body: { extensions: { cost: 1 } } });
     const deep = await askTwice(`{ item { ${nested(8)} } }`);
@@ -204,7 +204,7 @@ describe("a bomb is refused in bounded time", () => {
 });
 
 describe("introspection", () => {
-  it("as tools ask for it is answered, outside production without a key too", async () => {
+  it("is allowed outside production without a key", async () => {
     const query = getIntrospectionQuery({
       schemaDescription: true,
       oneOf: true,
@@ -217,7 +217,7 @@ describe("introspection", () => {
   });
 
   // evidence: introspection-rate-limit-per-network
-  it("without a key is limited by network: an IPv6 /64 counts as one, and another is not affected", async () => {
+  it("is limited by network without a key: an IPv6 /64 counts as one", async () => {
     const env = { RATE_LIMITS: "on", TRUST_PROXY: "1" };
     await using limited = await startGraphqlFixture({ typeDefs, env, clock: createFakeClock() });
     const ask = async (address: string): Promise<RawGraphqlResponse> =>
@@ -233,7 +233,7 @@ describe("introspection", () => {
   });
 });
 
-describe("a mutation takes a token for each of its root fields", () => {
+describe("a mutation takes one token per root field", () => {
   let limited: GraphqlFixture;
   let changed = 0;
   const change = (): unknown => {
@@ -248,7 +248,7 @@ describe("a mutation takes a token for each of its root fields", () => {
   });
   afterAll(() => limited[Symbol.asyncDispose]());
 
-  /** How many changes an operation with so many `fields` made. */
+  /** Returns the number of changes made by an operation with `fields` root fields. */
   const send = async (key: string, name: string, fields: number): Promise<[status: number, made: number]> => {
     changed = 0;
     const query = `mutation { ${many(fields, (at) => `m${at}: ${name} { id }`)} }`;
@@ -260,20 +260,20 @@ describe("a mutation takes a token for each of its root fields", () => {
   it.each([
     ["change", [10, 10, 10, 10, 10]],
     ["updateJobs", [6, 4]],
-  ] as const)("%s", async (name, batches) => {
+  ] as const)("with %s", async (name, batches) => {
     const key = await limited.newKey();
     for (const fields of batches) expect(await send(key, name, fields)).toEqual([200, fields]);
     expect(await send(key, name, 1)).toEqual([429, 0]);
   });
 
-  it("or none, and makes no change, where not all of them are there", async () => {
+  it("or takes none and changes nothing if there are too few", async () => {
     const key = await limited.newKey();
     expect(await send(key, "updateJobs", 6)).toEqual([200, 6]);
     expect(await send(key, "updateJobs", 5)).toEqual([429, 0]);
     expect(await send(key, "updateJobs", 4)).toEqual([200, 4]);
   });
 
-  it("of the class of each", async () => {
+  it("of the class of each field", async () => {
     const key = await limited.newKey();
     expect(await send(key, "updateJobs", 10)).toEqual([200, 10]);
     expect(await send(key, "change", 10)).toEqual([200, 10]);
@@ -282,7 +282,7 @@ describe("a mutation takes a token for each of its root fields", () => {
   });
 
   it.each(["in this process", "in PostgreSQL"])(
-    "all or none of them where buckets are kept %s",
+    "takes all tokens or none, with buckets %s",
     async (where) => {
       const store =
         where === "in PostgreSQL"

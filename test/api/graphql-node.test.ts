@@ -1,4 +1,4 @@
-/** `node(id:)` by each prefix that it accepts. */
+/** `node(id:)` for each accepted prefix. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { isInterfaceType } from "graphql";
 import { createSchema } from "../../src/graphql/schema.ts";
@@ -13,7 +13,7 @@ let operator: SignedInTestUser;
 let stranger: SignedInTestUser;
 
 beforeAll(async () => {
-  // Without a worker, which would change deliveries and mails.
+  // Without a worker, which would change deliveries and e-mails.
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" });
   operator = await createSignedInUser(app, null);
   owner = await createTenantCanary(app, operator);
@@ -35,18 +35,18 @@ const accepted = {
 const query = "query ($id: ID!) { node(id: $id) { id __typename } }";
 
 it.each(Object.entries(accepted))(
-  "returns the object of an id with the prefix %s_, and null to another organization",
+  "returns the object for an ID with the prefix %s_, and null to another organization",
   async (prefix, type) => {
     const id = owner.ids.find((other) => other.startsWith(`${prefix}_`));
     expect(await operator.queryData(query, { id })).toEqual({ node: { id, __typename: type } });
-    // Account requests are for operators only.
+    // Account requests are visible only to operators.
     const own = prefix === "arq" ? null : { id, __typename: type };
     expect(await queryData(app, query, { key: owner.key, variables: { id } })).toEqual({ node: own });
     expect(await stranger.queryData(query, { id })).toEqual({ node: null });
   },
 );
 
-it("accepts the prefixes that the schema and the guide list", () => {
+it("accepts exactly the prefixes named in the schema and the guide", () => {
   const schema = createSchema();
   const node = schema.getType("Node");
   if (!isInterfaceType(node)) throw new Error("Node is an interface");

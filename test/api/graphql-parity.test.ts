@@ -1,4 +1,4 @@
-/** REST and GraphQL answer the same: for the same filter, and for the same patch. */
+/** REST and GraphQL return the same results for the same filter and the same patch. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { camelCase } from "../../src/graphql/field-names.ts";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
@@ -37,7 +37,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const today = new Date().toISOString().slice(0, 10);
 
-/** A filter as either door has it. */
+/** A filter in REST and GraphQL. */
 const filters: [rest: string, graphql: string][] = [
   ["", "{}"],
   ["marking_number=P-107", '{ markingNumber: { eq: "P-107" } }'],
@@ -106,7 +106,7 @@ describe.each([
   });
 });
 
-it("the filters that were compared do tell jobs apart", async () => {
+it("is tested with filters that select different jobs", async () => {
   const totals = await Promise.all(
     filters.map(async ([, filter]) => {
       const { jobs } = await queryData(app, `{ jobs(filter: ${filter}) { totalCount } }`, { key: agent.key });
@@ -121,7 +121,7 @@ const UPDATE = `mutation ($input: UpdateJobInput!) {
   updateJob(input: $input) { job { ${FIELDS.join(" ")} version } userErrors { code field message } }
 }`;
 
-/** A fresh job each for REST and GraphQL. */
+/** Creates one job for REST and one for GraphQL. */
 async function twins(): Promise<[string, string]> {
   const patch = { weight: 4, recipient_name: "before", normalized_status: "failed", failure_reason: "other" };
   const [one = "", other = ""] = await app.createJobs(agent, [{ patch }, { patch }]);
@@ -166,7 +166,7 @@ async function patchBoth(patch: Record<string, unknown>) {
 }
 
 describe("the same patch", () => {
-  it.each(titled(taken))("%s does the same", async (_text, patch) => {
+  it.each(titled(taken))("has the same result: %s", async (_text, patch) => {
     const { one, other, rest, updateJob } = await patchBoth(patch);
     expect(rest.status).toBe(200);
     const { version, ...job } = updateJob.job;
@@ -183,7 +183,7 @@ describe("the same patch", () => {
   });
 
   // evidence: validation-same-rest-graphql
-  it.each(titled(refused))("%s is refused for the same", async (_text, patch) => {
+  it.each(titled(refused))("is rejected for the same reason: %s", async (_text, patch) => {
     const { rest, updateJob } = await patchBoth(patch);
     expect(rest.status).toBe(400);
     expect(updateJob.job).toBeNull();
@@ -191,7 +191,7 @@ describe("the same patch", () => {
       field: string;
       message: string;
     }[];
-    // Of a change of nothing REST speaks as a whole; here it is the item's.
+    // For an empty patch, REST reports the whole body; GraphQL reports the item.
     expect(updateJob.userErrors).toMatchObject(
       problems.map(({ field }) => ({
         code: "INVALID",

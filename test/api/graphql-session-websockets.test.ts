@@ -1,4 +1,4 @@
-/** Subscriptions by the console's session: from our own pages, and for no longer than the session. */
+/** Subscriptions with a console session: allowed for our own pages, and only while the session is valid. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -34,7 +34,7 @@ async function init(headers: Record<string, string>, payload?: object): Promise<
   return socket;
 }
 
-/** A socket with a subscription that stands. */
+/** Opens a socket with an active subscription. */
 async function follow({ headers }: Pick<SignedInTestUser, "headers">): Promise<RawWebSocket> {
   const socket = await init(headers);
   await socket.waitForMessage("connection_ack");
@@ -55,7 +55,7 @@ function changeJob(): Promise<unknown> {
 
 const WITHIN_MS = 3_000;
 
-/** How long it took until the socket was closed, and how. */
+/** Returns the time until the socket closed and its close code. */
 async function closedAfter(socket: RawWebSocket, end: () => Promise<unknown>) {
   await end();
   const endedMs = performance.now();
@@ -63,14 +63,14 @@ async function closedAfter(socket: RawWebSocket, end: () => Promise<unknown>) {
   return { code, reason, inTime: performance.now() - endedMs < WITHIN_MS };
 }
 
-it("tells the organisation's events to whoever is signed in", async () => {
+it("sends the organisation's events to a signed-in user", async () => {
   const socket = await follow(owner);
   await changeJob();
   const { payload } = await socket.waitForMessage("next");
   expect(payload).toMatchObject({ data: { jobChanged: { job: { markingNumber: "L-1" } } } });
 });
 
-it("tells nobody of another organisation", async () => {
+it("sends nothing of another organisation", async () => {
   const other = await app.createOrganization("agent");
   const own = await createVisibleJobs(app, other, [{}]);
   const socket = await follow(await createSignedInUser(app, other.id, "member"));
@@ -84,17 +84,17 @@ it("tells nobody of another organisation", async () => {
   expect(JSON.stringify(socket.messages)).not.toContain("L-1");
 });
 
-it("a key in connection_init is what counts beside a cookie", async () => {
+it("uses the key of connection_init instead of the cookie", async () => {
   const none = await app.createOrganization("agent", { scopes: ["webhooks:manage"] });
   const socket = await init(owner.headers, { "x-api-key": none.key });
   expect(await socket.closed).toEqual({ code: 4403, reason: "The API key lacks the scope jobs:read" });
 });
 
-describe("4403", () => {
+describe("closes with 4403", () => {
   it.each([
     ["without an origin", {}],
-    ["from a site that CORS lets in for keys", { origin: "https://friend.example" }],
-    ["of a neighbour", { "sec-fetch-site": "same-site" }],
+    ["from an origin that CORS allows for keys", { origin: "https://friend.example" }],
+    ["from a sibling domain", { "sec-fetch-site": "same-site" }],
   ])("for a cookie %s", async (_where, where) => {
     const socket = await init({ cookie: owner.client.cookie, ...where });
     expect((await socket.closed).code).toBe(4403);
@@ -109,14 +109,14 @@ describe("4403", () => {
     });
   });
 
-  it("for a cookie of a session that has ended", async () => {
+  it("for the cookie of an ended session", async () => {
     const { headers, client } = await signInUser(app, owner);
     await client.post("/auth/sign-out");
     expect((await (await init(headers)).closed).code).toBe(4403);
   });
 
   // evidence: websocket-closed-after-sign-out
-  it("within a second of signing out, and none of the person's other sockets", async () => {
+  it("within a second of signing out, and for no other socket of the user", async () => {
     const person = await signInUser(app, owner);
     const [ending, staying] = [await follow(person), await follow(owner)];
     expect(await closedAfter(ending, () => person.client.post("/auth/sign-out"))).toEqual({
@@ -128,7 +128,7 @@ describe("4403", () => {
     await staying.waitForMessage("next");
   });
 
-  it("within a second of being removed", async () => {
+  it("within a second of the user's removal", async () => {
     const person = await createSignedInUser(app, agent.id, "member");
     const socket = await follow(person);
     const id = toTypedId("usr", person.id);
@@ -136,7 +136,7 @@ describe("4403", () => {
     expect(await closedAfter(socket, remove)).toMatchObject({ code: 4403, inTime: true });
   });
 
-  it("within a second of the organisation's being suspended", async () => {
+  it("within a second of the organisation's suspension", async () => {
     const other = await app.createOrganization("agent");
     const socket = await follow(await createSignedInUser(app, other.id));
     const id = toTypedId("org", other.id);
@@ -147,7 +147,7 @@ describe("4403", () => {
     expect(await closedAfter(socket, suspend)).toMatchObject({ code: 4403, inTime: true });
   });
 
-  it("within a second of the session's end by age", async () => {
+  it("within a second of the session's expiry", async () => {
     const person = await createSignedInUser(app, agent.id);
     const socket = await follow(person);
     const expire = () =>
@@ -158,7 +158,7 @@ describe("4403", () => {
   });
 });
 
-it("a socket does not keep its session in use", async () => {
+it("does not extend the session", async () => {
   const person = await createSignedInUser(app, agent.id);
   const socket = await follow(person);
   const longAgo = sql`update user_session set last_seen_at = now() - interval '2 hours' where user_id = ${person.id}::uuid`;
@@ -171,7 +171,7 @@ it("a socket does not keep its session in use", async () => {
 });
 
 // evidence: websocket-cross-site-403
-it("403 before it opens, from a page of another site", async () => {
+it("returns 403 to pages of other origins before opening", async () => {
   const headers = { cookie: owner.client.cookie, origin: "https://evil.example" };
   expect((await openRejectedWebSocket(app, headers)).status).toBe(403);
 });

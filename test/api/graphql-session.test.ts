@@ -1,4 +1,4 @@
-/** Asking GraphQL by the console's session: the same as by a key, for as long as the session lasts, and from our own pages. */
+/** GraphQL with a console session: the same permissions as with a key, while the session is valid, from our own pages. */
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
@@ -40,7 +40,7 @@ const codeOf = async (answer: ReturnType<typeof graphql>) => {
 };
 
 describe("200", () => {
-  it("an owner is told who they are, whose, and what they may do", async () => {
+  it("returns an owner's user, organisation and scopes", async () => {
     expect((await owner.queryData(VIEWER)).viewer).toEqual({
       kind: "AGENT",
       scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE"],
@@ -55,7 +55,7 @@ describe("200", () => {
     });
   });
 
-  it("a member has not the scope for webhooks and keys; an operator has all, and belongs to nobody", async () => {
+  it("gives a member no webhooks:manage; gives an operator all scopes and no organisation", async () => {
     expect((await member.queryData(VIEWER)).viewer).toMatchObject({
       scopes: ["JOBS_READ", "JOBS_WRITE"],
       user: { role: "MEMBER" },
@@ -68,11 +68,11 @@ describe("200", () => {
     });
   });
 
-  it("a key is nobody", async () => {
+  it("returns no user for a key", async () => {
     expect((await queryData(app, VIEWER, { key: agent.key })).viewer.user).toBeNull();
   });
 
-  it("reads and changes the jobs of the organisation alone, and history names the person", async () => {
+  it("reads and changes only the organisation's jobs, and names the user in the history", async () => {
     const stranger = await createSignedInUser(app, (await app.createOrganization("agent")).id);
     const change = `mutation { updateJob(input: { markingNumber: "S-1", patch: { labels: "by a person" } }) {
       job { history(first: 1) { nodes { actor { type id } } } } userErrors { code } } }`;
@@ -83,13 +83,13 @@ describe("200", () => {
     expect((await operator.queryData(ANY)).jobs.totalCount).toBe(2);
   });
 
-  it("a key beside the cookie is what counts", async () => {
+  it("uses the key instead of the cookie", async () => {
     const other = await app.createOrganization("contractor");
     const { viewer } = await queryData(app, VIEWER, { key: other.key, headers: owner.headers });
     expect(viewer).toMatchObject({ kind: "CONTRACTOR", user: null });
   });
 
-  it("Sec-Fetch-Site: same-origin is as good as an Origin of ours", async () => {
+  it("accepts Sec-Fetch-Site: same-origin in place of Origin", async () => {
     const headers = { cookie: owner.client.cookie, "sec-fetch-site": "same-origin" };
     expect((await queryData(app, VIEWER, { headers })).viewer.user.email).toBe(owner.email);
   });
@@ -98,7 +98,7 @@ describe("200", () => {
 describe("401 UNAUTHENTICATED", () => {
   const refused = { status: 401, code: "UNAUTHENTICATED" };
 
-  it("for a cookie that is none of ours, or was tampered with", async () => {
+  it("for a foreign or modified cookie", async () => {
     const { cookie, origin } = owner.headers as { cookie: string; origin: string };
     const [name, value = ""] = cookie.split("=", 2);
     const other = value.startsWith("A") ? `B${value.slice(1)}` : `A${value.slice(1)}`;
@@ -108,14 +108,14 @@ describe("401 UNAUTHENTICATED", () => {
   });
 
   // evidence: session-ended-401
-  it("once the session has ended, wherever that was", async () => {
+  it("after the session was ended anywhere", async () => {
     const { headers, client } = await signInUser(app, owner);
     expect((await graphql(app, ANY, { headers })).status).toBe(200);
     await client.post("/auth/sign-out");
     expect(await codeOf(graphql(app, ANY, { headers }))).toEqual(refused);
   });
 
-  it("for who was removed from their organisation, at once", async () => {
+  it("immediately after the user was removed", async () => {
     const leaving = await createSignedInUser(app, agent.id, "member");
     await leaving.queryData(ANY);
     const remove = `mutation { removeMember(id: "${toTypedId("usr", leaving.id)}") { id userErrors { code } } }`;
@@ -128,12 +128,12 @@ describe("403 FORBIDDEN", () => {
   const refused = { status: 403, code: "FORBIDDEN" };
 
   it.each([
-    ["nowhere that it says", {}],
-    ["another site", { origin: "https://evil.example" }],
+    ["no origin header", {}],
+    ["another origin", { origin: "https://evil.example" }],
     ["a page without an origin", { origin: "null" }],
-    ["a site that CORS lets in for keys", { origin: "https://friend.example" }],
-    ["another site, as the browser says", { "sec-fetch-site": "cross-site" }],
-    ["a neighbour under the same domain", { "sec-fetch-site": "same-site" }],
+    ["an origin that CORS allows for keys", { origin: "https://friend.example" }],
+    ["another site by Sec-Fetch-Site", { "sec-fetch-site": "cross-site" }],
+    ["a sibling domain", { "sec-fetch-site": "same-site" }],
     ["the address bar", { "sec-fetch-site": "none" }],
   ])("for a cookie from %s", async (_where, where) => {
     const headers = { cookie: owner.client.cookie, ...where };
@@ -144,7 +144,7 @@ describe("403 FORBIDDEN", () => {
     expect(byGet.status).toBe(403);
   });
 
-  it("changes nothing then", async () => {
+  it("and changes nothing", async () => {
     const mutation =
       'mutation { updateJob(input: { markingNumber: "S-2", patch: { labels: "forged" } }) { job { id } } }';
     const headers = { cookie: owner.client.cookie, origin: "https://evil.example" };
@@ -153,7 +153,7 @@ describe("403 FORBIDDEN", () => {
     expect(job.labels).toBeNull();
   });
 
-  it("401 after the organisation was suspended, also once it is restored", async () => {
+  it("returns 401 after the organisation was suspended, also once it is restored", async () => {
     const other = await app.createOrganization("agent");
     const person = await createSignedInUser(app, other.id);
     const id = toTypedId("org", other.id);
@@ -166,7 +166,7 @@ describe("403 FORBIDDEN", () => {
   });
 
   // evidence: session-role-403
-  it("for what a role does not allow, in words for a person", async () => {
+  it("for a field that the role does not allow, with a message for people", async () => {
     const { status, errors } = await member.graphql("{ apiKeys { id } }");
     expect({ status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message }).toEqual({
       ...refused,
@@ -175,14 +175,14 @@ describe("403 FORBIDDEN", () => {
   });
 
   // evidence: operator-queries-403
-  it("for an owner who asks for what is the operators'", async () => {
+  it("for an owner who queries operators' fields", async () => {
     expect(await codeOf(owner.graphql("{ organizations { totalCount } }"))).toEqual(refused);
     expect(await codeOf(owner.graphql("{ failingWebhookEndpoints { id } }"))).toEqual(refused);
   });
 });
 
-describe("a key that a person makes", () => {
-  it("is created by them, can do as much as they, and does it", async () => {
+describe("a key created by a user", () => {
+  it("names the user as creator and has the same scopes", async () => {
     const { createApiKey } = await owner.queryData(NEW_KEY);
     expect(createApiKey.apiKey).toMatchObject({
       createdBy: toTypedId("usr", owner.id),
@@ -191,7 +191,7 @@ describe("a key that a person makes", () => {
     expect((await queryData(app, ANY, { key: createApiKey.secret })).jobs.totalCount).toBe(2);
   });
 
-  it("has its own bounds, which the person's session does not bound", async () => {
+  it("has its own limits, independent of the session", async () => {
     const input =
       '{ name: "narrow", scopes: [JOBS_READ], cidrs: ["10.0.0.0/8"], expiresAt: "2040-01-01T00:00:00Z" }';
     const { createApiKey } = await owner.queryData(
@@ -205,7 +205,7 @@ describe("a key that a person makes", () => {
     expect((await graphql(app, ANY, { key: createApiKey.secret })).status).toBe(403);
   });
 
-  it("is rotated and revoked by them", async () => {
+  it("can be rotated and revoked by the user", async () => {
     const { id } = (await owner.queryData(NEW_KEY)).createApiKey.apiKey;
     const rotated = (
       await owner.queryData(
@@ -219,7 +219,7 @@ describe("a key that a person makes", () => {
     expect(revoked.revokeApiKey.apiKey.revokedAt).not.toBeNull();
   });
 
-  it("an operator makes one for an organisation, and one of the operators' own", async () => {
+  it("can be created by an operator for an organisation or for operators", async () => {
     const input = `{ name: "theirs", organizationId: "${toTypedId("org", agent.id)}" }`;
     expect((await operator.queryData(newKey(input))).createApiKey.apiKey).toEqual({
       createdBy: toTypedId("usr", operator.id),
@@ -233,7 +233,7 @@ describe("a key that a person makes", () => {
   it.each([
     ["removed", sql`delete from user_account where id = `, "UnauthorizedException"],
     ["made a member", sql`update user_account set role = 'member' where id = `, "ForbiddenException"],
-  ])("is not made by who was %s while they asked", async (_what, change, code) => {
+  ])("is not created if the user was %s during the request", async (_what, change, code) => {
     const { id } = await createTestUser(app, { organizationId: agent.id, role: "owner" });
     const asking = {
       keyId: null,
@@ -249,7 +249,7 @@ describe("a key that a person makes", () => {
   });
 });
 
-it("a person has one bucket of tokens with however many sessions, and their organisation one for its users and one for its keys", async () => {
+it("rate limits count all sessions of a user in one bucket, and the organisation's users and keys in separate ones", async () => {
   await using limited = await startTestApp({ RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" });
   const partner = await limited.createOrganization("agent");
   const first = await createSignedInUser(limited, partner.id);
@@ -276,7 +276,7 @@ it("a person has one bucket of tokens with however many sessions, and their orga
 });
 
 // evidence: request-log-user-id-only
-it("the log names the person by an id, and tells neither address nor cookie", async () => {
+it("the log contains the user ID, and neither e-mail address nor cookie", async () => {
   const lines: string[] = [];
   const logger = createLogger(
     "info",

@@ -1,4 +1,4 @@
-/** What GraphQL asks PostgreSQL for: counted on the wire, so that a list never costs a statement a job. */
+/** The SQL statements of GraphQL operations, counted on the wire, so that lists never need one per job. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
@@ -14,7 +14,7 @@ let proxy: FaultProxy;
 let app: AppInstance;
 
 const JOBS = 50;
-/** What runs at intervals, whoever asks. */
+/** Statements of background work. */
 const beside = /access_revision|waymark\.job_counter|last_used_at|from api_key|request_log|delete from/;
 
 beforeAll(async () => {
@@ -50,9 +50,9 @@ afterAll(async () => {
   await whole[Symbol.asyncDispose]();
 });
 
-/** The statements of an operation, and its data, which makes sure that it did answer. */
+/** Returns the statements of an operation and its data, to check that it succeeded. */
 async function statementsOf(query: string, variables: Record<string, unknown> = {}) {
-  // The key, and what a process remembers, are asked for before.
+  // Loads the key and the caches first.
   await queryData(app, "{ viewer { kind } jobStatuses { code } }", { key: agent.key });
   const start = proxy.statements.length;
   const data = await queryData(app, query, { key: agent.key, variables });
@@ -61,7 +61,7 @@ async function statementsOf(query: string, variables: Record<string, unknown> = 
 }
 
 describe("a list of 50 jobs", () => {
-  it("with agent, contractor, history and total is one statement", async () => {
+  it("with agent, contractor, history and total takes one statement", async () => {
     const { data, statements } = await statementsOf(
       `{ jobs(first: 50) { totalCount nodes { id agent { name } contractor { name } history(first: 3) { nodes { type } } } } }`,
     );
@@ -71,14 +71,14 @@ describe("a list of 50 jobs", () => {
     expect(statements).toHaveLength(1);
   });
 
-  it("with its statuses' labels is two", async () => {
+  it("with status labels takes two", async () => {
     const { statements } = await statementsOf(
       `{ jobs(first: 50) { edges { node { id status { label } agent { name } } } pageInfo { hasNextPage } } }`,
     );
     expect(statements).toHaveLength(2);
   });
 
-  it("with two different pages of history is three, and with fragments no more", async () => {
+  it("with two different pages of history takes three, also with fragments", async () => {
     const { data, statements } = await statementsOf(
       `query { jobs(first: 50) { nodes { ...Row } } }
        fragment Row on Job { agent { name } newest: history(first: 1) { nodes { ...Event } } some: history(first: 2) { nodes { ...Event } } }
@@ -88,7 +88,7 @@ describe("a list of 50 jobs", () => {
     expect(statements).toHaveLength(3);
   });
 
-  it("asks for organisations and total only where they are selected", async () => {
+  it("reads organisations and total only if they are selected", async () => {
     const { statements } = await statementsOf(
       `query ($with: Boolean!) { jobs(first: 50) { totalCount @include(if: $with) nodes { id agent @include(if: $with) { name } } } }`,
       { with: false },
@@ -98,8 +98,8 @@ describe("a list of 50 jobs", () => {
   });
 });
 
-describe("relations that are reached from several places", () => {
-  it("the jobs of a page of events are one statement", async () => {
+describe("relations reached from several places", () => {
+  it("load the jobs of a page of events in one statement", async () => {
     const { data, statements } = await statementsOf(
       "{ events(first: 50) { nodes { type job { markingNumber agent { name } contractor { name } } } } }",
     );
@@ -107,7 +107,7 @@ describe("relations that are reached from several places", () => {
     expect(statements).toHaveLength(2);
   });
 
-  it("the agents and contractors of jobs that were changed are one statement more", async () => {
+  it("load the agents and contractors of changed jobs in one additional statement", async () => {
     const items = Array.from({ length: 20 }, (_, n) => ({ markingNumber: `S-${n}`, patch: { weight: 3 } }));
     const { data, statements } = await statementsOf(
       `mutation ($items: [UpdateJobInput!]!) { updateJobs(items: $items) { updatedCount results { job { agent { name } contractor { name } } } } }`,
@@ -117,7 +117,7 @@ describe("relations that are reached from several places", () => {
     expect(statements.filter((statement) => !/pg_notify/.test(statement))).toHaveLength(2);
   });
 
-  it("a hundred Marking Numbers are one statement", async () => {
+  it("load a hundred Marking Numbers in one statement", async () => {
     const markingNumbers = Array.from({ length: 100 }, (_, n) => `S-${n}`);
     const { statements } = await statementsOf(
       "query ($markingNumbers: [String!]!) { jobsByMarkingNumber(markingNumbers: $markingNumbers) { id agent { name } } }",
@@ -128,7 +128,7 @@ describe("relations that are reached from several places", () => {
 });
 
 describe("counts", () => {
-  it("come from the counters where nothing but counts is asked", async () => {
+  it("come from the counters if only counts are selected", async () => {
     const { statements } = await statementsOf("{ jobStats(groupBy: [STATUS]) { total groups { count } } }");
     expect(statements).toHaveLength(1);
     expect(statements[0]).toContain("job_counter");
@@ -143,7 +143,7 @@ async function idsOfKeys(count: number): Promise<string[]> {
 }
 
 describe("keys by their ids", () => {
-  it("are one statement, in the order asked, without those of others", async () => {
+  it("load in one statement, in the requested order, without other organisations' keys", async () => {
     const other = await whole.createOrganization("agent");
     const { key } = await whole.keys.create({
       organizationId: other.id,
@@ -172,8 +172,8 @@ describe("keys by their ids", () => {
 
 const NOBODYS = "01939d5c-0000-7000-8000-000000000000";
 
-describe("a client that goes away", () => {
-  // GraphQL's own connections cancel what nobody waits for; those of REST would run it on.
+describe("a client that disconnects", () => {
+  // GraphQL's connections cancel abandoned statements; those of REST run on.
   it.each([
     ["jobStatuses", "job_status", "{ jobStatuses { code } }"],
     ["Job.status", "job_status", "{ jobs(first: 1) { nodes { status { label } } } }"],
@@ -187,9 +187,9 @@ describe("a client that goes away", () => {
     ["failingWebhookEndpoints", "webhook_endpoint", "{ failingWebhookEndpoints { id } }"],
     ["apiKeys", "api_key", "{ apiKeys { id } }"],
     ["webhookEndpoints", "webhook_endpoint", "{ webhookEndpoints { id } }"],
-    ["a key by its id", "api_key", `{ node(id: "${toTypedId("key", NOBODYS)}") { id } }`],
-    ["an endpoint by its id", "webhook_endpoint", `{ node(id: "${toTypedId("whe", NOBODYS)}") { id } }`],
-  ])("leaves no statement behind: %s", async (_, table, query) => {
+    ["a key by its ID", "api_key", `{ node(id: "${toTypedId("key", NOBODYS)}") { id } }`],
+    ["an endpoint by its ID", "webhook_endpoint", `{ node(id: "${toTypedId("whe", NOBODYS)}") { id } }`],
+  ])("leaves no statement running: %s", async (_, table, query) => {
     const { text: key } = await whole.keys.create({ organizationId: null, name: "test", createdBy: "test" });
     await queryData(app, "{ viewer { kind } }", { key });
     const locker = new pg.Client(whole.databaseUrl);
@@ -206,7 +206,7 @@ describe("a client that goes away", () => {
       await vi.waitFor(async () => expect(await readers(locker, table)).toBe(1), { timeout: 5_000 });
       leaving.abort();
       expect(await left).toBe("AbortError");
-      // A statement of GraphQL's ends after 5 s in any case, one of REST's after 10 s.
+      // A statement of GraphQL times out after 5 s, one of REST after 10 s.
       await vi.waitFor(async () => expect(await readers(locker, table)).toBe(0), { timeout: 3_000 });
     } finally {
       await locker.end();
@@ -214,7 +214,7 @@ describe("a client that goes away", () => {
   });
 });
 
-/** How many sessions wait to read `table`. */
+/** Returns how many sessions wait to read `table`. */
 async function readers(watcher: pg.Client, table: string): Promise<number> {
   const { rows } = await watcher.query<{ pid: number }>(
     `select pid from pg_locks join pg_stat_activity using (pid)

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 // evidence: job-stats-concurrency-limit
-it("ten jobStats of one operation run four at a time, and leave connections to other organisations", async () => {
+it("runs ten jobStats of one operation four at a time and leaves connections to other organisations", async () => {
   const [agent, other] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
   const lock = await openTransaction(app.database, sql`lock table job in access exclusive mode`);
   const fields = Array.from(

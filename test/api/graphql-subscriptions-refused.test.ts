@@ -1,4 +1,4 @@
-/** What a socket of subscriptions refuses: documents, messages, and more of anything than one may have. */
+/** Rejections on subscription sockets: invalid documents and messages, and exceeded limits. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createEventNotifier } from "../../src/events/event.notifier.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -32,7 +32,7 @@ function pingOn({ socket }: RawWebSocket): void {
   for (let at = 0; at < 300; at += 1) socket.ping();
 }
 
-/** Headers of a request that a proxy passes on. */
+/** Headers of a request forwarded by a proxy. */
 const from = (address: string): Record<string, string> => ({ "x-forwarded-for": address });
 
 interface ErrorMessage {
@@ -43,8 +43,8 @@ interface ErrorMessage {
 const refusal = async (socket: RawWebSocket): Promise<ErrorMessage> =>
   (await socket.waitForMessage("error")) as unknown as ErrorMessage;
 
-describe("what is refused", () => {
-  it("queries and mutations, which go by POST, and the socket lives on", async () => {
+describe("a subscription socket rejects", () => {
+  it("queries and mutations, and stays open", async () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     for (const query of ["{ __typename }", "mutation { __typename }"]) {
@@ -62,7 +62,7 @@ describe("what is refused", () => {
     await vi.waitFor(async () => expect(await countSubscriptions(app)).toBeGreaterThan(0), 20_000);
   });
 
-  it("documents that are wrong, too deep, too dear, or a bomb of fragments: with the code that HTTP has", async () => {
+  it("invalid, too deep, too expensive and bomb documents, with the codes of HTTP", async () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     const bomb = Array.from(
@@ -112,7 +112,7 @@ describe("what is refused", () => {
     }
   });
 
-  it("a subscription beyond those that one socket may hold, and an id that is no id", async () => {
+  it("a subscription over its limit, and an invalid ID", async () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     const before = await countSubscriptions(app);
@@ -129,7 +129,7 @@ describe("what is refused", () => {
     expect(await refusal(socket)).toMatchObject({ payload: [{ extensions: { code: "BAD_USER_INPUT" } }] });
   });
 
-  it("a subscription beyond those that one socket may hold, also where `complete` follows each at once", async () => {
+  it("a subscription over its limit, even if `complete` follows each immediately", async () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     await withFeedLocked(app, async () => {
@@ -143,7 +143,7 @@ describe("what is refused", () => {
         payload: [{ extensions: { code: "RATE_LIMITED" } }],
       });
     });
-    // Those that were completed before they stood have ended: there is room again, and nothing else is told.
+    // Subscriptions completed before they were active have ended and freed their slots.
     await subscribeAndWait(app, agent.key);
     const before = await countSubscriptions(app);
     for (let at = 20; at < 40; at += 1) socket.send(subscribeMessage(String(at)));
@@ -161,7 +161,7 @@ describe("what is refused", () => {
     );
   });
 
-  it("1013 for a subscription that cannot begin for now, as for one that cannot go on", async () => {
+  it("a subscription that cannot start for now, with 1013", async () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     let closed: unknown = null;
@@ -176,7 +176,7 @@ describe("what is refused", () => {
     });
   });
 
-  it("4409 for an id whose subscription still begins, also once `complete` was said of it", async () => {
+  it("the ID of a subscription that is still starting, even after `complete`, with 4409", async () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     const before = await countSubscriptions(app);
@@ -193,7 +193,7 @@ describe("what is refused", () => {
     following.stop();
   });
 
-  it("a socket beyond those that one organisation may hold with all its keys", async () => {
+  it("a socket over the limit of all keys of the organisation", async () => {
     const agent = await app.createOrganization("agent");
     const create = () => app.keys.create({ organizationId: agent.id, name: "more", createdBy: "test" });
     for (let of = 0; of < 4; of += 1) {
@@ -211,7 +211,7 @@ describe("what is refused", () => {
   });
 
   // evidence: websocket-unauthenticated-limit-per-ip
-  it("503 for more of one address than may stand at the door without a word, and for no other address", async () => {
+  it("unauthenticated sockets over the limit per IP address, with 503, and only for that IP address", async () => {
     const open = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => open[Symbol.asyncDispose]());
     const [first] = await Promise.all(
@@ -221,7 +221,7 @@ describe("what is refused", () => {
     expect(status).toBe(503);
     expect(body.errors[0]?.message).toMatch(/^Too many unauthenticated WebSockets/);
     await openRawWebSocket(open, from("203.0.113.8"));
-    // Who says who it is, makes room.
+    // An authenticated socket no longer counts.
     const agent = await app.createOrganization("agent");
     first?.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
     await first?.waitForMessage("connection_ack");
@@ -229,7 +229,7 @@ describe("what is refused", () => {
   });
 
   // evidence: websocket-unauthenticated-limit-ipv6-network
-  it("503 for more of one IPv6 /64 than may be open before connection_init, and for no other /64", async () => {
+  it("unauthenticated sockets over the limit per IPv6 /64, with 503, and only for that /64", async () => {
     const open = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => open[Symbol.asyncDispose]());
     await Promise.all(
@@ -241,7 +241,7 @@ describe("what is refused", () => {
     await openRawWebSocket(open, from("2001:db8:0:8::1"));
   });
 
-  it("a socket beyond those that one key may hold", async () => {
+  it("a socket over the limit of the key", async () => {
     const agent = await app.createOrganization("agent");
     for (let at = 0; at < 50; at += 1) await openAuthenticatedWebSocket(app, agent.key);
     const socket = await openRawWebSocket(app);
@@ -252,7 +252,7 @@ describe("what is refused", () => {
     });
   });
 
-  it("503 for more than may stand at the door without a word, until some of them are gone", async () => {
+  it("unauthenticated sockets over the total limit, with 503, until some close", async () => {
     const crowded = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => crowded[Symbol.asyncDispose]());
     const strangers = await Promise.all(
@@ -271,7 +271,7 @@ describe("what is refused", () => {
     await openRawWebSocket(crowded);
   });
 
-  it("what takes more than the key's reading rate", async () => {
+  it("requests over the read rate of the key", async () => {
     const limited = await startAppInstance(app.databaseUrl, { RATE_LIMITS: "on" });
     onTestFinished(() => limited[Symbol.asyncDispose]());
     const agent = await app.createOrganization("agent", { rateLimits: { read: { perSecond: 1, burst: 2 } } });
@@ -284,7 +284,7 @@ describe("what is refused", () => {
   });
 
   // evidence: websocket-message-limits
-  it("messages that are no messages: 4400, and too large ones or too many: 1009 and 1008", async () => {
+  it("invalid messages with 4400, large ones with 1009 and too many with 1008", async () => {
     const agent = await app.createOrganization("agent");
     const closeOf = async (act: (socket: RawWebSocket) => void): Promise<number> => {
       const socket = await openAuthenticatedWebSocket(app, agent.key);
@@ -298,7 +298,7 @@ describe("what is refused", () => {
       1009,
     );
     expect(await closeOf(talk)).toBe(1008);
-    // Pings of WebSocket itself, faster than they can be answered: the connection is cut.
+    // WebSocket pings, faster than they can be answered, cut the connection.
     expect([1006, 1008]).toContain(await closeOf(pingOn));
   });
 });

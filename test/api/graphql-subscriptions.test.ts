@@ -1,4 +1,4 @@
-/** `jobChanged` over WebSocket: what arrives, to whom, and in what order. */
+/** `jobChanged` over WebSocket: which events arrive, for whom, and in which order. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { assignContractors } from "../../src/jobs/update/upsert.sql.ts";
 import { createEventNotifier } from "../../src/events/event.notifier.ts";
@@ -44,8 +44,8 @@ async function assign(agent: TestOrganization, number: string, contractor: TestO
   happened([agent.id, contractor.id]);
 }
 
-describe("what arrives", () => {
-  it("goes to the agent and the contractor, from its assignment on, to operators, and to nobody else", async () => {
+describe("jobChanged", () => {
+  it("sends events to the agent, to the contractor from its assignment on, and to operators only", async () => {
     const [agent, other, contractor] = [
       await app.createOrganization("agent"),
       await app.createOrganization("agent"),
@@ -73,7 +73,7 @@ describe("what arrives", () => {
     expect(byOperator.events.slice(0, 3)).toEqual(byAgent.events);
   });
 
-  it("is each event once, in the order of `events`, while batches run at the same time", async () => {
+  it("sends each event once, in the order of `events`, during concurrent batches", async () => {
     const agent = await app.createOrganization("agent");
     const numbers = await createVisibleJobs(
       app,
@@ -91,7 +91,7 @@ describe("what arrives", () => {
     expect(following.events).toEqual(await eventsAfter(agent, cursor));
   });
 
-  it("is only what the filter and the types ask for, by the job as the change left it", async () => {
+  it("applies the filter and types to the job after the change", async () => {
     const agent = await app.createOrganization("agent");
     const [one = "", two = ""] = await createVisibleJobs(app, agent, [{}, {}]);
     const all = await subscribeAndWait(app, agent.key);
@@ -111,7 +111,7 @@ describe("what arrives", () => {
     expect(delivered.events).toEqual(all.events.slice(2, 3));
   });
 
-  it("is all of it: who comes back asks `events(after:)` with the last cursor for exactly what was missed", async () => {
+  it("loses nothing: `events(after:)` with the last cursor returns the missed events", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await createVisibleJobs(app, agent, [{}]);
     const first = await subscribeAndWait(app, agent.key);
@@ -128,7 +128,7 @@ describe("what arrives", () => {
     expect(missed.at(-1)).toEqual(second.events[0]);
   });
 
-  it("is everything from the server's ping on, which comes once the subscription stands", async () => {
+  it("sends everything after the server's ping for the active subscription", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await createVisibleJobs(app, agent, [{}]);
     const socket = await openAuthenticatedWebSocket(app, agent.key);
@@ -146,7 +146,7 @@ describe("what arrives", () => {
     expect((await eventsAfter(agent, cursor, 1)).map(({ sequence }) => sequence)).toEqual([2]);
   });
 
-  it("on one socket, each of several subscriptions gets its own, and the end of one ends no other", async () => {
+  it("separates several subscriptions of one socket, and ending one ends no other", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await createVisibleJobs(app, agent, [{}]);
     const before = await countSubscriptions(app);
@@ -162,7 +162,7 @@ describe("what arrives", () => {
     expect(one.events).toHaveLength(1);
   });
 
-  it("is whole for each of many who follow the same jobs: they do not ask the database all at once", async () => {
+  it("serves many subscribers of the same jobs without overloading the database", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await createVisibleJobs(app, agent, [{}]);
     const before = await countSubscriptions(app);
@@ -182,7 +182,7 @@ async function lastEvent(agent: TestOrganization, count: number): Promise<Subscr
   return events.at(-1) as SubscriptionEvent;
 }
 
-/** The feed after a cursor, once it shows so many events. */
+/** Returns the events after a cursor as soon as there are `count`. */
 function eventsAfter(agent: TestOrganization, after: string | null, count = 0): Promise<SubscriptionEvent[]> {
   const query = `query ($after: String) { events(first: 100, after: $after) {
     nodes { id type sequence cursor job { markingNumber } } } }`;

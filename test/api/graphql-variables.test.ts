@@ -1,4 +1,4 @@
-/** Wrong variables: each error names the variable and what is wrong with it. */
+/** Invalid variables: each error names the variable and the problem. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openAuthenticatedWebSocket } from "../support/graphql/subscription-client.ts";
 import { graphql } from "../support/graphql/client.ts";
@@ -19,19 +19,19 @@ const query = `query ($filter: JobFilter, $number: String!, $day: LocalDate = "2
   jobStats(filter: { scheduledDate: { eq: $day } }) { total }
 }`;
 
-describe("wrong variables", () => {
+describe("invalid variables", () => {
   it.each([
-    ["a wrong value", { number: "x", day: "2026-13-40" }, ["variables.day", "invalid_value"]],
+    ["an invalid value", { number: "x", day: "2026-13-40" }, ["variables.day", "invalid_value"]],
     ["a missing value", {}, ["variables.number", "required"]],
     ["null for a required value", { number: null }, ["variables.number", "required"]],
     ["a value of another type", { number: 7 }, ["variables.number", "invalid_value"]],
     [
-      "a wrong value inside an input",
+      "an invalid value inside an input",
       { number: "x", filter: { or: [{ createdAt: { gte: "soon" } }] } },
       ["variables.filter.or.0.createdAt.gte", "invalid_value"],
     ],
     ["an unknown member", { number: "x", filter: { colour: 1 } }, ["variables.filter", "invalid_value"]],
-  ])("are answered with the problem: %s", async (_, variables, [field, code]) => {
+  ])("return the problem: %s", async (_, variables, [field, code]) => {
     const { status, errors } = await graphql(app, query, { key, variables });
     expect(status).toBe(400);
     expect(errors).toEqual([
@@ -47,7 +47,7 @@ describe("wrong variables", () => {
     ]);
   });
 
-  it("are answered with one error for each problem", async () => {
+  it("return one error per problem", async () => {
     const { errors } = await graphql(app, query, { key, variables: { number: 1, day: "never" } });
     expect(errors?.map(({ extensions }) => extensions.problems?.map(({ field }) => field))).toEqual([
       ["variables.number"],
@@ -55,7 +55,7 @@ describe("wrong variables", () => {
     ]);
   });
 
-  it("of a subscription are answered the same way", async () => {
+  it("of a subscription return the same errors", async () => {
     const socket = await openAuthenticatedWebSocket(app, key);
     const subscription = "subscription ($types: [JobEventType!]) { jobChanged(types: $types) { id } }";
     socket.send({

@@ -1,4 +1,4 @@
-/** The sockets of subscriptions: who may open one, who may keep it, and how it ends. */
+/** WebSockets of subscriptions: authentication, revalidation and closing. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { expectData } from "../support/app/assertions.ts";
@@ -24,8 +24,8 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-describe("who may come in", () => {
-  it("4403 for no key, a wrong one, two different ones, and one without jobs:read, with the reason", async () => {
+describe("authentication", () => {
+  it("closes with 4403 and the reason for a missing, wrong or ambiguous key, or without jobs:read", async () => {
     const agent = await app.createOrganization("agent", { scopes: ["jobs:write"] });
     const other = await app.createOrganization("agent");
     const tried = [
@@ -45,7 +45,7 @@ describe("who may come in", () => {
     }
   });
 
-  it("the key may be in the request's headers, and its name in any case", async () => {
+  it("accepts the key in the request headers, and its name in any case", async () => {
     const agent = await app.createOrganization("agent");
     const byHeader = await openRawWebSocket(app, { "X-API-Key": agent.key });
     byHeader.send({ type: "connection_init" });
@@ -56,7 +56,7 @@ describe("who may come in", () => {
     await byPayload.waitForMessage("connection_ack");
   });
 
-  it("4401 for who subscribes before that, and 4406 for another protocol", async () => {
+  it("closes with 4401 for subscribing before it, and 4406 for another protocol", async () => {
     const early = await openRawWebSocket(app);
     early.send(subscribeMessage("1"));
     expect(await early.closed).toMatchObject({ code: 4401 });
@@ -66,7 +66,7 @@ describe("who may come in", () => {
     expect(code).toBe(4406);
   });
 
-  it("a key that is bound to addresses is refused from elsewhere, which a proxy that is not trusted cannot hide", async () => {
+  it("rejects a key from an IP address that it does not allow, even if an untrusted proxy claims another", async () => {
     const agent = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
     const socket = await openRawWebSocket(app, { "x-forwarded-for": "203.0.113.7" });
     socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
@@ -81,7 +81,7 @@ describe("who may come in", () => {
     await trusted.waitForMessage("connection_ack");
   });
 
-  it("403 for a page of another origin, unless CORS lets it in or it is our own", async () => {
+  it("returns 403 to pages of other origins unless CORS allows them", async () => {
     const refused = await openRejectedWebSocket(app, { origin: "https://evil.example" });
     expect(refused).toMatchObject({ status: 403, body: { errors: [{ extensions: { code: "FORBIDDEN" } }] } });
     expect(refused.body.errors[0]?.extensions.requestId).toMatch(/^req_/);
@@ -99,8 +99,8 @@ describe("who may come in", () => {
   });
 });
 
-describe("who may stay", () => {
-  it("4403 within about a second for a key that is revoked, or has expired, or whose organisation is suspended", async () => {
+describe("revalidation", () => {
+  it("closes with 4403 within about a second after the key is revoked or expired or the organisation suspended", async () => {
     const { id } = await app.organizations.create({ name: `agent ${Math.random()}`, type: "agent" });
     const create = (expiresAt: Date | null = null) =>
       app.keys.create({ organizationId: id, name: "test", createdBy: "test", expiresAt });
@@ -121,9 +121,9 @@ describe("who may stay", () => {
   });
 });
 
-describe("how it ends", () => {
+describe("closing", () => {
   // evidence: websocket-slow-reader-closed
-  it("4413 for a client that reads nothing, while others get every event", async () => {
+  it("uses 4413 for a client that reads nothing, while others get every event", async () => {
     const agent = await app.createOrganization("agent");
     const numbers = await createVisibleJobs(
       app,
@@ -161,7 +161,7 @@ describe("how it ends", () => {
     await vi.waitFor(async () => expect(await readMetric(app, closes)).toBe(1), 20_000);
   }, 60_000);
 
-  it("1001 when the server stops, which does not wait for a client that says nothing any more", async () => {
+  it("uses 1001 when the server stops, which does not wait for unresponsive clients", async () => {
     const agent = await app.createOrganization("agent");
     const stopping = await startAppInstance(app.databaseUrl);
     const following = await subscribeAndWait(stopping, agent.key);

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-// oxlint-disable-next-line typescript/no-explicit-any -- lines of every shape
+// oxlint-disable-next-line typescript/no-explicit-any -- lines have several shapes
 type Line = any;
 
 const CSV = { "content-type": "text/csv" };
@@ -36,7 +36,7 @@ function pathOf(query: Record<string, string> = {}): string {
   return `/console-api/imports?${new URLSearchParams(query).toString()}`;
 }
 
-/** Sends the file as the operator's page does, and answers with the lines that came. */
+/** Sends the file as the operator's page does and returns the response lines. */
 async function importFile(
   file: string,
   query: Record<string, string> = { agent: agent.name },
@@ -67,7 +67,7 @@ function send(
 
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** Streams a file of one row, and of blank lines up to its size, in chunks: nothing says how large it is going to be. */
+/** Streams a file of one row and blank lines up to `bytes`, chunked without Content-Length. */
 async function streamFile(markingNumber: string, bytes: number): Promise<{ status: number; last: Line }> {
   const row = Buffer.from(`${JSON.stringify({ marking_number: markingNumber })}\n`);
   const blank = Buffer.from(`${" ".repeat(65_535)}\n`);
@@ -97,7 +97,7 @@ async function jobOf(markingNumber: string): Promise<Record<string, unknown> | u
   return job;
 }
 
-/** What the audit log says of imports since the last time. */
+/** Returns the audit entries of imports since the last call. */
 let seen = 0;
 async function audited(): Promise<{ action: string; subject: string; details: Record<string, unknown> }[]> {
   const rows = await app.database.query<{
@@ -112,7 +112,7 @@ async function audited(): Promise<{ action: string; subject: string; details: Re
 }
 
 describe("200", () => {
-  it("makes the jobs of a file, tells how far it is and reports at the end", async () => {
+  it("creates the jobs of a file, reports progress and sends a report", async () => {
     const [first, second] = [newNumber(), newNumber()];
     await audited();
     const file = `marking_number,piece_quantity\n${first},2\n${second},none\n`;
@@ -147,7 +147,7 @@ describe("200", () => {
     ]);
   });
 
-  it("checks and counts without changing anything where it is a dry run, and keeps no account of that", async () => {
+  it("only validates and counts in a dry run, without an audit entry", async () => {
     const number = newNumber();
     await audited();
     const lines = await importFile(`marking_number\n${number}\n`, { agent: agent.name, dry_run: "true" });
@@ -156,7 +156,7 @@ describe("200", () => {
     expect(await audited()).toEqual([]);
   });
 
-  it("takes a file's own names for columns and leaves out the others", async () => {
+  it("maps the file's own column names and ignores other columns", async () => {
     const number = newNumber();
     const columns = { "Order no": "marking_number", Kilos: "weight", Haulier: "contractor" };
     const file = `Colour,Order no,Kilos,Haulier,Colour\nred,${number},4.5,${contractor.name},blue\n`;
@@ -165,7 +165,7 @@ describe("200", () => {
     expect(await jobOf(number)).toMatchObject({ weight: 4.5, contractor_id: contractor.id });
   });
 
-  it("takes NDJSON, with names of its own too", async () => {
+  it("accepts NDJSON with mapped names", async () => {
     const number = newNumber();
     const row = { no: number, kilos: 2, ["__proto__"]: { weight: 9 }, other: 1 };
     const columns = JSON.stringify({ no: "marking_number", kilos: "weight" });
@@ -178,7 +178,7 @@ describe("200", () => {
     expect(await jobOf(number)).toMatchObject({ weight: 2 });
   });
 
-  it("records the changes as the operator's own", async () => {
+  it("records the changes as the operator's", async () => {
     const number = newNumber();
     await importFile(`marking_number\n${number}\n`);
     const [event] = await app.database.query<{ actor_type: string }>(
@@ -187,7 +187,7 @@ describe("200", () => {
     expect(event).toEqual({ actor_type: "user" });
   });
 
-  it("tells how far it is after each thousand rows", async () => {
+  it("reports progress after each thousand rows", async () => {
     const rows = Array.from({ length: 2_001 }, () => newNumber());
     const lines = await importFile(`marking_number\n${rows.join("\n")}\n`);
     expect(lines.map(({ type, counts }) => [type, counts.created])).toEqual([
@@ -198,7 +198,7 @@ describe("200", () => {
     ]);
   });
 
-  it("lists so many failed rows as are of use, and counts the others", async () => {
+  it("lists a limited number of failed rows and counts the rest", async () => {
     const lines = await importFile(`marking_number,piece_quantity\n${"A,none\n".repeat(30_000)}`);
     const { counts, failures, failures_left_out: leftOut } = lines.at(-1);
     expect(counts.failed).toBe(30_000);
@@ -207,7 +207,7 @@ describe("200", () => {
     expect(leftOut).toBeGreaterThan(0);
   });
 
-  it("says what is in where a later line is no file of jobs any more", async () => {
+  it("reports what was imported if a later line is malformed", async () => {
     const numbers = Array.from({ length: 1_000 }, () => newNumber());
     await audited();
     const lines = await importFile(`marking_number\n${numbers.join("\n")}\n${"x".repeat(1_200_000)}`);
@@ -220,8 +220,8 @@ describe("200", () => {
   });
 });
 
-describe("a caller who goes away", () => {
-  it("ends the import between two chunks; what is in stays and is kept account of", async () => {
+describe("a client that disconnects", () => {
+  it("ends the import between two chunks; imported rows stay and are audited", async () => {
     await audited();
     const numbers = Array.from({ length: 1_000 }, () => newNumber());
     const upload = httpRequest(app.url + pathOf({ agent: agent.name }), {
@@ -239,8 +239,8 @@ describe("a caller who goes away", () => {
   });
 });
 
-describe("a server that stops", () => {
-  it("reports what is in and asks for the file again", async () => {
+describe("a stopping server", () => {
+  it("reports what was imported and asks for the file again", async () => {
     const stopping = await startTestApp();
     const owner = await stopping.createOrganization("agent");
     const person = await createTestUser(stopping, { organizationId: null, role: "operator" });
@@ -280,12 +280,12 @@ describe("400", () => {
   });
 
   // evidence: import-rejected-before-file-end
-  it("answers also where most of a large file was not read", async () => {
+  it("even if most of a large file was not read", async () => {
     const file = `number\n${"A\n".repeat(4_000_000)}`;
     expectFailure(await send(operator, file), 400, /"number" is not a column/);
   });
 
-  it("names each parameter that is wrong", async () => {
+  it("with every invalid parameter", async () => {
     const query = { agent: "x".repeat(256), dry_run: "yes", columns: "[]" };
     expectProblems(await send(operator, "marking_number\nA\n", query), "query", [
       "agent",
@@ -297,7 +297,7 @@ describe("400", () => {
     }
   });
 
-  it("refuses names that cannot be looked for or kept, before a row is in", async () => {
+  it("for organisation names that cannot be stored, before any row is imported", async () => {
     const number = newNumber();
     const query = { agent: `${agent.name}\0`, contractor: "a\nb", file_name: "jobs\0.csv" };
     expectProblems(await send(operator, `marking_number\n${number}\n`, query), "query", [
@@ -308,12 +308,12 @@ describe("400", () => {
     expect(await jobOf(number)).toBeUndefined();
   });
 
-  it("names a column that the file was said to have and has not", async () => {
+  it("for a mapped column that the file does not have", async () => {
     const columns = JSON.stringify({ No: "marking_number", Kilos: "weight" });
     expectFailure(await send(operator, "No\nA\n", { agent: agent.name, columns }), 400, /no column "Kilos"/);
   });
 
-  it("says that a column stands twice where it would be read", async () => {
+  it("for a duplicate column that would be read", async () => {
     const columns = JSON.stringify({ No: "marking_number" });
     expectFailure(
       await send(operator, "No,No\nA,B\n", { agent: agent.name, columns }),
@@ -334,7 +334,7 @@ describe("401", () => {
 
 describe("403", () => {
   // evidence: import-operators-only
-  it("for people of an organisation, owners too", async () => {
+  it("for users of an organisation, including owners", async () => {
     for (const role of ["owner", "member"] as const) {
       const partner = await signIn(app, await createTestUser(app, { organizationId: agent.id, role }));
       const number = newNumber();
@@ -343,7 +343,7 @@ describe("403", () => {
     }
   });
 
-  it("where another site's page sends it, or nobody says whose it is", async () => {
+  it("from a page of another origin or without an origin", async () => {
     for (const headers of [
       { origin: "https://evil.example" },
       { "sec-fetch-site": "same-site" },
@@ -361,7 +361,7 @@ describe("403", () => {
 });
 
 describe("405", () => {
-  it("for anything but POST", async () => {
+  it("for methods other than POST", async () => {
     const answer = await operator.get(pathOf());
     expectFailure(answer, 405);
     expect(answer.headers.get("allow")).toBe("POST");
@@ -370,7 +370,7 @@ describe("405", () => {
 
 describe("413", () => {
   // evidence: import-limit-declared-length
-  it("before a file that says it is too large is read", async () => {
+  it("for a Content-Length over the limit, before the file is read", async () => {
     const upload = httpRequest(app.url + pathOf({ agent: agent.name }), {
       method: "POST",
       headers: { ...CSV, origin: app.url, cookie: operator.cookie, "content-length": "300000000" },
@@ -383,7 +383,7 @@ describe("413", () => {
   });
 
   // evidence: import-limit-streamed
-  it("at its first byte beyond 256 MB where a file says nothing of its length, and none of its rows is in", async () => {
+  it("at the first byte over 256 MB without a Content-Length, importing no rows", async () => {
     const [whole, beyond] = [newNumber(), newNumber()];
     expect(await streamFile(whole, MAX_BYTES)).toMatchObject({ status: 200, last: { bytes: MAX_BYTES } });
     expect(await jobOf(whole)).toBeDefined();
@@ -397,7 +397,7 @@ describe("413", () => {
 
 describe("415", () => {
   // evidence: import-file-types
-  it("for any other kind of file, and for compressed ones", async () => {
+  it("for other file formats and compressed files", async () => {
     for (const type of ["application/json", "text/plain", "multipart/form-data; boundary=x"])
       expectFailure(await send(operator, "marking_number\n", {}, { "content-type": type }), 415, /text\/csv/);
     const headers = { ...CSV, "content-encoding": "gzip" };

@@ -31,7 +31,7 @@ async function keyIdOf({ id }: TestOrganization): Promise<string> {
 }
 
 describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
-  it("200 with every change: who, which request, when, and each field from and to, newest first", async () => {
+  it("returns every change, newest first, with actor, request, time and old and new values", async () => {
     const number = await newJob();
     const patched = await patchJob(app, agent, number, { weight: 2, labels: "cold" });
     const completed = await patchJob(app, agent, number, { normalized_status: "completed", weight: 2 });
@@ -75,7 +75,7 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
     ]);
   });
 
-  it("200 with an assignment as a change of its own", async () => {
+  it("returns an assignment as a separate change", async () => {
     const number = await newJob();
     await app.createJobs(agent, [{ markingNumber: number, contractor }]);
     const [assigned] = expectData(await history(contractor, number)).items;
@@ -83,7 +83,7 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
     expect(assigned.changes.contractor_id).toEqual({ from: null, to: expect.stringMatching(/^org_/) });
   });
 
-  it("200 with one step for each change of a batch, under the batch's request_id", async () => {
+  it("returns one entry per change of a batch, with the batch's request_id", async () => {
     const number = await newJob();
     const items = [1, 2, 2, 3].map((pieces) => ({ marking_number: number, piece_quantity: pieces }));
     const batch = await patchBatch(app, agent, items);
@@ -98,7 +98,7 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
     );
   });
 
-  it("200 in pages, with a Link header", async () => {
+  it("returns pages, with a Link header", async () => {
     const number = await newJob();
     for (const pieces of [1, 2, 3, 4])
       expectData(await patchJob(app, agent, number, { piece_quantity: pieces }));
@@ -109,14 +109,14 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
     expect(expectData(await history(agent, number, "page=9")).items).toEqual([]);
   });
 
-  describe("404 when no visible job has that Marking Number", () => {
-    it("for one of others as for one that does not exist", async () => {
+  describe("404 if no visible job has the Marking Number", () => {
+    it("for another organisation's job as for an unknown one", async () => {
       const number = await newJob();
       expectFailure(await history(contractor, number), 404, "Delivery job not found");
       expectFailure(await history(agent, "NO-SUCH-JOB"), 404, "Delivery job not found");
     });
 
-    it("for a contractor that has lost the job", async () => {
+    it("for a contractor that lost the job", async () => {
       const number = await newJob();
       await app.createJobs(agent, [{ markingNumber: number, contractor }]);
       await app.createJobs(agent, [
@@ -127,26 +127,26 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
   });
 
   it.each(["page=0", "page_size=101", "page=", "page=1&page=1"])(
-    "400 when a parameter is malformed: %s",
+    "returns 400 for a malformed parameter: %s",
     async (query) => {
       expectProblems(await history(agent, await newJob(), query), "query", [query.split("=")[0] as string]);
     },
   );
 
-  it("403 when the key lacks jobs:read", async () => {
+  it("returns 403 if the key lacks jobs:read", async () => {
     expectFailure(
       await history(await app.createOrganization("agent", { scopes: ["jobs:write"] }), "MN"),
       403,
     );
   });
 
-  it("405 with Allow for another method", async () => {
+  it("returns 405 with Allow for another method", async () => {
     const answer = await app.call(`${jobPath("MN")}/history`, { method: "DELETE", key: agent.key });
     expectFailure(answer, 405);
     expect(answer.headers.get("allow")).toBe("GET, HEAD");
   });
 
-  it("is never rewritten by what comes later", async () => {
+  it("is not rewritten by later changes", async () => {
     const number = await newJob();
     const before = expectData(await history(agent, number)).items;
     await patchJob(app, agent, number, { labels: "later" });

@@ -1,4 +1,4 @@
-/** GET /v1/jobs far down the list, where the counts by day tell where a page begins. */
+/** Pages of GET /v1/jobs far down the list, found with the help of the daily counters. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compactCounters, rebuildCounters } from "../../src/jobs/counters/counters.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -20,13 +20,13 @@ beforeAll(async () => {
     agent,
     Array.from({ length: JOBS - 100 }, (_, at) => (at % 3 === 0 ? {} : { contractor })),
   );
-  // Over eleven days, some of them just before and after midnight, several jobs at the same instant.
+  // Over eleven days, some just before and after midnight, several jobs at the same time.
   await app.database.query(sql`
     update job set created_at = date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
       - (n % 11) * interval '1 day' + (n % 5 - 2) * interval '1 millisecond'
     from (select id, row_number() over (order by id)::int as n from job) numbered where numbered.id = job.id`);
   await rebuildCounters(app.database);
-  // And some that are counted by changes which nobody has folded yet.
+  // And some whose counter changes are not compacted yet.
   await app.createJobs(
     agent,
     Array.from({ length: 100 }, () => ({ contractor })),
@@ -54,7 +54,7 @@ async function inOrder(partner: TestOrganization, sort: string): Promise<string[
   return sort.startsWith("-") ? numbers.toReversed() : numbers;
 }
 
-describe("every page down to the last holds what the order puts there", () => {
+describe("every page down to the last has the right jobs", () => {
   it.each(["-created_at", "created_at"])("for the agent, sorted by %s", async (sort) => {
     expect(await everyPage(agent, sort)).toEqual(await inOrder(agent, sort));
   });
@@ -63,7 +63,7 @@ describe("every page down to the last holds what the order puts there", () => {
     expect(await everyPage(contractor, sort)).toEqual(await inOrder(contractor, sort));
   });
 
-  it("also once the counts are folded, and after jobs have changed hands", async () => {
+  it("also once the counters are compacted and after jobs were reassigned", async () => {
     const other = await app.createOrganization("contractor");
     const numbers = await inOrder(contractor, "created_at");
     await app.createJobs(

@@ -24,7 +24,7 @@ const sorts = jobSortFields.flatMap((field) => [field, `-${field}`] as const);
 beforeAll(async () => {
   app = await startTestApp();
   agent = await app.createOrganization("agent");
-  // Few different times and dates, so that ties and nulls are many; some of a later page are alike on the page before.
+  // Few different times and dates, for many ties and nulls, also across pages.
   const dates = [null, "2026-01-01", "2026-01-02", null, "9999-12-31"];
   await app.createJobs(
     agent,
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** The Marking Numbers in the order that the contract wants: by the field, then by id, nulls last either way. */
+/** The Marking Numbers in the order of the contract: by the field, then by ID, nulls last in both directions. */
 function inOrder(sort: string): string[] {
   const field = sort.replace("-", "") as "created_at" | "updated_at" | "scheduled_date";
   const sign = sort.startsWith("-") ? -1 : 1;
@@ -54,7 +54,7 @@ function inOrder(sort: string): string[] {
     .map((row) => row.marking_number);
 }
 
-/** The `Link` header as relation → path. */
+/** The `Link` header as an object from relation to path. */
 function linksOf(headers: Headers): Record<string, string> {
   const links = [...(headers.get("link") ?? "").matchAll(/<([^>]*)>; rel="(\w+)"/g)];
   return Object.fromEntries(links.map(([, url = "", relation = ""]) => [relation, url]));
@@ -63,11 +63,11 @@ function linksOf(headers: Headers): Record<string, string> {
 const pageOfSearch = (number: number): string => `/v1/jobs?q=MN-&page_size=10&foo=b+r&page=${number}`;
 
 describe("GET /v1/jobs in pages", () => {
-  it("is newest first, and ties are broken by the id, both descending", async () => {
+  it("is ordered newest first; ties are ordered by ID, descending", async () => {
     expect(markingNumbersOf(await listJobs(app, agent, "page_size=100"))).toEqual(inOrder("-created_at"));
   });
 
-  it("has pages of 10 unless asked otherwise, and 100 at most", async () => {
+  it("has pages of 10 by default, and of at most 100", async () => {
     const { items, pagination } = expectData(await listJobs(app, agent));
     expect(items).toHaveLength(10);
     expect(pagination).toMatchObject({ page: 1, page_size: 10, total: JOBS });
@@ -76,24 +76,24 @@ describe("GET /v1/jobs in pages", () => {
   });
 
   describe.each(sorts)("sort=%s", (sort) => {
-    it("orders by it, then by id, nulls last", async () => {
+    it("orders by the field, then by ID, nulls last", async () => {
       expect(markingNumbersOf(await listJobs(app, agent, `sort=${sort}&page_size=100`))).toEqual(
         inOrder(sort),
       );
     });
 
-    it("pages through all, each once", async () => {
+    it("returns each job once across pages", async () => {
       const pages = await Promise.all(
         [1, 2, 3, 4].map((page) => listJobs(app, agent, `sort=${sort}&page=${page}`)),
       );
       expect(pages.flatMap(markingNumbersOf)).toEqual(inOrder(sort));
     });
 
-    it.each([1, 3, 10])("a walk by cursor, %i at a time, visits each once", async (size) => {
+    it.each([1, 3, 10])("returns each job once by cursor, %i per page", async (size) => {
       expect(await listAllPages(app, agent, `sort=${sort}&page_size=${size}`)).toEqual(inOrder(sort));
     });
 
-    it("a walk by cursor through a range of dates visits each once", async () => {
+    it("returns each job of a date range once by cursor", async () => {
       const expected = inOrder(sort).filter(
         (number) => rows.find((row) => row.marking_number === number)?.scheduled_date,
       );
@@ -127,7 +127,7 @@ describe("GET /v1/jobs in pages", () => {
   });
 
   describe("Link", () => {
-    it("names the first, previous, next and last page and keeps the other parameters", async () => {
+    it("contains the first, previous, next and last page and keeps other parameters", async () => {
       const { headers } = await listJobs(app, agent, "q=MN-&page=2&page_size=10&foo=b%20r");
       expect(linksOf(headers)).toEqual({
         first: pageOfSearch(1),
@@ -147,30 +147,30 @@ describe("GET /v1/jobs in pages", () => {
       expect(numbers).toEqual(inOrder("-created_at"));
     });
 
-    it("has no previous on the first page and no next on the last", async () => {
+    it("has no previous page on the first and no next page on the last", async () => {
       expect(Object.keys(linksOf((await listJobs(app, agent, "page_size=100")).headers))).toEqual([
         "first",
         "last",
       ]);
     });
 
-    it("leads back to the last page from one past the end", async () => {
+    it("leads back from a page past the end to the last page", async () => {
       const links = linksOf((await listJobs(app, agent, "page=50")).headers);
       expect(links).toEqual({ first: "/v1/jobs?page=1", prev: "/v1/jobs?page=4", last: "/v1/jobs?page=4" });
     });
 
-    it("keeps a question mark that stands in a parameter", async () => {
+    it("keeps a question mark in a parameter", async () => {
       const links = linksOf((await listJobs(app, agent, "q=a?b&page_size=1")).headers);
       expect(new URLSearchParams(links["first"]?.slice("/v1/jobs?".length)).get("q")).toBe("a?b");
     });
 
-    it("never makes an answer's headers too large to read", async () => {
+    it("is omitted if it would be too long", async () => {
       expectData(await listJobs(app, agent, `q=MN-&page_size=1&page=2&foo=${"a".repeat(7000)}`));
     });
   });
 
   describe("cursor", () => {
-    it("carries the order, the total and the next page, and no page number", async () => {
+    it("returns order, total and the next page, but no page number", async () => {
       const first = expectData(await listJobs(app, agent, "sort=scheduled_date&page_size=20"));
       const answer = await listJobs(app, agent, `page_size=20&cursor=${first.pagination.next_cursor}`);
       expect(markingNumbersOf(answer)).toEqual(inOrder("scheduled_date").slice(20));
@@ -178,12 +178,12 @@ describe("GET /v1/jobs in pages", () => {
       expect(Object.keys(linksOf(answer.headers))).toEqual(["first"]);
     });
 
-    it("is null on the last page, also where that is full", async () => {
+    it("is null on the last page, even if that is full", async () => {
       const { pagination } = expectData(await listJobs(app, agent, `page_size=5&page=${JOBS / 5}`));
       expect(pagination.next_cursor).toBeNull();
     });
 
-    it("visits each job once while others come and change", async () => {
+    it("returns each job once while others are created and changed", async () => {
       const walker = await app.createOrganization("agent");
       const old = await app.createJobs(
         walker,
@@ -207,14 +207,14 @@ describe("GET /v1/jobs in pages", () => {
       }
     });
 
-    it("400 when it does not go with page or with another sort", async () => {
+    it("returns 400 together with page or another sort", async () => {
       const { next_cursor: cursor } = expectData(await listJobs(app, agent)).pagination;
       expectProblems(await listJobs(app, agent, `cursor=${cursor}&page=1`), "query", ["page"]);
       expectProblems(await listJobs(app, agent, `cursor=${cursor}&sort=created_at`), "query", ["sort"]);
       expectData(await listJobs(app, agent, `cursor=${cursor}&sort=-created_at`));
     });
 
-    it("400 when it is the cursor of another list", async () => {
+    it("returns 400 if it belongs to another list", async () => {
       const { next_cursor: cursor } = expectData(
         await app.call("/v1/events?page_size=1", { key: agent.key }),
       );
@@ -236,7 +236,7 @@ describe("GET /v1/jobs in pages", () => {
       ["updated_at", "2026-01-01T00:00:00.000Z", "x"],
       ["updated_at", "2026-01-01T00:00:00.000Z"],
       ["weight", "2026-01-01T00:00:00.000Z", id],
-    ])("400 when it was made up: %s %s", async (...values) => {
+    ])("returns 400 if it is forged: %s %s", async (...values) => {
       expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("jobs", values)}`), "query", [
         "cursor",
       ]);

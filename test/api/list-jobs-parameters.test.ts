@@ -14,7 +14,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const tooLong = (length: number): string => "x".repeat(length);
 
-describe("400 when a parameter of GET /v1/jobs is malformed", () => {
+describe("400 for a malformed parameter of GET /v1/jobs", () => {
   it.each([
     ["page=0", ["page"]],
     ["page=-1", ["page"]],
@@ -54,11 +54,11 @@ describe("400 when a parameter of GET /v1/jobs is malformed", () => {
     ["cursor=x", ["cursor"]],
     ["cursor=%00", ["cursor"]],
     [`cursor=${tooLong(513)}`, ["cursor"]],
-  ])("%s", async (query, fields) => {
+  ])("for %s", async (query, fields) => {
     expectProblems(await listJobs(app, agent, query), "query", fields);
   });
 
-  it("400 when a parameter is repeated, be it with the same value", async () => {
+  it("for a repeated parameter, even with the same value", async () => {
     const [problem] = expectProblems(await listJobs(app, agent, "page=1&page=1"), "query", ["page"]);
     expect(problem).toMatchObject({ code: "repeated" });
     expectProblems(await listJobs(app, agent, "batch_number=a&batch%5Fnumber=b"), "query", ["batch_number"]);
@@ -73,19 +73,19 @@ describe("400 when a parameter of GET /v1/jobs is malformed", () => {
     "cursor",
     "sort",
     "q",
-  ])("400 when %s is empty", async (name) => {
+  ])("for an empty %s", async (name) => {
     for (const query of [`${name}=`, name]) {
       expect(expectProblems(await listJobs(app, agent, query), "query", [name])[0]?.code).toBe("empty");
     }
   });
 
-  it("400 when a parameter is no percent-encoded UTF-8", async () => {
+  it("for a parameter that is not percent-encoded UTF-8", async () => {
     for (const value of ["%", "%E0%A4%A", "%FF", "%ED%A0%80"]) {
       expectProblems(await listJobs(app, agent, `q=${value}`), "query", ["q"]);
     }
   });
 
-  it("400 when a status code is unknown, in any case other than its own", async () => {
+  it("for an unknown status code; codes are case-sensitive", async () => {
     for (const code of ["unheard_of", "Completed", "completed%20", "%F0%9F%93%A6"]) {
       const [problem] = expectProblems(await listJobs(app, agent, `normalized_status=${code}`), "query", [
         "normalized_status",
@@ -94,7 +94,7 @@ describe("400 when a parameter of GET /v1/jobs is malformed", () => {
     }
   });
 
-  it("400 with an unknown status code among the other problems", async () => {
+  it("with an unknown status code among the other problems", async () => {
     const query = "page=0&normalized_status=unheard_of&updated_at_from=never";
     const answer = await listJobs(app, agent, query);
     const problems = expectProblems(answer, "query", ["page", "updated_at_from", "normalized_status"]);
@@ -109,13 +109,13 @@ describe("400 when a parameter of GET /v1/jobs is malformed", () => {
     ]);
   });
 
-  it("400 with every problem found, not only the first", async () => {
+  it("with all problems, not only the first", async () => {
     const query = "page=0&page_size=101&sort=x&updated_at_from=never&q=&batch_number=a&batch_number=b";
     const fields = ["page", "page_size", "sort", "updated_at_from", "q", "batch_number"];
     expectProblems(await listJobs(app, agent, query), "query", fields);
   });
 
-  it("counts a text's length in code points", async () => {
+  it("except for a text whose length is valid in code points", async () => {
     const astral = encodeURIComponent("📦".repeat(120));
     expectData(await listJobs(app, agent, `batch_number=${astral}`));
     expectProblems(await listJobs(app, agent, `batch_number=${astral}x`), "query", ["batch_number"]);

@@ -46,7 +46,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 describe("pagination.total", () => {
   it(
-    "is exact after any creations, updates, assignments and folds of the counters",
+    "is exact after creations, updates, assignments and compactions in any order",
     { timeout: 60_000 },
     async () => {
       await fc.assert(
@@ -67,7 +67,7 @@ describe("pagination.total", () => {
     },
   );
 
-  it("never wavers while jobs change status", async () => {
+  it("stays constant while jobs change status", async () => {
     const agent = await app.createOrganization("agent");
     const numbers = await app.createJobs(
       agent,
@@ -96,7 +96,7 @@ describe("pagination.total", () => {
     expect([...seen]).toEqual([10]);
   });
 
-  it("is exact for every other filter too", async () => {
+  it("is exact for every other filter", async () => {
     const agent = await app.createOrganization("agent");
     await app.createJobs(agent, [{ patch: { batch_number: "T" } }, { patch: { batch_number: "T" } }, {}]);
     for (const query of [
@@ -142,7 +142,7 @@ async function apply(
   }
 }
 
-/** The counters, folded, are what counting anew gives. */
+/** The compacted counters equal a new count. */
 async function expectRecountToChangeNothing(): Promise<void> {
   const counts = (): Promise<unknown[]> =>
     app.database.query(sql`select * from job_counter where count <> 0 order by organization_id, kind, value`);

@@ -14,8 +14,8 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 describe("GET /v1/jobs", () => {
-  describe("200 with the jobs that the key's organisation sees", () => {
-    it("shows an agent all of its jobs, a contractor those assigned to it, and nobody another's", async () => {
+  describe("200 with the jobs visible to the key's organisation", () => {
+    it("returns all jobs of an agent, and the assigned jobs of a contractor", async () => {
       const [owner, stranger] = [
         await app.createOrganization("agent"),
         await app.createOrganization("agent"),
@@ -32,7 +32,7 @@ describe("GET /v1/jobs", () => {
       expect(markingNumbersOf(await listJobs(app, idle))).toEqual([]);
     });
 
-    it("takes a job from a contractor's list when it is given to another", async () => {
+    it("removes a job from a contractor's list when it is reassigned", async () => {
       const [former, next] = [
         await app.createOrganization("contractor"),
         await app.createOrganization("contractor"),
@@ -50,7 +50,7 @@ describe("GET /v1/jobs", () => {
     });
 
     // evidence: job-response-fields-exact
-    it("shows every field of the Job object and its version, and no other", async () => {
+    it("returns exactly the fields of Job and its version", async () => {
       const owner = await app.createOrganization("agent");
       const contractor = await app.createOrganization("contractor");
       const patch = {
@@ -86,7 +86,7 @@ describe("GET /v1/jobs", () => {
       expect(expectData(await listJobs(app, contractor)).items).toEqual([job]);
     });
 
-    it("is empty, with a total of 0, where nothing is visible", async () => {
+    it("is empty, with a total of 0, if no job is visible", async () => {
       const { items, pagination } = expectData(await listJobs(app, await app.createOrganization("agent")));
       expect(items).toEqual([]);
       expect(pagination).toEqual({ page: 1, page_size: 10, total: 0, next_cursor: null });
@@ -176,13 +176,13 @@ describe("GET /v1/jobs", () => {
       ["q=off%5C", ["F-1"]],
       ["normalized_status=failed&failure_reason=other&updated_at_to=2026-11-10", ["F-2"]],
       ["normalized_status=failed&batch_number=B-1", []],
-    ])("%s", async (query, expected) => {
+    ])("return the matching jobs: %s", async (query, expected) => {
       const answer = await listJobs(app, owner, query);
       expect(markingNumbersOf(answer).toSorted()).toEqual(expected);
       expect(expectData(answer).pagination.total).toBe(expected.length);
     });
 
-    it("ignores unknown parameters, whatever they hold", async () => {
+    it("ignores unknown parameters with any value", async () => {
       const answer = await listJobs(
         app,
         owner,
@@ -192,23 +192,23 @@ describe("GET /v1/jobs", () => {
       expect(markingNumbersOf(answer)).toEqual(["F-1"]);
     });
 
-    it("takes a status that an operator added a moment ago", async () => {
+    it("accepts a status that an operator has just added", async () => {
       await app.database.query(sql`insert into job_status (code, label, category, position)
         values ('in_customs', 'In customs', 'in_progress', 99)`);
       expect(expectData(await listJobs(app, owner, "normalized_status=in_customs")).items).toEqual([]);
     });
   });
 
-  it("401 without a key", async () => {
+  it("returns 401 without a key", async () => {
     expectFailure(await app.call("/v1/jobs"), 401);
   });
 
-  it("403 when the key lacks jobs:read", async () => {
+  it("returns 403 if the key lacks jobs:read", async () => {
     const writer = await app.createOrganization("agent", { scopes: ["jobs:write"] });
     expectFailure(await listJobs(app, writer), 403, "jobs:read");
   });
 
-  it("405 with Allow for another method", async () => {
+  it("returns 405 with Allow for another method", async () => {
     const answer = await app.call("/v1/jobs", { method: "POST", key: agent.key });
     expectFailure(answer, 405);
     expect(answer.headers.get("allow")).toBe("GET, HEAD");

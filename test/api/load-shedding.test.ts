@@ -9,7 +9,7 @@ import { startTestApp, type TestOrganization, type TestApp } from "../support/ap
 
 const ORIGIN = "https://app.example.com";
 const CONNECTIONS = 2;
-/** Twenty for each connection to PostgreSQL. */
+/** 20 requests per connection to PostgreSQL. */
 const MOST = 20 * CONNECTIONS;
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
@@ -20,7 +20,7 @@ let log: Record<string, unknown>[];
 let held: JobRowLock | null;
 let answers: Promise<ApiResponse[]>;
 
-/** One for each test: the limit remembers slow answers, and falls. */
+/** One server per test, because slow responses reduce its limit. */
 beforeEach(async () => {
   log = [];
   held = null;
@@ -32,7 +32,7 @@ beforeEach(async () => {
   );
   agent = await app.createOrganization("agent");
   [number = ""] = await app.createJobs(agent, [{}]);
-  // The key is known from now on.
+  // Caches the key.
   expectData(await listJobs(app, agent));
 });
 afterEach(async () => {
@@ -50,8 +50,8 @@ const until = (name: string, value: number): Promise<void> =>
   vi.waitFor(async () => expect(await metric(name)).toBe(value), PATIENCE);
 
 /**
- * Sends as many requests as the server accepts at a time. Two wait for a locked row, the others for a connection, for 3 s at
- * most. `/metrics` waits for a connection too, so the pool tells when all have come.
+ * Sends as many requests as the server accepts: two wait for a locked row, the others up to 3 s for a connection. `/metrics`
+ * would wait for a connection too, so the pool shows when all have arrived.
  */
 async function fill(): Promise<void> {
   held = await lockJobRow(app.databaseUrl, number);
@@ -66,7 +66,7 @@ async function release(): Promise<ApiResponse[]> {
   return answers;
 }
 
-/** A request whose body is still to come, on a connection of its own. */
+/** A request without its body yet, on its own connection. */
 function begin(body: string): { request: ClientRequest; status: Promise<number> } {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const request = httpRequest(`${app.url}/v1/jobs/by-marking/${number}`, {
@@ -87,18 +87,18 @@ function begin(body: string): { request: ClientRequest; status: Promise<number> 
   return { request, status: promise };
 }
 
-/** The origin whose pages may read a refusal that `origin` got. */
+/** Returns the origin that may read the rejection of a request from `origin`. */
 async function allowedFor(origin: string): Promise<string | null> {
   const { headers } = await app.request("/v1/jobs", { key: agent.key, headers: { origin } });
   expect(headers.get("vary")).toBe("Origin");
   return headers.get("access-control-allow-origin");
 }
 
-describe("clients that are slow", () => {
-  it("keep nobody out while they send, and are answered when they have", async () => {
+describe("slow clients", () => {
+  it("don't use up capacity while they send, and get responses afterwards", async () => {
     const body = JSON.stringify({ weight: 2 });
     const slow = Array.from({ length: MOST }, () => begin(body));
-    // And the one that asks.
+    // The request below counts too.
     await until("waymark_http_requests_in_flight", MOST + 1);
     await vi.waitFor(async () => expectData(await listJobs(app, agent)), PATIENCE);
     await until("waymark_http_concurrency_in_use", 0);
@@ -107,8 +107,8 @@ describe("clients that are slow", () => {
   });
 });
 
-describe("503 with Retry-After when as many requests are in work as can be answered", () => {
-  it("at once for the next one", async () => {
+describe("503 with Retry-After at the limit of requests in flight", () => {
+  it("is sent immediately for the next request", async () => {
     await fill();
     const refused = await listJobs(app, agent);
     const error = expectFailure(refused, 503);
@@ -119,7 +119,7 @@ describe("503 with Retry-After when as many requests are in work as can be answe
     expect(refused.headers.get("cache-control")).toBe("no-store");
   });
 
-  it("before the key, the body or the route are looked at", async () => {
+  it("is sent before key, body and route are checked", async () => {
     await fill();
     for (const answer of [
       await app.call("/v1/jobs"),
@@ -130,7 +130,7 @@ describe("503 with Retry-After when as many requests are in work as can be answe
       expectFailure(answer, 503);
   });
 
-  it("in GraphQL's own words below /graphql, in the media type that the client prefers", async () => {
+  it("has GraphQL's format below /graphql, in the client's preferred media type", async () => {
     await fill();
     for (const [accept, type] of [
       ["application/json", "application/json; charset=utf-8"],
@@ -161,13 +161,13 @@ describe("503 with Retry-After when as many requests are in work as can be answe
     }
   });
 
-  it("told to a page of an allowed origin, and of no other", async () => {
+  it("is readable for pages of allowed origins only", async () => {
     await fill();
     expect(await allowedFor(ORIGIN)).toBe(ORIGIN);
     expect(await allowedFor("https://elsewhere.example.com")).toBeNull();
   });
 
-  it("but never for health and metrics, which count it; the log does not tell each time", async () => {
+  it("is never sent for health and metrics, which count rejections; the log has one line", async () => {
     const REFUSED = 'waymark_http_requests_shed_total{reason="capacity"}';
     await fill();
     for (let sent = 0; sent < 3; sent += 1) expectFailure(await listJobs(app, agent), 503);
@@ -179,7 +179,7 @@ describe("503 with Retry-After when as many requests are in work as can be answe
     expect(log.filter(({ msg }) => msg === "overloaded: rejecting requests")).toHaveLength(1);
   });
 
-  it("until those in work are answered", async () => {
+  it("is sent until requests finish", async () => {
     await fill();
     expectFailure(await listJobs(app, agent), 503);
     for (const answer of await release()) expectData(answer);

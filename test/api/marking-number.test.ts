@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** A request with the path exactly as it is written here. */
+/** Sends a request with exactly this path. */
 function exactly(path: string, { headers = {}, ...request }: RawRequest = {}): Promise<ApiResponse> {
   return sendRawRequest(app.url, path, {
     ...request,
@@ -26,7 +26,7 @@ const patchExactly = (path: string): Promise<ApiResponse> =>
   exactly(path, { method: "PATCH", body: '{"weight":1}' });
 
 describe("the Marking Number in a path", () => {
-  describe("is percent-decoded, exact and case-sensitive, never trimmed", () => {
+  describe("is percent-decoded, exact, case-sensitive and not trimmed", () => {
     const numbers = [
       "a/b",
       "/",
@@ -63,7 +63,7 @@ describe("the Marking Number in a path", () => {
       );
     });
 
-    it.each(numbers)("%j", async (number) => {
+    it.each(numbers)("for %j", async (number) => {
       const path = `/v1/jobs/by-marking/${encodeURIComponent(number)}`;
       expect(expectData(await exactly(path))).toMatchObject({ marking_number: number, labels: number });
       expect(expectData(await patchExactly(path))).toMatchObject({ marking_number: number, weight: 1 });
@@ -75,48 +75,48 @@ describe("the Marking Number in a path", () => {
     });
 
     // evidence: marking-number-path-dots
-    it("dots in a path are a Marking Number and lead nowhere else", async () => {
+    it("may consist of dots, which are not resolved", async () => {
       expect(expectData(await exactly("/v1/jobs/by-marking/..")).marking_number).toBe("..");
       expect(expectData(await exactly("/v1/jobs/by-marking/%2e%2E")).marking_number).toBe("..");
     });
 
     // evidence: marking-number-exact-match
-    it("404 for what is nearly the same", async () => {
+    it("returns 404 if it is only similar", async () => {
       for (const number of ["Case", "case ", " case", "padded", "e", "a%2Fb"])
         expectFailure(await getJob(app, agent, number), 404);
     });
 
-    it("characters that need no escape may stand without one", async () => {
+    it("may contain unescaped characters that need no escaping", async () => {
       expect(expectData(await exactly("/v1/jobs/by-marking/a+b")).marking_number).toBe("a+b");
     });
   });
 
-  describe("400 when it is missing", () => {
+  describe("returns 400 if it is missing", () => {
     it.each([
       "/v1/jobs/by-marking",
       "/v1/jobs/by-marking/",
       "/v1/jobs/by-marking?x=1",
       "/v1/jobs/by-marking/?x=1",
-    ])("%s", async (path) => {
+    ])("for %s", async (path) => {
       for (const answer of [await patchExactly(path), await exactly(path)]) {
         expectProblems(answer, "path", ["markingNumber"]);
       }
     });
   });
 
-  it("400 when it is over 120 code points", async () => {
+  it("returns 400 if it has more than 120 code points", async () => {
     for (const number of ["x".repeat(121), "📦".repeat(121)]) {
       expectProblems(await patchJob(app, agent, number, { weight: 1 }), "path", ["markingNumber"]);
       expectProblems(await getJob(app, agent, number), "path", ["markingNumber"]);
     }
   });
 
-  it("400 when it holds U+0000", async () => {
+  it("returns 400 if it contains U+0000", async () => {
     expectProblems(await getJob(app, agent, "a\0b"), "path", ["markingNumber"]);
   });
 
   it.each(["%", "%zz", "%E0%A4%A", "%ff", "%ED%A0%80", "a%"])(
-    "400 when its percent-encoding is broken: %s",
+    "returns 400 for invalid percent-encoding: %s",
     async (text) => {
       for (const suffix of ["", "/history"])
         expectFailure(await exactly(`/v1/jobs/by-marking/${text}${suffix}`), 400);
@@ -124,7 +124,7 @@ describe("the Marking Number in a path", () => {
     },
   );
 
-  it("404 for one slash too many, which is another path", async () => {
+  it("returns 404 with one slash too many", async () => {
     for (const path of [
       "/v1/jobs/by-marking/a/b",
       "/v1/jobs//by-marking/a",

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-it("serves /metrics on METRICS_PORT alone where that is set", async () => {
+it("serves /metrics only on METRICS_PORT if that is set", async () => {
   const port = await freePort();
   await using own = await startAppInstance(app.databaseUrl, { METRICS_PORT: String(port) });
   const metrics = `http://127.0.0.1:${port}`;
@@ -43,7 +43,7 @@ it("serves /metrics on METRICS_PORT alone where that is set", async () => {
   expect((await fetch(`${metrics}/metrics`, { method: "POST" })).status).toBe(405);
 });
 
-/** The log line of a request; it is written when the answer is out. */
+/** The log line of a request, written after the response. */
 function lineOf(requestId: string): Promise<Line> {
   return vi.waitFor(() => {
     const found = lines.filter((line) => line["request_id"] === requestId);
@@ -60,7 +60,7 @@ async function metric(name: string, labels: string): Promise<number> {
 
 const NOWHERE = "mongodb://127.0.0.1:1/waymark";
 
-/** What it says once it has seen how it stands with MongoDB. */
+/** Readiness once the state of MongoDB is known. */
 async function expectReadiness(instance: AppInstance, status: 200 | 503, mongodb: object): Promise<void> {
   await vi.waitFor(async () => {
     const response = await instance.request("/health/ready");
@@ -75,7 +75,7 @@ async function expectReadiness(instance: AppInstance, status: 200 | 503, mongodb
 }
 
 describe("GET /health", () => {
-  it("200 for live", async () => {
+  it("live returns 200", async () => {
     const response = await app.request("/health/live");
     expect({ status: response.status, body: await response.json() }).toEqual({
       status: 200,
@@ -83,23 +83,23 @@ describe("GET /health", () => {
     });
   });
 
-  it("200 for ready, with each dependency by name", async () => {
+  it("ready returns 200, with each dependency by name", async () => {
     await using mongo = createTestMongo();
     await using instance = await startAppInstance(app.databaseUrl, { MONGODB_URL: mongo.url });
     await expectReadiness(instance, 200, { status: "up" });
   });
 
-  it("200 for ready with MongoDB away, which is said", async () => {
+  it("ready returns 200 if MongoDB is down, and reports it", async () => {
     await using instance = await startAppInstance(app.databaseUrl, { MONGODB_URL: NOWHERE });
     await expectReadiness(instance, 200, { status: "down", message: "unreachable" });
     expectData(await listJobs(instance, agent));
   });
 
-  it("200 for ready without a MongoDB, which is said", async () => {
+  it("ready returns 200 without a MongoDB, and reports it", async () => {
     await expectReadiness(app, 200, { status: "down", message: "no MongoDB is configured" });
   });
 
-  it("503 for a worker with MongoDB away, until it is there", async () => {
+  it("ready returns 503 for a worker until MongoDB is up", async () => {
     await using mongo = createTestMongo();
     await using away = await startAppInstance(app.databaseUrl, {
       WAYMARK_ROLE: "worker",
@@ -115,7 +115,7 @@ describe("GET /health", () => {
 });
 
 describe("GET /metrics", () => {
-  it("200 in Prometheus' text, with the process, the database's connections and the requests in flight", async () => {
+  it("returns metrics of the process, the database pool and requests in flight in Prometheus format", async () => {
     const response = await app.request("/metrics");
     expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
     const text = await response.text();
@@ -129,7 +129,7 @@ describe("GET /metrics", () => {
   });
 
   // evidence: metrics-labels-no-client-data
-  it("counts a request by its method, route and status, never by what was asked", async () => {
+  it("counts requests by method, route pattern and status, without the requested path", async () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
     const labels = 'method="PATCH",route="/v1/jobs/by-marking/{markingNumber}",status="200"';
     const before = await metric("waymark_http_request_duration_seconds_count", labels);
@@ -147,7 +147,7 @@ describe("GET /metrics", () => {
 
 describe("the log", () => {
   // evidence: request-log-line-fields
-  it("has one line a request: its id, organisation, key, method, route, status and duration", async () => {
+  it("has one line per request: ID, organisation, key, method, route, status and duration", async () => {
     const { body } = await listJobs(app, agent, "q=x");
     expect(await lineOf(body.request_id)).toEqual({
       level: "info",
@@ -163,7 +163,7 @@ describe("the log", () => {
   });
 
   // evidence: request-log-rejected-requests
-  it("has the same for a refused request, without an organisation where none is known", async () => {
+  it("has a line for a rejected request, without an organisation if it is unknown", async () => {
     for (const [path, key, status, route] of [
       ["/v1/jobs", undefined, 401, "/v1/jobs"],
       ["/v1/jobs?page=0", agent.key, 400, "/v1/jobs"],
@@ -178,7 +178,7 @@ describe("the log", () => {
   });
 
   // evidence: request-log-no-secrets
-  it("never holds a secret or what people wrote", async () => {
+  it("never contains secrets or personal data", async () => {
     const secret = "Noor Hassan";
     const [number = ""] = await app.createJobs(agent, [
       { markingNumber: "MN-SECRET-7", patch: { recipient_name: secret } },
@@ -216,8 +216,8 @@ describe("the log", () => {
   });
 });
 
-describe("a caller that goes away before the answer", () => {
-  it("leaves a line with 499, and the change is done", async () => {
+describe("a client that disconnects before the response", () => {
+  it("is logged with 499, and its change is applied", async () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
     const held = await lockJobRow(app.databaseUrl, number);
     const gone = new AbortController();
@@ -239,8 +239,8 @@ describe("a caller that goes away before the answer", () => {
   });
 });
 
-describe("a caller that goes away in the middle of its body", () => {
-  it("leaves a line with 499 and no error", async () => {
+describe("a client that disconnects while sending its body", () => {
+  it("is logged with 499 and no error", async () => {
     const { hostname, port } = new URL(app.url);
     const before = lines.length;
     const socket = connect(Number(port), hostname);
@@ -257,8 +257,8 @@ describe("a caller that goes away in the middle of its body", () => {
   });
 });
 
-describe("headers for safety", () => {
-  it.each(["/v1/jobs", "/v1/none", "/health/live"])("stand on every answer: %s", async (path) => {
+describe("security headers", () => {
+  it.each(["/v1/jobs", "/v1/none", "/health/live"])("are set on every response: %s", async (path) => {
     const { headers } = await app.request(path, { key: agent.key });
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect(headers.get("content-security-policy")).toBe(
@@ -273,14 +273,14 @@ describe("headers for safety", () => {
 });
 
 describe("stopping", () => {
-  it("answers what was accepted, and takes nothing new", async () => {
+  it("answers accepted requests and accepts no new ones", async () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
     const instance = await startAppInstance(app.databaseUrl);
     const held = await lockJobRow(app.databaseUrl, number);
     const accepted = patchJob(instance, agent, number, { weight: 3 });
     await held.waitForBlockedSessions();
     const stopped = instance[Symbol.asyncDispose]();
-    // Connections that had arrived when the stop began are still answered.
+    // Connections that had arrived before the stop are still answered.
     await vi.waitFor(() =>
       expect(fetch(`${instance.url}/health/live`, { headers: { connection: "close" } })).rejects.toThrow(
         "fetch failed",

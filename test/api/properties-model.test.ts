@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-it("a random sequence of patches leaves the job as a model of it says, its versions and its history too", async () => {
+it("a random sequence of patches leaves the job, its versions and its history as a model predicts", async () => {
   const patches = fc.array(
     validPatch.filter((patch) => Object.keys(patch).length > 0),
     { minLength: 1, maxLength: 6 },
@@ -28,7 +28,7 @@ it("a random sequence of patches leaves the job as a model of it says, its versi
       const model: Job = expectData(await getJob(app, agent, markingNumber));
       let version = 1;
       for (const patch of sequence) {
-        // As JSON has it: there is no negative zero.
+        // JSON has no negative zero.
         const sent = JSON.parse(JSON.stringify(patch)) as Job;
         const answer = await patchJob(app, agent, markingNumber, sent);
         const isChange = Object.keys(sent).some((name) => sent[name] !== model[name]);
@@ -44,7 +44,7 @@ it("a random sequence of patches leaves the job as a model of it says, its versi
   );
 });
 
-/** Every step taken one after the other, from nothing, ends at the job as it is. */
+/** Applying all changes in order to an empty job results in the current job. */
 async function expectHistoryToLeadTo(model: Job, markingNumber: string, version: number): Promise<void> {
   const { items } = expectData(
     await app.call(`${jobPath(markingNumber)}/history?page_size=100`, { key: agent.key }),

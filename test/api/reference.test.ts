@@ -37,7 +37,7 @@ const entriesOf = (text: string, separator: RegExp): string[][] =>
   text.split(";").map((entry) => entry.trim().split(separator));
 
 describe("GET /v1/reference/statuses", () => {
-  it("200 with every status in its order: code, label, category and whether it is terminal", async () => {
+  it("returns every status in order, with code, label, category and is_terminal", async () => {
     const expected = entriesOf(STATUSES, /\s*·\s*/).map(([code, label, category, terminal]) => ({
       code,
       label,
@@ -48,7 +48,7 @@ describe("GET /v1/reference/statuses", () => {
     expect(expectData(await app.call("/v1/reference/statuses", { key: agent.key })).items).toEqual(expected);
   });
 
-  it("200 with what an operator has added", async () => {
+  it("includes statuses added by an operator", async () => {
     await app.database.query(sql`insert into job_status (code, label, category, position)
       values ('lost', 'Lost', 'attention', 100)`);
     const { items } = expectData(await app.call("/v1/reference/statuses", { key: agent.key }));
@@ -58,7 +58,7 @@ describe("GET /v1/reference/statuses", () => {
 });
 
 describe("GET /v1/reference/failure-reasons", () => {
-  it("200 with every reason in its order: code, what it applies to and the next step", async () => {
+  it("returns every reason in order, with code, applies_to and next_step", async () => {
     const applies: Record<string, string[]> = { F: ["failed"], H: ["on_hold"], FH: ["failed", "on_hold"] };
     const expected = entriesOf(REASONS, /\s+/).map(([code, letters = "", next_step]) => ({
       code,
@@ -74,18 +74,18 @@ describe("GET /v1/reference/failure-reasons", () => {
 });
 
 describe.each(["/v1/reference/statuses", "/v1/reference/failure-reasons"])("%s", (path) => {
-  it("401 without a key", async () => {
+  it("returns 401 without a key", async () => {
     expectFailure(await app.call(path), 401);
   });
 
-  it("403 when the key lacks jobs:read", async () => {
+  it("returns 403 if the key lacks jobs:read", async () => {
     expectFailure(
       await app.call(path, { key: (await app.createOrganization("agent", { scopes: ["jobs:write"] })).key }),
       403,
     );
   });
 
-  it("405 with Allow for another method", async () => {
+  it("returns 405 with Allow for another method", async () => {
     const answer = await app.call(path, { method: "POST", key: agent.key });
     expectFailure(answer, 405);
     expect(answer.headers.get("allow")).toBe("GET, HEAD");

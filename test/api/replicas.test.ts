@@ -20,13 +20,13 @@ import {
 } from "../support/database/standby.fixture.ts";
 import { createFactories, type TestOrganization } from "../support/app/app.fixture.ts";
 
-/** Two processes of the service as far as PostgreSQL is concerned: each has its own connections, and knows nothing of the other. */
+/** Two independent service processes, each with its own connections. */
 let one: AppInstance;
 let other: AppInstance;
 let postgres: ReplicatedPostgres;
 let standby: Standby;
 let proxy: FaultProxy;
-/** On the standby itself. */
+/** A connection to the standby itself. */
 let reading: Database;
 const opened = new AsyncDisposableStack();
 
@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 afterAll(() => opened.disposeAsync());
 
-/** Every replica as `instance` tells it, being ready whatever it tells of them. */
+/** Health of every replica as reported by `instance`, which is ready in any case. */
 async function replicaOf(instance: AppInstance): Promise<{ status: string; message?: string }> {
   const response = await instance.request("/health/ready");
   expect(response.status).toBe(200);
@@ -64,14 +64,14 @@ const isUp = (): Promise<void> =>
     for (const instance of [one, other]) expect(await replicaOf(instance)).toEqual({ status: "up" });
   }, 10_000);
 
-/** All is well, and the replica has everything. */
+/** Waits until the replica is healthy and has caught up. */
 beforeEach(async () => {
   await standby.resume();
   await standby.catchUp();
   await isUp();
 });
 
-/** How many statements were answered so by `instance`, by "server reason". */
+/** Number of reads of `instance`, by "server reason". */
 async function answered(instance: AppInstance): Promise<Record<string, number>> {
   const text = await (await instance.request("/metrics")).text();
   const found = text.matchAll(/^waymark_read_queries_total\{server="(\w+)",reason="(\w+)"\} (\d+)/gm);
@@ -80,7 +80,7 @@ async function answered(instance: AppInstance): Promise<Record<string, number>> 
   );
 }
 
-/** That `work`, once all has settled, adds this to it. */
+/** Runs `work` and returns how the counts changed. */
 async function expectAnswered(
   instance: AppInstance,
   how: Record<string, number>,
@@ -100,7 +100,7 @@ const byReplica = { "replica_1 current": 1 };
 const connection = `{ jobs(first: 5) { totalCount nodes { markingNumber weight agent { name } } } }`;
 const stats = `{ jobStats(groupBy: [STATUS]) { total groups { count weight } } }`;
 
-/** The weights of the jobs that a partner sees, by REST and by GraphQL. */
+/** The weights of a partner's jobs, read by REST and GraphQL. */
 async function weights(instance: AppInstance, key: string): Promise<unknown[]> {
   const { jobs } = await queryData(instance, connection, { key });
   const byGraphql = jobs.nodes.map(({ weight }: { weight: number }) => weight);
@@ -109,8 +109,8 @@ async function weights(instance: AppInstance, key: string): Promise<unknown[]> {
   return byGraphql;
 }
 
-describe("a replica that has everything", () => {
-  it("answers lists and aggregates", async () => {
+describe("a replica that has caught up", () => {
+  it("serves lists and aggregates", async () => {
     await expectAnswered(one, byReplica, async () => {
       const list = await listJobs(one, agent);
       expectData(list);
@@ -128,8 +128,8 @@ describe("a replica that has everything", () => {
     });
   });
 
-  it("answers an empty list, and for who has never had a job", async () => {
-    // REST counts in a statement of its own where a page has no row that could tell the total.
+  it("serves empty lists, also for organisations that never had a job", async () => {
+    // REST needs a separate count if the page has no row that contains the total.
     await expectAnswered(one, { "replica_1 current": 2 }, async () =>
       expect(markingNumbersOf(await listJobs(one, contractor))).toEqual([]),
     );
@@ -140,7 +140,7 @@ describe("a replica that has everything", () => {
     );
   });
 
-  it("is asked nothing else", async () => {
+  it("serves nothing else", async () => {
     proxy.statements.length = 0;
     expectData(await getJob(one, agent, number));
     expectData(await one.call(`/v1/jobs/by-marking/${number}/history`, { key: agent.key }));
@@ -152,7 +152,7 @@ describe("a replica that has everything", () => {
     expect(proxy.statements.filter((statement) => !statement.includes("pg_last_wal_replay_lsn"))).toEqual([]);
   });
 
-  it("tells its lag", async () => {
+  it("reports its lag", async () => {
     const text = await (await one.request("/metrics")).text();
     expect(text).toMatch(/^waymark_replica_up\{replica="replica_1"\} 1$/m);
     expect(text).toMatch(/^waymark_replica_lag_seconds\{replica="replica_1"\} [\d.]+$/m);
@@ -160,7 +160,7 @@ describe("a replica that has everything", () => {
 });
 
 describe("a replica that lags", () => {
-  it("hides no change from whoever made it, nor from anybody else of the organisation, in any process", async () => {
+  it("hides no change from the organisation that made it, in any process", async () => {
     await standby.pause();
     expectData(await patchJob(one, agent, number, { weight: 2 }));
     expect(await weights(other, agent.key)).toEqual([2]);
@@ -176,7 +176,7 @@ describe("a replica that lags", () => {
     });
   });
 
-  it("hides no job from whom it was given to", async () => {
+  it("hides no job from its new contractor", async () => {
     await standby.pause();
     const assign = `mutation ($items: [AssignJobInput!]!) { assignJobs(items: $items) { failedCount } }`;
     const items = [{ markingNumber: number, contractorId: toTypedId("org", contractor.id) }];
@@ -195,7 +195,7 @@ describe("a replica that lags", () => {
     expect(jobs.nodes).toEqual([{ providerStatus: "on the way" }]);
   });
 
-  it("answers those whose jobs nobody has changed meanwhile", async () => {
+  it("serves organisations whose jobs have not changed meanwhile", async () => {
     const { createOrganization, createJobs } = createFactories(one);
     const still = await createOrganization("agent");
     await createJobs(still, [{}]);
@@ -209,7 +209,7 @@ describe("a replica that lags", () => {
     });
   });
 
-  it("is left out once it is too far behind, which is told, until it has caught up", async () => {
+  it("is not used while it is too far behind, and reports that", async () => {
     await standby.pause();
     await createFactories(one).createJobs(agent, [{}]);
     await vi.waitFor(async () => {
@@ -240,8 +240,8 @@ const isDown = (): Promise<void> =>
     10_000,
   );
 
-describe("a replica that is away", () => {
-  it("is missed by nobody when its connections break, and asked again once it is back", async () => {
+describe("an unreachable replica", () => {
+  it("causes no failed reads when its connections break, and is used again once it is back", async () => {
     proxy.disconnect();
     await lists();
     await isDown();
@@ -251,7 +251,7 @@ describe("a replica that is away", () => {
     await expectAnswered(one, { "replica_1 current": expect.any(Number) }, lists);
   });
 
-  it("is missed by nobody when it hangs, and asked again once it is back", async () => {
+  it("causes no failed reads when it hangs, and is used again once it is back", async () => {
     await lists();
     proxy.stall();
     await lists();
@@ -262,31 +262,31 @@ describe("a replica that is away", () => {
   });
 });
 
-/** The number of a transaction that is made for it, or of the one that it is asked in. */
+/** Returns a new transaction ID, or that of the current transaction. */
 const numberOf = async (queryable: Queryable): Promise<bigint> => {
   const [row] = await queryable.query<{ own: string }>(sql`select pg_current_xact_id()::text as own`);
   return BigInt(row?.own ?? 0);
 };
 
-describe("an answer of a standby", () => {
-  it("tells how new it is, with the statement's rows in their order, and its values", async () => {
+describe("a result of a standby", () => {
+  it("contains its horizon, the rows in order and their values", async () => {
     const statement = sql`select value, ${"text"}::text as text from generate_series(1, 50) value order by value % 7, value`;
     const answer = parseReplicaResult(await reading.query<object>(withHorizon(statement)));
     expect(answer.rows).toMatchObject(await postgres.primary.query(statement));
     expect(answer.horizon).toBeGreaterThan(0n);
   });
 
-  it("tells so without rows, too", async () => {
+  it("contains its horizon without rows too", async () => {
     const found = await reading.query<object>(withHorizon(sql`select 1 as one where false`));
     expect(parseReplicaResult(found)).toEqual({ rows: [], horizon: expect.any(BigInt) });
   });
 
-  it("tells nothing where it comes from no standby", async () => {
+  it("has no horizon if it does not come from a standby", async () => {
     const found = await postgres.primary.query<object>(withHorizon(sql`select 1 as one`));
     expect(parseReplicaResult(found)).toMatchObject({ rows: [{ one: 1 }], horizon: null });
   });
 
-  it("counts as new only what no transaction that still runs could add to", async () => {
+  it("treats as new only what no running transaction can add to", async () => {
     const { promise: isDone, resolve: finish } = Promise.withResolvers<void>();
     const { promise: begun, resolve: tell } = Promise.withResolvers<bigint>();
     const holding = postgres.primary.transaction(async (tx) => {
@@ -305,7 +305,7 @@ describe("an answer of a standby", () => {
   });
 });
 
-describe("a statement that a replica fails", () => {
+describe("a statement that fails on a replica", () => {
   const registry = new Registry();
   let replicas: Replicas;
   beforeAll(async () => {
@@ -318,13 +318,13 @@ describe("a statement that a replica fails", () => {
   const usable = (): Promise<void> =>
     vi.waitFor(() => expect(replicas.all[0]?.statusMessage).toBeNull(), 10_000);
 
-  it("is answered by the primary where replaying has to end it", async () => {
+  it("is retried on the primary if WAL replay cancelled it", async () => {
     await postgres.primary.query(sql`create table in_the_way (at int)`);
     await standby.catchUp();
     await usable();
     const connections = await replicas.connect();
     const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
-    // It holds the table, until the primary takes it away.
+    // Holds the table until the primary takes it away.
     const asked = reader.query(
       sql`select count(*) as count, pg_is_in_recovery() as "isStandby",
         case when pg_is_in_recovery() then pg_sleep(20) end from in_the_way`,
@@ -340,7 +340,7 @@ describe("a statement that a replica fails", () => {
     expect(await counted()).toEqual(['waymark_read_queries_total{server="primary",reason="failed"} 1']);
   });
 
-  it("is answered by the primary where it waits for what replaying holds, once the replica is behind", async () => {
+  it("is retried on the primary if it waits for a lock of WAL replay and the replica falls behind", async () => {
     await postgres.primary.query(sql`create table locked (at int)`);
     await standby.catchUp();
     await usable();
@@ -369,7 +369,7 @@ describe("a statement that a replica fails", () => {
     expect(replicas.all[0]?.statusMessage).toMatch(/ behind$/);
   });
 
-  it("is neither a failure nor put upon the primary where whoever asked has left", async () => {
+  it("is neither an error nor retried if the client disconnected", async () => {
     await usable();
     const before = await counted();
     const connections = await replicas.connect();
@@ -384,7 +384,7 @@ describe("a statement that a replica fails", () => {
     expect(await counted()).toEqual(before);
   });
 
-  it("is not put upon the primary where it took too long", async () => {
+  it("is not retried on the primary if it timed out", async () => {
     await usable();
     const connections = await replicas.connect({ statement_timeout: "50" });
     const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
@@ -393,8 +393,8 @@ describe("a statement that a replica fails", () => {
   });
 });
 
-describe("a replica whose primary is not seen", () => {
-  it("is left out, which is told, until the primary is seen again", async () => {
+describe("a replica whose primary is unreachable", () => {
+  it("is not used until the primary is reachable again, and reports that", async () => {
     await using way = await startFaultProxy(postgres.url);
     const options = { urls: [standby.url], poolSize: 2, entities, primaryUrl: way.url };
     const metrics = createReplicaMetrics(new Registry());
@@ -411,15 +411,15 @@ describe("a replica whose primary is not seen", () => {
   });
 });
 
-describe("what is set for a replica and is none", () => {
-  it("is asked nothing, which is told", async () => {
+describe("a configured replica that is not one", () => {
+  it("is not used, and reports that", async () => {
     await using instance = await startAppInstance(postgres.url, { DATABASE_REPLICA_URLS: postgres.url });
     expect(await replicaOf(instance)).toEqual({ status: "down", message: "not a standby" });
     expectData(await listJobs(instance, agent));
     expect(await answered(instance)).toEqual({ "primary no_replica": 1 });
   });
 
-  it("is asked nothing once it has become a server of its own", async () => {
+  it("is not used after it was promoted", async () => {
     await standby.promote();
     await vi.waitFor(async () => {
       expect(await replicaOf(one)).toEqual({ status: "down", message: "not a standby" });

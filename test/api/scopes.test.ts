@@ -1,4 +1,4 @@
-/** A key without `jobs:read`: it may change jobs or manage webhooks, and is shown no job. */
+/** A key without `jobs:read` may change jobs or manage webhooks, but sees no job. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
@@ -6,7 +6,7 @@ import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-/** One organisation, with a key for each scope. */
+/** An organisation with one key per scope. */
 let all: TestOrganization;
 let writer: TestOrganization;
 let hooks: TestOrganization;
@@ -27,15 +27,15 @@ async function newJob(): Promise<string> {
   return number;
 }
 
-/** The codes and texts of the errors, and the whole answer as text. */
+/** The codes and messages of the errors, and the whole response as text. */
 async function asked(partner: TestOrganization, query: string) {
   const { data, errors = [], text } = await graphql(app, query, { key: partner.key });
   return { data: data as unknown, messages: errors.map(({ message }) => message), text };
 }
 
-describe("a key with jobs:write alone, over REST", () => {
+describe("a key with only jobs:write, over REST", () => {
   it.each(["", "?dry_run=true"])(
-    "403 for a change (%s), which answers with the job; nothing is changed",
+    "gets 403 for an update (%s), which would return the job, and changes nothing",
     async (query) => {
       const number = await newJob();
       const send = (path: string, body: object) =>
@@ -53,8 +53,8 @@ describe("a key with jobs:write alone, over REST", () => {
   );
 });
 
-describe("a key with jobs:write alone, over GraphQL", () => {
-  it("changes jobs, and is refused the job in the payload", async () => {
+describe("a key with only jobs:write, over GraphQL", () => {
+  it("can change jobs, but not select the job in the payload", async () => {
     const number = await newJob();
     const one = `updateJob(input: { markingNumber: "${number}", patch: { weight: 5 } })`;
     const many = `updateJobs(items: [{ markingNumber: "${number}", patch: { weight: 6 } }])`;
@@ -72,7 +72,7 @@ describe("a key with jobs:write alone, over GraphQL", () => {
     expect(expectData(await getJob(app, all, number))).toMatchObject({ weight: 6 });
   });
 
-  it("is refused a dry run with any selection", async () => {
+  it("cannot do a dry run, with any selection", async () => {
     const number = await newJob();
     const items = `items: [{ markingNumber: "${number}", patch: { weight: 6 } }]`;
     const query = `mutation { updateJobs(${items}, dryRun: true) { results { outcome } } }`;
@@ -81,11 +81,11 @@ describe("a key with jobs:write alone, over GraphQL", () => {
   });
 });
 
-describe("a key with webhooks:manage alone", () => {
+describe("a key with only webhooks:manage", () => {
   const created =
     'createWebhookEndpoint(input: { url: "http://127.0.0.1:9/hook" }) { endpoint { id } userErrors { code } }';
 
-  it("is refused the body of a delivery, and sees the rest of it", async () => {
+  it("cannot read the body of a delivery, but the rest of it", async () => {
     await queryData(app, `mutation { ${created} }`, { key: all.key });
     const number = await newJob();
     await patchJob(app, all, number, { weight: 2 });
@@ -99,7 +99,7 @@ describe("a key with webhooks:manage alone", () => {
     expect((await asked(all, query)).text).toContain("Ada");
   });
 
-  it("may choose no URL that jobs are sent to, and may change the rest of an endpoint", async () => {
+  it("cannot set the URL of an endpoint, but its other settings", async () => {
     expect((await asked(hooks, `mutation { ${created} }`)).messages).toEqual([
       expect.stringContaining("jobs:read"),
     ]);

@@ -25,13 +25,13 @@ describe("CORS_ORIGINS", () => {
     },
   };
 
-  it("allows no origin unless it is set", async () => {
+  it("allows no origin by default", async () => {
     const { headers } = await app.request("/v1/jobs", { key: agent.key, headers: { origin } });
     expect(headers.has("access-control-allow-origin")).toBe(false);
   });
 
   // evidence: cors-listed-origins-only
-  it("allows those named, and no other", async () => {
+  it("allows only the listed origins", async () => {
     await using open = await startAppInstance(app.databaseUrl, {
       CORS_ORIGINS: `${origin}, https://other.example.com`,
     });
@@ -56,7 +56,7 @@ describe("CORS_ORIGINS", () => {
     expect(asked.headers.get("vary")).toMatch(/origin/i);
   });
 
-  it("a failure can be read across origins as well", async () => {
+  it("applies to error responses too", async () => {
     await using open = await startAppInstance(app.databaseUrl, { CORS_ORIGINS: origin });
     const response = await open.request("/v1/jobs", { headers: { origin } });
     expect({ status: response.status, allowed: response.headers.get("access-control-allow-origin") }).toEqual(
@@ -65,7 +65,7 @@ describe("CORS_ORIGINS", () => {
   });
 });
 
-/** Past the OpenAPI document, which speaks of a process that has the API. */
+/** Without the contract check, because the OpenAPI document describes a process with the API. */
 async function readAnswer(response: Response): Promise<ApiResponse> {
   return {
     status: response.status,
@@ -75,7 +75,7 @@ async function readAnswer(response: Response): Promise<ApiResponse> {
 }
 
 describe("WAYMARK_ROLE=worker", () => {
-  it("404 for the API, and health (not ready without MongoDB) and metrics all the same", async () => {
+  it("returns 404 for the API, but serves metrics and health (not ready without MongoDB)", async () => {
     await using worker = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "worker" });
     expectFailure(await readAnswer(await worker.request("/v1/jobs", { key: agent.key })), 404);
     for (const path of ["/health/live", "/metrics"]) expect((await worker.request(path)).status).toBe(200);
@@ -84,7 +84,7 @@ describe("WAYMARK_ROLE=worker", () => {
 });
 
 describe("PUBLIC_URL", () => {
-  it("stands in front of the paths in Link", async () => {
+  it("is the prefix of the URLs in Link", async () => {
     await using instance = await startAppInstance(app.databaseUrl, {
       PUBLIC_URL: "https://api.example.com/delivery/",
     });

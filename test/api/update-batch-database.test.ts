@@ -17,7 +17,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const text = (max: number): string => `"${String.raw`\ud83d\udce6`.repeat(max)}"`;
 
-describe("a batch and the rules of the database", () => {
+describe("an item that the database rejects", () => {
   const refused = {
     success: false,
     error_code: expect.any(String),
@@ -37,28 +37,25 @@ describe("a batch and the rules of the database", () => {
     );
   });
 
-  it.each(["feathers", "lead"])(
-    "an item that the database itself refuses fails alone: %s",
-    async (labels) => {
-      const numbers = await app.createJobs(
-        agent,
-        Array.from({ length: 5 }, () => ({ patch: { recipient_name: "Secret Name" } })),
-      );
-      const items = numbers.map((marking_number, at) => ({
-        marking_number,
-        weight: at,
-        labels: at === 2 ? labels : "wool",
-      }));
-      const answer = await patchBatch(app, agent, items);
-      const { updated_count, failed_count, results } = expectData(answer);
-      expect({ updated_count, failed_count }).toEqual({ updated_count: 4, failed_count: 1 });
-      expect(results[2]).toEqual({ marking_number: numbers[2], ...refused });
-      expect(JSON.stringify(results[2])).not.toContain("Secret Name");
-      for (const [at, number] of numbers.entries()) {
-        expect(expectData(await getJob(app, agent, number)).weight).toBe(at === 2 ? null : at);
-      }
-    },
-  );
+  it.each(["feathers", "lead"])("fails alone: %s", async (labels) => {
+    const numbers = await app.createJobs(
+      agent,
+      Array.from({ length: 5 }, () => ({ patch: { recipient_name: "Secret Name" } })),
+    );
+    const items = numbers.map((marking_number, at) => ({
+      marking_number,
+      weight: at,
+      labels: at === 2 ? labels : "wool",
+    }));
+    const answer = await patchBatch(app, agent, items);
+    const { updated_count, failed_count, results } = expectData(answer);
+    expect({ updated_count, failed_count }).toEqual({ updated_count: 4, failed_count: 1 });
+    expect(results[2]).toEqual({ marking_number: numbers[2], ...refused });
+    expect(JSON.stringify(results[2])).not.toContain("Secret Name");
+    for (const [at, number] of numbers.entries()) {
+      expect(expectData(await getJob(app, agent, number)).weight).toBe(at === 2 ? null : at);
+    }
+  });
 
   it("fails alone in a dry run too, and nothing changes", async () => {
     const numbers = await app.createJobs(agent, [{}, {}, {}]);
@@ -74,7 +71,7 @@ describe("a batch and the rules of the database", () => {
     for (const number of numbers) expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"1"');
   });
 
-  it("fails alone beside its own Marking Number's other changes", async () => {
+  it("fails alone among other changes of the same Marking Number", async () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
     const items = ["wool", "lead", "silk"].map((labels) => ({ marking_number: number, labels }));
     const { results } = expectData(await patchBatch(app, agent, items));
@@ -82,7 +79,7 @@ describe("a batch and the rules of the database", () => {
     expect(expectData(await getJob(app, agent, number)).labels).toBe("silk");
   });
 
-  it("never deadlocks with another such batch, be they dry runs, with an Idempotency-Key, or neither", async () => {
+  it("never deadlocks with a concurrent batch, with dry runs and Idempotency-Keys", async () => {
     const numbers = await app.createJobs(
       agent,
       Array.from({ length: 8 }, () => ({})),
@@ -103,7 +100,7 @@ describe("a batch and the rules of the database", () => {
     }
   });
 
-  it("500 for one job that the database refuses, with nothing of the cause in the answer", async () => {
+  it("returns 500 for one job, without the cause in the response", async () => {
     const [number = ""] = await app.createJobs(agent, [{ patch: { recipient_name: "Secret Name" } }]);
     const error = expectFailure(await patchJob(app, agent, number, { labels: "lead" }), 500);
     expect(JSON.stringify(error)).not.toMatch(/lead|Secret|no_/);
@@ -111,8 +108,8 @@ describe("a batch and the rules of the database", () => {
   });
 });
 
-describe("the size of a batch", () => {
-  it("100 jobs with every text at its full length, escaped, fit into one", async () => {
+describe("the size limit of a batch", () => {
+  it("allows 100 jobs with all texts at maximum length, escaped", async () => {
     const longNumbers = Array.from(
       { length: 100 },
       (_, at) => "📦".repeat(117) + String(at).padStart(3, "0"),
@@ -135,7 +132,7 @@ describe("the size of a batch", () => {
   });
 });
 
-describe("the round trips of a batch", () => {
+describe("the number of statements of a batch", () => {
   let proxy: FaultProxy;
   let instance: AppInstance;
   let numbers: string[];
@@ -153,17 +150,17 @@ describe("the round trips of a batch", () => {
     await proxy[Symbol.asyncDispose]();
   });
 
-  /** The statements of a request, without those that run at intervals beside it. */
+  /** The statements of a request, without those of background work. */
   async function statementsOf(jobs: readonly object[]): Promise<string[]> {
     const start = proxy.statements.length;
     expectData(await patchBatch(instance, agent, jobs));
-    // The feed's followers are told after the commit, however many jobs have changed.
+    // Feed subscribers are notified once after the commit, for any number of jobs.
     const beside =
       /pg_notify|access_revision|waymark\.job_counter|last_used_at|from api_key|delete from idempotency/;
     return proxy.statements.slice(start).filter((statement) => !beside.test(statement));
   }
 
-  it("are as many for 100 jobs as for one", async () => {
+  it("is the same for 100 jobs as for one", async () => {
     const one = await statementsOf([{ marking_number: numbers[0], weight: 1, normalized_status: "failed" }]);
     const hundred = await statementsOf(
       numbers.map((marking_number) => ({ marking_number, weight: 2, normalized_status: "completed" })),
@@ -172,7 +169,7 @@ describe("the round trips of a batch", () => {
     expect(one.length).toBeLessThanOrEqual(2);
   });
 
-  it("are as many where a process asks for the statuses for the first time", async () => {
+  it("is the same if the process has not loaded the statuses yet", async () => {
     await using fresh = await startAppInstance(proxy.url);
     const start = proxy.statements.length;
     expectData(
@@ -187,14 +184,14 @@ describe("the round trips of a batch", () => {
     ).toHaveLength(1);
   });
 
-  it("are as many where every status is unknown", async () => {
+  it("is the same if every status is unknown", async () => {
     const statements = await statementsOf(
       numbers.map((marking_number) => ({ marking_number, normalized_status: "unheard_of" })),
     );
     expect(statements).toHaveLength(1);
   });
 
-  it("are as many where half the Marking Numbers are unknown", async () => {
+  it("is the same if half the Marking Numbers are unknown", async () => {
     const statements = await statementsOf(
       numbers.map((number, at) => ({ marking_number: at % 2 ? number : `no-${at}`, weight: 3 })),
     );

@@ -19,7 +19,7 @@ function newJobs(count: number): Promise<string[]> {
   );
 }
 
-describe("400 for a whole batch, with nothing applied", () => {
+describe("400 for a whole batch, with no change", () => {
   it.each([
     ["{}", ["jobs"]],
     ['{"jobs":null}', ["jobs"]],
@@ -31,19 +31,19 @@ describe("400 for a whole batch, with nothing applied", () => {
     ["null", [""]],
     ['"jobs"', [""]],
     ["5", [""]],
-  ])("body %s", async (body, fields) => {
+  ])("for the body %s", async (body, fields) => {
     const answer = await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body });
     expectProblems(answer, "body", fields);
   });
 
   it.each(["", "{", '{"jobs":[}', "jobs", "undefined", "{'jobs':[]}", '{"jobs":[]}}'])(
-    "a body that is not JSON: %j",
+    "for a body that is not JSON: %j",
     async (body) => {
       expectFailure(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), 400);
     },
   );
 
-  it("over 100 jobs", async () => {
+  it("for more than 100 jobs", async () => {
     const numbers = await newJobs(101);
     const answer = await patchBatch(
       app,
@@ -67,7 +67,7 @@ describe("400 for a whole batch, with nothing applied", () => {
     [`{"weight":1,"marking_number":"${"x".repeat(121)}"}`, "jobs[1].marking_number"],
     [String.raw`{"weight":1,"marking_number":"\u0000"}`, "jobs[1].marking_number"],
     [String.raw`{"weight":1,"marking_number":"\ud800"}`, "jobs[1].marking_number"],
-  ])("an item that is %s", async (item, field) => {
+  ])("for an item with %s", async (item, field) => {
     const [number = ""] = await newJobs(1);
     const body = `{"jobs":[{"marking_number":"${number}","weight":1},${item}]}`;
     expectProblems(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), "body", [
@@ -76,7 +76,7 @@ describe("400 for a whole batch, with nothing applied", () => {
     expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
   });
 
-  it("names an unknown status beside a missing Marking Number and a malformed parameter", async () => {
+  it("names an unknown status together with a missing Marking Number and a malformed parameter", async () => {
     const jobs = [
       { weight: 1, normalized_status: "unheard_of" },
       { marking_number: "x", piece_quantity: 0 },
@@ -91,7 +91,7 @@ describe("400 for a whole batch, with nothing applied", () => {
     ]);
   });
 
-  it("names every item that is wrong", async () => {
+  it("names every invalid item", async () => {
     expectProblems(await patchBatch(app, agent, [1, { weight: 1 }, { marking_number: "" }, null]), "body", [
       "jobs[0]",
       "jobs[1].marking_number",

@@ -28,7 +28,7 @@ const problem = (field: string, code: string): object => ({
 });
 
 describe("PATCH /v1/jobs/batch", () => {
-  describe("200 with one result per item, in the request's order", () => {
+  describe("200 with one result per item, in order", () => {
     it("when every item is updated", async () => {
       const numbers = await newJobs(3);
       const items = numbers.toReversed().map((marking_number, at) => ({ marking_number, weight: at }));
@@ -41,7 +41,7 @@ describe("PATCH /v1/jobs/batch", () => {
       }
     });
 
-    it("when some fail: each for itself, and none undoes another", async () => {
+    it("when some items fail, without affecting others", async () => {
       const [one = "", two = "", three = ""] = await newJobs(3);
       const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
       const items = [
@@ -100,7 +100,7 @@ describe("PATCH /v1/jobs/batch", () => {
       expect(expectData(await getJob(app, agent, two)).weight).toBeNull();
     });
 
-    it("with success true when every item fails", async () => {
+    it("with success true even if every item fails", async () => {
       const answer = await patchBatch(app, agent, [
         { marking_number: "a", weight: 1 },
         { marking_number: "b" },
@@ -126,7 +126,7 @@ describe("PATCH /v1/jobs/batch", () => {
       ).toBe(1);
     });
 
-    it("counts an item that changes nothing as updated, without a new version", async () => {
+    it("counting an unchanged item as updated, without a new version", async () => {
       const [number = ""] = await newJobs(1);
       const items = [{ marking_number: number, weight: 4 }];
       expectData(await patchBatch(app, agent, items));
@@ -138,7 +138,7 @@ describe("PATCH /v1/jobs/batch", () => {
       expect((await getJob(app, agent, number)).headers.get("etag")).toBe(before.headers.get("etag"));
     });
 
-    it("names ignored keys of all items in X-Ignored-Fields, each once, and jobs' own Marking Numbers not", async () => {
+    it("with ignored keys of all items in X-Ignored-Fields, each once, without marking_number", async () => {
       const [one, two] = await newJobs(2);
       const answer = await patchBatch(app, agent, [
         { marking_number: one, weight: 1, id: "x", colour: 1 },
@@ -148,7 +148,7 @@ describe("PATCH /v1/jobs/batch", () => {
       expect(answer.headers.get("x-ignored-fields")).toBe("id, colour, size");
     });
 
-    it("leaves unknown keys beside jobs alone", async () => {
+    it("ignoring unknown keys next to `jobs`", async () => {
       const [number] = await newJobs(1);
       const body = JSON.stringify({ jobs: [{ marking_number: number, weight: 5 }], atomic: true });
       expect(
@@ -157,8 +157,8 @@ describe("PATCH /v1/jobs/batch", () => {
     });
   });
 
-  describe("the same Marking Number twice", () => {
-    it("is applied twice, in order", async () => {
+  describe("items with the same Marking Number", () => {
+    it("are applied in order", async () => {
       const [one = "", two = ""] = await newJobs(2);
       const { updated_count, results } = expectData(
         await patchBatch(app, agent, [
@@ -182,7 +182,7 @@ describe("PATCH /v1/jobs/batch", () => {
       expect(expectData(await getJob(app, agent, one))).toEqual(results[3].job);
     });
 
-    it("is applied as often as it stands there, also where one of them is wrong", async () => {
+    it("are all applied if one of them is invalid", async () => {
       const [number = ""] = await newJobs(1);
       const items = [1, 0, 3].map((pieces) => ({ marking_number: number, piece_quantity: pieces }));
       const { results } = expectData(await patchBatch(app, agent, items));
@@ -190,7 +190,7 @@ describe("PATCH /v1/jobs/batch", () => {
       expect(expectData(await getJob(app, agent, number)).piece_quantity).toBe(3);
     });
 
-    it("is applied a hundred times", async () => {
+    it("are applied a hundred times", async () => {
       const [number = ""] = await newJobs(1);
       const items = Array.from({ length: 100 }, (_, at) => ({
         marking_number: number,
@@ -205,7 +205,7 @@ describe("PATCH /v1/jobs/batch", () => {
     });
   });
 
-  it("takes a Marking Number of 120 code points", async () => {
+  it("accepts a Marking Number of 120 code points", async () => {
     const number = "📦".repeat(120);
     await app.createJobs(agent, [{ markingNumber: number }]);
     expect(
@@ -213,11 +213,11 @@ describe("PATCH /v1/jobs/batch", () => {
     ).toBe(1);
   });
 
-  it("401 without a key", async () => {
+  it("returns 401 without a key", async () => {
     expectFailure(await app.call("/v1/jobs/batch", { method: "PATCH", body: '{"jobs":[]}' }), 401);
   });
 
-  it("403 when the key lacks jobs:write, and nothing changes", async () => {
+  it("returns 403 if the key lacks jobs:write, and changes nothing", async () => {
     const { text: key } = await app.keys.create({
       organizationId: agent.id,
       name: "reader",
@@ -229,7 +229,7 @@ describe("PATCH /v1/jobs/batch", () => {
     expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
   });
 
-  it("405 with Allow for another method", async () => {
+  it("returns 405 with Allow for another method", async () => {
     for (const method of ["GET", "POST", "PUT", "DELETE"]) {
       const answer = await app.call("/v1/jobs/batch", { method, key: agent.key });
       expectFailure(answer, 405);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** A job at version 3. */
+/** Creates a job at version 3. */
 async function jobAtVersion3(): Promise<string> {
   const [number = ""] = await app.createJobs(agent, [{}]);
   expectData(await patchJob(app, agent, number, { piece_quantity: 1 }));
@@ -26,7 +26,7 @@ function patchIf(number: string, tag: string, body: unknown = { piece_quantity: 
 }
 
 describe("ETag and If-Match", () => {
-  it("the ETag is the version, which grows by one with every change", async () => {
+  it("the ETag is the version, which increases by one with every change", async () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
     expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"1"');
     for (const version of [2, 3, 4]) {
@@ -36,7 +36,7 @@ describe("ETag and If-Match", () => {
     }
   });
 
-  describe("200 when If-Match allows the version", () => {
+  describe("200 if If-Match allows the version", () => {
     it.each(['"3"', "*", " * ", '"1", "3"', '"3","x"', 'W/"9", "3"', '"", "3"'])("%s", async (tag) => {
       const number = await jobAtVersion3();
       const answer = await patchIf(number, tag);
@@ -44,7 +44,7 @@ describe("ETag and If-Match", () => {
       expect(answer.headers.get("etag")).toBe('"4"');
     });
 
-    it("an update that changes nothing keeps the version, so that the same If-Match is good again", async () => {
+    it("an unchanged update keeps the version, so the same If-Match stays valid", async () => {
       const number = await jobAtVersion3();
       for (let time = 0; time < 2; time += 1) {
         expect((await patchIf(number, '"3"', { piece_quantity: 2 })).headers.get("etag")).toBe('"3"');
@@ -52,7 +52,7 @@ describe("ETag and If-Match", () => {
     });
   });
 
-  describe("412 with the current ETag when If-Match names another version, and nothing changes", () => {
+  describe("412 with the current ETag if If-Match names another version, and no change", () => {
     it.each([
       '"2"',
       '"4"',
@@ -65,7 +65,7 @@ describe("ETag and If-Match", () => {
       '"99999999999999999999"',
       '"-3"',
       '"a,3"',
-    ])("%s", async (tag) => {
+    ])("for %s", async (tag) => {
       const number = await jobAtVersion3();
       const error = expectFailure(await patchIf(number, tag), 412);
       expect(error.details).toEqual({ current_etag: '"3"' });
@@ -81,7 +81,7 @@ describe("ETag and If-Match", () => {
     });
   });
 
-  describe("400 when If-Match is malformed, and nothing changes", () => {
+  describe("400 for a malformed If-Match, and no change", () => {
     it.each(["3", "", '"3', "'3'", '"3" "4"', '*, "3"', 'w/"3"', '"3";"4"'])("%s", async (tag) => {
       const number = await jobAtVersion3();
       const [problem] = expectProblems(await patchIf(number, tag), "header", ["If-Match"]);
@@ -90,12 +90,12 @@ describe("ETag and If-Match", () => {
     });
   });
 
-  it("404 comes before 412: a job that is not visible has no version", async () => {
+  it("an invisible job returns 404, not 412", async () => {
     const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
     expectFailure(await patchIf(foreign, '"9"'), 404);
   });
 
-  it("has no effect on a read", async () => {
+  it("If-Match has no effect on a read", async () => {
     const number = await jobAtVersion3();
     expectData(
       await app.call(`/v1/jobs/by-marking/${number}`, {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Sets `field` to the JSON text `json` and answers with what the job holds then, read anew. */
+/** Sets `field` to the JSON text `json` and returns its value in a new read. */
 async function set(field: string, json: string): Promise<unknown> {
   const patched = expectData(await patchJob(app, agent, number, `{"${field}":${json}}`))[field] as unknown;
   expect(expectData(await getJob(app, agent, number))[field]).toEqual(patched);
@@ -44,20 +44,20 @@ const texts = {
 
 describe("the values of a patch", () => {
   describe.each(Object.entries(texts))("%s: text of at most %i code points", (field, max) => {
-    it("takes the longest, an astral character counting as one", async () => {
+    it("accepts the longest; a surrogate pair counts as one", async () => {
       for (const text of ["x".repeat(max), "📦".repeat(max), "é".repeat(max)]) {
         expect(await set(field, JSON.stringify(text))).toBe(text);
       }
     });
 
-    it("400 when it is one longer", async () => {
+    it("returns 400 for one code point more", async () => {
       await expectRefused(field, JSON.stringify("x".repeat(max + 1)));
       await expectRefused(field, JSON.stringify("📦".repeat(max + 1)));
-      // Two code points each, however they look.
+      // Two code points each, although they look like one character.
       await expectRefused(field, JSON.stringify("e\u0301".repeat(max / 2 + 1)));
     });
 
-    it("takes any text as it is, untrimmed", async () => {
+    it("accepts any text and does not trim it", async () => {
       for (const text of [
         "",
         " ",
@@ -72,7 +72,7 @@ describe("the values of a patch", () => {
       }
     });
 
-    it("400 when it holds U+0000 or a lone surrogate", async () => {
+    it("returns 400 for U+0000 and lone surrogates", async () => {
       for (const json of [
         String.raw`"\u0000"`,
         String.raw`"a\u0000b"`,
@@ -83,20 +83,20 @@ describe("the values of a patch", () => {
       }
     });
 
-    it("400 when it is no string", async () => {
+    it("returns 400 for other types", async () => {
       for (const json of ["1", "true", "[]", "{}", '["a"]', '{"toString":"a"}'])
         await expectRefused(field, json);
     });
   });
 
-  describe("piece_quantity: a whole number from 1 to 2147483647", () => {
+  describe("piece_quantity: an integer from 1 to 2147483647", () => {
     it.each([
       ["1", 1],
       ["1.0", 1],
       ["1e3", 1000],
       ["2147483647", 2_147_483_647],
       ["0.3e1", 3],
-    ])("takes %s", async (json, value) => {
+    ])("accepts %s", async (json, value) => {
       expect(await set("piece_quantity", json)).toBe(value);
     });
 
@@ -114,7 +114,7 @@ describe("the values of a patch", () => {
       "true",
       "[3]",
       "{}",
-    ])("400 with %s", async (json) => {
+    ])("returns 400 for %s", async (json) => {
       await expectRefused("piece_quantity", json);
     });
   });
@@ -130,18 +130,18 @@ describe("the values of a patch", () => {
       ["1.7976931348623157e308", Number.MAX_VALUE],
       ["0.30000000000000004", 0.1 + 0.2],
       ["123456789.123456789", 123_456_789.123_456_79],
-    ])("takes %s", async (json, value) => {
+    ])("accepts %s", async (json, value) => {
       expect(await set(field, json)).toBe(value);
     });
 
-    it.each(["1e309", "-1e309", '"1"', '"NaN"', "true", "[]", "{}"])("400 with %s", async (json) => {
+    it.each(["1e309", "-1e309", '"1"', '"NaN"', "true", "[]", "{}"])("returns 400 for %s", async (json) => {
       await expectRefused(field, json);
     });
   });
 
   describe.each(["scheduled_date", "scheduled_delivery_date"])("%s: a real calendar day", (field) => {
     it.each(["0001-01-01", "2024-02-29", "2000-02-29", "2026-12-31", "9999-12-31"])(
-      "takes %s",
+      "accepts %s",
       async (day) => {
         expect(await set(field, JSON.stringify(day))).toBe(day);
       },
@@ -167,33 +167,33 @@ describe("the values of a patch", () => {
       "infinity",
       "",
       "２０２６-01-01",
-    ])("400 with %j", async (day) => {
+    ])("returns 400 for %j", async (day) => {
       await expectRefused(field, JSON.stringify(day));
     });
 
-    it("400 when it is no string", async () => {
+    it("returns 400 for other types", async () => {
       for (const json of ["20260101", "0", "true", '["2026-01-01"]', "{}"]) await expectRefused(field, json);
     });
   });
 
   describe("scheduled_delivery_pending: true or false", () => {
-    it("takes both", async () => {
+    it("accepts both", async () => {
       expect(await set("scheduled_delivery_pending", "true")).toBe(true);
       expect(await set("scheduled_delivery_pending", "false")).toBe(false);
     });
 
-    it.each(["null", '"true"', "1", "0", '""', "[]"])("400 with %s", async (json) => {
+    it.each(["null", '"true"', "1", "0", '""', "[]"])("returns 400 for %s", async (json) => {
       await expectRefused("scheduled_delivery_pending", json);
     });
   });
 
   describe("normalized_status: a known code", () => {
-    it.each(["null", "1", "true", "[]", '""', `"${"x".repeat(65)}"`])("400 with %s", async (json) => {
+    it.each(["null", "1", "true", "[]", '""', `"${"x".repeat(65)}"`])("returns 400 for %s", async (json) => {
       await expectRefused("normalized_status", json);
     });
 
     it.each(["unheard_of", "COMPLETED", " completed", "complet\u0435d"])(
-      "400 when the status is unknown: %j",
+      "returns 400 for an unknown status: %j",
       async (code) => {
         const [problem] = expectProblems(
           await patchJob(app, agent, number, { normalized_status: code }),
@@ -205,11 +205,11 @@ describe("the values of a patch", () => {
     );
   });
 
-  it("failure_reason takes a code that the catalogue does not have", async () => {
+  it("failure_reason accepts codes other than the suggested ones", async () => {
     expect(await set("failure_reason", '"eaten_by_a_goat"')).toBe("eaten_by_a_goat");
   });
 
-  it("400 with the problems of path, query, header and body together, an unknown status among them", async () => {
+  it("returns 400 with the problems of path, query, header and body together, including an unknown status", async () => {
     const options = { headers: { "if-match": "3" }, query: "dry_run=maybe" };
     const body = { normalized_status: "unheard_of", weight: "1" };
     const problems = async (markingNumber: string): Promise<string[]> => {
@@ -222,7 +222,7 @@ describe("the values of a patch", () => {
     expect(await problems("x".repeat(121))).toEqual(["path markingNumber", ...others]);
   });
 
-  it("400 with every problem found, and nothing of the body applied", async () => {
+  it("returns 400 with all problems, and changes nothing", async () => {
     const body = {
       weight: "1",
       piece_quantity: 0,
@@ -246,7 +246,7 @@ describe("the values of a patch", () => {
     expect((await getJob(app, agent, number)).body.data).toEqual(before.body.data);
   });
 
-  it("400 says which field is wrong, how, and that null would do where it would", async () => {
+  it("returns 400 that names the field, the problem, and null if that is allowed", async () => {
     expectFailure(
       await patchJob(app, agent, number, { weight: "1" }),
       400,
@@ -264,7 +264,7 @@ describe("the values of a patch", () => {
     );
   });
 
-  it("a job with every text at its full length, escaped, fits into one body", async () => {
+  it("a job with all texts at maximum length, escaped, fits into one body", async () => {
     const escaped = Object.entries(texts).map(
       ([field, max]) => `"${field}":"${String.raw`\ud83d\udce6`.repeat(max)}"`,
     );

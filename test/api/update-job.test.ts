@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** A job of `agent`, given to `contractor`. */
+/** Creates a job of `agent`, assigned to `contractor`. */
 async function newJob(patch: object = {}): Promise<string> {
   const [number] = await app.createJobs(agent, [{ contractor, patch }]);
   return number as string;
@@ -47,12 +47,12 @@ async function eventsOf(number: string): Promise<number> {
 }
 
 describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
-  describe("200 with the whole job as it is now", () => {
-    it("has a test value for every editable field", () => {
+  describe("200 with the updated job", () => {
+    it("is tested with a value for every editable field", () => {
       expect(Object.keys(filled)).toEqual(jobFieldNames);
     });
 
-    it("sets every editable field at once", async () => {
+    it("sets all editable fields together", async () => {
       const number = await newJob();
       const before = expectData(await getJob(app, agent, number));
       const after = expectData(await patchJob(app, agent, number, filled));
@@ -61,7 +61,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(expectData(await getJob(app, contractor, number))).toEqual(after);
     });
 
-    it.each(Object.entries(filled))("sets %s and leaves every other field alone", async (name, value) => {
+    it.each(Object.entries(filled))("sets %s and changes no other field", async (name, value) => {
       const number = await newJob();
       const before = expectData(await getJob(app, agent, number));
       const after = expectData(await patchJob(app, contractor, number, { [name]: value }));
@@ -79,7 +79,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(after).toEqual({ ...before, [name]: null, updated_at: after.updated_at });
     });
 
-    it("follows any known status by any other, and touches no other field with it", async () => {
+    it("allows every status after every other and changes no other field", async () => {
       const number = await newJob({ ...filled, normalized_status: "completed" });
       for (const normalized_status of ["pending", "returned", "failed", "cancelled", "in_transit"]) {
         const job = expectData(await patchJob(app, agent, number, { normalized_status }));
@@ -87,7 +87,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       }
     });
 
-    it("takes a status that an operator added a moment ago", async () => {
+    it("accepts a status that an operator has just added", async () => {
       await app.database.query(sql`insert into job_status (code, label, category, position)
         values ('at_customs', 'At customs', 'in_progress', 99)`);
       expect(
@@ -96,7 +96,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       ).toBe("at_customs");
     });
 
-    it("takes the later of two equal keys, as JSON has it", async () => {
+    it("uses the later of two equal keys, as JSON.parse does", async () => {
       expect(expectData(await patchJob(app, agent, await newJob(), '{"weight":1,"weight":2}')).weight).toBe(
         2,
       );
@@ -107,7 +107,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       "Application/JSON ; charset=UTF-8",
       'application/json;charset="utf-8"',
       "application/json; v=1",
-    ])("reads a body of type %s", async (type) => {
+    ])("accepts a body of type %s", async (type) => {
       const answer = await patchJob(app, { ...agent, headers: { "content-type": type } }, await newJob(), {
         weight: 1,
       });
@@ -115,12 +115,12 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
     });
   });
 
-  describe("a change that changes nothing", () => {
+  describe("an update without a change", () => {
     it.each([
       ["the same values", filled],
       ["one equal value", { weight: 8.25 }],
-      ["a number written in another way", '{"weight":825e-2,"piece_quantity":3.0}'],
-    ])("is a success with %s: no new version, updated_at kept, no event", async (_, body) => {
+      ["a number in another notation", '{"weight":825e-2,"piece_quantity":3.0}'],
+    ])("succeeds with %s: same version and updated_at, no event", async (_, body) => {
       const number = await newJob(filled);
       const before = await getJob(app, agent, number);
       const events = await eventsOf(number);
@@ -130,8 +130,8 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(await eventsOf(number)).toBe(events);
     });
 
-    it("is one with a number that PostgreSQL and JavaScript write with different digits", async () => {
-      // 24188385473180312 in PostgreSQL's words: the same double.
+    it("is recognised for numbers that PostgreSQL and JavaScript format differently", async () => {
+      // PostgreSQL formats it as 24188385473180312: the same double.
       const number = await newJob({ pts: 24188385473180310 });
       const before = await getJob(app, agent, number);
       const after = await patchJob(app, agent, number, { pts: 24188385473180310 });
@@ -139,7 +139,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(after.headers.get("etag")).toBe(before.headers.get("etag"));
     });
 
-    it("is one with null for what is null already", async () => {
+    it("is recognised for null in place of null", async () => {
       const number = await newJob();
       const before = await getJob(app, agent, number);
       const after = await patchJob(app, agent, number, { labels: null, weight: null, scheduled_date: null });
@@ -149,7 +149,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
 
   describe("unknown and read-only keys", () => {
     // evidence: patch-ignores-read-only-fields
-    it("are ignored and named in X-Ignored-Fields", async () => {
+    it("are ignored and listed in X-Ignored-Fields", async () => {
       const number = await newJob();
       const before = expectData(await getJob(app, agent, number));
       const body = {
@@ -170,7 +170,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       );
     });
 
-    it("are ignored where they would harm an object", async () => {
+    it("are ignored even if they could pollute a prototype", async () => {
       const answer = await patchJob(
         app,
         agent,
@@ -182,7 +182,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
     });
 
     // evidence: ignored-fields-header-encoded
-    it("stand percent-encoded in the header where they could not stand as they are", async () => {
+    it("are percent-encoded in the header if necessary", async () => {
       const answer = await patchJob(
         app,
         agent,
@@ -195,14 +195,14 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       );
     });
 
-    it("never make an answer's headers too large to read", async () => {
+    it("are omitted from the header if it would be too long", async () => {
       const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => ["字".repeat(98) + at, 1]));
       const answer = await patchJob(app, agent, await newJob(), { weight: 3, ...many });
       expectData(answer);
       expect(answer.headers.get("x-ignored-fields")?.length).toBeLessThan(8_192);
     });
 
-    it("are not named where there is none", async () => {
+    it("are not listed if there are none", async () => {
       expect(
         (await patchJob(app, agent, await newJob(), { weight: 3 })).headers.has("x-ignored-fields"),
       ).toBe(false);
@@ -213,7 +213,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       { marking_number: "x" },
       { provider_status: "x", id: "y", unknown: null },
       JSON.parse('{"__proto__":{"weight":1}}'),
-    ])("400 when no editable field is left: %j", async (body) => {
+    ])("return 400 if no editable field remains: %j", async (body) => {
       const number = await newJob();
       const error = expectFailure(
         await patchJob(app, agent, number, body),
@@ -225,9 +225,9 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
     });
   });
 
-  describe("404 when no visible job has that Marking Number", () => {
+  describe("404 if no visible job has the Marking Number", () => {
     // evidence: update-job-hides-other-organizations
-    it("for another agent's job, another contractor's and one taken away, exactly as for one that does not exist", async () => {
+    it("for another agent's, another contractor's and a reassigned job, as for an unknown one", async () => {
       const [foreign] = await app.createJobs(await app.createOrganization("agent"), [
         { contractor: await app.createOrganization("contractor") },
       ]);
@@ -250,7 +250,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(expectData(await getJob(app, agent, lost)).weight).toBeNull();
     });
 
-    it("and 400 for wrong fields whether it exists or not", async () => {
+    it("but 400 for invalid fields, whether it exists or not", async () => {
       const [foreign] = await app.createJobs(await app.createOrganization("agent"), [{}]);
       for (const number of [foreign as string, "NO-SUCH-JOB"]) {
         expectFailure(await patchJob(app, agent, number, { weight: "1" }), 400);
@@ -258,11 +258,11 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
     });
   });
 
-  it("401 without a key", async () => {
+  it("returns 401 without a key", async () => {
     expectFailure(await app.call(jobPath("MN"), { method: "PATCH", body: '{"weight":1}' }), 401);
   });
 
-  it("403 when the key lacks jobs:write, and nothing changes", async () => {
+  it("returns 403 if the key lacks jobs:write, and changes nothing", async () => {
     const number = await newJob();
     const { text: key } = await app.keys.create({
       organizationId: agent.id,
@@ -274,7 +274,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
     expect(expectData(await getJob(app, { key }, number)).weight).toBeNull();
   });
 
-  it("405 with Allow for another method", async () => {
+  it("returns 405 with Allow for another method", async () => {
     const answer = await app.call(jobPath("MN"), { method: "PUT", key: agent.key, body: "{}" });
     expectFailure(answer, 405);
     expect(answer.headers.get("allow")).toBe("GET, HEAD, PATCH");

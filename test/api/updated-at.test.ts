@@ -1,4 +1,4 @@
-/** `updated_at` and the version of a job: what a client that polls by time may rely on, and what it may not. */
+/** `updated_at` and the version of a job: guarantees for clients that poll by time. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { upsertRows } from "../../src/jobs/update/upsert.sql.ts";
 import { systemActor } from "../../src/platform/principal.ts";
@@ -25,7 +25,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const context = { actor: systemActor, requestId: null };
 const range = (length: number): number[] => Array.from({ length }, (_, at) => at + 1);
 
-/** `occurred_at` of each change of a job, by ascending sequence. */
+/** `occurred_at` of each change of a job, in order of `sequence`. */
 async function timesOf(agent: TestOrganization, number: string): Promise<string[]> {
   const answer = await app.call(`${jobPath(number)}/history?page_size=100`, { key: agent.key });
   const items = expectData(answer).items as { sequence: number; occurred_at: string }[];
@@ -33,10 +33,10 @@ async function timesOf(agent: TestOrganization, number: string): Promise<string[
   return items.map((item) => item.occurred_at).toReversed();
 }
 
-/** The times, each once and ascending: equal to the times themselves only if they rise strictly. */
+/** The distinct times, sorted: equal to the times themselves only if these strictly increase. */
 const strictlyRising = (times: readonly string[]): string[] => [...new Set(times)].toSorted();
 
-/** Six new jobs in the order of their `updated_at`. */
+/** Creates six jobs and returns them in order of `updated_at`. */
 async function newJobs(agent: TestOrganization): Promise<string[]> {
   await app.createJobs(
     agent,
@@ -53,8 +53,8 @@ async function updatedAtOf(agent: TestOrganization, number: string): Promise<str
   return expectData(await getJob(app, agent, number)).updated_at as string;
 }
 
-describe("updated_at rises with each version of a job", () => {
-  it("under 50 updates at once", async () => {
+describe("updated_at increases with each version of a job", () => {
+  it("for 50 concurrent updates", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{}]);
     const answers = await Promise.all(range(50).map((weight) => patchJob(app, agent, number, { weight })));
@@ -64,11 +64,11 @@ describe("updated_at rises with each version of a job", () => {
     expect(byVersion.map(([version]) => version)).toEqual(range(50).map((at) => at + 1));
     const times = byVersion.map(([, time]) => time as string);
     expect(times).toEqual(strictlyRising(times));
-    // The event of a version has the time of that version.
+    // The event of a version has the same time as the version.
     expect((await timesOf(agent, number)).slice(1)).toEqual(times);
   });
 
-  it("when an import's transaction began before another update of the same job", async () => {
+  it("for an import whose transaction began before another update of the same job", async () => {
     const agent = await app.createOrganization("agent");
     const [number = "", other = ""] = await app.createJobs(agent, [{}, {}]);
     const row = { agentId: agent.id, patch: { labels: "imported" } };
@@ -84,7 +84,7 @@ describe("updated_at rises with each version of a job", () => {
     expect(times).toEqual(strictlyRising(times));
   });
 
-  it("when one transaction creates a job, assigns it and changes it", async () => {
+  it("for one transaction that creates, assigns and changes a job", async () => {
     const [agent, contractor] = [
       await app.createOrganization("agent"),
       await app.createOrganization("contractor"),
@@ -97,7 +97,7 @@ describe("updated_at rises with each version of a job", () => {
     expect([job.created_at, job.updated_at]).toEqual(times);
   });
 
-  it("when PostgreSQL's clock was set back", async () => {
+  it("after PostgreSQL's clock was set back", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{}]);
     await app.database.query(
@@ -110,7 +110,7 @@ describe("updated_at rises with each version of a job", () => {
 });
 
 describe("a job that is created late in a transaction", () => {
-  it("has the time of its creation, not that of the transaction's start", async () => {
+  it("has its own creation time, not the start time of the transaction", async () => {
     const agent = await app.createOrganization("agent");
     const [first = "", second = ""] = await app.createJobs(agent, [{}, {}]);
     const number = `${first}-created`;
@@ -127,7 +127,7 @@ describe("a job that is created late in a transaction", () => {
 });
 
 describe("polling by updated_since", () => {
-  it("finds a change that was committed late if each poll overlaps the one before by 60 seconds", async () => {
+  it("finds a change that was committed late if consecutive polls overlap by 60 seconds", async () => {
     const agent = await app.createOrganization("agent");
     const [late = "", early = ""] = await app.createJobs(agent, [{}, {}]);
     const newest = await app.database.transaction(async (tx) => {
@@ -154,12 +154,12 @@ describe("paging while jobs change", () => {
     expect(met.toSorted()).toEqual(numbers.toSorted());
   });
 
-  it("by updated_at returns a job again after it changed, and skips none", async () => {
+  it("by updated_at returns a changed job again and skips none", async () => {
     const agent = await app.createOrganization("agent");
     const numbers = await newJobs(agent);
     let touched = false;
     const met = await listAllPages(app, agent, "sort=updated_at&page_size=2", async () => {
-      // One job of the first page and one that is still to come.
+      // One job of the first page and one of a later page.
       if (!touched) for (const at of [0, 4]) await touch(agent, numbers[at] as string);
       touched = true;
     });
@@ -167,7 +167,7 @@ describe("paging while jobs change", () => {
     expect(met.filter((number) => number === numbers[0])).toHaveLength(2);
   });
 
-  it("by -updated_at skips a job that changes before its page is read; reading the first page again shows it", async () => {
+  it("by -updated_at skips a job that changes before its page is read; the first page, read again, has it", async () => {
     const agent = await app.createOrganization("agent");
     const numbers = await newJobs(agent);
     await touch(agent, numbers[1] as string);
@@ -181,7 +181,7 @@ describe("paging while jobs change", () => {
     expect(markingNumbersOf(await listJobs(app, agent, "sort=-updated_at&page_size=2"))[0]).toBe(oldest);
   });
 
-  it("by GraphQL's UPDATED_AT ascending skips none either, and returns what changed again at the end", async () => {
+  it("by GraphQL's UPDATED_AT ascending skips none and returns changed jobs again at the end", async () => {
     const agent = await app.createOrganization("agent");
     const numbers = await newJobs(agent);
     const page = (after: string | null): Promise<Record<string, never>> =>

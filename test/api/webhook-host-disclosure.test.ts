@@ -1,4 +1,4 @@
-/** Refusals of webhook URLs and of test events must not reveal which host names exist in the internal network. */
+/** Errors for webhook URLs and test events must not reveal which host names exist in the internal network. */
 import { Resolver } from "node:dns/promises";
 import { Writable } from "node:stream";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterEach(() => void vi.restoreAllMocks());
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Every name resolves to `address` from now on, or does not exist. */
+/** Makes every name resolve to `address`, or to nothing. */
 function resolveTo(address: string | null): void {
   const missing = Object.assign(new Error("no such name"), { code: "ENOTFOUND" });
   vi.spyOn(Resolver.prototype, "resolve4").mockImplementation(async () => {
@@ -59,7 +59,7 @@ async function newEndpoint(): Promise<string> {
   return String(data.createWebhookEndpoint.endpoint.id);
 }
 
-/** The bytes of both answers: for a name that does not exist, and for one with a private IP address. */
+/** Returns both response bodies: for an unknown name, and for one with a private IP address. */
 async function bothAnswers(query: string, variables: Record<string, unknown>): Promise<[string, string]> {
   const answers = [];
   for (const address of [null, PRIVATE]) {
@@ -69,7 +69,7 @@ async function bothAnswers(query: string, variables: Record<string, unknown>): P
   return answers as [string, string];
 }
 
-describe("a name that does not exist and one of the internal network get the same answer", () => {
+describe("an unknown name and a name of the internal network get the same response", () => {
   it("when an endpoint is created", async () => {
     const [missing, internal] = await bothAnswers(CREATE, { url: URL });
     expect(missing).toContain("must name a public server");
@@ -83,7 +83,7 @@ describe("a name that does not exist and one of the internal network get the sam
   });
 
   // evidence: ssrf-name-existence-hidden
-  it("when a test event is sent, and the log alone has the reason", async () => {
+  it("when a test event is sent; only the log has the reason", async () => {
     const id = await newEndpoint();
     const before = log.length;
     const [missing, internal] = await bothAnswers(SEND, { id });

@@ -8,7 +8,7 @@ import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
 import { lockJobRow } from "../support/database/row-lock.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
-/** A request; what is absent in a wrong one is as in the right one. */
+/** A request. Fields of an invalid one default to those of the valid one. */
 interface Sample {
   path: string;
   body?: unknown;
@@ -28,7 +28,7 @@ const batch = {
 const notJson = { headers: { "content-type": "text/plain" } };
 const tooLarge = (bytes: number): { body: object } => ({ body: { instructions: "x".repeat(bytes) } });
 
-/** Each operation as it succeeds, and what makes it fail with the statuses that are its own. */
+/** A valid request of each operation, and requests for its specific errors. */
 const samples: Record<string, { right: Sample; wrong: Record<number, Partial<Sample>> }> = {
   "GET /v1/jobs": {
     right: { path: "/v1/jobs?page_size=1&sort=-updated_at" },
@@ -82,7 +82,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** The statuses that each operation has answered with: every answer was held against the document by `call`. */
+/** Statuses returned by each operation. `call` checks every response against the document. */
 const seen = new Map(names.map((name) => [name, new Set<number>()]));
 
 async function send(
@@ -103,8 +103,8 @@ async function send(
   return answer;
 }
 
-describe("each operation", () => {
-  it.each(names)("succeeds as the document says: %s", async (name) => {
+describe("each operation matches the document", () => {
+  it.each(names)("when it succeeds: %s", async (name) => {
     expect((await send(app, name, agent.key)).status).toBe(200);
     expect((await send(app, name, contractor.key)).status).toBe(200);
   });
@@ -112,21 +112,21 @@ describe("each operation", () => {
   const own = names.flatMap((name) =>
     Object.keys(samples[name]!.wrong).map((status) => [name, Number(status)] as const),
   );
-  it.each(own)("fails in its own ways as the document says: %s → %i", async (name, status) => {
+  it.each(own)("when it fails: %s → %i", async (name, status) => {
     expect((await send(app, name, agent.key, samples[name]!.wrong[status])).status).toBe(status);
   });
 
-  it.each(names)("refuses a missing and a mistyped key as the document says: %s", async (name) => {
+  it.each(names)("for a missing and a malformed key: %s", async (name) => {
     expect((await send(app, name)).status).toBe(401);
     expect((await send(app, name, "wmk_mistyped")).status).toBe(401);
   });
 
-  it.each(names)("refuses a key without its scope as the document says: %s", async (name) => {
+  it.each(names)("for a key without the scope: %s", async (name) => {
     const { key } = await app.createOrganization("agent", { scopes: ["webhooks:manage"] });
     expect((await send(app, name, key)).status).toBe(403);
   });
 
-  it.each(names)("refuses what is over the limit as the document says: %s", async (name) => {
+  it.each(names)("over the rate limit: %s", async (name) => {
     const limit = { perSecond: 0.001, burst: 1 };
     const { key } = await app.createOrganization("agent", {
       rateLimits: { read: limit, write: limit, batch: limit },
@@ -136,21 +136,18 @@ describe("each operation", () => {
   });
 });
 
-describe("the PATCH operations", () => {
-  it.each(withBody)(
-    "repeat an answer, and refuse the key with another body, as the document says: %s",
-    async (name) => {
-      const headers = { "idempotency-key": "again" };
-      const body = { weight: 31, jobs: [{ marking_number: NUMBER, weight: 32 }] };
-      const first = await send(app, name, agent.key, { headers, body });
-      const second = await send(app, name, agent.key, { headers, body });
-      expect(second.headers.get("idempotency-replayed")).toBe("true");
-      expect(second.body.data).toEqual(first.body.data);
-      expect((await send(app, name, agent.key, { headers, body: { jobs: [], weight: 7 } })).status).toBe(422);
-    },
-  );
+describe("the PATCH operations match the document", () => {
+  it.each(withBody)("when a response is repeated, and when its key has another body: %s", async (name) => {
+    const headers = { "idempotency-key": "again" };
+    const body = { weight: 31, jobs: [{ marking_number: NUMBER, weight: 32 }] };
+    const first = await send(app, name, agent.key, { headers, body });
+    const second = await send(app, name, agent.key, { headers, body });
+    expect(second.headers.get("idempotency-replayed")).toBe("true");
+    expect(second.body.data).toEqual(first.body.data);
+    expect((await send(app, name, agent.key, { headers, body: { jobs: [], weight: 7 } })).status).toBe(422);
+  });
 
-  it.each(withBody)("run a failed request again as the document says: %s", async (name) => {
+  it.each(withBody)("when a failed request is repeated: %s", async (name) => {
     const headers = { "idempotency-key": "wrong-again" };
     const wrong = { ...samples[name]!.wrong[400], headers };
     await send(app, name, agent.key, wrong);
@@ -159,7 +156,7 @@ describe("the PATCH operations", () => {
     expect(repeated.headers.has("idempotency-replayed")).toBe(false);
   });
 
-  it.each(withBody)("refuse a repeat of what is still under way as the document says: %s", async (name) => {
+  it.each(withBody)("when the same request is still in progress: %s", async (name) => {
     const held = await lockJobRow(app.databaseUrl, NUMBER);
     const wrong = {
       headers: { "idempotency-key": "under-way" },
@@ -175,14 +172,14 @@ describe("the PATCH operations", () => {
     expect((await first).status).toBe(200);
   });
 
-  it.each(withBody)("answer a dry run as the document says: %s", async (name) => {
+  it.each(withBody)("in a dry run: %s", async (name) => {
     const path = `${samples[name]!.right.path}?dry_run=true`;
     expect((await send(app, name, agent.key, { path })).status).toBe(200);
   });
 });
 
-describe("the lists", () => {
-  it("are read by cursor as the document says", async () => {
+describe("the lists match the document", () => {
+  it("when they are read by cursor", async () => {
     const first = await app.call("/v1/jobs?page_size=1", { key: agent.key });
     const cursor = first.body.data.pagination.next_cursor as string;
     const second = await app.call(`/v1/jobs?page_size=1&cursor=${cursor}`, { key: agent.key });
@@ -190,8 +187,8 @@ describe("the lists", () => {
     expect(second.body.data.items).toHaveLength(1);
   });
 
-  it("carry every type of event and actor as the document says", async () => {
-    // The feed waits for transactions that began before an event's to end, those of other tests' databases included.
+  it("with every type of event and actor", async () => {
+    // The feed waits for older transactions, including those of other tests' databases.
     const { body, items } = await vi.waitFor(async () => {
       const feed = await app.call("/v1/events", { key: agent.key });
       const told = feed.body.data.items as { type: string; data: { actor: { type: string } } }[];
@@ -205,7 +202,7 @@ describe("the lists", () => {
     expect(next.body.data).toMatchObject({ items: [], has_more: false });
   });
 
-  it("answer an expired cursor of the feed as the document says", async () => {
+  it("for an expired cursor of the feed", async () => {
     const clock = createFakeClock();
     await using later = await startAppInstance(app.databaseUrl, {}, { clock });
     clock.advance(31 * DAY_MS);
@@ -215,38 +212,35 @@ describe("the lists", () => {
 });
 
 describe("a path", () => {
-  it.each(Object.keys(contract.paths))(
-    "refuses a method that it has not as the document says: %s",
-    async (path) => {
-      const answer = await app.call(path.replace("{markingNumber}", "x"), { method: "DELETE" });
-      const methods = Object.keys(contract.paths[path] as object).flatMap((method) =>
-        method === "get" ? ["GET", "HEAD"] : ["PATCH"],
-      );
-      expect(answer.status).toBe(405);
-      expect(answer.headers.get("allow")).toBe(methods.join(", "));
-    },
-  );
+  it.each(Object.keys(contract.paths))("matches the document for an unsupported method: %s", async (path) => {
+    const answer = await app.call(path.replace("{markingNumber}", "x"), { method: "DELETE" });
+    const methods = Object.keys(contract.paths[path] as object).flatMap((method) =>
+      method === "get" ? ["GET", "HEAD"] : ["PATCH"],
+    );
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get("allow")).toBe(methods.join(", "));
+  });
 
-  it("that does not exist is refused as the document says", async () => {
+  it("that does not exist matches the document", async () => {
     expect((await app.call("/v1/nothing", { key: agent.key })).status).toBe(404);
   });
 
-  it("without its Marking Number is that operation all the same", async () => {
+  it("without its Marking Number is the same operation", async () => {
     for (const path of ["/v1/jobs/by-marking", "/v1/jobs/by-marking/"]) {
       expect((await app.call(path, { key: agent.key })).status).toBe(400);
     }
   });
 });
 
-describe("what stands beside v1", () => {
+describe("the endpoints outside v1", () => {
   it.each(["/health/live", "/health/ready", "/openapi.json", "/docs/operations.json"])(
-    "answers as the document says: %s",
+    "match the document: %s",
     async (path) => {
       expect((await app.call(path)).status).toBe(200);
     },
   );
 
-  it.each(["/metrics", "/docs"])("answers as the document says: %s", async (path) => {
+  it.each(["/metrics", "/docs"])("match the document: %s", async (path) => {
     const response = await app.request(path);
     expect(response.status).toBe(200);
     expectToMatchContract("GET", path, {
@@ -257,7 +251,7 @@ describe("what stands beside v1", () => {
   });
 });
 
-describe("when PostgreSQL is away", () => {
+describe("while PostgreSQL is unreachable", () => {
   let proxy: FaultProxy;
   let instance: AppInstance;
 
@@ -271,16 +265,16 @@ describe("when PostgreSQL is away", () => {
     await proxy[Symbol.asyncDispose]();
   });
 
-  it.each(names)("says so as the document says: %s", async (name) => {
+  it.each(names)("the response matches the document: %s", async (name) => {
     expect((await send(instance, name, agent.key)).status).toBe(503);
   });
 
-  it("is not ready, as the document says", async () => {
+  it("readiness matches the document", async () => {
     expect((await instance.call("/health/ready")).status).toBe(503);
   });
 });
 
-describe("when something unexpected happens", () => {
+describe("after an unexpected error", () => {
   beforeAll(async () => {
     for (const table of ["job", "job_event", "job_status", "failure_reason"]) {
       await app.database.query(sql`alter table ${raw(table)} rename to ${raw(`${table}_gone`)}`);
@@ -288,20 +282,20 @@ describe("when something unexpected happens", () => {
   });
 
   // evidence: internal-error-response-generic
-  it.each(names)("tells nothing of it, as the document says: %s", async (name) => {
+  it.each(names)("the response matches the document and hides the cause: %s", async (name) => {
     expect((await send(app, name, agent.key)).status).toBe(500);
   });
 });
 
 describe("the document", () => {
-  it.each(names)("declares no status that was not answered here: %s", (name) => {
+  it.each(names)("declares only statuses that were returned here: %s", (name) => {
     const [method = "", path = ""] = name.split(" ");
     const item = contract.paths[path] as Record<string, Operation>;
     const declared = Object.keys(item[method.toLowerCase()]!.responses).map(Number);
     expect(seen.get(name)).toEqual(new Set(declared));
   });
 
-  it("has no operation under /v1 that was not asked here", () => {
+  it("has only operations under /v1 that were called here", () => {
     const described = Object.entries(contract.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );

@@ -1,4 +1,4 @@
-/** How much script a browser loads before the first page of the console stands. */
+/** Size of the scripts that a browser loads before the first page of the console. */
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { buildIfStale } from "../../src/console/build.ts";
 const built = new URL("../../.console/", import.meta.url);
 const LIMIT_BYTES = 250_000;
 
-/** Vite's own account of what it has built, by source. */
+/** Vite's build manifest, by source file. */
 interface Chunk {
   file: string;
   imports?: string[];
@@ -27,7 +27,7 @@ beforeAll(async () => {
   manifest = JSON.parse(await readFile(new URL("manifest.json", built), "utf8")) as Manifest;
 }, 120_000);
 
-/** The scripts of these entries and of everything that they import at once. */
+/** Returns the scripts of the entries and of all their static imports. */
 function scriptsOf(entries: readonly string[]): string[] {
   const seen = new Set(entries);
   for (const key of seen) for (const imported of manifest[key]!.imports ?? []) seen.add(imported);
@@ -35,20 +35,20 @@ function scriptsOf(entries: readonly string[]): string[] {
 }
 
 describe.each(Object.entries(firstPages))("%s", (_page, entries) => {
-  it(`comes with less than ${LIMIT_BYTES / 1_000} kB of script, gzipped`, async () => {
+  it(`loads less than ${LIMIT_BYTES / 1_000} kB of script, gzipped`, async () => {
     const scripts = await Promise.all(scriptsOf(entries).map((file) => readFile(new URL(file, built))));
     const bytes = scripts.reduce((sum, script) => sum + gzipSync(script, { level: 9 }).length, 0);
 
-    // It would be nothing if no script had been found.
+    // The sum would be 0 if no script had been found.
     expect(bytes).toBeGreaterThan(50_000);
     expect(bytes).toBeLessThan(LIMIT_BYTES);
   });
 
-  it("comes without charts and calendars", async () => {
+  it("loads no charts and no calendar", async () => {
     const scripts = scriptsOf(entries).map((file) => readFile(new URL(file, built), "utf8"));
     const text = (await Promise.all(scripts)).join("\n");
 
-    // Names that these libraries give to elements, which no minifier touches.
+    // Class names of these libraries, which no minifier changes.
     expect(text).not.toContain("recharts-");
     expect(text).not.toContain("mantine-dates");
   });

@@ -1,4 +1,4 @@
-/** `docs/guide/console.md` shows every picture that `npm run screenshots` takes, and no other. */
+/** `docs/guide/console.md` shows exactly the pictures taken by `npm run screenshots`. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { expect, it } from "vitest";
 
@@ -6,13 +6,13 @@ const guide = new URL("../../docs/guide", import.meta.url);
 const pictures = new URL("screenshots/", guide);
 const LIMIT_BYTES = 3_000_000;
 
-it("shows the pictures that there are", async () => {
+it("shows every picture", async () => {
   const page = await readFile(new URL("console.md", guide), "utf8");
   const shown = [...page.matchAll(/screenshots\/([\w-]+\.png)/g)].map(([, name]) => name);
   expect(new Set(shown)).toEqual(new Set(await readdir(pictures)));
 });
 
-it("stays light: a clone brings all of them", async () => {
+it("has small pictures, because every clone contains them", async () => {
   const sizes = await Promise.all(
     (await readdir(pictures)).map(async (name) => (await stat(new URL(name, pictures))).size),
   );

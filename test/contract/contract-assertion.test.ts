@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { exampleRequestId } from "../../src/http/v1/openapi/examples.ts";
 import { expectToMatchContract } from "../support/app/openapi-contract.ts";
 
-describe("an answer held against the document", () => {
+describe("a response checked against the document", () => {
   const headers = { "content-type": "application/json; charset=utf-8", "x-request-id": exampleRequestId };
   const right = {
     path: "/v1/reference/statuses",
@@ -13,7 +13,7 @@ describe("an answer held against the document", () => {
   const hold = ({ path, status, body, headers: given }: typeof right): void =>
     expectToMatchContract("GET", path, { status, headers: new Headers(given), body });
 
-  it("passes where all is as declared", () => {
+  it("passes if it matches", () => {
     expect(() => hold(right)).not.toThrow();
     expect(() => hold({ ...right, path: "/beside/v1", status: 302 })).not.toThrow();
   });
@@ -21,13 +21,13 @@ describe("an answer held against the document", () => {
   it.each([
     ["another status", { ...right, status: 201 }],
     ["a body of another status", { ...right, status: 401 }],
-    ["a member too many in the envelope", { ...right, body: { ...right.body, meta: 1 } }],
-    ["a member too few in the data", { ...right, body: { ...right.body, data: { items: [{ code: "x" }] } } }],
+    ["an additional member in the envelope", { ...right, body: { ...right.body, meta: 1 } }],
+    ["a missing member in the data", { ...right, body: { ...right.body, data: { items: [{ code: "x" }] } } }],
     ["another content type", { ...right, headers: { ...headers, "content-type": "text/html" } }],
     ["a missing header", { ...right, headers: { ...headers, "x-request-id": undefined } }],
-    ["a header that is none of this answer's", { ...right, headers: { ...headers, etag: '"1"' } }],
-    ["a success of a path that is not declared", { ...right, path: "/v1/nothing" }],
-  ])("is refused for %s", (_, { headers: given, ...wrong }) => {
+    ["an undeclared header", { ...right, headers: { ...headers, etag: '"1"' } }],
+    ["a success of an undeclared path", { ...right, path: "/v1/nothing" }],
+  ])("fails for %s", (_, { headers: given, ...wrong }) => {
     const present = Object.entries(given).filter(([, value]) => value !== undefined);
     expect(() => hold({ ...wrong, headers: Object.fromEntries(present) } as typeof right)).toThrow(
       /not as the OpenAPI document says/,

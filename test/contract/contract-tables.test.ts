@@ -3,7 +3,7 @@ import { contract } from "../support/app/openapi-contract.ts";
 
 const { components, paths } = contract;
 
-/** The contract's Job object: each member in its order, with what the document must say of it. */
+/** The Job object of the contract: its members in order, with their schemas. */
 const text = (maxLength: number) => ({ type: ["string", "null"], maxLength });
 const date = { type: ["string", "null"], format: "date" };
 const number = { type: ["number", "null"] };
@@ -32,8 +32,8 @@ const contractJob: Record<string, object> = {
 };
 const readOnly = new Set(["id", "marking_number", "provider_status", "created_at", "updated_at"]);
 
-describe("the contract's tables", () => {
-  it("give the Job its 21 members, in their order, with their types and bounds", () => {
+describe("the document", () => {
+  it("has the 21 members of Job, in order, with types and limits", () => {
     const { properties = {}, required, ...rest } = components.schemas["Job"] ?? {};
     expect(Object.keys(properties)).toEqual(Object.keys(contractJob));
     expect(required).toEqual(Object.keys(contractJob));
@@ -42,7 +42,7 @@ describe("the contract's tables", () => {
     expect(Object.keys(properties)).toHaveLength(21);
   });
 
-  it("let the 16 editable fields be patched, none required, and no other", () => {
+  it("allows exactly the 16 editable fields in a patch, none required", () => {
     const editable = Object.keys(contractJob).filter((name) => !readOnly.has(name));
     const { JobPatch, BatchItem, BatchUpdate } = components.schemas;
     expect(Object.keys(JobPatch?.properties ?? {})).toEqual(editable);
@@ -55,7 +55,7 @@ describe("the contract's tables", () => {
       expect(JobPatch?.properties?.[name]).toMatchObject(contractJob[name] as object);
   });
 
-  it("give the list its parameters, page 1 of 10 items without them, and 100 items at most", () => {
+  it("has the parameters of the list, with page 1, 10 items by default and at most 100", () => {
     const parameters = paths["/v1/jobs"]?.get?.parameters ?? [];
     const named = Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
     expect(Object.keys(named)).toEqual(
@@ -83,7 +83,7 @@ describe("the contract's tables", () => {
     expect(named["marking_number"]?.schema).toMatchObject({ type: "string", maxLength: 120 });
   });
 
-  it("give the batch's result its members", () => {
+  it("has the members of the batch result", () => {
     const { BatchResult, BatchItemResult } = components.schemas;
     expect(Object.keys(BatchResult?.properties ?? {})).toEqual(["updated_count", "failed_count", "results"]);
     expect(Object.keys(BatchItemResult?.properties ?? {}).slice(0, 4)).toEqual([

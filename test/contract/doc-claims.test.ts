@@ -1,4 +1,4 @@
-/** Statements of the documentation and of texts that the code decides: they are compared with the code. */
+/** Compares statements of the documentation and of user-visible texts with the code. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -15,7 +15,7 @@ describe(".env.example", () => {
   const set = [...read(".env.example").matchAll(/^([A-Z][A-Z0-9_]*)=(.+)$/gm)];
   const values = Object.fromEntries(set.map(([, name = "", value = ""]) => [name, value]));
 
-  it("sets the values that apply without it", () => {
+  it("sets the default values", () => {
     expect(Object.keys(values).length).toBeGreaterThan(10);
     expect(toConfig(readEnv(values))).toEqual(toConfig(readEnv({})));
   });
@@ -27,7 +27,7 @@ describe(".env.example", () => {
     expect(written).toEqual(written.map(([name = ""]) => [name, values[name]]));
   });
 
-  it("and docs/operations.md name the sender that mails have without MAIL_FROM", () => {
+  it("and docs/operations.md name the default sender of e-mails", () => {
     const { from } = toConfig(readEnv({ PUBLIC_URL: "https://api.example.com" })).mail;
     expect(from).toEqual({ name: "Waymark", address: "no-reply@api.example.com" });
     expect(toConfig(readEnv({})).mail.from.address).toBe("no-reply@localhost");
@@ -45,12 +45,12 @@ it("CONTRIBUTING.md has every script of package.json that no other script runs",
   expect(Object.keys(scripts).filter((name) => !named(name) && !isPart(name))).toEqual([]);
 });
 
-it("README.md leaves out of `npm test` what has a run of its own", () => {
+it("README.md excludes from `npm test` the tests that have their own script", () => {
   expect(read(".vitest.config.ts")).toContain("test/long");
   expect(read("README.md")).toContain("every test except those of `npm run test:long`");
 });
 
-/** Words between backticks. */
+/** Returns the words between backticks. */
 function codeOf(text: string): string[] {
   return [...text.matchAll(/`([a-z]+)`/g)].map(([, name = ""]) => name);
 }
@@ -79,7 +79,7 @@ describe("docs/guide/rest.md", () => {
 });
 
 describe("docs/webhooks.md", () => {
-  it("names every outcome that is no answer of the receiver", () => {
+  it("names every outcome other than a response", () => {
     const outcomes = [...read("src/webhooks/dispatcher/outcome.ts").matchAll(/^ {2}\| "(\w+)"/gm)].map(
       ([, name = ""]) => name,
     );
@@ -95,7 +95,7 @@ describe("docs/webhooks.md", () => {
   });
 });
 
-it("the mail about a known account calls the link to a new password as the sign-in page does", () => {
+it("the e-mail about an existing account uses the sign-in page's label for the password link", () => {
   const { text } = accountExistsMail({ email: "a@test.example" }, "https://api.example.com/sign-in");
   const [, label = ""] =
     /to="\/forgotten-password">([^<]+)</.exec(read("src/console/pages/account/sign-in.page.tsx")) ?? [];
@@ -103,11 +103,11 @@ it("the mail about a known account calls the link to a new password as the sign-
 });
 
 describe("texts for users", () => {
-  /** Fixed spans: the feed of events, mails, the dashboard's chart, a key's lifetime and a filter. */
+  /** Fixed periods: the feed, e-mails, the dashboard's chart, key expiry and a filter. */
   const FIXED =
     /cursor is older than|days, oldest first|mails of the last|written in the last|title="The last|delivered in the last|value: "30"|"30d"|today included/;
 
-  it("name no number of days where RETENTION_DAYS decides", () => {
+  it("contain no number of days that depends on RETENTION_DAYS", () => {
     const files = globSync(
       ["src/console/**/*.{ts,tsx}", "src/cli/**/*.ts", "src/**/*.mails.ts", "schema/*.graphql"],
       { cwd: root },
@@ -123,7 +123,7 @@ describe("texts for users", () => {
     expect(lines.filter((line) => line.includes("30 days") && !FIXED.test(line))).toEqual([]);
   });
 
-  it("call 30 days the default in guides where RETENTION_DAYS decides", () => {
+  it("name 30 days as the default in guides if RETENTION_DAYS applies", () => {
     const fixed =
       /by default|unless the operator|webhook-id|without a time|GET \/v1\/events|Each mail of the last/;
     const lines = ["docs/webhooks.md", "docs/guide/console.md"].flatMap((file) => read(file).split("\n"));
@@ -131,7 +131,7 @@ describe("texts for users", () => {
   });
 });
 
-it("SECURITY.md names no mail address that cannot receive mail", () => {
+it("SECURITY.md has no e-mail address that cannot receive e-mail", () => {
   expect(read("SECURITY.md")).not.toMatch(/@[\w.-]+\.(example|invalid|test)/);
   expect(read("SECURITY.md")).toContain("*Report a vulnerability*");
 });

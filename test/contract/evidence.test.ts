@@ -1,4 +1,4 @@
-/** The evidence ids of the pages and the tests match. */
+/** The evidence IDs of the pages and the tests match. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -40,9 +40,9 @@ describe("the pages", () => {
 
 describe("the checker", () => {
   it.each([
-    ["one id", "`one-id`", [testWith("one-id")]],
-    ["several ids of one test", "`one-id`, `two-id`", [testWith("one-id, two-id")]],
-    ["ids of several files", "`one-id`, `two-id`", [testWith("one-id"), testWith("two-id")]],
+    ["one ID", "`one-id`", [testWith("one-id")]],
+    ["several IDs of one test", "`one-id`, `two-id`", [testWith("one-id, two-id")]],
+    ["IDs of several files", "`one-id`, `two-id`", [testWith("one-id"), testWith("two-id")]],
     ["a table of cases", "`one-id`", ['// evidence: one-id\nit.each([\n  ["a"],\n])("%s", run);\n']],
     ["a group", "`one-id`", ['// evidence: one-id\ndescribe("all", () => {});\n']],
     ["a test under a condition", "`one-id`", ['// evidence: one-id\nit.skipIf(isWindows)("works", run);\n']],

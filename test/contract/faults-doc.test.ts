@@ -1,8 +1,8 @@
-/** Each row of docs/faults.md names evidence. `evidence.test.ts` checks that the ids exist. */
+/** Each row of docs/faults.md names evidence. `evidence.test.ts` checks that the IDs exist. */
 import { expect, it } from "vitest";
 import { parseEvidenceIds, readPages, tableRows } from "../support/evidence.ts";
 
-it("every row names a test", () => {
+it("docs/faults.md names a test in every row", () => {
   const rows = tableRows(readPages()["docs/faults.md"] ?? "");
   expect(rows.length).toBeGreaterThan(20);
   expect(

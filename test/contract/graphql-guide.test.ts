@@ -1,4 +1,4 @@
-/** `docs/guide/graphql.md` is true: each of its queries runs on the demo and finds something, its tables are what is so. */
+/** Checks `docs/guide/graphql.md`: its queries return data of the demo, and its tables match the code. */
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ interface Example {
   name: string;
   kind: OperationDefinitionNode["operation"];
   document: string;
-  /** Of the block that follows, if it is one of variables. */
+  /** From the following block, if it contains variables. */
   variables: Record<string, unknown>;
 }
 
@@ -73,7 +73,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-/** Answers that the guide's words promise to hold something, where the query alone would take an empty list too. */
+/** Values of the responses that must not be empty, because the guide says so. */
 const finds: Record<string, (data: never) => unknown> = {
   Late: ({ jobs }: { jobs: { totalCount: number } }) => jobs.totalCount,
   Day: ({ jobStats }: { jobStats: { groups: unknown[] } }) => jobStats.groups.length,
@@ -85,20 +85,17 @@ const finds: Record<string, (data: never) => unknown> = {
   Delivered: ({ updateJobs }: { updateJobs: { updatedCount: number } }) => updateJobs.updatedCount,
 };
 
-describe("the ten questions", () => {
+describe("the examples", () => {
   const direct = examples.filter(({ name }) => name in finds);
 
-  it.each(direct.map((each) => [each.name, each] as const))(
-    "%s is answered, and finds something",
-    async (name, each) => {
-      // The demo's days go with the day on which it is made.
-      const variables = name === "Day" ? { day: new Date().toISOString().slice(0, 10) } : each.variables;
-      const data = await queryData(app, each.document, { key, variables });
-      expect(finds[name]?.(data as never)).toBeTruthy();
-    },
-  );
+  it.each(direct.map((each) => [each.name, each] as const))("%s returns data", async (name, each) => {
+    // The demo's dates are relative to the day on which it is created.
+    const variables = name === "Day" ? { day: new Date().toISOString().slice(0, 10) } : each.variables;
+    const data = await queryData(app, each.document, { key, variables });
+    expect(finds[name]?.(data as never)).toBeTruthy();
+  });
 
-  it("Live: what happens comes by subscription, and again by Missed, with the same id", async () => {
+  it("Live and Missed: a subscription and the feed have events with the same IDs", async () => {
     const live = example("Live");
     expect(live.kind).toBe("subscription");
     expect(validate(createSchema(), parse(live.document))).toEqual([]);
@@ -109,7 +106,7 @@ describe("the ten questions", () => {
     expect(missed.events.nodes.length).toBeGreaterThan(0);
   });
 
-  it("Dead and Again: a delivery that died is found, with why, and sent again", async () => {
+  it("Dead and Again: returns a failed delivery with its error, and replays it", async () => {
     const made = await queryData(
       app,
       'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/closed" }) { endpoint { id } } }',
@@ -125,11 +122,11 @@ describe("the ten questions", () => {
     ]);
     const variables = { endpointId, since: "2026-01-01T00:00:00Z" };
     const again = await queryData(app, example("Again").document, { key, variables });
-    // A test event speaks of nothing that happened: there is nothing to send again.
+    // A test event belongs to no real event, so there is nothing to replay.
     expect(again.replayDeliveries).toEqual({ replayed: 0, userErrors: [] });
   });
 
-  it("every example of the page is one of these", () => {
+  it("are all covered here", () => {
     const tested = [...Object.keys(finds), "Live", "Missed", "Dead", "Again"];
     expect(examples.map(({ name }) => name).toSorted()).toEqual(tested.toSorted());
   });
@@ -139,14 +136,14 @@ interface GraphqlCodes {
   errors?: { extensions: { code: string } }[];
 }
 
-/** The first error's code of the answer to `body`. */
+/** Returns the code of the first error in the response to `body`. */
 async function codeOf(body: string): Promise<string | undefined> {
   const headers = { "x-api-key": key, "content-type": "application/json" };
   const response = await fetch(`${app.url}/graphql`, { method: "POST", headers, body });
   return ((await response.json()) as GraphqlCodes).errors?.[0]?.extensions.code;
 }
 
-/** Every `extensions.code` of an answer: those of Apollo Server and what the adapter makes of the service's failures. */
+/** Every `extensions.code` that can be sent: those of Apollo Server and those of the adapter. */
 function sendableCodes(): Set<string> {
   const format = createErrorFormatter(createLogger("silent"));
   const during = { requestId: "req_1" };
@@ -169,12 +166,12 @@ function sendableCodes(): Set<string> {
     ),
   );
   const apollo = Object.values(ApolloServerErrorCode) as string[];
-  // Nothing is persisted, so nothing is looked up.
+  // There are no persisted queries, so none is looked up.
   const neverSent = "PERSISTED_QUERY_NOT_FOUND";
   return new Set([...translated, ...written, ...apollo].filter((code) => code !== neverSent));
 }
 
-/** The path of each selection set of an object type with `id` that does not select it. */
+/** Paths of selection sets that omit the `id` of an object type. */
 function selectionsWithoutId(schema: GraphQLSchema, document: string, name: string): string[] {
   const types = new TypeInfo(schema);
   const missing: string[] = [];
@@ -194,9 +191,9 @@ function selectionsWithoutId(schema: GraphQLSchema, document: string, name: stri
   return missing;
 }
 
-describe("what the page says", () => {
+describe("the page", () => {
   // evidence: graphql-limits-documented
-  it("of the limits is what `viewer` tells", async () => {
+  it("has the limits that `viewer` returns", async () => {
     const { viewer } = await queryData(
       app,
       "{ viewer { limits { depth aliases rootFields introspections pageSize listSize filterParts filterDepth cost groups } } }",
@@ -216,13 +213,13 @@ describe("what the page says", () => {
       expect(prose).toContain(words);
   });
 
-  it("of what an operation costs is what is counted", async () => {
+  it("has the correct cost of an operation", async () => {
     const query = `{ jobs(first: 50) { nodes { id agent { id } contractor { id } history(first: 10) { nodes { id } } } } }`;
     expect((await graphql(app, query, { key })).cost).toBe(650);
     expect(page).toContain("50 × (1 + 1 + 1 + 10) = 650");
   });
 
-  it("of the codes of errors is each code that the server can send", () => {
+  it("lists every error code that the server can send", () => {
     const listed = [...page.matchAll(/^\| (`[A-Z_`, ]+`) \| \d{3} \|/gm)].flatMap(([, cell = ""]) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code),
     );
@@ -230,10 +227,10 @@ describe("what the page says", () => {
     expect(new Set(listed)).toEqual(sendableCodes());
   });
 
-  it("of the codes that close a socket is each code that the server can send", () => {
+  it("lists every close code that the server can send", () => {
     const rows = [...page.matchAll(/^\| (\d{4}(?:, \d{4})*) \|/gm)];
     const listed = rows.flatMap(([, cell = ""]) => cell.split(", ").map(Number));
-    // Those that graphql-ws and ws send by themselves.
+    // Codes that graphql-ws and ws send themselves.
     const { Unauthorized, SubprotocolNotAcceptable, ConnectionInitialisationTimeout } = CloseCode;
     const library = [Unauthorized, SubprotocolNotAcceptable, ConnectionInitialisationTimeout, 1009];
     const sent = [...Object.values(closeCodes), ...library, CloseCode.TooManyInitialisationRequests];
@@ -241,13 +238,13 @@ describe("what the page says", () => {
     expect(new Set(listed)).toEqual(new Set(sent));
   });
 
-  it("of its queries' ids: each object that has an id is selected with it", () => {
+  it("selects the ID of each object in its queries", () => {
     const schema = createSchema();
     const missing = examples.flatMap(({ name, document }) => selectionsWithoutId(schema, document, name));
     expect(missing).toEqual([]);
   });
 
-  it("of the connections that go backwards is what the schema has", () => {
+  it("names exactly the connections that can be read backwards", () => {
     const fields = Object.values(createSchema().getQueryType()?.getFields() ?? {});
     const both = fields.filter(({ args }) => args.some(({ name }) => name === "last"));
     expect(both.map(({ name }) => name)).toEqual(["jobs"]);
@@ -256,7 +253,7 @@ describe("what the page says", () => {
     );
   });
 
-  it("of what is not supported is so", async () => {
+  it("names unsupported features correctly", async () => {
     const hash = { version: 1, sha256Hash: "ab" };
     const byHash = JSON.stringify({ extensions: { persistedQuery: hash } });
     expect(await codeOf(byHash)).toBe("PERSISTED_QUERY_NOT_SUPPORTED");

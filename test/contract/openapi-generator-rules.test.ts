@@ -25,7 +25,7 @@ const webhooks = Object.values(apiDocument.webhooks).flatMap((item) => Object.va
 
 describe.each(Object.entries(documents))("the %s document", (_, document) => {
   it.each<[string, (node: Node, path: string) => boolean]>([
-    ["a schema of null alone", ({ type }) => type === "null"],
+    ["a schema of only null", ({ type }) => type === "null"],
     [
       "an enum or a constant of a type other than string",
       ({ enum: values, const: value }) => {
@@ -33,15 +33,18 @@ describe.each(Object.entries(documents))("the %s document", (_, document) => {
         return all.some((each) => typeof each !== "string");
       },
     ],
-    ["an object that is closed to new members", ({ additionalProperties }) => additionalProperties === false],
+    [
+      "an object that allows no additional members",
+      ({ additionalProperties }) => additionalProperties === false,
+    ],
     ["oneOf, anyOf or allOf", (node) => "oneOf" in node || "anyOf" in node || "allOf" in node],
     ["a read-only member, which webhook payloads would lose", ({ readOnly }) => readOnly === true],
     [
-      "an enum in an answer or an event, where new values may come",
+      "an enum in a response or event, where new values may be added",
       ({ enum: values }, path) => values !== undefined && /^\/(components\/schemas|webhooks)\//.test(path),
     ],
     [
-      "an enum value that is no identifier and has no name for clients",
+      "an enum value that is not an identifier and has no name for clients",
       (node) =>
         ((node["enum"] as string[] | undefined) ?? []).some((value) => !/^\w+$/.test(value)) &&
         (node["x-enum-varnames"] as string[] | undefined)?.length !== (node["enum"] as string[]).length,
@@ -54,7 +57,7 @@ describe.each(Object.entries(documents))("the %s document", (_, document) => {
     expect(find(document, matches)).toEqual([]);
   });
 
-  it("refers to every component that it has", () => {
+  it("uses all of its components", () => {
     const text = JSON.stringify(document);
     const names = Object.entries(document.components).flatMap(([kind, components]) =>
       kind === "securitySchemes" ? [] : Object.keys(components).map((name) => `#/components/${kind}/${name}`),
@@ -72,7 +75,7 @@ describe.each(Object.entries(documents))("the %s document", (_, document) => {
 });
 
 describe("the base URL", () => {
-  it("is the public URL and /v1, with the paths relative to it", () => {
+  it("is the public URL with /v1, and the paths are relative to it", () => {
     expect(createOpenApiDocument("https://api.example.com/open").servers).toEqual([
       { url: "https://api.example.com/open/v1" },
     ]);
@@ -96,19 +99,19 @@ describe("the base URL", () => {
   });
 });
 
-describe("codes that may grow", () => {
+describe("extensible codes", () => {
   const { ErrorObject, Event, BatchItemResult } = apiDocument.components.schemas;
 
   it.each([
-    ["an error's code", ErrorObject?.properties?.["code"], errorCodes],
-    ["an event's type", Event?.properties?.["type"], eventTypes],
-  ])("are text, with the known values listed and described: %s", (_name, schema, codes) => {
+    ["of an error", ErrorObject?.properties?.["code"], errorCodes],
+    ["of an event", Event?.properties?.["type"], eventTypes],
+  ])("are strings with the known values listed and described: %s", (_name, schema, codes) => {
     expect(schema).toMatchObject({ type: "string", "x-extensible-enum": codes });
     const { description = "" } = schema as { description?: string };
     expect(codes.filter((code) => !description.includes(`\`${code}\``))).toEqual([]);
   });
 
-  it("are text in the items of a batch", () => {
+  it("are strings in batch results", () => {
     expect(BatchItemResult?.properties?.["error_code"]).toMatchObject({ type: "string" });
     expect(BatchItemResult?.properties?.["error_code"]).not.toHaveProperty("enum");
   });
@@ -118,7 +121,7 @@ const failures = (operation: Operation): [string, unknown][] =>
   Object.entries(operation.responses).filter(([status]) => /^[45]/.test(status));
 
 describe("operations", () => {
-  it("declare their security and the scope that they require", () => {
+  it("declare their security and required scope", () => {
     for (const operation of operations) {
       expect(operation.security).toEqual([{ ApiKey: [] }, { Bearer: [] }]);
       expect(operation).toMatchObject({
@@ -128,7 +131,7 @@ describe("operations", () => {
     for (const webhook of webhooks) expect(webhook.security).toEqual([]);
   });
 
-  it("fail with the one ErrorEnvelope", () => {
+  it("use ErrorEnvelope for all errors", () => {
     const inline = operations.flatMap((operation) =>
       failures(operation).flatMap(([, response]) => ("$ref" in (response as object) ? [] : [response])),
     );
@@ -140,7 +143,7 @@ describe("operations", () => {
     expect(inline.length).toBeGreaterThan(5);
   });
 
-  it("have no schema that is named like a test class or a built-in type", () => {
+  it("have no schema named like a test class or a built-in type", () => {
     const names = Object.keys(apiDocument.components.schemas);
     expect(names.filter((name) => /^Test|^(Error|Object|String|Map|Date)$|\d$/.test(name))).toEqual([]);
   });

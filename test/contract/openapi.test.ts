@@ -41,7 +41,7 @@ const examplesOf = ({ example, examples = {} }: MediaType): unknown[] => [
 ];
 const statusesOf = ({ responses }: Operation): string[] => Object.keys(responses);
 
-/** The names of those that lack something. */
+/** The names of operations for which `has` is false. */
 const lacking = (has: (operation: Operation, name: string) => boolean, among = all): string[] =>
   among.filter(({ name, operation }) => !has(operation, name)).map(({ name }) => name);
 
@@ -74,14 +74,14 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("holds schemas that JSON Schema 2020-12 accepts, with no unknown keyword or format", () => {
+  it("contains only valid JSON Schema 2020-12, without unknown keywords and formats", () => {
     for (const schema of Object.values(components.schemas))
       expect(() => schemaViolations(schema, null)).not.toThrow();
     expect(Object.keys(components.schemas).length).toBeGreaterThan(30);
   });
 
   // evidence: openapi-matches-routes
-  it("has every route of the app, and the app every operation of it", async () => {
+  it("has exactly the routes of the app", async () => {
     const described = operations.map(({ name }) => name);
     expect(described.toSorted()).toEqual((await listDocumentedRoutes()).toSorted());
   });
@@ -95,7 +95,7 @@ describe("the OpenAPI document", () => {
 });
 
 describe("every operation", () => {
-  it("has an operationId of its own, a summary, a description and a known tag", () => {
+  it("has a unique operationId, a summary, a description and a known tag", () => {
     const known = new Set([...apiDocument.tags, ...operationsDocument.tags].map(({ name }) => name));
     expect(lacking(({ summary, description }) => summary !== "" && description !== "")).toEqual([]);
     expect(lacking(({ tags }) => tags.length === 1 && tags.every((tag) => known.has(tag)))).toEqual([]);
@@ -107,12 +107,12 @@ describe("every operation", () => {
     expect(lacking(({ parameters = [] }) => parameters.every(isTold))).toEqual([]);
   });
 
-  it("has an example for every body that it takes or answers with in JSON", () => {
+  it("has an example for every JSON request and response body", () => {
     expect(lacking(withExamples)).toEqual([]);
   });
 
   // evidence: openapi-scopes-documented
-  it("takes the key in either header, with the scopes that it needs, under /v1 and nowhere else", () => {
+  it("accepts the key in either header and names its scopes, only under /v1", () => {
     const key = [{ ApiKey: [] }, { Bearer: [] }];
     const security = Object.fromEntries(
       operations.map(({ name, operation: { security: declared, "x-required-scopes": required } }) => [
@@ -121,7 +121,7 @@ describe("every operation", () => {
       ]),
     );
     const expected = operations.map(({ name }) => {
-      // A change answers with the job.
+      // Changes return the job.
       const scopes = name.startsWith("PATCH") ? ["jobs:write", "jobs:read"] : ["jobs:read"];
       return [name, name.includes(" /v1/") ? { scopes, security: key } : { scopes: undefined, security: [] }];
     });
@@ -132,13 +132,13 @@ describe("every operation", () => {
     });
   });
 
-  it("has X-Request-Id on every answer", () => {
+  it("has X-Request-Id in every response", () => {
     expect(lacking(withId, operations)).toEqual([]);
   });
 });
 
 describe("every example", () => {
-  it("of a body fits its schema", () => {
+  it("matches its schema in a body", () => {
     const own = all.flatMap(({ operation: { requestBody, responses } }) => [
       ...mediaOf(requestBody?.content),
       ...Object.values(responses).flatMap((response) => mediaOf(resolveReference(response).content)),
@@ -150,14 +150,14 @@ describe("every example", () => {
     expect(found).toEqual([]);
   });
 
-  it("of a parameter or header fits its schema", () => {
+  it("matches its schema in a parameter or header", () => {
     const parameters = all.flatMap(({ operation }) => operation.parameters ?? []);
     expect(parameters.flatMap(({ schema }) => breachesOfExamples(schema))).toEqual([]);
     const headers = Object.values(components.headers);
     expect(headers.flatMap(({ schema, example }) => schemaViolations(schema, example))).toEqual([]);
   });
 
-  it("inside a schema fits that schema", () => {
+  it("matches its schema inside a schema", () => {
     const members = Object.values(components.schemas).flatMap(({ properties = {} }) =>
       Object.values(properties),
     );
@@ -192,7 +192,7 @@ describe("the error table", () => {
       })),
   );
 
-  it("gives each status its code, wherever it is answered", () => {
+  it("has the right code for each status", () => {
     const wrong = failures.flatMap(({ name, status, response }) =>
       examplesOf(response.content?.["application/json"] as MediaType)
         .map((example) => (example as { error: { code: ErrorCode } }).error.code)
@@ -202,13 +202,13 @@ describe("the error table", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("is complete in the document: 405 in its description, every other status with an operation", () => {
+  it("is complete: 405 in the description, every other status in an operation", () => {
     const answered = new Set([405, ...failures.map(({ status }) => status)]);
     expect(answered).toEqual(new Set(Object.values(table)));
     expect(apiDocument.info.description).toContain("405");
   });
 
-  it("tells for each operation which statuses it answers with", () => {
+  it("lists the statuses of each operation", () => {
     const common = [401, 403, 429, 500, 503];
     const body = [409, 413, 415, 422];
     const expected: Record<string, number[]> = {
@@ -226,7 +226,7 @@ describe("the error table", () => {
     expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(wanted));
   });
 
-  it("gives 401, 429 and 503 the headers that belong to them, never missing", () => {
+  it("has the headers of 401, 429 and 503, required", () => {
     const { Unauthorized, TooManyRequests, ServiceUnavailable } = components.responses;
     const required = (response: typeof Unauthorized): string[] =>
       Object.entries(response?.headers ?? {}).flatMap(([name, header]) =>
@@ -241,7 +241,7 @@ describe("the error table", () => {
 });
 
 describe("the webhooks", () => {
-  it("are the four events of jobs with the feed's body, and the test, with the headers of Standard Webhooks", () => {
+  it("are the four job events with the feed's body and the test event, with Standard Webhooks headers", () => {
     expect(Object.keys(webhooks)).toEqual([
       "job.created",
       "job.updated",
@@ -264,7 +264,7 @@ describe("the webhooks", () => {
     }
   });
 
-  it("have an example of their own type", () => {
+  it("have an example of their event type", () => {
     for (const [type, { post }] of Object.entries(webhooks)) {
       const media = post?.requestBody?.content["application/json"] as MediaType;
       expect(examplesOf(media)).toEqual([expect.objectContaining({ type })]);

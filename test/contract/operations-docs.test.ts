@@ -1,4 +1,4 @@
-/** `docs/operations.md`, the alerts and the dashboard are true: every setting, every metric, and nothing that is not there. */
+/** Checks that `docs/operations.md`, the alerts and the dashboard match the settings and metrics of the code. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,20 +11,20 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const page = read("docs/operations.md");
 
-/** The first cells of a section's table rows. */
+/** Returns the first cells of the tables in a section. */
 function firstCells(section: string): string[] {
   const [, text = ""] = page.split(`\n## ${section}\n`);
   const rows = (text.split("\n## ", 1)[0] ?? "").split("\n").filter((line) => line.startsWith("| `"));
   return rows.map((row) => row.split(" | ", 1)[0] ?? "");
 }
 
-/** Name → labels of each metric that the source declares. */
+/** Returns the labels of each metric declared in the source, by name. */
 function declaredMetrics(): Map<string, string[]> {
   const declared = new Map<string, string[]>();
   for (const file of globSync("src/**/*.ts", { cwd: root })) {
     const text = read(file);
     if (!text.includes('from "prom-client"')) continue;
-    // From each name to the next: what stands between belongs to it.
+    // The text from one metric name to the next contains its labels.
     for (const [, name = "", rest = ""] of text.matchAll(/"(waymark_\w+)"([^]*?)(?="waymark_|$(?![^]))/g)) {
       const [, labels = ""] = /labelNames: \[([^\]]*)\]/.exec(rest) ?? [];
       declared.set(
@@ -36,7 +36,7 @@ function declaredMetrics(): Map<string, string[]> {
   return declared;
 }
 
-/** The fragments by which headings of a page are linked to. */
+/** Returns the anchors of the headings of a page. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading
@@ -71,12 +71,12 @@ const { panels } = JSON.parse(read("docs/operations/dashboard.json")) as { panel
 const queries = [
   ...alerts.map(({ alert, expr }) => ({ where: alert, expr })),
   ...panels.flatMap(({ title, targets = [] }) =>
-    // What Grafana puts in before it asks.
+    // Grafana replaces this before querying.
     targets.map(({ expr }) => ({ where: title, expr: expr.replaceAll("$__rate_interval", "1m") })),
   ),
 ];
 
-/** The names of series in an expression, each with the labels that it selects or groups by there. */
+/** Returns the series in an expression with the labels that it selects by. */
 function seriesIn(expr: string): { name: string; labels: string[] }[] {
   const series: { name: string; labels: string[] }[] = [];
   parser.parse(expr).iterate({
@@ -92,7 +92,7 @@ function seriesIn(expr: string): { name: string; labels: string[] }[] {
 }
 
 describe("the settings", () => {
-  it("are all in the page, and no others", () => {
+  it("are exactly those of the page", () => {
     const shape = /^const settings = \{\n([^]*?)^\} as const;/m.exec(read("src/config/env.ts"))?.[1] ?? "";
     const settings = [...shape.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name = ""]) => name);
     const told = firstCells("Settings").flatMap((cell) =>
@@ -104,7 +104,7 @@ describe("the settings", () => {
 });
 
 describe("the metrics", () => {
-  it("are all in the page, with their labels, and no others", () => {
+  it("are exactly those of the page, with their labels", () => {
     const told = firstCells("Metrics").flatMap((cell) =>
       [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
     );
@@ -115,7 +115,7 @@ describe("the metrics", () => {
     expect(sorted(told)).toEqual(sorted(declared));
   });
 
-  it("are what alerts and dashboard ask for, by labels that they have", () => {
+  it("include all series and labels that the alerts and the dashboard query", () => {
     const registry = new Registry();
     collectDefaultMetrics({ register: registry });
     const ofNode = new Set(registry.getMetricsAsArray().map(({ name }) => name));
@@ -133,7 +133,7 @@ describe("the metrics", () => {
     expect(queries.length).toBeGreaterThan(50);
   });
 
-  it("each stand in the dashboard or are there to be looked up", () => {
+  it("are all in the dashboard, except those for manual queries", () => {
     const asked = new Set(
       queries.flatMap(({ expr }) =>
         seriesIn(expr).map(({ name }) => name.replace(/_(bucket|count|sum)$/, "")),
@@ -152,7 +152,7 @@ describe("the metrics", () => {
 });
 
 describe("the alerts", () => {
-  it("each say what is wrong, what to do, and who is to do it", () => {
+  it("have a summary, an action and a severity", () => {
     for (const { alert, labels, annotations } of alerts) {
       expect(alert).toMatch(/^Waymark[A-Z]\w+$/);
       expect(["page", "ticket"]).toContain(labels.severity);
@@ -166,7 +166,7 @@ describe("the alerts", () => {
 });
 
 describe("the dashboard", () => {
-  it("has no panel on another one", () => {
+  it("has no overlapping panels", () => {
     const taken = new Map<string, string>();
     for (const { title, gridPos } of panels) {
       const { x, y, w, h } = gridPos;
@@ -189,7 +189,7 @@ describe("the pages for operators", () => {
     "docs/security.md",
   ];
 
-  it("lead to files and headings that are there", () => {
+  it("link to existing files and headings", () => {
     const broken = pages.flatMap((from) =>
       [...read(from).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(
         ([link, path = "", anchor]) => {

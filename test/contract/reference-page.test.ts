@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** The addresses that the page loads. */
+/** Returns the URLs of the assets that the page loads. */
 async function assetPaths(): Promise<string[]> {
   const page = await (await app.request("/docs")).text();
   return [...page.matchAll(/(?:href|src)="(\/docs\/assets\/[^"]+)"/g)].map(([, path]) => path as string);
@@ -25,7 +25,7 @@ describe.each([
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(document)));
   });
 
-  it("returns 304 for its ETag, and the document for another", async () => {
+  it("returns 304 for its ETag, and the document for another ETag", async () => {
     const first = await app.request(path);
     expect(first.headers.get("cache-control")).toBe("no-cache");
     const etag = first.headers.get("etag") ?? "";
@@ -38,7 +38,7 @@ describe.each([
 });
 
 describe("GET /docs", () => {
-  it("is a page that a browser lets load nothing but what this server sends", async () => {
+  it("returns a page whose CSP allows only this server", async () => {
     const response = await app.request("/docs");
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -47,7 +47,7 @@ describe("GET /docs", () => {
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
   });
 
-  it("names no other host in itself or in its own files", async () => {
+  it("names no other host, in the page or its own assets", async () => {
     const own = (await assetPaths()).filter((path) => /\/(page|theme)\./.test(path));
     expect(own).toHaveLength(3);
     for (const path of ["/docs", ...own]) {
@@ -56,7 +56,7 @@ describe("GET /docs", () => {
     }
   });
 
-  it("keeps its files in the browser for ever, under addresses that change with their content", async () => {
+  it("has assets that browsers cache for ever, with URLs that change with the content", async () => {
     const paths = await assetPaths();
     expect(paths).toHaveLength(5);
     for (const path of paths) {
@@ -67,7 +67,7 @@ describe("GET /docs", () => {
     }
   });
 
-  it("gives a file asked for in another version, and has it kept by nobody", async () => {
+  it("returns an asset requested with another version, uncached", async () => {
     const [path = ""] = await assetPaths();
     const response = await app.request(path.replace(/assets\/\w+/, "assets/other"));
     expect(response.status).toBe(200);
@@ -75,13 +75,13 @@ describe("GET /docs", () => {
   });
 
   // evidence: docs-files-listed-only
-  it("has no other files, and leads to none beside them", async () => {
+  it("serves no other files", async () => {
     for (const name of ["index.html", "..%2Fpackage.json", "%2e%2e%2f%2e%2e%2fpackage.json"]) {
       expect((await app.request(`/docs/assets/1/${name}`)).status).toBe(404);
     }
   });
 
-  it("stands under the path of the service's public address, its files too", async () => {
+  it("has the path of the public URL in all its URLs", async () => {
     await using behindProxy = await startTestApp({ PUBLIC_URL: "https://example.com/waymark/" });
     const page = await (await behindProxy.request("/docs")).text();
     expect(page).toMatch(/src="\/waymark\/docs\/assets\/[^"]*page\.mjs"/);

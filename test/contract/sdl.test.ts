@@ -1,4 +1,4 @@
-/** The SDL: it says the same as the job service's fields, describes whatever it names, and breaks nobody. */
+/** The SDL matches the job fields of the code, has descriptions everywhere and no breaking changes. */
 import { readFile } from "node:fs/promises";
 import {
   buildSchema,
@@ -34,11 +34,11 @@ interface ScalarDescription {
 
 const camelCase = (name: string) => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The GraphQL type of a value as `job.fields.ts` declares it. */
+/** The GraphQL type for each kind in `job.fields.ts`. */
 const scalarOf = { text: "String", integer: "Int", number: "Float", date: "LocalDate", boolean: "Boolean" };
 const isNullable = (name: JobFieldName) => jobFields[name].value.safeParse(null).success;
 
-/** The types of its fields by their names. */
+/** Returns the types of the fields by name. */
 function typesIn(type: string): Record<string, string> {
   const named = schema.getType(type);
   if (!isObjectType(named) && !isInputObjectType(named)) throw new Error(`${type} has no fields`);
@@ -48,12 +48,12 @@ function typesIn(type: string): Record<string, string> {
 }
 
 describe("the 16 editable fields", () => {
-  it("are those of the job service in JobPatch, each to be left out, and no others", () => {
+  it("are exactly those of JobPatch, all optional", () => {
     const expected = jobFieldNames.map((name) => [camelCase(name), scalarOf[jobFields[name].kind]]);
     expect(typesIn("JobPatch")).toEqual(Object.fromEntries(expected));
   });
 
-  it("stand in Job with the same types, non-null where the service never gives null", () => {
+  it("have the same types in Job, non-null if the service never returns null", () => {
     const expected = jobFieldNames.map((name) => {
       const type = scalarOf[jobFields[name].kind];
       return [camelCase(name), isNullable(name) ? type : `${type}!`];
@@ -62,8 +62,8 @@ describe("the 16 editable fields", () => {
   });
 });
 
-describe("names", () => {
-  it("event types are those of the events", () => {
+describe("the SDL", () => {
+  it("has the event types of the code", () => {
     const named = schema.getType("JobEventType");
     const names = isEnumType(named) ? named.getValues().map(({ name }) => name) : [];
     expect(names).toEqual(eventTypes.map((type) => type.replace(".", "_").toUpperCase()));
@@ -83,12 +83,12 @@ describe("descriptions", () => {
     ({ name, astNode }) => astNode && !name.startsWith("__"),
   );
 
-  it("every type has one", () => {
+  it("exist for every type", () => {
     expect(types.length).toBeGreaterThan(80);
     expect(types.filter(({ description }) => !description).map(({ name }) => name)).toEqual([]);
   });
 
-  it("every enum value has one", () => {
+  it("exist for every enum value", () => {
     const values = types.flatMap((type) =>
       isEnumType(type) ? type.getValues().map((value) => ({ type: type.name, ...value })) : [],
     );
@@ -97,7 +97,7 @@ describe("descriptions", () => {
     expect(missing.map(({ type, name }) => `${type}.${name}`)).toEqual([]);
   });
 
-  it("scalars have one at run time too, with the URL of their specification", async () => {
+  it("of scalars exist at run time too, with the URL of their specification", async () => {
     const query = "{ found: __schema { types { kind name description specifiedByURL } } }";
     const result = await graphql({ schema: createSchema(), source: query });
     const { types: found } = (result.data as { found: { types: ScalarDescription[] } }).found;
@@ -109,7 +109,7 @@ describe("descriptions", () => {
     }
   });
 
-  it("say of every connection but `jobs` that it goes forward only", () => {
+  it("say of every connection except `jobs` that it is forward only", () => {
     const connections = types.flatMap((type) =>
       isObjectType(type)
         ? Object.values(type.getFields()).filter((field) => /Connection\b/.test(String(field.type)))
@@ -124,7 +124,7 @@ describe("descriptions", () => {
     }
   });
 
-  it("every field and every argument has one", () => {
+  it("exist for every field and every argument", () => {
     const parts = types.flatMap((type) =>
       fieldsOf(type).flatMap((field) => [
         { name: `${type.name}.${field.name}`, description: field.description },
@@ -139,7 +139,7 @@ describe("descriptions", () => {
 });
 
 describe("compatibility", () => {
-  it("names what would break a partner's query, and takes an addition", () => {
+  it("reports changes that break queries, and allows additions", () => {
     const released = "type Query { jobs(first: Int): [String!]! status: String! }";
     const present = "type Query { jobs(first: Int!): [String!] status: String! events: [String] }";
     expect(listBreakingChanges(released, present)).toEqual([
@@ -150,12 +150,12 @@ describe("compatibility", () => {
   });
 
   // evidence: sdl-backward-compatible
-  it("nothing breaks what the last release had", async () => {
+  it("has no breaking changes since the last release", async () => {
     expect(await listBreakingChangesSinceRelease()).toEqual([]);
   });
 });
 
-it("the resolvers' types are generated from the SDL as it is (npm run codegen)", async () => {
+it("the resolver types are up to date with the SDL (npm run codegen)", async () => {
   const path = new URL("../../src/graphql/generated/schema-types.ts", import.meta.url);
   expect(await generateResolverTypes()).toBe(await readFile(path, "utf8"));
 });

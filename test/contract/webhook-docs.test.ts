@@ -1,4 +1,4 @@
-/** `docs/webhooks.md` is true: its receivers run, its examples are valid, its tables are what the code does. */
+/** Checks `docs/webhooks.md`: its receivers run, its examples are valid, its tables match the code. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -25,14 +25,14 @@ import { createTestDatabase, type TestDatabase } from "../support/database/test-
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = readFileSync(join(root, "docs/webhooks.md"), "utf8");
 
-/** The fenced blocks of a language, in order. */
+/** Returns the fenced blocks of a language, in order. */
 function blocksIn(language: string): string[] {
   return [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)]
     .filter(([, name]) => name === language)
     .map(([, , text = ""]) => text);
 }
 
-/** The rows of the table whose head begins so, cell by cell, without the marks of code. */
+/** Returns the cells of the table whose header begins with `head`, without backticks. */
 function tableOf(head: string): string[][] {
   const start = page.indexOf(`\n| ${head} |`);
   const [, , ...rows] = (page.slice(start + 1).split(/\n(?!\|)/, 1)[0] ?? "").split("\n");
@@ -44,7 +44,7 @@ function tableOf(head: string): string[][] {
   );
 }
 
-/** The only one for which `fits` holds. */
+/** Returns the only element for which `fits` is true. */
 function onlyBlock(language: string, fits: (text: string) => boolean): string {
   const found = blocksIn(language).filter(fits);
   expect(found).toHaveLength(1);
@@ -56,14 +56,14 @@ const body = '{"id": "evt_1", "type": "job.updated",  "town": "Tromsø 🚚"}';
 
 interface Sent {
   secrets?: string[];
-  /** Seconds from now. */
+  /** In seconds from now. */
   madeS?: number;
   sentBody?: string;
   headers?: Record<string, string | null>;
   signature?: (own: string) => string;
 }
 
-/** Sends it as our sender does, but for what is said, and answers with the status. */
+/** Sends a request like our sender, with changes, and returns the status. */
 async function post(
   url: string,
   { secrets = [secret], madeS = 0, sentBody = body, headers = {}, signature = (own) => own }: Sent = {},
@@ -82,7 +82,7 @@ async function post(
 }
 
 const [accepted, refused] = [204, 400];
-/** What a receiver is sent, and what it has to answer. */
+/** Requests to a receiver, and the status that it must return. */
 const cases: Record<string, [Sent, number]> = {
   "a good signature": [{}, accepted],
   "the second of two signatures": [{ secrets: [newSecret(), secret] }, accepted],
@@ -109,7 +109,7 @@ describe("the receiver in", () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it.for(documentedReceivers)(
-    "$name takes what is ours and fresh, and nothing else",
+    "$name accepts only our recent requests",
     { timeout: 240_000 },
     async (receiver, { skip }) => {
       const own = join(folder, receiver.name.replaceAll(" ", "-"));
@@ -129,7 +129,7 @@ describe("the receiver in", () => {
   );
 });
 
-/** What an endpoint has unless told otherwise, and what it may be told, by an option of the command line. */
+/** Default and allowed values of endpoint settings, by CLI option. */
 function withRange(
   { least, usual, most }: typeof IN_FLIGHT_LIMITS | typeof RATE_LIMITS,
   option: string,
@@ -138,7 +138,7 @@ function withRange(
 }
 
 describe("docs/webhooks.md", () => {
-  it("has a test vector that is what we sign", () => {
+  it("has a test vector that matches our signature", () => {
     const vector = Object.fromEntries(
       [...page.matchAll(/^\| `?(secret|webhook-\w+|body)`? \| `(.*)` \|$/gm)].map(([, name, value]) => [
         name,
@@ -154,7 +154,7 @@ describe("docs/webhooks.md", () => {
     expect(sign([vector["secret"]], message)).toBe(vector["webhook-signature"]);
   });
 
-  it("has one example of each event, which fits the OpenAPI document", () => {
+  it("has one example per event that matches the OpenAPI document", () => {
     const bodies = blocksIn("json").map((text) => JSON.parse(text) as { id: string; type: string });
     const types = [...eventTypes, TEST_EVENT_TYPE];
     expect(bodies.map(({ type }) => type).toSorted()).toEqual(types.toSorted());
@@ -165,7 +165,7 @@ describe("docs/webhooks.md", () => {
     }
   });
 
-  it("tells the times of the default schedule", () => {
+  it("has the times of the default schedule", () => {
     const parsed = parseSchedule(DEFAULT_SCHEDULE_TEXT);
     const schedule = "schedule" in parsed ? parsed.schedule : [];
     let sinceMs = 0;
@@ -176,7 +176,7 @@ describe("docs/webhooks.md", () => {
     expect(tableOf("attempt")).toEqual(rows);
   });
 
-  it("tells what to do about each outcome, and of none that there is not", () => {
+  it("describes exactly the existing outcomes", () => {
     const known: Record<Exclude<OutcomeClass, `http_${number}`>, true> = {
       delivered: true,
       dns: true,
@@ -193,7 +193,7 @@ describe("docs/webhooks.md", () => {
     expect(new Set(told)).toEqual(new Set([...Object.keys(known), "http_NNN"]));
   });
 
-  it("tells the limits that the code has", () => {
+  it("has the limits of the code", () => {
     const limits = Object.fromEntries(tableOf("what"));
     expect(limits).toMatchObject({
       "requests on their way to one endpoint": withRange(IN_FLIGHT_LIMITS, "--max-in-flight"),
@@ -203,7 +203,7 @@ describe("docs/webhooks.md", () => {
     });
   });
 
-  it("links to headings that are there", () => {
+  it("links to existing headings", () => {
     const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => title.toLowerCase());
     const anchors = new Set(headings.map((title) => title.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-")));
     const links = [...page.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor]) => anchor);
@@ -227,7 +227,7 @@ describe("its SQL", () => {
     await database[Symbol.asyncDispose]();
   });
 
-  it("takes an event once, and says when it is a repeat", async () => {
+  it("accepts an event once and reports duplicates", async () => {
     const insert = onlyBlock("sql", (text) => text.includes("insert into webhook_inbox"));
     const counts = [];
     for (const id of ["evt_1", "evt_2", "evt_1"])
@@ -235,7 +235,7 @@ describe("its SQL", () => {
     expect(counts).toEqual([1, 1, 0]);
   });
 
-  it("keeps the newest state of a job, in whatever order its events come", async () => {
+  it("stores the latest state of a job, in any order of events", async () => {
     const upsert = onlyBlock("sql", (text) => text.includes("insert into delivery_job"));
     for (const sequence of [2, 1, 5, 3, 5]) await client.query(upsert, ["job_1", sequence, { sequence }]);
     const { rows } = await client.query("select * from delivery_job");
@@ -254,7 +254,7 @@ describe("its commands", () => {
     }));
   const names = [...new Set(commands.map(({ words }) => words))];
 
-  it.each(names)("%s is there, with its options", { timeout: 60_000 }, (name) => {
+  it.each(names)("exist, with their options: %s", { timeout: 60_000 }, (name) => {
     const argv = ["src/cli/main.ts", ...name.split(" "), "--help"];
     const { stdout } = spawnSync(process.execPath, argv, { cwd: root, encoding: "utf8" });
     expect(stdout).toContain(`Usage: waymark ${name}`);
@@ -263,7 +263,7 @@ describe("its commands", () => {
   });
 });
 
-/** Whole minutes from a minute on: `2 h 35 min`. */
+/** Formats whole minutes: `2 h 35 min`. */
 function inWords(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes === 0) return `${ms / 1000} s`;

@@ -18,7 +18,7 @@ const operations = operationsOf(spec.paths);
 const webhooks = operationsOf(spec.webhooks);
 const tags = spec.tags.map(({ name }) => name);
 
-// Send requests to the server of this page, whatever its public URL is.
+// Send requests to the server of this page instead of its public URL.
 spec.servers = [{ url: `${location.origin}${prefix}/v1` }];
 // Swagger UI shows webhooks in a separate section and would show their tag as an empty one.
 spec.tags = spec.tags.filter(({ name }) => operations.some((operation) => operation.tags[0] === name));

@@ -15,7 +15,7 @@ const ADJUST_INTERVAL_MS = 100;
 /** With fewer samples, the next adjustment waits for up to MAX_ADJUST_INTERVAL_MS. */
 const MIN_SAMPLES = 10;
 const MAX_ADJUST_INTERVAL_MS = 1_000;
-/** A request is a baseline sample if no more than this many were in flight during all of it. */
+/** Requests are baseline samples if at most this many were in flight during their whole duration. */
 const BASELINE_CONCURRENCY = 2;
 /** Consecutive intervals with a queue before the first cut, because a burst is not an overload. */
 const QUEUED_INTERVALS_BEFORE_CUT = 3;

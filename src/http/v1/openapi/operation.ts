@@ -30,7 +30,7 @@ export interface OperationSpec {
   scopes: readonly Scope[];
   request?: NonNullable<RouteConfig["request"]>;
   success: SuccessResponse;
-  /** Whether it returns 304 for a matching `If-None-Match`. */
+  /** True if it returns 304 for a matching `If-None-Match`. */
   isConditional?: boolean;
   /** Errors besides `commonErrors`: a code, or a code with overrides of its description. */
   errors: readonly (ErrorCode | readonly [ErrorCode, Parameters<typeof errorResponse>[1]])[];

@@ -133,7 +133,7 @@ export const webhooks: readonly RouteConfig[] = [
   webhook(TEST_EVENT_TYPE, {
     summary: "An endpoint is tested",
     description:
-      "Sent once when the owner of the endpoint requests a test, whatever event types the endpoint receives. It is not " +
+      "Sent once when the owner of the endpoint requests a test, regardless of the endpoint's event types. It is not " +
       "retried, and a 410 response does not disable the endpoint.",
     schema: testEventSchema,
     example: exampleTestEvent,
