@@ -135,7 +135,7 @@ function withShortPage(field: Field, list: string): string {
 
 const AT_ONCE = 4;
 
-async function answersTo(asker: Question, field: Field): Promise<string[]> {
+async function answersTo(asker: Principal, field: Field): Promise<string[]> {
   const calls = callsOf(field);
   const answers: string[] = [];
   for (const fragment of everything(field, 3)) {
@@ -148,7 +148,7 @@ async function answersTo(asker: Question, field: Field): Promise<string[]> {
 }
 
 /** Returns the data. Every document is valid. */
-async function answerTo(asker: Question, document: string): Promise<string> {
+async function answerTo(asker: Principal, document: string): Promise<string> {
   const { data, errors, text } = await graphql(app, document, asker);
   const refused = errors?.find(({ extensions }) => !/^(BAD_USER_INPUT|FORBIDDEN)$/.test(extensions.code));
   expect(refused ? text : "").toBe("");
