@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-const range = (length: number): number[] => Array.from({ length }, (_, at) => at + 1);
+const range = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 function newJobs(count: number): Promise<string[]> {
   return app.createJobs(
@@ -59,20 +59,20 @@ describe("concurrent updates of one job", () => {
   it("lose no version: events have the sequences 1 to n, each starting from the previous values", async () => {
     const [number = ""] = await newJobs(1);
     await using other = await startAppInstance(app.databaseUrl);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       range(60).map((weight) => patchJob(weight % 2 ? app : other, agent, number, { weight })),
     );
-    const versions = answers.map((answer) => {
-      expectData(answer);
-      return Number(answer.headers.get("etag")?.replaceAll('"', ""));
+    const versions = responses.map((response) => {
+      expectData(response);
+      return Number(response.headers.get("etag")?.replaceAll('"', ""));
     });
-    expect(versions.toSorted((a, b) => a - b)).toEqual(range(60).map((at) => at + 1));
+    expect(versions.toSorted((a, b) => a - b)).toEqual(range(60).map((index) => index + 1));
 
     const steps = await stepsOf(number);
     expect(steps.map((step) => step.sequence)).toEqual(range(61));
     const weights = steps.slice(1).map((step) => step.changes["weight"]);
-    for (const [at, change] of weights.entries())
-      expect(change?.from).toBe(at === 0 ? null : weights[at - 1]?.to);
+    for (const [index, change] of weights.entries())
+      expect(change?.from).toBe(index === 0 ? null : weights[index - 1]?.to);
     expect(expectData(await getJob(app, agent, number)).weight).toBe(weights.at(-1)?.to);
   });
 
@@ -94,21 +94,21 @@ describe("concurrent updates of one job", () => {
   it("return 412 to all but one with the same If-Match", async () => {
     const [number = ""] = await newJobs(1);
     const options = { headers: { "if-match": '"1"' } };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       range(12).map((weight) => patchJob(app, { ...agent, ...options }, number, { weight })),
     );
-    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
-    for (const answer of answers.filter((one) => one.status !== 200)) {
-      expect(expectFailure(answer, 412).details).toEqual({ current_etag: '"2"' });
+    expect(responses.filter((response) => response.status === 200)).toHaveLength(1);
+    for (const response of responses.filter((one) => one.status !== 200)) {
+      expect(expectFailure(response, 412).details).toEqual({ current_etag: '"2"' });
     }
   });
 
   it("create one version if all set the same value", async () => {
     const [number = ""] = await newJobs(1);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       range(20).map(() => patchJob(app, agent, number, { normalized_status: "completed" })),
     );
-    for (const answer of answers) expect(expectData(answer).normalized_status).toBe("completed");
+    for (const response of responses) expect(expectData(response).normalized_status).toBe("completed");
     expect((await stepsOf(number)).map((step) => step.sequence)).toEqual([1, 2]);
   });
 });
@@ -121,12 +121,12 @@ describe("concurrent batches", () => {
       await using one = await startAppInstance(app.databaseUrl);
       await using other = await startAppInstance(app.databaseUrl);
       for (const round of range(200)) {
-        const items = numbers.map((marking_number, at) => ({
+        const items = numbers.map((marking_number, index) => ({
           marking_number,
-          piece_quantity: round * 2 + (at % 2),
+          piece_quantity: round * 2 + (index % 2),
           labels: `round ${round}`,
         }));
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           patchBatch(one, agent, items),
           patchBatch(
             other,
@@ -134,7 +134,7 @@ describe("concurrent batches", () => {
             items.toReversed().map((item) => ({ ...item, weight: round })),
           ),
         ]);
-        for (const answer of answers) expect(expectData(answer).failed_count).toBe(0);
+        for (const response of responses) expect(expectData(response).failed_count).toBe(0);
       }
       // Their connections close here, which flushes their statistics on the server.
     })();
@@ -152,7 +152,7 @@ describe("concurrent batches", () => {
       const numbers = await newJobs(6);
       const twice = [...numbers, ...numbers.toReversed()];
       for (const round of range(20)) {
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           patchBatch(app, agent, withWeight(twice, round)),
           patchBatch(app, agent, withWeight(twice.toReversed(), -round)),
           patchBatch(app, { ...agent, query: "dry_run=true" }, withWeight(twice, round + 0.5)),
@@ -161,7 +161,7 @@ describe("concurrent batches", () => {
           patchBatch(app, keyed(`reversed-${round}`), withWeight(twice.toReversed(), round + 200)),
           ...numbers.map((number) => patchJob(app, agent, number, { labels: `single ${round}` })),
         ]);
-        for (const answer of answers) expectData(answer);
+        for (const response of responses) expectData(response);
       }
     },
   );
@@ -195,11 +195,11 @@ describe("a job that is reassigned while an update waits for its lock", () => {
 describe("a read while the job is being changed", () => {
   it("does not wait and returns the old values", async () => {
     const [number = ""] = await newJobs(1);
-    const held = await lockJobRow(app.databaseUrl, number);
+    const lock = await lockJobRow(app.databaseUrl, number);
     const updating = patchJob(app, agent, number, { weight: 1 });
-    await held.waitForBlockedSessions();
+    await lock.waitForBlockedSessions();
     expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
-    await held.release();
+    await lock.release();
     expect(expectData(await updating).weight).toBe(1);
   });
 });

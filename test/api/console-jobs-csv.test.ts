@@ -62,11 +62,11 @@ interface Question {
 }
 
 function pathOf({ filter, orderBy, values }: Question): string {
-  const given = new URLSearchParams();
-  if (filter !== undefined) given.set("filter", JSON.stringify(filter));
-  if (orderBy !== undefined) given.set("orderBy", JSON.stringify(orderBy));
-  if (values !== undefined) given.set("values", values);
-  return `/console-api/jobs.csv?${given.toString()}`;
+  const parameters = new URLSearchParams();
+  if (filter !== undefined) parameters.set("filter", JSON.stringify(filter));
+  if (orderBy !== undefined) parameters.set("orderBy", JSON.stringify(orderBy));
+  if (values !== undefined) parameters.set("values", values);
+  return `/console-api/jobs.csv?${parameters.toString()}`;
 }
 
 const download = (question: Question, person: Pick<SignedInTestUser, "headers"> = owner) =>
@@ -84,7 +84,7 @@ async function rowsOf(answer: Promise<Response>): Promise<Record<string, string 
   }
   const [header = [], ...rows] = records;
   expect(header).toEqual(fileColumns);
-  return rows.map((cells) => Object.fromEntries(cells.map((text, at) => [header[at] ?? "", text])));
+  return rows.map((cells) => Object.fromEntries(cells.map((text, index) => [header[index] ?? "", text])));
 }
 
 /** Imports the file as an operator and returns the counts of created, updated and unchanged jobs. */
@@ -114,8 +114,8 @@ async function* toChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes);
 }
 
-const numbersOf = async (answer: Promise<Response>): Promise<string[]> =>
-  (await rowsOf(answer)).map(({ marking_number }) => String(marking_number));
+const numbersOf = async (response: Promise<Response>): Promise<string[]> =>
+  (await rowsOf(response)).map(({ marking_number }) => String(marking_number));
 const sorted = (texts: readonly string[]): string[] => texts.toSorted();
 
 describe("the CSV file", () => {
@@ -175,7 +175,7 @@ describe("the CSV file", () => {
   it("contains each job once across pages, in every order", async () => {
     const many = await app.createOrganization("agent");
     const person = await createSignedInUser(app, many.id);
-    const made = await app.createJobs(
+    const created = await app.createJobs(
       many,
       Array.from({ length: 2_350 }, (_, n) => ({
         markingNumber: `M-${String(n).padStart(4, "0")}`,
@@ -184,9 +184,9 @@ describe("the CSV file", () => {
     );
     for (const field of ["CREATED_AT", "UPDATED_AT", "SCHEDULED_DATE", "MARKING_NUMBER"])
       for (const direction of ["ASC", "DESC"])
-        expect(sorted(await numbersOf(download({ orderBy: { field, direction } }, person)))).toEqual(made);
+        expect(sorted(await numbersOf(download({ orderBy: { field, direction } }, person)))).toEqual(created);
     const byNumber = { orderBy: { field: "MARKING_NUMBER", direction: "DESC" } };
-    expect(await numbersOf(download(byNumber, person))).toEqual(made.toReversed());
+    expect(await numbersOf(download(byNumber, person))).toEqual(created.toReversed());
   }, 60_000);
 
   it("stops without an error when the client disconnects", async () => {
@@ -198,8 +198,8 @@ describe("the CSV file", () => {
       Array.from({ length: 3_000 }, () => ({ patch: { instructions: long } })),
     );
     const before = log.length;
-    const asking = httpRequest(`${app.url}${pathOf({})}`, { headers: person.headers }).end();
-    const [response] = (await once(asking, "response")) as [IncomingMessage];
+    const pendingRequest = httpRequest(`${app.url}${pathOf({})}`, { headers: person.headers }).end();
+    const [response] = (await once(pendingRequest, "response")) as [IncomingMessage];
     await once(response, "readable");
     response.destroy();
     await vi.waitFor(() => expect(log.slice(before)).toMatchObject([{ status: 499 }]), 10_000);

@@ -18,9 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-function expectUnavailable(answer: ApiResponse): void {
-  const error = expectFailure(answer, 503);
-  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+function expectUnavailable(response: ApiResponse): void {
+  const error = expectFailure(response, 503);
+  expect(Number(response.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
   expect(error.details).toBeNull();
   expect(error.message).not.toMatch(/ECONN|127\.0\.0\.1|terminat|timeout|5\d{4}/i);
 }
@@ -69,7 +69,7 @@ describe("503 with Retry-After while PostgreSQL is unreachable", () => {
   it("for every call, while live but not ready, until PostgreSQL is back", async () => {
     proxy.disconnect();
     for (let round = 0; round < 3; round += 1)
-      for (const answer of await everyCall()) expectUnavailable(answer);
+      for (const response of await everyCall()) expectUnavailable(response);
     await expectReady(instance, false);
     expect((await instance.request("/health/live")).status).toBe(200);
     expectFailure(await instance.call("/v1/nothing"), 404);
@@ -77,33 +77,33 @@ describe("503 with Retry-After while PostgreSQL is unreachable", () => {
     proxy.restore();
     await vi.waitFor(async () => expectData(await listJobs(instance, agent)), 10_000);
     await untilReady(instance);
-    for (const answer of await everyCall()) expectData(answer);
+    for (const response of await everyCall()) expectData(response);
   });
 
   // evidence: broken-connection-rolls-back
   it("for a request whose connection breaks, which is rolled back", async () => {
     const [own = ""] = await app.createJobs(agent, [{}]);
-    const held = await lockJobRow(app.databaseUrl, own);
+    const lock = await lockJobRow(app.databaseUrl, own);
     const patched = patchJob(instance, agent, own, { weight: 2 });
     const dry = patchJob(instance, { ...agent, query: "dry_run=true" }, own, { weight: 2 });
-    await held.waitForBlockedSessions(2);
+    await lock.waitForBlockedSessions(2);
     proxy.disconnect();
     expectUnavailable(await patched);
     expectUnavailable(await dry);
     proxy.restore();
-    await held.release();
+    await lock.release();
     await vi.waitFor(async () => expectData(await getJob(instance, agent, own)), 10_000);
   });
 
   it("when PostgreSQL ends the sessions, and the next request succeeds", async () => {
     const [own = ""] = await app.createJobs(agent, [{}]);
-    const held = await lockJobRow(app.databaseUrl, own);
+    const lock = await lockJobRow(app.databaseUrl, own);
     const patched = patchJob(instance, agent, own, { weight: 2 });
-    await held.waitForBlockedSessions();
+    await lock.waitForBlockedSessions();
     await app.database.query(sql`
       select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
     expectUnavailable(await patched);
-    await held.release();
+    await lock.release();
     expect(expectData(await getJob(app, agent, own)).weight).toBeNull();
     await vi.waitFor(async () => expectData(await patchJob(instance, agent, own, { weight: 2 })), 10_000);
   });
@@ -114,7 +114,7 @@ describe("503 with Retry-After while PostgreSQL is unreachable", () => {
     async () => {
       expectData(await listJobs(instance, agent));
       proxy.stall();
-      for (const answer of await everyCall()) expectUnavailable(answer);
+      for (const response of await everyCall()) expectUnavailable(response);
       await expectReady(instance, false);
       proxy.restore();
       await vi.waitFor(async () => expectData(await listJobs(instance, agent)), 20_000);
@@ -130,18 +130,19 @@ describe("503 with Retry-After when the server is overloaded", () => {
   it("for requests beyond the queue limit; queued requests succeed", async () => {
     await using small = await startAppInstance(app.databaseUrl, { DATABASE_POOL_SIZE: String(POOL_SIZE) });
     expectData(await listJobs(small, agent));
-    const held = await lockJobRow(app.databaseUrl, number);
-    const changeOne = (_: unknown, at: number) => patchJob(small, agent, number, { piece_quantity: at + 1 });
+    const lock = await lockJobRow(app.databaseUrl, number);
+    const changeOne = (_: unknown, index: number) =>
+      patchJob(small, agent, number, { piece_quantity: index + 1 });
     const holders = Array.from({ length: POOL_SIZE }, changeOne);
     // Without background work and disconnects, no connection becomes free.
-    await held.waitForBlockedSessions(POOL_SIZE);
+    await lock.waitForBlockedSessions(POOL_SIZE);
     const patches = [...holders, ...Array.from({ length: 60 }, changeOne)];
-    const answers = Promise.all(patches);
+    const responses = Promise.all(patches);
     const firstRefused = await Promise.any(
       patches.map(async (patch) => {
-        const answer = await patch;
-        if (answer.status !== 503) throw new Error("served");
-        return answer;
+        const response = await patch;
+        if (response.status !== 503) throw new Error("served");
+        return response;
       }),
     );
     expectUnavailable(firstRefused);
@@ -150,9 +151,9 @@ describe("503 with Retry-After when the server is overloaded", () => {
     const ready = expectReady(small, true);
     const inLine = POOL_SIZE * 20 + 2;
     await vi.waitFor(() => expect(small.database.pool().waiting).toBe(inLine), 5_000);
-    await held.release();
+    await lock.release();
     await ready;
-    const statuses = (await answers).map((answer) => answer.status);
+    const statuses = (await responses).map((response) => response.status);
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(2);
     expectData(await listJobs(small, agent));

@@ -47,14 +47,14 @@ describe("dry_run of one job", () => {
     const number = await newJob();
     const before = await getJob(app, agent, number);
     const events = await eventsOf(number);
-    const answer = await patchJob(app, { ...agent, query: "dry_run=true" }, number, { weight: 7, x: 1 });
-    expect(expectData(answer)).toEqual({
+    const response = await patchJob(app, { ...agent, query: "dry_run=true" }, number, { weight: 7, x: 1 });
+    expect(expectData(response)).toEqual({
       ...before.body.data,
       weight: 7,
-      updated_at: answer.body.data.updated_at,
+      updated_at: response.body.data.updated_at,
     });
-    expect(answer.headers.has("etag")).toBe(false);
-    expect(answer.headers.get("x-ignored-fields")).toBe("x");
+    expect(response.headers.has("etag")).toBe(false);
+    expect(response.headers.get("x-ignored-fields")).toBe("x");
 
     const after = await getJob(app, agent, number);
     expect({ data: after.body.data, etag: after.headers.get("etag") }).toEqual({
@@ -136,9 +136,9 @@ describe("dry_run of a batch", () => {
 
   it("returns 400 for a malformed batch", async () => {
     const [number] = await newJobs(1);
-    const answer = await patchBatch(app, { ...agent, query: "dry_run=yes" }, [
+    const response = await patchBatch(app, { ...agent, query: "dry_run=yes" }, [
       { marking_number: number, weight: 1 },
     ]);
-    expectProblems(answer, "query", ["dry_run"]);
+    expectProblems(response, "query", ["dry_run"]);
   });
 });

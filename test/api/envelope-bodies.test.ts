@@ -173,12 +173,12 @@ describe("413 for a body that is too large", () => {
   // evidence: body-limit-content-length
   it("by its Content-Length, before the body is sent", async () => {
     const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "content-length": String(2 ** 40) };
-    const answer = await sendRawRequest(app.url, jobPath(number), {
+    const response = await sendRawRequest(app.url, jobPath(number), {
       method: "PATCH",
       headers,
       isUnfinished: true,
     });
-    expectFailure(answer, 413);
+    expectFailure(response, 413);
   });
 
   it("by the decompressed size, even if only its start has arrived", async () => {

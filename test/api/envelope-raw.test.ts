@@ -70,16 +70,16 @@ describe("headers over the size limit", () => {
   // evidence: header-size-limit
   it.each([
     ["one header that is too long", [`x-long: ${"a".repeat(20_000)}`]],
-    ["too many bytes in total", Array.from({ length: 500 }, (_, at) => `x-${at}: ${"b".repeat(60)}`)],
+    ["too many bytes in total", Array.from({ length: 500 }, (_, index) => `x-${index}: ${"b".repeat(60)}`)],
     ["a path that is too long", []],
   ])("are rejected in the envelope: %s", async (title, headers) => {
     const path = title.includes("path") ? `/v1/jobs?q=${"a".repeat(20_000)}` : "/v1/jobs";
-    const answer = parseLastResponse(
+    const response = parseLastResponse(
       await sendBytes(app.url, lines(`GET ${path} HTTP/1.1`, ...closing, ...headers)),
     );
-    expectEnvelope(answer);
-    expect(answer.status).toBe(431);
-    expect(answer.body).toMatchObject({
+    expectEnvelope(response);
+    expect(response.status).toBe(431);
+    expect(response.body).toMatchObject({
       success: false,
       data: null,
       error: { code: "BadRequestException", details: null },
@@ -88,7 +88,7 @@ describe("headers over the size limit", () => {
 
   // evidence: header-many-small-accepted
   it("don't include many small headers", async () => {
-    const many = Array.from({ length: 300 }, (_, at) => `x-${at}: 1`);
+    const many = Array.from({ length: 300 }, (_, index) => `x-${index}: 1`);
     const text = lines("GET /v1/jobs HTTP/1.1", ...closing, `x-api-key: ${agent.key}`, ...many);
     expectData(parseLastResponse(await sendBytes(app.url, text)));
   });
@@ -126,11 +126,11 @@ describe("unusual but valid HTTP", () => {
   // evidence: http-unsupported-method-405
   it("returns 405 for a valid method that the path does not support", async () => {
     for (const method of ["TRACE", "PROPFIND", "PURGE", "M-SEARCH"]) {
-      const answer = parseLastResponse(
+      const response = parseLastResponse(
         await sendBytes(app.url, lines(`${method} /v1/jobs HTTP/1.1`, ...keyed())),
       );
-      expectFailure(answer, 405);
-      expect(answer.headers.get("allow")?.trim()).toBe("GET, HEAD");
+      expectFailure(response, 405);
+      expect(response.headers.get("allow")?.trim()).toBe("GET, HEAD");
     }
   });
 

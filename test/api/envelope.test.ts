@@ -17,9 +17,9 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 describe("the envelope", () => {
   it("of a success has request_id, success true, data and a null error", async () => {
-    const answer = await listJobs(app, agent);
-    expectEnvelope(answer);
-    expect(answer.body).toMatchObject({ success: true, error: null });
+    const response = await listJobs(app, agent);
+    expectEnvelope(response);
+    expect(response.body).toMatchObject({ success: true, error: null });
   });
 
   it("has a new request ID for each request, ignoring the client's", async () => {
@@ -82,10 +82,10 @@ describe("404 for an unknown route", () => {
     "/v1/jobs%2Fbatch",
     "/index.html?x=%FF",
   ])("for %s", async (path) => {
-    const answer = await app.call(path, { key: agent.key });
+    const response = await app.call(path, { key: agent.key });
     // A trailing slash may match the list; nothing else matches.
-    if (path === "/v1/jobs/") expectData(answer);
-    else expectFailure(answer, 404);
+    if (path === "/v1/jobs/") expectData(response);
+    else expectFailure(response, 404);
   });
 
   it.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE_NOT"].slice(0, 5))(
@@ -167,17 +167,17 @@ describe("500 for an unexpected error", () => {
     expect(lines).toMatchObject([{ level: "error", err: { code: "23514" } }]);
     await broken.database.query(sql`alter table job rename column weight to wait`);
 
-    const answers = [
+    const responses = [
       await listJobs(broken, partner),
       await getJob(broken, partner, number),
       await patchJob(broken, partner, number, { labels: "Secret Label" }),
       await patchBatch(broken, partner, [{ marking_number: number, labels: "Secret Label" }]),
     ];
-    for (const answer of answers) {
-      const error = expectFailure(answer, 500);
+    for (const response of responses) {
+      const error = expectFailure(response, 500);
       expect(error.details).toBeNull();
       expect(JSON.stringify(error)).not.toMatch(/weight|column|select|Secret|42703|postgres/i);
-      const line = lines.find((one) => one["request_id"] === answer.body.request_id);
+      const line = lines.find((one) => one["request_id"] === response.body.request_id);
       expect(line).toMatchObject({ err: { code: "42703", message: expect.stringContaining("weight") } });
     }
     expect(JSON.stringify(lines)).not.toMatch(/Secret/);

@@ -88,6 +88,6 @@ it("returns each event once and each job's events in order to a reader that poll
     const sequences = read
       .filter((event) => event.data.job.marking_number === number)
       .map((event) => event.data.sequence);
-    expect(sequences).toEqual(Array.from({ length: 11 }, (_, at) => at + 1));
+    expect(sequences).toEqual(Array.from({ length: 11 }, (_, index) => index + 1));
   }
 });

@@ -101,18 +101,18 @@ describe("the feed with types", () => {
   it.each([1, 2, 100])(
     "returns every matching event once across short and empty pages of %i in REST",
     async (size) => {
-      const found: number[] = [];
+      const sequences: number[] = [];
       const pages: number[] = [];
       let query = `types=job.assigned&page_size=${size}`;
       for (let isMore = true; isMore;) {
         const data = expectData(await getFeed(app, agent, query));
         const items = data.items as FeedEvent[];
-        found.push(...items.map((event) => event.data.sequence));
+        sequences.push(...items.map((event) => event.data.sequence));
         pages.push(items.length);
         isMore = data.has_more as boolean;
         query = `types=job.assigned&page_size=${size}&after=${data.next_cursor as string}`;
       }
-      expect(found).toEqual(ASSIGNED);
+      expect(sequences).toEqual(ASSIGNED);
       expect(pages).toContain(0);
     },
   );
@@ -123,17 +123,17 @@ describe("the feed with types", () => {
     async (first) => {
       const question = `query ($after: String, $first: Int) { events(types: [JOB_ASSIGNED], after: $after, first: $first) {
       nodes { sequence } pageInfo { hasNextPage endCursor } } }`;
-      const found: number[] = [];
+      const sequences: number[] = [];
       const pages: number[] = [];
       let after: string | null = null;
       for (let isMore = true; isMore;) {
         const { events } = await queryData(app, question, { key: agent.key, variables: { after, first } });
-        found.push(...events.nodes.map((node: { sequence: number }) => node.sequence));
+        sequences.push(...events.nodes.map((node: { sequence: number }) => node.sequence));
         pages.push(events.nodes.length);
         isMore = events.pageInfo.hasNextPage;
         after = events.pageInfo.endCursor;
       }
-      expect(found).toEqual(ASSIGNED);
+      expect(sequences).toEqual(ASSIGNED);
       expect(pages).toContain(0);
     },
   );

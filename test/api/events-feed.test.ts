@@ -143,7 +143,7 @@ describe("GET /v1/events", () => {
       const agent = await app.createOrganization("agent");
       await app.createJobs(agent, [{}, {}]);
       const { next_cursor: jobs } = expectData(await listJobs(app, agent, "page_size=1")).pagination;
-      const made = [
+      const created = [
         ["-1", "1"],
         ["1"],
         [1, 1],
@@ -152,7 +152,7 @@ describe("GET /v1/events", () => {
         ["1", "9".repeat(19)],
         [],
       ].map((values) => encodeCursor("events", values));
-      for (const after of [jobs, "x", "%00", "é", "a".repeat(513), ...made]) {
+      for (const after of [jobs, "x", "%00", "é", "a".repeat(513), ...created]) {
         expectProblems(await getFeed(app, agent, `after=${after}`), "query", ["after"]);
       }
     });
@@ -256,12 +256,12 @@ describe("GET /v1/events", () => {
   });
 
   it("returns 405 with Allow for another method", async () => {
-    const answer = await app.call("/v1/events", {
+    const response = await app.call("/v1/events", {
       method: "POST",
       key: (await app.createOrganization("agent")).key,
     });
-    expectFailure(answer, 405);
-    expect(answer.headers.get("allow")).toBe("GET, HEAD");
+    expectFailure(response, 405);
+    expect(response.headers.get("allow")).toBe("GET, HEAD");
   });
 
   it("returns the same changes as the job's history", async () => {

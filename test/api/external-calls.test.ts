@@ -60,30 +60,30 @@ async function inFlight(): Promise<number> {
 /** Sends `count` requests, ten at a time, and lists another organisation's jobs after each ten. */
 async function flood(
   count: number,
-  send: (at: number) => Promise<GraphqlResponse>,
-): Promise<{ answers: Promise<GraphqlResponse>[]; listed: Set<number> }> {
-  const answers: Promise<GraphqlResponse>[] = [];
+  send: (index: number) => Promise<GraphqlResponse>,
+): Promise<{ responses: Promise<GraphqlResponse>[]; listed: Set<number> }> {
+  const responses: Promise<GraphqlResponse>[] = [];
   const listed = new Set<number>();
-  for (let at = 0; at < count; at += 1) {
-    answers.push(send(at));
-    if (at % 10 === 9) listed.add((await listJobs(app, other)).status);
+  for (let index = 0; index < count; index += 1) {
+    responses.push(send(index));
+    if (index % 10 === 9) listed.add((await listJobs(app, other)).status);
   }
-  return { answers, listed };
+  return { responses, listed };
 }
 
 /** Resolves when all but `left` requests have been answered. */
 async function settledBut(
   left: number,
-  answers: readonly Promise<GraphqlResponse>[],
+  responses: readonly Promise<GraphqlResponse>[],
 ): Promise<GraphqlResponse[]> {
   const settled: GraphqlResponse[] = [];
-  for (const answer of answers) void answer.then((one) => settled.push(one));
-  await vi.waitFor(() => expect(settled).toHaveLength(answers.length - left), PATIENCE);
+  for (const response of responses) void response.then((one) => settled.push(one));
+  await vi.waitFor(() => expect(settled).toHaveLength(responses.length - left), PATIENCE);
   return settled;
 }
 
-function expectRefused(answers: readonly GraphqlResponse[], what: string): void {
-  for (const { status, headers, errors } of answers) {
+function expectRefused(responses: readonly GraphqlResponse[], what: string): void {
+  for (const { status, headers, errors } of responses) {
     expect({ status, code: errors?.[0]?.extensions.code }).toEqual({ status: 429, code: "RATE_LIMITED" });
     expect(headers.get("retry-after")).toBe("5");
     expect(errors?.[0]?.message).toContain(`${MAX_CALLS} ${what} of this organisation are in flight`);
@@ -106,16 +106,16 @@ describe("354 test events of one key to a receiver that does not respond", () =>
     const agent = await app.createOrganization("agent");
     const { receiver, release } = await startHangingReceiver();
     const id = await newEndpoint(agent, receiver.url);
-    const { answers, listed } = await flood(354, () =>
+    const { responses, listed } = await flood(354, () =>
       graphql(app, SEND, { key: agent.key, variables: { id } }),
     );
     expect(listed).toEqual(new Set([200]));
-    expectRefused(await settledBut(MAX_CALLS, answers), "test events");
+    expectRefused(await settledBut(MAX_CALLS, responses), "test events");
     await receiver.waitFor(MAX_CALLS);
     await vi.waitFor(async () => expect(await inFlight()).toBe(0), PATIENCE);
     release();
-    const answered = (await Promise.all(answers)).filter(({ status }) => status === 200);
-    expect(answered.map(({ data }) => data.sendTestEvent.delivery.status)).toEqual(
+    const succeeded = (await Promise.all(responses)).filter(({ status }) => status === 200);
+    expect(succeeded.map(({ data }) => data.sendTestEvent.delivery.status)).toEqual(
       Array(MAX_CALLS).fill("DELIVERED"),
     );
     const again = await graphql(app, SEND, { key: agent.key, variables: { id } });
@@ -146,16 +146,16 @@ describe("URL checks with a name server that does not respond", () => {
     const agent = await app.createOrganization("agent");
     const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");
     const release = silenceNameServer();
-    const { answers, listed } = await flood(2 * CAPACITY, (at) => {
-      const url = `https://dead-${at}.test/hook`;
-      return graphql(app, at % 2 === 0 ? CREATE : UPDATE, { key: agent.key, variables: { id, url } });
+    const { responses, listed } = await flood(2 * CAPACITY, (index) => {
+      const url = `https://dead-${index}.test/hook`;
+      return graphql(app, index % 2 === 0 ? CREATE : UPDATE, { key: agent.key, variables: { id, url } });
     });
     expect(listed).toEqual(new Set([200]));
-    expectRefused(await settledBut(MAX_CALLS, answers), "URL checks");
+    expectRefused(await settledBut(MAX_CALLS, responses), "URL checks");
     await vi.waitFor(async () => expect(await inFlight()).toBe(0), PATIENCE);
     release();
-    const answered = (await Promise.all(answers)).filter(({ status }) => status === 200);
-    expect(answered).toHaveLength(MAX_CALLS);
-    for (const { text } of answered) expect(text).toContain("does not resolve");
+    const succeeded = (await Promise.all(responses)).filter(({ status }) => status === 200);
+    expect(succeeded).toHaveLength(MAX_CALLS);
+    for (const { text } of succeeded) expect(text).toContain("does not resolve");
   });
 });

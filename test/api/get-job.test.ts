@@ -17,11 +17,11 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
   it("returns the job as in the list, with its ETag", async () => {
-    const answer = await getJob(app, agent, number);
-    const listed = { ...expectData(answer), version: 2 };
+    const response = await getJob(app, agent, number);
+    const listed = { ...expectData(response), version: 2 };
     expect(expectData(await listJobs(app, agent)).items).toEqual([listed]);
-    expect(answer.headers.get("etag")).toBe('"2"');
-    expect(expectData(await getJob(app, contractor, number))).toEqual(answer.body.data);
+    expect(response.headers.get("etag")).toBe('"2"');
+    expect(expectData(await getJob(app, contractor, number))).toEqual(response.body.data);
   });
 
   it("returns the same headers without a body for HEAD", async () => {
@@ -76,12 +76,12 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
 
     it("for a contractor as soon as the job is reassigned", async () => {
       const next = await app.createOrganization("contractor");
-      const [given = ""] = await app.createJobs(agent, [{ contractor }]);
-      expectData(await getJob(app, contractor, given));
-      await app.createJobs(agent, [{ markingNumber: given, contractor: next }]);
-      expectFailure(await getJob(app, contractor, given), 404);
-      expectData(await getJob(app, next, given));
-      expectData(await getJob(app, agent, given));
+      const [reassigned = ""] = await app.createJobs(agent, [{ contractor }]);
+      expectData(await getJob(app, contractor, reassigned));
+      await app.createJobs(agent, [{ markingNumber: reassigned, contractor: next }]);
+      expectFailure(await getJob(app, contractor, reassigned), 404);
+      expectData(await getJob(app, next, reassigned));
+      expectData(await getJob(app, agent, reassigned));
     });
   });
 

@@ -74,12 +74,12 @@ describe("savedViews", () => {
   it("are limited to 50 per user, also when saved concurrently", async () => {
     const person = await createSignedInUser(app, agent.id);
     const results = await Promise.all(Array.from({ length: 55 }, (_, n) => save(person, `view ${n}`)));
-    const refused = results.filter(({ view }) => view === null);
-    expect(refused).toHaveLength(5);
-    expect(refused[0].userErrors).toMatchObject([{ code: "LIMIT_EXCEEDED" }]);
+    const rejected = results.filter(({ view }) => view === null);
+    expect(rejected).toHaveLength(5);
+    expect(rejected[0].userErrors).toMatchObject([{ code: "LIMIT_EXCEEDED" }]);
     expect((await person.queryData(VIEWS)).savedViews).toHaveLength(50);
-    const kept = results.find(({ view }) => view !== null).view.name;
-    expect((await save(person, kept, "?new")).userErrors).toEqual([]);
+    const savedName = results.find(({ view }) => view !== null).view.name;
+    expect((await save(person, savedName, "?new")).userErrors).toEqual([]);
   });
 
   it("are not available to keys", async () => {
@@ -169,9 +169,9 @@ describe("revealWebhookSecret", () => {
   it("returns FORBIDDEN for members and keys", async () => {
     const { id } = await newEndpoint(agent.key);
     const member = await createSignedInUser(app, agent.id, "member");
-    const asked = { id, password: member.password };
-    expect((await member.graphql(REVEAL, asked)).status).toBe(403);
-    expect((await graphql(app, REVEAL, { key: agent.key, variables: asked })).status).toBe(403);
+    const variables = { id, password: member.password };
+    expect((await member.graphql(REVEAL, variables)).status).toBe(403);
+    expect((await graphql(app, REVEAL, { key: agent.key, variables: variables })).status).toBe(403);
   });
 });
 
@@ -192,8 +192,8 @@ describe("organizations", () => {
     const { organizations } = await operator.queryData(LIST);
     const names = organizations.nodes.map((node: Node) => node.name);
     expect(names.length).toBe(organizations.totalCount);
-    const found = organizations.nodes.find((node: Node) => node.id === uuid);
-    expect(found).toMatchObject({
+    const organization = organizations.nodes.find((node: Node) => node.id === uuid);
+    expect(organization).toMatchObject({
       name,
       memberCount: 2,
       createdAt: expect.any(String),
@@ -254,9 +254,9 @@ describe("failingWebhookEndpoints", () => {
       "status = 'disabled', disabled_reason = 'failing', failing_since = now() - interval '8 days', status_since = now()",
       "status_since = now() - interval '9 days'",
     ];
-    for (const [at, state] of states.entries())
+    for (const [index, state] of states.entries())
       await app.database.query(
-        sql`update webhook_endpoint set ${raw(state)} where id = ${uuids[at]?.id ?? ""}::uuid`,
+        sql`update webhook_endpoint set ${raw(state)} where id = ${uuids[index]?.id ?? ""}::uuid`,
       );
     const { failingWebhookEndpoints } = await operator.queryData(
       "{ failingWebhookEndpoints { id status organization { name } } }",

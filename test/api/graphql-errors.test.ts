@@ -30,7 +30,7 @@ const typeDefs = /* GraphQL */ `
 
 const SECRET = "Ann Onymous, 1 Hidden Lane";
 
-const ways: Record<string, (context: FixtureContext) => unknown> = {
+const behaviours: Record<string, (context: FixtureContext) => unknown> = {
   problems: () => {
     throw badRequest([
       { location: "query", field: "filter.status", code: "unknown", message: "is no status" },
@@ -70,7 +70,7 @@ const ways: Record<string, (context: FixtureContext) => unknown> = {
 };
 
 const fails = (_: unknown, { how }: Record<string, unknown>, context: FixtureContext): unknown =>
-  ways[String(how)]?.(context);
+  behaviours[String(how)]?.(context);
 
 let rig: GraphqlFixture;
 let own: Record<string, string>;

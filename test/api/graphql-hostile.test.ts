@@ -17,26 +17,26 @@ let agent: TestOrganization;
 let operator: string;
 let endpoint: string;
 /** All principals with their credentials. */
-let askers: GraphqlRequestOptions[];
+let principals: GraphqlRequestOptions[];
 
 beforeAll(async () => {
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
   agent = await app.createOrganization("agent");
   operator = (await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" })).text;
   await app.createJobs(agent, [{ markingNumber: "H-1" }]);
-  askers = [
+  principals = [
     { key: agent.key },
     { key: operator },
     { headers: (await createSignedInUser(app, agent.id)).headers },
     { headers: (await createSignedInUser(app, agent.id, "member")).headers },
     { headers: (await createSignedInUser(app, null)).headers },
   ];
-  const made = await queryData(
+  const created = await queryData(
     app,
     'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { endpoint { id } } }',
     { key: agent.key },
   );
-  endpoint = made.createWebhookEndpoint.endpoint.id;
+  endpoint = created.createWebhookEndpoint.endpoint.id;
 });
 
 afterAll(() => app[Symbol.asyncDispose]());
@@ -151,14 +151,14 @@ describe("arbitrary documents", () => {
       by: fc.nat(4),
     });
     await fc.assert(
-      fc.asyncProperty(call, async ({ at, pick, values, by }) => {
-        const { field, root } = fields[at] as (typeof fields)[number];
+      fc.asyncProperty(call, async ({ at: index, pick, values, by }) => {
+        const { field, root } = fields[index] as (typeof fields)[number];
         const lists = generateArguments(field, { literalsFor: (_name, type) => [values[type] ?? "null"] });
         const [type] = possibleObjectTypes(schema, getNamedType(field.type));
         if (!type) throw new Error("A root field gives objects");
         const selection = `... on ${type.name} ${selectAllFields(type, 1)}`;
         const document = `${root} { ${field.name}${lists[pick % lists.length]} { ${selection} } }`;
-        const { status, errors } = await graphql(app, document, askers[by]);
+        const { status, errors } = await graphql(app, document, principals[by]);
         const failures = (errors ?? []).filter(
           ({ extensions }) =>
             extensions.code === "INTERNAL_SERVER_ERROR" || extensions.code === "SERVICE_UNAVAILABLE",

@@ -36,23 +36,23 @@ const codesOf = ({ body }: { body: { errors?: { extensions: { code: string } }[]
 
 describe("POST /graphql", () => {
   it("executes an operation and returns its cost", async () => {
-    const answer = await rig.post({ query: "{ word }" }, { "x-api-key": key });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
-    expect(answer.body).toEqual({ data: { word: "here" }, extensions: { cost: 0 } });
+    const response = await rig.post({ query: "{ word }" }, { "x-api-key": key });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(response.body).toEqual({ data: { word: "here" }, extensions: { cost: 0 } });
   });
 
   it("accepts the key as a bearer token", async () => {
-    const answer = await rig.post({ query: "{ word }" }, { authorization: `Bearer ${key}` });
-    expect(answer.body.data).toEqual({ word: "here" });
+    const response = await rig.post({ query: "{ word }" }, { authorization: `Bearer ${key}` });
+    expect(response.body.data).toEqual({ word: "here" });
   });
 
   it("has the request ID, headers and log line of every response", async () => {
-    const answer = await rig.post({ query: "{ word }" }, { "x-api-key": key });
-    const requestId = answer.headers.get("x-request-id");
+    const response = await rig.post({ query: "{ word }" }, { "x-api-key": key });
+    const requestId = response.headers.get("x-request-id");
     expect(requestId).toMatch(/^req_/);
-    expect(answer.headers.get("cache-control")).toBe("no-store");
-    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
     await vi.waitFor(() =>
       expect(rig.log.filter((line) => line["request_id"] === requestId)).toMatchObject([
         {
@@ -68,10 +68,10 @@ describe("POST /graphql", () => {
 
   it("logs the key ID but no organisation for an operator", async () => {
     const operator = await rig.keys.create({ organizationId: null, name: "op", createdBy: "test" });
-    const answer = await rig.post({ query: "{ word }" }, { "x-api-key": operator.text });
-    expect(answer.status).toBe(200);
+    const response = await rig.post({ query: "{ word }" }, { "x-api-key": operator.text });
+    expect(response.status).toBe(200);
     const isLine = (line: Record<string, unknown>): boolean =>
-      line["request_id"] === answer.headers.get("x-request-id");
+      line["request_id"] === response.headers.get("x-request-id");
     await vi.waitFor(() =>
       expect(rig.log.find(isLine)).toMatchObject({ key: expect.stringMatching(/^key_/) }),
     );
@@ -110,17 +110,17 @@ describe("POST /graphql", () => {
       status: 200,
       body: { data: { __schema: { queryType: { name: "Query" } } } },
     });
-    const asked = await rig.post({ query: "{ __typename word }" });
-    expect(asked.status).toBe(401);
-    expect(asked.headers.get("www-authenticate")).toBe("Bearer");
-    expect(codesOf(asked)).toEqual(["UNAUTHENTICATED"]);
+    const mixed = await rig.post({ query: "{ __typename word }" });
+    expect(mixed.status).toBe(401);
+    expect(mixed.headers.get("www-authenticate")).toBe("Bearer");
+    expect(codesOf(mixed)).toEqual(["UNAUTHENTICATED"]);
   });
 
   it("rejects subscriptions and refers to WebSocket", async () => {
-    const answer = await rig.post({ query: "subscription { changed }" }, { "x-api-key": key });
-    expect(answer.status).toBe(400);
-    expect(codesOf(answer)).toEqual(["BAD_USER_INPUT"]);
-    expect(answer.body.errors[0].message).toContain("WebSocket");
+    const response = await rig.post({ query: "subscription { changed }" }, { "x-api-key": key });
+    expect(response.status).toBe(400);
+    expect(codesOf(response)).toEqual(["BAD_USER_INPUT"]);
+    expect(response.body.errors[0].message).toContain("WebSocket");
   });
 });
 
@@ -147,9 +147,11 @@ describe("GET /graphql", () => {
       { accept: "application/json", "content-type": "text/plain" },
     ];
     for (const headers of simple) {
-      const answer = await rig.request(`/graphql?query=${encodeURIComponent("{ __typename }")}`, { headers });
-      expect(answer.status).toBe(400);
-      expect(answer.body.errors[0].message).toContain("Cross-Site Request Forgery");
+      const response = await rig.request(`/graphql?query=${encodeURIComponent("{ __typename }")}`, {
+        headers,
+      });
+      expect(response.status).toBe(400);
+      expect(response.body.errors[0].message).toContain("Cross-Site Request Forgery");
     }
   });
 
@@ -163,8 +165,8 @@ describe("GET /graphql", () => {
 
   it.each(["x-api-key", "authorization"])("accepts urql's query with the key in %s", async (name) => {
     const value = name === "authorization" ? `Bearer ${key}` : key;
-    const answer = await rig.request(urqlPath, { headers: { ...urql, [name]: value } });
-    expect(answer).toMatchObject({ status: 200, body: { data: { echo: "hi" } } });
+    const response = await rig.request(urqlPath, { headers: { ...urql, [name]: value } });
+    expect(response).toMatchObject({ status: 200, body: { data: { echo: "hi" } } });
   });
 
   it.each(["x-api-key", "authorization"])("rejects a mutation with the key in %s", async (name) => {
@@ -239,16 +241,16 @@ describe("an invalid request returns GraphQL errors instead of the REST envelope
 
   it.each(cases)("for %s", async (_name, status, code, { path = "/graphql", ...init }) => {
     const headers = { "content-type": json, "x-api-key": key, ...(init.headers as Record<string, string>) };
-    const answer = await rig.request(path, { method: "POST", ...init, headers });
-    expect(answer.body).not.toHaveProperty("success");
-    expect(answer.body.errors).toMatchObject([
+    const response = await rig.request(path, { method: "POST", ...init, headers });
+    expect(response.body).not.toHaveProperty("success");
+    expect(response.body.errors).toMatchObject([
       {
         message: expect.stringMatching(/\w/),
-        extensions: { code, requestId: answer.headers.get("x-request-id") },
+        extensions: { code, requestId: response.headers.get("x-request-id") },
       },
     ]);
-    expect(answer.status).toBe(status);
-    expect(JSON.stringify(answer.body)).not.toMatch(/stack|node_modules|\.ts:/);
+    expect(response.status).toBe(status);
+    expect(JSON.stringify(response.body)).not.toMatch(/stack|node_modules|\.ts:/);
   });
 });
 
@@ -270,12 +272,12 @@ it.each([
 
 describe("an API key", () => {
   it("returns 401 if it is unknown", async () => {
-    const answer = await rig.post({ query: "{ word }" }, { "x-api-key": "wmk_nonsense" });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
-    expect(answer.body.errors[0].extensions).toEqual({
+    const response = await rig.post({ query: "{ word }" }, { "x-api-key": "wmk_nonsense" });
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toBe("Bearer");
+    expect(response.body.errors[0].extensions).toEqual({
       code: "UNAUTHENTICATED",
-      requestId: answer.headers.get("x-request-id"),
+      requestId: response.headers.get("x-request-id"),
     });
   });
 
@@ -287,8 +289,8 @@ describe("an API key", () => {
     const revoked = await rig.keys.create({ organizationId: id, name: "gone", createdBy: "test" });
     await rig.keys.revoke(revoked.key.id);
     await vi.waitFor(async () => {
-      const answer = await rig.post({ query: "{ word }" }, { "x-api-key": revoked.text });
-      expect(codesOf(answer)).toEqual(["UNAUTHENTICATED"]);
+      const response = await rig.post({ query: "{ word }" }, { "x-api-key": revoked.text });
+      expect(codesOf(response)).toEqual(["UNAUTHENTICATED"]);
     });
   });
 
@@ -299,14 +301,14 @@ describe("an API key", () => {
     });
     const { text } = await rig.keys.create({ organizationId: id, name: "bad", createdBy: "test" });
     await rig.keys.setSuspended(id, true);
-    const answer = await rig.post({ query: "{ word }" }, { "x-api-key": text });
-    expect(answer.status).toBe(403);
-    expect(codesOf(answer)).toEqual(["FORBIDDEN"]);
+    const response = await rig.post({ query: "{ word }" }, { "x-api-key": text });
+    expect(response.status).toBe(403);
+    expect(codesOf(response)).toEqual(["FORBIDDEN"]);
   });
 
   it("is checked before the body is read", async () => {
-    const answer = await rig.post('{"query":', { "x-api-key": "wmk_nonsense" });
-    expect(codesOf(answer)).toEqual(["UNAUTHENTICATED"]);
+    const response = await rig.post('{"query":', { "x-api-key": "wmk_nonsense" });
+    expect(codesOf(response)).toEqual(["UNAUTHENTICATED"]);
   });
 });
 
@@ -320,27 +322,27 @@ describe("in production", () => {
   it.each(["{ __schema { queryType { name } } }", "{ __typename }", "{ wort }", "{", "{ word }"])(
     "anonymous introspection returns nothing: %s",
     async (query) => {
-      const answer = await production.post({ query });
-      expect(answer.status).toBe(401);
-      expect(answer.body.errors).toHaveLength(1);
-      expect(answer.body.errors[0].extensions.code).toBe("UNAUTHENTICATED");
-      expect(answer.body.errors[0].message).not.toContain("word");
+      const response = await production.post({ query });
+      expect(response.status).toBe(401);
+      expect(response.body.errors).toHaveLength(1);
+      expect(response.body.errors[0].extensions.code).toBe("UNAUTHENTICATED");
+      expect(response.body.errors[0].message).not.toContain("word");
     },
   );
 
   // evidence: production-schema-needs-key
   it("allows introspection with a key", async () => {
-    const answer = await production.post(
+    const response = await production.post(
       { query: "{ __schema { queryType { name } } }" },
       { "x-api-key": await production.newKey() },
     );
-    expect(answer.body.data).toEqual({ __schema: { queryType: { name: "Query" } } });
+    expect(response.body.data).toEqual({ __schema: { queryType: { name: "Query" } } });
   });
 
   it("serves no page to browsers", async () => {
-    const answer = await production.request("/graphql", { headers: { accept: "text/html" } });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get("content-type")).toContain("application/json");
+    const response = await production.request("/graphql", { headers: { accept: "text/html" } });
+    expect(response.status).toBe(401);
+    expect(response.headers.get("content-type")).toContain("application/json");
   });
 });
 
@@ -384,20 +386,20 @@ describe("rate limits", () => {
 
   it("also count a mutation as a write", async () => {
     const own = await ownKey({ write: slow });
-    const answers = [];
-    for (const _ of [1, 2, 3]) answers.push(await limited.post({ query: "mutation { change }" }, own));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
-    expect(answers[0]?.headers.get("ratelimit-policy")).toContain('"write"');
-    expect(answers[2]?.headers.get("retry-after")).toBe("100");
+    const responses = [];
+    for (const _ of [1, 2, 3]) responses.push(await limited.post({ query: "mutation { change }" }, own));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(responses[0]?.headers.get("ratelimit-policy")).toContain('"write"');
+    expect(responses[2]?.headers.get("retry-after")).toBe("100");
     expect(await limited.post({ query: "{ word }" }, own)).toMatchObject({ status: 200 });
   });
 
   it("count a batch mutation as a batch instead", async () => {
     const own = await ownKey({ batch: slow, write: { perSecond: 0.01, burst: 1 } });
-    const answers = [];
-    for (const _ of [1, 2, 3]) answers.push(await limited.post({ query: "mutation { updateJobs }" }, own));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
-    expect(answers[2]?.body.errors[0].message).toContain("batch");
+    const responses = [];
+    for (const _ of [1, 2, 3]) responses.push(await limited.post({ query: "mutation { updateJobs }" }, own));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(responses[2]?.body.errors[0].message).toContain("batch");
   });
 });
 

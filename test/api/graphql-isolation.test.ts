@@ -135,23 +135,23 @@ function withShortPage(field: Field, list: string): string {
 
 const AT_ONCE = 4;
 
-async function answersTo(asker: Principal, field: Field): Promise<string[]> {
+async function answersTo(principal: Principal, field: Field): Promise<string[]> {
   const calls = callsOf(field);
-  const answers: string[] = [];
+  const responses: string[] = [];
   for (const fragment of everything(field, 3)) {
-    for (let at = 0; at < calls.length; at += AT_ONCE) {
-      const part = calls.slice(at, at + AT_ONCE).map((call, n) => `a${n}: ${call}`);
-      answers.push(await answerTo(asker, `{ ${part.join(" ")} } ${fragment}`));
+    for (let index = 0; index < calls.length; index += AT_ONCE) {
+      const part = calls.slice(index, index + AT_ONCE).map((call, n) => `a${n}: ${call}`);
+      responses.push(await answerTo(principal, `{ ${part.join(" ")} } ${fragment}`));
     }
   }
-  return answers;
+  return responses;
 }
 
 /** Returns the data. Every document is valid. */
-async function answerTo(asker: Principal, document: string): Promise<string> {
-  const { data, errors, text } = await graphql(app, document, asker);
-  const refused = errors?.find(({ extensions }) => !/^(BAD_USER_INPUT|FORBIDDEN)$/.test(extensions.code));
-  expect(refused ? text : "").toBe("");
+async function answerTo(principal: Principal, document: string): Promise<string> {
+  const { data, errors, text } = await graphql(app, document, principal);
+  const rejected = errors?.find(({ extensions }) => !/^(BAD_USER_INPUT|FORBIDDEN)$/.test(extensions.code));
+  expect(rejected ? text : "").toBe("");
   return JSON.stringify(data);
 }
 
@@ -165,18 +165,18 @@ describe("reading", () => {
   it.each(fields.map((field) => [field.name, field] as const))(
     "%s returns nothing of the victim's data to a stranger, with any arguments",
     async (_name, field) => {
-      const answers = await Promise.all(strangers.map((asker) => answersTo(asker, field)));
-      for (const answer of answers.flat()) {
-        for (const secret of secrets) expect(answer).not.toContain(secret);
+      const responses = await Promise.all(strangers.map((principal) => answersTo(principal, field)));
+      for (const response of responses.flat()) {
+        for (const secret of secrets) expect(response).not.toContain(secret);
         // One organisation is visible: the caller's own. The victim's principals see three.
-        const counts = [...answer.matchAll(/"(?:totalCount|total|count)":(\d+)/g)].map(([, count]) =>
+        const counts = [...response.matchAll(/"(?:totalCount|total|count)":(\d+)/g)].map(([, count]) =>
           Number(count),
         );
         expect(Math.max(0, ...counts)).toBeLessThanOrEqual(1);
       }
       // Control: the same documents return the values to principals that may see them.
-      const found = await Promise.all(entitled.map((asker) => answersTo(asker, field)));
-      expect(secrets.some((secret) => found.flat().join("").includes(secret))).toBe(true);
+      const visible = await Promise.all(entitled.map((principal) => answersTo(principal, field)));
+      expect(secrets.some((secret) => visible.flat().join("").includes(secret))).toBe(true);
     },
     60_000,
   );
@@ -184,8 +184,8 @@ describe("reading", () => {
   it.each(["organizations { totalCount }", "accountRequests { totalCount }", "mailOutbox { nodes { id } }"])(
     "%s is only for operators",
     async (field) => {
-      for (const asker of strangers) {
-        const { errors } = await graphql(app, `{ ${field} }`, asker);
+      for (const principal of strangers) {
+        const { errors } = await graphql(app, `{ ${field} }`, principal);
         expect(errors?.map(({ extensions }) => extensions.code)).toEqual(["FORBIDDEN"]);
       }
     },
@@ -220,14 +220,14 @@ describe("subscribing", () => {
   it("sends a stranger no change of the victim's jobs, with any filter", async () => {
     const [field] = fieldsOf(schema.getSubscriptionType());
     if (!field) throw new Error("There is a subscription");
-    const ways = callsOf(field)
+    const filteredCalls = callsOf(field)
       .map((call) => call.replace(" { ...everything }", ""))
       // An unknown status code would be rejected.
       .filter((call) => !/normalizedStatus: \{ (eq|in):/.test(call));
-    const step = Math.ceil(ways.length / FILTERS);
+    const step = Math.ceil(filteredCalls.length / FILTERS);
     // When the last subscription has received its event, all others have too.
     const calls = [
-      ...ways.filter((_, index) => index % step === 0),
+      ...filteredCalls.filter((_, index) => index % step === 0),
       'jobChanged(filter: { recipientName: { eq: "own" } })',
     ];
     const own = await followAll(stranger.key, calls);
@@ -265,11 +265,11 @@ describe("changing", () => {
     async (_name, field) => {
       const rows = await snapshotRows(app, victim);
       for (const call of callsOf(field)) {
-        for (const asker of strangers) {
-          const { data } = await graphql(app, changing(field, call), asker);
-          const answer = JSON.stringify(data ?? null);
+        for (const principal of strangers) {
+          const { data } = await graphql(app, changing(field, call), principal);
+          const response = JSON.stringify(data ?? null);
           // A bulk result repeats the requested Marking Number.
-          const returned = answer.replaceAll(/"markingNumber":"[^"]*"/g, "");
+          const returned = response.replaceAll(/"markingNumber":"[^"]*"/g, "");
           for (const secret of secrets.filter((text) => !call.includes(text)))
             expect(returned).not.toContain(secret);
         }
@@ -281,7 +281,7 @@ describe("changing", () => {
 
   // evidence: graphql-isolation-control-calls-succeed
   it("changes the data for principals that may change it, so the calls are valid", async () => {
-    const silent: string[] = [];
+    const ineffective: string[] = [];
     // Mutations that end or remove something run last.
     const last = [
       "revokeInvitation",
@@ -296,23 +296,25 @@ describe("changing", () => {
     ];
     const inOrder = mutations.toSorted((one, other) => last.indexOf(one.name) - last.indexOf(other.name));
     for (const field of inOrder) {
-      const answers: GraphqlResponse[] = [];
-      for (const asker of entitled) {
+      const responses: GraphqlResponse[] = [];
+      for (const principal of entitled) {
         const prepare = before[field.name];
         if (prepare) await app.database.query(prepare);
-        answers.push(
-          ...(await Promise.all(callsOf(field).map((call) => graphql(app, changing(field, call), asker)))),
+        responses.push(
+          ...(await Promise.all(
+            callsOf(field).map((call) => graphql(app, changing(field, call), principal)),
+          )),
         );
       }
-      const worked = answers.some(({ text }) => text.includes('"userErrors":[]'));
-      if (!worked) silent.push(`${field.name}: ${answers.map(({ text }) => text).join("\n")}`);
+      const worked = responses.some(({ text }) => text.includes('"userErrors":[]'));
+      if (!worked) ineffective.push(`${field.name}: ${responses.map(({ text }) => text).join("\n")}`);
     }
-    expect(silent).toEqual([]);
+    expect(ineffective).toEqual([]);
   }, 60_000);
 });
 
 function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
-    items.slice(at * size, (at + 1) * size),
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
   );
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
   app = await startTestApp();
   agent = await app.createOrganization("agent");
   const contractor = await app.createOrganization("contractor");
-  const jobs = Array.from({ length: 30 }, (_, at) => ({ contractor, patch: { weight: at } }));
+  const jobs = Array.from({ length: 30 }, (_, index) => ({ contractor, patch: { weight: index } }));
   [number = ""] = await app.createJobs(agent, [{ patch: { failure_reason: "other" } }, ...jobs]);
 });
 afterAll(() => app[Symbol.asyncDispose]());
@@ -32,10 +32,10 @@ describe("a repeated, compiled operation returns the same as the first time", ()
     "the example %s",
     async (operationName) => {
       const [first, ...more] = [1, 2, 3].map(() => ({ query: exampleDocument, operationName }));
-      const answer = await ask(first ?? {});
-      expect(answer.status).toBe(200);
-      expect(answer.text).not.toContain('"errors"');
-      for (const again of more) expect(await ask(again)).toEqual(answer);
+      const response = await ask(first ?? {});
+      expect(response.status).toBe(200);
+      expect(response.text).not.toContain('"errors"');
+      for (const again of more) expect(await ask(again)).toEqual(response);
     },
   );
 
@@ -74,10 +74,10 @@ describe("a repeated, compiled operation returns the same as the first time", ()
       { m: "set below" },
     ],
   ])("for %s", async (_what, query, variables = {}) => {
-    const given = "m" in variables ? { m: number } : variables;
-    const answer = await ask({ query, variables: given });
-    expect(answer.text).not.toContain("INTERNAL_SERVER_ERROR");
-    for (const _ of [1, 2]) expect(await ask({ query, variables: given })).toEqual(answer);
+    const actualVariables = "m" in variables ? { m: number } : variables;
+    const response = await ask({ query, variables: actualVariables });
+    expect(response.text).not.toContain("INTERNAL_SERVER_ERROR");
+    for (const _ of [1, 2]) expect(await ask({ query, variables: actualVariables })).toEqual(response);
   });
 
   it("keeps the values of fields whose variables are not given", async () => {

@@ -68,11 +68,11 @@ const nested = (levels: number, inner = "id"): string =>
 
 /** Each fragment spreads the next one twice, under fields that do not merge. */
 function bomb(fragments: number): string {
-  const spread = (at: number): string =>
-    at === fragments ? "id" : `next { ...F${at + 1} } other { ...F${at + 1} }`;
+  const spread = (index: number): string =>
+    index === fragments ? "id" : `next { ...F${index + 1} } other { ...F${index + 1} }`;
   const definitions = Array.from(
     { length: fragments },
-    (_, at) => `fragment F${at + 1} on Item { ${spread(at + 1)} }`,
+    (_, index) => `fragment F${index + 1} on Item { ${spread(index + 1)} }`,
   );
   return `{ item { ...F1 } } ${definitions.join(" ")}`;
 }
@@ -87,10 +87,10 @@ describe("an operation over a limit", () => {
     ],
     [
       "aliases",
-      `{ ${Array.from({ length: 3 }, (_, at) => `r${at}: item { ${Array.from({ length: 6 }, (__, n) => `a${n}: id`).join(" ")} }`).join(" ")} }`,
+      `{ ${Array.from({ length: 3 }, (_, index) => `r${index}: item { ${Array.from({ length: 6 }, (__, n) => `a${n}: id`).join(" ")} }`).join(" ")} }`,
       21,
     ],
-    ["rootFields", `{ ${Array.from({ length: 11 }, (_, at) => `r${at}: item { id }`).join(" ")} }`, 11],
+    ["rootFields", `{ ${Array.from({ length: 11 }, (_, index) => `r${index}: item { id }`).join(" ")} }`, 11],
     ["cost", "{ items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }", 10_100],
     ["cost", "{ items(first: 100) { totalCount nodes { items(first: 9) { nodes { id } } } } }", 1020],
   ] as const)("is rejected with 400 and the limit: %s: %s", async (limit, query, asked) => {
@@ -138,8 +138,8 @@ describe("an operation over a limit", () => {
   });
 });
 
-function many(count: number, text: (at: number) => string): string {
-  return Array.from({ length: count }, (_, at) => text(at)).join(" ");
+function many(count: number, text: (index: number) => string): string {
+  return Array.from({ length: count }, (_, index) => text(index)).join(" ");
 }
 
 describe("a bomb is rejected in bounded time", () => {
@@ -150,7 +150,7 @@ describe("a bomb is rejected in bounded time", () => {
       "fields nested a thousand deep",
       { query: `{ item { ${"next { ".repeat(5_000)} id ${"}".repeat(5_000)} } }` },
     ],
-    ["ten thousand aliases", { query: `{ ${many(10_000, (at) => `a${at}: item { id }`)} }` }],
+    ["ten thousand aliases", { query: `{ ${many(10_000, (index) => `a${index}: item { id }`)} }` }],
     ["the same field ten thousand times", { query: `{ ${many(10_000, () => "item { id }")} }` }],
     ["a list nested a million deep", { query: `{ nodes(ids: ${"[".repeat(1_000_000)}) { id } }` }],
     [
@@ -168,14 +168,14 @@ describe("a bomb is rejected in bounded time", () => {
     [
       "introspection with many aliases",
       {
-        query: `{ __schema { types { fields { ${many(7, (at) => `x${at}: type { ...T }`)} } } } } fragment T on __Type { ${many(50, (at) => `y${at}: name`)} }`,
+        query: `{ __schema { types { fields { ${many(7, (index) => `x${index}: type { ...T }`)} } } } } fragment T on __Type { ${many(50, (index) => `y${index}: name`)} }`,
       },
     ],
     [
       "a million ids",
       { query: "query ($i: [ID!]!) { nodes(ids: $i) { id } }", variables: { i: Array(200_000).fill("a") } },
     ],
-    ["ten thousand operations", { query: many(10_000, (at) => `query Q${at} { item { id } }`) }],
+    ["ten thousand operations", { query: many(10_000, (index) => `query Q${index} { item { id } }`) }],
     ["ten thousand directives", { query: `{ item ${"@include(if: true) ".repeat(10_000)} { id } }` }],
     [
       "branching introspection",
@@ -186,11 +186,11 @@ describe("a bomb is rejected in bounded time", () => {
     ["a long meaningless text", { query: "{".repeat(1_000_000) }],
   ])("for %s", async (_name, body) => {
     const startedMs = performance.now();
-    const answer = await rig.post(body, own);
+    const response = await rig.post(body, own);
     expect(performance.now() - startedMs).toBeLessThan(1_500);
-    expect(answer.status).toBe(400);
-    expect(JSON.stringify(answer.body).length).toBeLessThan(100_000);
-    expect(answer.body.errors.length).toBeGreaterThan(0);
+    expect(response.status).toBe(400);
+    expect(JSON.stringify(response.body).length).toBeLessThan(100_000);
+    expect(response.body.errors.length).toBeGreaterThan(0);
   });
 
   // evidence: graphql-limits-allow-normal-operations
@@ -226,9 +226,9 @@ describe("introspection", () => {
     for (let host = 1; host <= 51; host += 1)
       statuses.push((await ask(`2001:db8:0:7::${host.toString(16)}`)).status);
     expect(statuses).toEqual([...Array<number>(50).fill(200), 429]);
-    const refused = await ask("2001:db8:0:7::1");
-    expect(refused.headers.get("retry-after")).toBe("1");
-    expect(refused.body.errors[0].extensions.code).toBe("RATE_LIMITED");
+    const rejected = await ask("2001:db8:0:7::1");
+    expect(rejected.headers.get("retry-after")).toBe("1");
+    expect(rejected.body.errors[0].extensions.code).toBe("RATE_LIMITED");
     expect((await ask("2001:db8:0:8::1")).status).toBe(200);
   });
 });
@@ -251,7 +251,7 @@ describe("a mutation takes one token per root field", () => {
   /** Returns the number of changes made by an operation with `fields` root fields. */
   const send = async (key: string, name: string, fields: number): Promise<[status: number, made: number]> => {
     changed = 0;
-    const query = `mutation { ${many(fields, (at) => `m${at}: ${name} { id }`)} }`;
+    const query = `mutation { ${many(fields, (index) => `m${index}: ${name} { id }`)} }`;
     const { status, body } = await limited.post({ query }, { "x-api-key": key });
     if (status !== 200) expect(body.errors[0].extensions.code).toBe("RATE_LIMITED");
     return [status, changed];

@@ -128,7 +128,7 @@ async function twins(): Promise<[string, string]> {
   return [one, other];
 }
 
-const taken: Record<string, unknown>[] = [
+const accepted: Record<string, unknown>[] = [
   { normalized_status: "completed", failure_reason: null },
   { weight: 12.75, piece_quantity: 3, pts: -1 },
   { scheduled_delivery_pending: true, scheduled_delivery_date: "2026-12-24", scheduled_date: null },
@@ -141,7 +141,7 @@ const taken: Record<string, unknown>[] = [
   { labels: "🚚".repeat(255) },
 ];
 
-const refused: Record<string, unknown>[] = [
+const rejected: Record<string, unknown>[] = [
   {},
   { normalized_status: "vanished" },
   { normalized_status: null },
@@ -152,7 +152,7 @@ const refused: Record<string, unknown>[] = [
   { batch_number: "\ud800" },
 ];
 
-const titled = (patches: typeof taken) =>
+const titled = (patches: typeof accepted) =>
   patches.map((patch) => [JSON.stringify(patch).slice(0, 80), patch] as const);
 
 /** Patches one job by REST and its twin by GraphQL. */
@@ -166,7 +166,7 @@ async function patchBoth(patch: Record<string, unknown>) {
 }
 
 describe("the same patch", () => {
-  it.each(titled(taken))("has the same result: %s", async (_text, patch) => {
+  it.each(titled(accepted))("has the same result: %s", async (_text, patch) => {
     const { one, other, rest, updateJob } = await patchBoth(patch);
     expect(rest.status).toBe(200);
     const { version, ...job } = updateJob.job;
@@ -183,7 +183,7 @@ describe("the same patch", () => {
   });
 
   // evidence: validation-same-rest-graphql
-  it.each(titled(refused))("is rejected for the same reason: %s", async (_text, patch) => {
+  it.each(titled(rejected))("is rejected for the same reason: %s", async (_text, patch) => {
     const { rest, updateJob } = await patchBoth(patch);
     expect(rest.status).toBe(400);
     expect(updateJob.job).toBeNull();

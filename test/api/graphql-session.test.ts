@@ -34,8 +34,8 @@ beforeAll(async () => {
 
 afterAll(() => app[Symbol.asyncDispose]());
 
-const codeOf = async (answer: ReturnType<typeof graphql>) => {
-  const { status, errors } = await answer;
+const codeOf = async (response: ReturnType<typeof graphql>) => {
+  const { status, errors } = await response;
   return { status, code: errors?.[0]?.extensions.code };
 };
 
@@ -96,14 +96,14 @@ describe("200", () => {
 });
 
 describe("401 UNAUTHENTICATED", () => {
-  const refused = { status: 401, code: "UNAUTHENTICATED" };
+  const rejected = { status: 401, code: "UNAUTHENTICATED" };
 
   it("for a foreign or modified cookie", async () => {
     const { cookie, origin } = owner.headers as { cookie: string; origin: string };
     const [name, value = ""] = cookie.split("=", 2);
     const other = value.startsWith("A") ? `B${value.slice(1)}` : `A${value.slice(1)}`;
     for (const text of [`${name}=x`, `${name}=`, `${name}=${other}`]) {
-      expect(await codeOf(graphql(app, ANY, { headers: { cookie: text, origin } }))).toEqual(refused);
+      expect(await codeOf(graphql(app, ANY, { headers: { cookie: text, origin } }))).toEqual(rejected);
     }
   });
 
@@ -112,7 +112,7 @@ describe("401 UNAUTHENTICATED", () => {
     const { headers, client } = await signInUser(app, owner);
     expect((await graphql(app, ANY, { headers })).status).toBe(200);
     await client.post("/auth/sign-out");
-    expect(await codeOf(graphql(app, ANY, { headers }))).toEqual(refused);
+    expect(await codeOf(graphql(app, ANY, { headers }))).toEqual(rejected);
   });
 
   it("immediately after the user was removed", async () => {
@@ -120,12 +120,12 @@ describe("401 UNAUTHENTICATED", () => {
     await leaving.queryData(ANY);
     const remove = `mutation { removeMember(id: "${toTypedId("usr", leaving.id)}") { id userErrors { code } } }`;
     expect((await owner.queryData(remove)).removeMember.userErrors).toEqual([]);
-    expect(await codeOf(leaving.graphql(ANY))).toEqual(refused);
+    expect(await codeOf(leaving.graphql(ANY))).toEqual(rejected);
   });
 });
 
 describe("403 FORBIDDEN", () => {
-  const refused = { status: 403, code: "FORBIDDEN" };
+  const rejected = { status: 403, code: "FORBIDDEN" };
 
   it.each([
     ["no origin header", {}],
@@ -137,7 +137,7 @@ describe("403 FORBIDDEN", () => {
     ["the address bar", { "sec-fetch-site": "none" }],
   ])("for a cookie from %s", async (_where, where) => {
     const headers = { cookie: owner.client.cookie, ...where };
-    expect(await codeOf(graphql(app, ANY, { headers }))).toEqual(refused);
+    expect(await codeOf(graphql(app, ANY, { headers }))).toEqual(rejected);
     const byGet = await fetch(`${app.url}/graphql?query=${encodeURIComponent(ANY)}`, {
       headers: { "content-type": "application/json", ...headers },
     });
@@ -169,15 +169,15 @@ describe("403 FORBIDDEN", () => {
   it("for a field that the role does not allow, with a message for people", async () => {
     const { status, errors } = await member.graphql("{ apiKeys { id } }");
     expect({ status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message }).toEqual({
-      ...refused,
+      ...rejected,
       message: "Your role does not have the scope webhooks:manage, which this needs",
     });
   });
 
   // evidence: operator-queries-403
   it("for an owner who queries operators' fields", async () => {
-    expect(await codeOf(owner.graphql("{ organizations { totalCount } }"))).toEqual(refused);
-    expect(await codeOf(owner.graphql("{ failingWebhookEndpoints { id } }"))).toEqual(refused);
+    expect(await codeOf(owner.graphql("{ organizations { totalCount } }"))).toEqual(rejected);
+    expect(await codeOf(owner.graphql("{ failingWebhookEndpoints { id } }"))).toEqual(rejected);
   });
 });
 

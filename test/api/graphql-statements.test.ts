@@ -8,7 +8,7 @@ import { queryData } from "../support/graphql/client.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
-let whole: TestApp;
+let server: TestApp;
 let agent: TestOrganization;
 let proxy: FaultProxy;
 let app: AppInstance;
@@ -18,10 +18,10 @@ const JOBS = 50;
 const beside = /access_revision|waymark\.job_counter|last_used_at|from api_key|request_log|delete from/;
 
 beforeAll(async () => {
-  whole = await startTestApp({ WAYMARK_ROLE: "api" });
-  agent = await whole.createOrganization("agent");
-  const contractors = await Promise.all([1, 2, 3].map(() => whole.createOrganization("contractor")));
-  const numbers = await whole.createJobs(
+  server = await startTestApp({ WAYMARK_ROLE: "api" });
+  agent = await server.createOrganization("agent");
+  const contractors = await Promise.all([1, 2, 3].map(() => server.createOrganization("contractor")));
+  const numbers = await server.createJobs(
     agent,
     Array.from({ length: JOBS }, (_, n) => ({
       markingNumber: `S-${n}`,
@@ -31,7 +31,7 @@ beforeAll(async () => {
   for (const weight of [1, 2]) {
     const items = numbers.map((markingNumber) => ({ markingNumber, patch: { weight } }));
     await queryData(
-      whole,
+      server,
       "mutation ($items: [UpdateJobInput!]!) { updateJobs(items: $items) { updatedCount } }",
       {
         key: agent.key,
@@ -39,15 +39,15 @@ beforeAll(async () => {
       },
     );
   }
-  await waitUntilFeedIsComplete(whole.database);
-  proxy = await startFaultProxy(whole.databaseUrl);
+  await waitUntilFeedIsComplete(server.database);
+  proxy = await startFaultProxy(server.databaseUrl);
   app = await startAppInstance(proxy.url, { WAYMARK_ROLE: "api" });
 });
 
 afterAll(async () => {
   await app[Symbol.asyncDispose]();
   await proxy[Symbol.asyncDispose]();
-  await whole[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
 });
 
 /** Returns the statements of an operation and its data, to check that it succeeded. */
@@ -136,16 +136,16 @@ describe("counts", () => {
 });
 
 async function idsOfKeys(count: number): Promise<string[]> {
-  const made = Array.from({ length: count }, (_, n) =>
-    whole.keys.create({ organizationId: agent.id, name: `key ${n}`, createdBy: "test" }),
+  const created = Array.from({ length: count }, (_, n) =>
+    server.keys.create({ organizationId: agent.id, name: `key ${n}`, createdBy: "test" }),
   );
-  return (await Promise.all(made)).map(({ key }) => toTypedId("key", key.id));
+  return (await Promise.all(created)).map(({ key }) => toTypedId("key", key.id));
 }
 
 describe("keys by their ids", () => {
   it("load in one statement, in the requested order, without other organisations' keys", async () => {
-    const other = await whole.createOrganization("agent");
-    const { key } = await whole.keys.create({
+    const other = await server.createOrganization("agent");
+    const { key } = await server.keys.create({
       organizationId: other.id,
       name: "another's",
       createdBy: "test",
@@ -190,14 +190,14 @@ describe("a client that disconnects", () => {
     ["a key by its ID", "api_key", `{ node(id: "${toTypedId("key", NOBODYS)}") { id } }`],
     ["an endpoint by its ID", "webhook_endpoint", `{ node(id: "${toTypedId("whe", NOBODYS)}") { id } }`],
   ])("leaves no statement running: %s", async (_, table, query) => {
-    const { text: key } = await whole.keys.create({ organizationId: null, name: "test", createdBy: "test" });
+    const { text: key } = await server.keys.create({ organizationId: null, name: "test", createdBy: "test" });
     await queryData(app, "{ viewer { kind } }", { key });
-    const locker = new pg.Client(whole.databaseUrl);
+    const locker = new pg.Client(server.databaseUrl);
     await locker.connect();
     try {
       await locker.query(`begin; lock table ${table} in access exclusive mode`);
       const leaving = new AbortController();
-      const left = fetch(`${app.url}/graphql`, {
+      const abandoned = fetch(`${app.url}/graphql`, {
         method: "POST",
         headers: { "content-type": "application/json", "x-api-key": key },
         body: JSON.stringify({ query }),
@@ -205,7 +205,7 @@ describe("a client that disconnects", () => {
       }).catch((error: unknown) => (error as Error).name);
       await vi.waitFor(async () => expect(await readers(locker, table)).toBe(1), { timeout: 5_000 });
       leaving.abort();
-      expect(await left).toBe("AbortError");
+      expect(await abandoned).toBe("AbortError");
       // A statement of GraphQL times out after 5 s, one of REST after 10 s.
       await vi.waitFor(async () => expect(await readers(locker, table)).toBe(0), { timeout: 3_000 });
     } finally {

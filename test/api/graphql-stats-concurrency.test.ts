@@ -16,7 +16,7 @@ it("runs ten jobStats of one operation four at a time and leaves connections to 
   const lock = await openTransaction(app.database, sql`lock table job in access exclusive mode`);
   const fields = Array.from(
     { length: 10 },
-    (_, at) => `s${at}: jobStats(groupBy: [BATCH]) { groups { count } }`,
+    (_, index) => `s${index}: jobStats(groupBy: [BATCH]) { groups { count } }`,
   );
   const stats = graphql(app, `{ ${fields.join(" ")} }`, { key: agent.key });
   await waitForBlockedSessions(app.database, 4);

@@ -25,11 +25,11 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 function talk(socket: RawWebSocket): void {
-  for (let at = 0; at < 300; at += 1) socket.send({ type: "ping" });
+  for (let index = 0; index < 300; index += 1) socket.send({ type: "ping" });
 }
 
 function pingOn({ socket }: RawWebSocket): void {
-  for (let at = 0; at < 300; at += 1) socket.ping();
+  for (let index = 0; index < 300; index += 1) socket.ping();
 }
 
 /** Headers of a request forwarded by a proxy. */
@@ -67,7 +67,8 @@ describe("a subscription socket rejects", () => {
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     const bomb = Array.from(
       { length: 40 },
-      (_, at) => `fragment F${at} on Job { id ...F${at + 1} history { nodes { job { ...F${at + 1} } } } }`,
+      (_, index) =>
+        `fragment F${index} on Job { id ...F${index + 1} history { nodes { job { ...F${index + 1} } } } }`,
     ).join(" ");
     const dear =
       "{ a: job { history(first: 100) { nodes { job { history(first: 100) { nodes { id } } } } } } }";
@@ -96,9 +97,13 @@ describe("a subscription socket rejects", () => {
       ],
       ["subscription ($types: [JobEventType!]) { jobChanged(types: $types) { id } }", "BAD_USER_INPUT"],
     ];
-    for (const [at, [query, code]] of wrong.entries()) {
+    for (const [index, [query, code]] of wrong.entries()) {
       socket.messages.length = 0;
-      socket.send({ type: "subscribe", id: String(at), payload: { query, variables: { types: ["NONE"] } } });
+      socket.send({
+        type: "subscribe",
+        id: String(index),
+        payload: { query, variables: { types: ["NONE"] } },
+      });
       const errors = await vi.waitFor(() => {
         const [message] = socket.messages;
         expect(message).toBeDefined();
@@ -116,7 +121,7 @@ describe("a subscription socket rejects", () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     const before = await countSubscriptions(app);
-    for (let at = 0; at < 20; at += 1) socket.send(subscribeMessage(String(at)));
+    for (let index = 0; index < 20; index += 1) socket.send(subscribeMessage(String(index)));
     await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 20), 20_000);
     socket.send(subscribeMessage("one too many"));
     expect(await refusal(socket)).toMatchObject({
@@ -133,9 +138,9 @@ describe("a subscription socket rejects", () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     await withFeedLocked(app, async () => {
-      for (let at = 0; at < 20; at += 1) {
-        socket.send(subscribeMessage(String(at)));
-        socket.send({ type: "complete", id: String(at) });
+      for (let index = 0; index < 20; index += 1) {
+        socket.send(subscribeMessage(String(index)));
+        socket.send({ type: "complete", id: String(index) });
       }
       socket.send(subscribeMessage("one too many"));
       expect(await refusal(socket)).toMatchObject({
@@ -146,14 +151,14 @@ describe("a subscription socket rejects", () => {
     // Subscriptions completed before they were active have ended and freed their slots.
     await subscribeAndWait(app, agent.key);
     const before = await countSubscriptions(app);
-    for (let at = 20; at < 40; at += 1) socket.send(subscribeMessage(String(at)));
+    for (let index = 20; index < 40; index += 1) socket.send(subscribeMessage(String(index)));
     await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 20), 20_000);
     await app.createJobs(agent, [{}]);
     happened([agent.id]);
-    const those = Array.from({ length: 20 }, (_, at) => at + 20);
+    const those = Array.from({ length: 20 }, (_, index) => index + 20);
     await vi.waitFor(() => {
-      const told = socket.messages.filter(({ type }) => type === "next").map(({ id }) => Number(id));
-      expect(told.toSorted((a, b) => a - b)).toEqual(those);
+      const receivedIds = socket.messages.filter(({ type }) => type === "next").map(({ id }) => Number(id));
+      expect(receivedIds.toSorted((a, b) => a - b)).toEqual(those);
     }, 20_000);
     const pings = socket.messages.filter(({ type }) => type === "ping");
     expect(pings).toEqual(
@@ -181,16 +186,16 @@ describe("a subscription socket rejects", () => {
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     const before = await countSubscriptions(app);
     await withFeedLocked(app, async () => {
-      for (let at = 0; at < 60; at += 1) {
+      for (let index = 0; index < 60; index += 1) {
         socket.send(subscribeMessage("a"));
         socket.send({ type: "complete", id: "a" });
       }
       socket.send(subscribeMessage("a"));
       expect(await socket.closed).toEqual({ code: 4409, reason: "Subscriber for a already exists" });
     });
-    const following = await subscribeAndWait(app, agent.key);
+    const subscription = await subscribeAndWait(app, agent.key);
     expect(await countSubscriptions(app)).toBe(before + 1);
-    following.stop();
+    subscription.stop();
   });
 
   it("a socket over the limit of all keys of the organisation", async () => {
@@ -198,7 +203,7 @@ describe("a subscription socket rejects", () => {
     const create = () => app.keys.create({ organizationId: agent.id, name: "more", createdBy: "test" });
     for (let of = 0; of < 4; of += 1) {
       const { text } = await create();
-      for (let at = 0; at < 5; at += 1)
+      for (let index = 0; index < 5; index += 1)
         await Promise.all(Array.from({ length: 10 }, () => openAuthenticatedWebSocket(app, text)));
     }
     const socket = await openRawWebSocket(app);
@@ -243,7 +248,7 @@ describe("a subscription socket rejects", () => {
 
   it("a socket over the limit of the key", async () => {
     const agent = await app.createOrganization("agent");
-    for (let at = 0; at < 50; at += 1) await openAuthenticatedWebSocket(app, agent.key);
+    for (let index = 0; index < 50; index += 1) await openAuthenticatedWebSocket(app, agent.key);
     const socket = await openRawWebSocket(app);
     socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
     expect(await socket.closed).toEqual({
@@ -256,8 +261,8 @@ describe("a subscription socket rejects", () => {
     const crowded = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => crowded[Symbol.asyncDispose]());
     const strangers = await Promise.all(
-      Array.from({ length: 500 }, (_, at) =>
-        openRawWebSocket(crowded, { "x-forwarded-for": `203.0.113.${at % 50}` }),
+      Array.from({ length: 500 }, (_, index) =>
+        openRawWebSocket(crowded, { "x-forwarded-for": `203.0.113.${index % 50}` }),
       ),
     );
     const { status, body } = await openRejectedWebSocket(crowded, {});

@@ -81,14 +81,14 @@ describe("jobChanged", () => {
       Array.from({ length: 20 }, () => ({})),
     );
     const { cursor } = await lastEvent(agent, numbers.length);
-    const following = await subscribeAndWait(app, agent.key);
+    const subscription = await subscribeAndWait(app, agent.key);
     const batch = async (weight: number): Promise<void> => {
       const items = numbers.map((marking_number) => ({ marking_number, weight }));
       expectData(await patchBatch(app, agent, items));
     };
     await Promise.all([1, 2, 3, 4, 5].map(batch));
-    await waitForEventCount(following, 100);
-    expect(following.events).toEqual(await eventsAfter(agent, cursor));
+    await waitForEventCount(subscription, 100);
+    expect(subscription.events).toEqual(await eventsAfter(agent, cursor));
   });
 
   it("applies the filter and types to the job after the change", async () => {
@@ -166,13 +166,13 @@ describe("jobChanged", () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await createVisibleJobs(app, agent, [{}]);
     const before = await countSubscriptions(app);
-    const followings = Array.from({ length: 16 }, () =>
+    const subscriptions = Array.from({ length: 16 }, () =>
       createSubscriptionClient(app, { "x-api-key": agent.key }),
     ).flatMap((client) => Array.from({ length: 20 }, () => subscribe(client)));
     await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 320), 20_000);
     await change(agent, number, 1);
     await vi.waitFor(() => {
-      for (const { events } of followings) expect(numbersOf(events)).toEqual([number]);
+      for (const { events } of subscriptions) expect(numbersOf(events)).toEqual([number]);
     }, 20_000);
   });
 });

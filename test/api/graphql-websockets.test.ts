@@ -82,9 +82,12 @@ describe("authentication", () => {
   });
 
   it("returns 403 to pages of other origins unless CORS allows them", async () => {
-    const refused = await openRejectedWebSocket(app, { origin: "https://evil.example" });
-    expect(refused).toMatchObject({ status: 403, body: { errors: [{ extensions: { code: "FORBIDDEN" } }] } });
-    expect(refused.body.errors[0]?.extensions.requestId).toMatch(/^req_/);
+    const rejected = await openRejectedWebSocket(app, { origin: "https://evil.example" });
+    expect(rejected).toMatchObject({
+      status: 403,
+      body: { errors: [{ extensions: { code: "FORBIDDEN" } }] },
+    });
+    expect(rejected.body.errors[0]?.extensions.requestId).toMatch(/^req_/);
     await openRawWebSocket(app, { origin: app.url });
     await openRawWebSocket(app, { origin: "https://studio.apollographql.com" });
     const open = await startAppInstance(app.databaseUrl, {
@@ -106,9 +109,9 @@ describe("revalidation", () => {
       app.keys.create({ organizationId: id, name: "test", createdBy: "test", expiresAt });
     const [revoked, other] = [await create(), await create()];
     const expiring = await create(new Date(Date.now() + 3_000));
-    const followings = [];
-    for (const { text } of [revoked, other, expiring]) followings.push(await subscribeAndWait(app, text));
-    const [ofRevoked, ofOther, ofExpiring] = followings.map(({ ended }) => ended);
+    const subscriptions = [];
+    for (const { text } of [revoked, other, expiring]) subscriptions.push(await subscribeAndWait(app, text));
+    const [ofRevoked, ofOther, ofExpiring] = subscriptions.map(({ ended }) => ended);
 
     const startedMs = performance.now();
     await app.keys.revoke(revoked.key.id);
@@ -133,7 +136,7 @@ describe("closing", () => {
     const quick = await subscribeAndWait(app, agent.key);
     const before = await countSubscriptions(app);
     const slow = await openAuthenticatedWebSocket(app, agent.key);
-    const aliases = Array.from({ length: 19 }, (_, at) => `a${at}: instructions`).join(" ");
+    const aliases = Array.from({ length: 19 }, (_, index) => `a${index}: instructions`).join(" ");
     slow.send({
       type: "subscribe",
       id: "1",
@@ -164,12 +167,12 @@ describe("closing", () => {
   it("uses 1001 when the server stops, which does not wait for unresponsive clients", async () => {
     const agent = await app.createOrganization("agent");
     const stopping = await startAppInstance(app.databaseUrl);
-    const following = await subscribeAndWait(stopping, agent.key);
-    const silent = await openAuthenticatedWebSocket(stopping, agent.key);
-    silent.socket.pause();
+    const subscription = await subscribeAndWait(stopping, agent.key);
+    const unresponsive = await openAuthenticatedWebSocket(stopping, agent.key);
+    unresponsive.socket.pause();
     const startedMs = performance.now();
     await stopping[Symbol.asyncDispose]();
     expect(performance.now() - startedMs).toBeLessThan(10_000);
-    expect(await following.ended).toMatchObject({ code: 1001, reason: "The server is stopping" });
+    expect(await subscription.ended).toMatchObject({ code: 1001, reason: "The server is stopping" });
   });
 });

@@ -87,8 +87,8 @@ async function streamFile(markingNumber: string, bytes: number): Promise<{ statu
   return { status: response.statusCode ?? 0, last: JSON.parse(lines.at(-1) ?? "null") };
 }
 
-let made = 0;
-const newNumber = (): string => `UP-${(made += 1)}`;
+let jobCount = 0;
+const newNumber = (): string => `UP-${(jobCount += 1)}`;
 
 async function jobOf(markingNumber: string): Promise<Record<string, unknown> | undefined> {
   const [job] = await app.database.query<Record<string, unknown>>(
@@ -98,16 +98,16 @@ async function jobOf(markingNumber: string): Promise<Record<string, unknown> | u
 }
 
 /** Returns the audit entries of imports since the last call. */
-let seen = 0;
+let seenEntries = 0;
 async function audited(): Promise<{ action: string; subject: string; details: Record<string, unknown> }[]> {
   const rows = await app.database.query<{
     action: string;
     subject: string;
     details: Record<string, unknown>;
   }>(
-    sql`select action, subject, details from audit_entry where action like 'import.%' order by id offset ${seen}::int`,
+    sql`select action, subject, details from audit_entry where action like 'import.%' order by id offset ${seenEntries}::int`,
   );
-  seen += rows.length;
+  seenEntries += rows.length;
   return rows;
 }
 
@@ -362,9 +362,9 @@ describe("403", () => {
 
 describe("405", () => {
   it("for methods other than POST", async () => {
-    const answer = await operator.get(pathOf());
-    expectFailure(answer, 405);
-    expect(answer.headers.get("allow")).toBe("POST");
+    const response = await operator.get(pathOf());
+    expectFailure(response, 405);
+    expect(response.headers.get("allow")).toBe("POST");
   });
 });
 

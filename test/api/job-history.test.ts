@@ -141,9 +141,9 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
   });
 
   it("returns 405 with Allow for another method", async () => {
-    const answer = await app.call(`${jobPath("MN")}/history`, { method: "DELETE", key: agent.key });
-    expectFailure(answer, 405);
-    expect(answer.headers.get("allow")).toBe("GET, HEAD");
+    const response = await app.call(`${jobPath("MN")}/history`, { method: "DELETE", key: agent.key });
+    expectFailure(response, 405);
+    expect(response.headers.get("allow")).toBe("GET, HEAD");
   });
 
   it("is not rewritten by later changes", async () => {

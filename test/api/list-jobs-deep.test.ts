@@ -18,7 +18,7 @@ beforeAll(async () => {
   contractor = await app.createOrganization("contractor");
   await app.createJobs(
     agent,
-    Array.from({ length: JOBS - 100 }, (_, at) => (at % 3 === 0 ? {} : { contractor })),
+    Array.from({ length: JOBS - 100 }, (_, index) => (index % 3 === 0 ? {} : { contractor })),
   );
   // Over eleven days, some just before and after midnight, several jobs at the same time.
   await app.database.query(sql`

@@ -28,8 +28,8 @@ beforeAll(async () => {
   const dates = [null, "2026-01-01", "2026-01-02", null, "9999-12-31"];
   await app.createJobs(
     agent,
-    Array.from({ length: JOBS }, (_, at) => ({
-      patch: { scheduled_date: dates[at % dates.length] ?? null },
+    Array.from({ length: JOBS }, (_, index) => ({
+      patch: { scheduled_date: dates[index % dates.length] ?? null },
     })),
   );
   await app.database.query(sql`
@@ -140,9 +140,9 @@ describe("GET /v1/jobs in pages", () => {
     it("leads from the first page to the last", async () => {
       const numbers: string[] = [];
       for (let next: string | undefined = "/v1/jobs?page_size=9"; next;) {
-        const answer = await app.call(next, { key: agent.key });
-        numbers.push(...markingNumbersOf(answer));
-        next = linksOf(answer.headers)["next"];
+        const response = await app.call(next, { key: agent.key });
+        numbers.push(...markingNumbersOf(response));
+        next = linksOf(response.headers)["next"];
       }
       expect(numbers).toEqual(inOrder("-created_at"));
     });
@@ -172,10 +172,10 @@ describe("GET /v1/jobs in pages", () => {
   describe("cursor", () => {
     it("returns order, total and the next page, but no page number", async () => {
       const first = expectData(await listJobs(app, agent, "sort=scheduled_date&page_size=20"));
-      const answer = await listJobs(app, agent, `page_size=20&cursor=${first.pagination.next_cursor}`);
-      expect(markingNumbersOf(answer)).toEqual(inOrder("scheduled_date").slice(20));
-      expect(expectData(answer).pagination).toEqual({ page_size: 20, total: JOBS, next_cursor: null });
-      expect(Object.keys(linksOf(answer.headers))).toEqual(["first"]);
+      const response = await listJobs(app, agent, `page_size=20&cursor=${first.pagination.next_cursor}`);
+      expect(markingNumbersOf(response)).toEqual(inOrder("scheduled_date").slice(20));
+      expect(expectData(response).pagination).toEqual({ page_size: 20, total: JOBS, next_cursor: null });
+      expect(Object.keys(linksOf(response.headers))).toEqual(["first"]);
     });
 
     it("is null on the last page, even if that is full", async () => {

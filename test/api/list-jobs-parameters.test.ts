@@ -96,8 +96,8 @@ describe("400 for a malformed parameter of GET /v1/jobs", () => {
 
   it("with an unknown status code among the other problems", async () => {
     const query = "page=0&normalized_status=unheard_of&updated_at_from=never";
-    const answer = await listJobs(app, agent, query);
-    const problems = expectProblems(answer, "query", ["page", "updated_at_from", "normalized_status"]);
+    const response = await listJobs(app, agent, query);
+    const problems = expectProblems(response, "query", ["page", "updated_at_from", "normalized_status"]);
     expect(problems.map(({ code }) => code)).toContain("unknown_status");
     expectProblems(await listJobs(app, agent, "cursor=x&normalized_status=unheard_of"), "query", [
       "cursor",

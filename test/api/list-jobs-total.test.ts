@@ -17,8 +17,8 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 async function totals(viewer: TestOrganization): Promise<number[]> {
   const queries = ["", ...STATUSES.map((status) => `normalized_status=${status}`)];
-  const answers = await Promise.all(queries.map((query) => listJobs(app, viewer, `page_size=1&${query}`)));
-  return answers.map((answer) => expectData(answer).pagination.total as number);
+  const responses = await Promise.all(queries.map((query) => listJobs(app, viewer, `page_size=1&${query}`)));
+  return responses.map((response) => expectData(response).pagination.total as number);
 }
 
 async function counted(viewer: TestOrganization): Promise<number[]> {
@@ -115,7 +115,7 @@ async function apply(
   contractors: TestOrganization[],
   numbers: string[],
 ): Promise<void> {
-  const numberAt = (at: number): string | undefined => numbers[at % Math.max(1, numbers.length)];
+  const numberAt = (index: number): string | undefined => numbers[index % Math.max(1, numbers.length)];
   if (one.kind === "create") {
     const contractor = one.contractor === null ? undefined : contractors[one.contractor];
     numbers.push(
@@ -126,8 +126,8 @@ async function apply(
   } else if (one.kind === "fold") {
     await compactCounters(app.database);
   } else if (one.kind === "batch") {
-    const jobs = one.places.map((at) => ({
-      marking_number: numberAt(at) ?? "none",
+    const jobs = one.places.map((index) => ({
+      marking_number: numberAt(index) ?? "none",
       normalized_status: one.status,
     }));
     expectData(await patchBatch(app, agent, jobs));

@@ -41,11 +41,11 @@ describe("GET /v1/jobs", () => {
       expect(markingNumbersOf(await listJobs(app, former))).toEqual([number]);
 
       const owner = await app.createOrganization("agent");
-      const [given] = await app.createJobs(owner, [{ contractor: former }]);
-      await app.createJobs(owner, [{ markingNumber: given as string, contractor: next }]);
+      const [reassigned] = await app.createJobs(owner, [{ contractor: former }]);
+      await app.createJobs(owner, [{ markingNumber: reassigned as string, contractor: next }]);
 
       expect(markingNumbersOf(await listJobs(app, former))).toEqual([number]);
-      expect(markingNumbersOf(await listJobs(app, next))).toEqual([given]);
+      expect(markingNumbersOf(await listJobs(app, next))).toEqual([reassigned]);
       expect((await listJobs(app, former)).body.data.pagination.total).toBe(1);
     });
 
@@ -177,19 +177,19 @@ describe("GET /v1/jobs", () => {
       ["normalized_status=failed&failure_reason=other&updated_at_to=2026-11-10", ["F-2"]],
       ["normalized_status=failed&batch_number=B-1", []],
     ])("return the matching jobs: %s", async (query, expected) => {
-      const answer = await listJobs(app, owner, query);
-      expect(markingNumbersOf(answer).toSorted()).toEqual(expected);
-      expect(expectData(answer).pagination.total).toBe(expected.length);
+      const response = await listJobs(app, owner, query);
+      expect(markingNumbersOf(response).toSorted()).toEqual(expected);
+      expect(expectData(response).pagination.total).toBe(expected.length);
     });
 
     it("ignores unknown parameters with any value", async () => {
-      const answer = await listJobs(
+      const response = await listJobs(
         app,
         owner,
         "foo=1&foo=2&bar=&baz=%FF&PAGE=x&__proto__=1&&=&marking_number=F-1",
       );
-      expectData(answer);
-      expect(markingNumbersOf(answer)).toEqual(["F-1"]);
+      expectData(response);
+      expect(markingNumbersOf(response)).toEqual(["F-1"]);
     });
 
     it("accepts a status that an operator has just added", async () => {
@@ -209,8 +209,8 @@ describe("GET /v1/jobs", () => {
   });
 
   it("returns 405 with Allow for another method", async () => {
-    const answer = await app.call("/v1/jobs", { method: "POST", key: agent.key });
-    expectFailure(answer, 405);
-    expect(answer.headers.get("allow")).toBe("GET, HEAD");
+    const response = await app.call("/v1/jobs", { method: "POST", key: agent.key });
+    expectFailure(response, 405);
+    expect(response.headers.get("allow")).toBe("GET, HEAD");
   });
 });

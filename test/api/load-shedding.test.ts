@@ -17,14 +17,14 @@ let app: TestApp;
 let agent: TestOrganization;
 let number: string;
 let log: Record<string, unknown>[];
-let held: JobRowLock | null;
-let answers: Promise<ApiResponse[]>;
+let lock: JobRowLock | null;
+let responses: Promise<ApiResponse[]>;
 
 /** One server per test, because slow responses reduce its limit. */
 beforeEach(async () => {
   log = [];
-  held = null;
-  answers = Promise.resolve([]);
+  lock = null;
+  responses = Promise.resolve([]);
   const write = (line: string): void => void log.push(JSON.parse(line) as Record<string, unknown>);
   app = await startTestApp(
     { LOAD_SHEDDING: "on", DATABASE_POOL_SIZE: String(CONNECTIONS), CORS_ORIGINS: ORIGIN },
@@ -46,7 +46,7 @@ async function metric(name: string): Promise<number> {
   return Number(line?.slice(name.length + 1));
 }
 
-const until = (name: string, value: number): Promise<void> =>
+const waitForMetric = (name: string, value: number): Promise<void> =>
   vi.waitFor(async () => expect(await metric(name)).toBe(value), PATIENCE);
 
 /**
@@ -54,16 +54,16 @@ const until = (name: string, value: number): Promise<void> =>
  * would wait for a connection too, so the pool shows when all have arrived.
  */
 async function fill(): Promise<void> {
-  held = await lockJobRow(app.databaseUrl, number);
-  answers = Promise.all(
+  lock = await lockJobRow(app.databaseUrl, number);
+  responses = Promise.all(
     Array.from({ length: MOST }, (_, index) => patchJob(app, agent, number, { piece_quantity: index + 1 })),
   );
   await vi.waitFor(() => expect(app.database.pool().waiting).toBe(MOST - CONNECTIONS), PATIENCE);
 }
 
 async function release(): Promise<ApiResponse[]> {
-  await held?.release();
-  return answers;
+  await lock?.release();
+  return responses;
 }
 
 /** A request without its body yet, on its own connection. */
@@ -99,9 +99,9 @@ describe("slow clients", () => {
     const body = JSON.stringify({ weight: 2 });
     const slow = Array.from({ length: MOST }, () => begin(body));
     // The request below counts too.
-    await until("waymark_http_requests_in_flight", MOST + 1);
+    await waitForMetric("waymark_http_requests_in_flight", MOST + 1);
     await vi.waitFor(async () => expectData(await listJobs(app, agent)), PATIENCE);
-    await until("waymark_http_concurrency_in_use", 0);
+    await waitForMetric("waymark_http_concurrency_in_use", 0);
     for (const { request } of slow) request.end(body);
     expect(await Promise.all(slow.map(({ status }) => status))).toEqual(slow.map(() => 200));
   });
@@ -110,24 +110,24 @@ describe("slow clients", () => {
 describe("503 with Retry-After at the limit of requests in flight", () => {
   it("is sent immediately for the next request", async () => {
     await fill();
-    const refused = await listJobs(app, agent);
-    const error = expectFailure(refused, 503);
+    const rejected = await listJobs(app, agent);
+    const error = expectFailure(rejected, 503);
     expect(error).toMatchObject({ code: "ServiceUnavailableException", details: null });
     expect(error.message).toContain("overloaded");
-    expect(["1", "2", "3"]).toContain(refused.headers.get("retry-after"));
-    expect(refused.headers.get("x-request-id")).toBe(refused.body.request_id);
-    expect(refused.headers.get("cache-control")).toBe("no-store");
+    expect(["1", "2", "3"]).toContain(rejected.headers.get("retry-after"));
+    expect(rejected.headers.get("x-request-id")).toBe(rejected.body.request_id);
+    expect(rejected.headers.get("cache-control")).toBe("no-store");
   });
 
   it("is sent before key, body and route are checked", async () => {
     await fill();
-    for (const answer of [
+    for (const response of [
       await app.call("/v1/jobs"),
       await app.call("/v1/jobs", { key: "wrong" }),
       await app.call("/v1/jobs/batch", { method: "PATCH", key: agent.key, body: "{" }),
       await app.call("/v1/nothing"),
     ])
-      expectFailure(answer, 503);
+      expectFailure(response, 503);
   });
 
   it("has GraphQL's format below /graphql, in the client's preferred media type", async () => {
@@ -182,7 +182,7 @@ describe("503 with Retry-After at the limit of requests in flight", () => {
   it("is sent until requests finish", async () => {
     await fill();
     expectFailure(await listJobs(app, agent), 503);
-    for (const answer of await release()) expectData(answer);
+    for (const response of await release()) expectData(response);
     expectData(await listJobs(app, agent));
   });
 });

@@ -98,8 +98,8 @@ describe("the Marking Number in a path", () => {
       "/v1/jobs/by-marking?x=1",
       "/v1/jobs/by-marking/?x=1",
     ])("for %s", async (path) => {
-      for (const answer of [await patchExactly(path), await exactly(path)]) {
-        expectProblems(answer, "path", ["markingNumber"]);
+      for (const response of [await patchExactly(path), await exactly(path)]) {
+        expectProblems(response, "path", ["markingNumber"]);
       }
     });
   });

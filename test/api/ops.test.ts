@@ -33,9 +33,9 @@ it("serves /metrics only on METRICS_PORT if that is set", async () => {
   const port = await freePort();
   await using own = await startAppInstance(app.databaseUrl, { METRICS_PORT: String(port) });
   const metrics = `http://127.0.0.1:${port}`;
-  const answer = await fetch(`${metrics}/metrics`);
-  expect(answer.status).toBe(200);
-  expect(await answer.text()).toContain("waymark_http_requests_in_flight");
+  const response = await fetch(`${metrics}/metrics`);
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain("waymark_http_requests_in_flight");
   expect((await own.request("/metrics")).status).toBe(404);
   expect((await own.request("/health/live")).status).toBe(200);
   for (const path of ["/", "/v1/jobs", "/health/live"])
@@ -46,9 +46,9 @@ it("serves /metrics only on METRICS_PORT if that is set", async () => {
 /** The log line of a request, written after the response. */
 function lineOf(requestId: string): Promise<Line> {
   return vi.waitFor(() => {
-    const found = lines.filter((line) => line["request_id"] === requestId);
-    expect(found).toHaveLength(1);
-    return found[0] as Line;
+    const requestLines = lines.filter((line) => line["request_id"] === requestId);
+    expect(requestLines).toHaveLength(1);
+    return requestLines[0] as Line;
   }, 5_000);
 }
 
@@ -183,7 +183,7 @@ describe("the log", () => {
     const [number = ""] = await app.createJobs(agent, [
       { markingNumber: "MN-SECRET-7", patch: { recipient_name: secret } },
     ]);
-    const answers = [
+    const responses = [
       await listJobs(app, agent, `q=${encodeURIComponent(secret)}`),
       await patchJob(app, agent, number, {
         recipient_name: `${secret} II`,
@@ -198,7 +198,7 @@ describe("the log", () => {
       }),
       await app.call("/v1/jobs", { headers: { authorization: "Bearer made-up-secret" } }),
     ];
-    await Promise.all(answers.map((answer) => lineOf(answer.body.request_id)));
+    await Promise.all(responses.map((response) => lineOf(response.body.request_id)));
     for (const forbidden of [
       secret,
       "Noor",
@@ -219,18 +219,18 @@ describe("the log", () => {
 describe("a client that disconnects before the response", () => {
   it("is logged with 499, and its change is applied", async () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
-    const held = await lockJobRow(app.databaseUrl, number);
-    const gone = new AbortController();
+    const lock = await lockJobRow(app.databaseUrl, number);
+    const disconnect = new AbortController();
     const request = app.request(jobPath(number), {
       method: "PATCH",
       key: agent.key,
       body: '{"weight":5}',
-      signal: gone.signal,
+      signal: disconnect.signal,
     });
-    await held.waitForBlockedSessions();
-    gone.abort();
+    await lock.waitForBlockedSessions();
+    disconnect.abort();
     await expect(request).rejects.toThrow(/abort/i);
-    await held.release();
+    await lock.release();
     await vi.waitFor(() => expect(lines.some((line) => line["status"] === 499)).toBe(true), 5_000);
     await vi.waitFor(
       async () => expect((await app.call(jobPath(number), { key: agent.key })).body.data.weight).toBe(5),
@@ -276,9 +276,9 @@ describe("stopping", () => {
   it("answers accepted requests and accepts no new ones", async () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
     const instance = await startAppInstance(app.databaseUrl);
-    const held = await lockJobRow(app.databaseUrl, number);
+    const lock = await lockJobRow(app.databaseUrl, number);
     const accepted = patchJob(instance, agent, number, { weight: 3 });
-    await held.waitForBlockedSessions();
+    await lock.waitForBlockedSessions();
     const stopped = instance[Symbol.asyncDispose]();
     // Connections that had arrived before the stop are still answered.
     await vi.waitFor(() =>
@@ -286,7 +286,7 @@ describe("stopping", () => {
         "fetch failed",
       ),
     );
-    await held.release();
+    await lock.release();
     expect(expectData(await accepted).weight).toBe(3);
     await stopped;
   });

@@ -30,12 +30,12 @@ it("a random sequence of patches leaves the job, its versions and its history as
       for (const patch of sequence) {
         // JSON has no negative zero.
         const sent = JSON.parse(JSON.stringify(patch)) as Job;
-        const answer = await patchJob(app, agent, markingNumber, sent);
+        const response = await patchJob(app, agent, markingNumber, sent);
         const isChange = Object.keys(sent).some((name) => sent[name] !== model[name]);
-        if (isChange) Object.assign(model, sent, { updated_at: answer.body.data.updated_at });
+        if (isChange) Object.assign(model, sent, { updated_at: response.body.data.updated_at });
         version += isChange ? 1 : 0;
-        expect(expectData(answer)).toEqual(model);
-        expect(answer.headers.get("etag")).toBe(`"${version}"`);
+        expect(expectData(response)).toEqual(model);
+        expect(response.headers.get("etag")).toBe(`"${version}"`);
       }
       expect(expectData(await getJob(app, agent, markingNumber))).toEqual(model);
       await expectHistoryToLeadTo(model, markingNumber, version);
@@ -50,7 +50,7 @@ async function expectHistoryToLeadTo(model: Job, markingNumber: string, version:
     await app.call(`${jobPath(markingNumber)}/history?page_size=100`, { key: agent.key }),
   );
   expect(items.map((item: { sequence: number }) => item.sequence)).toEqual(
-    Array.from({ length: version }, (_, at) => version - at),
+    Array.from({ length: version }, (_, index) => version - index),
   );
   const state: Job = Object.fromEntries(jobFieldNames.map((name) => [name, null]));
   for (const { changes } of items.toReversed() as {

@@ -37,12 +37,12 @@ async function expectSoundAnswer(
   { headers = {}, ...request }: RawRequest = {},
 ): Promise<ApiResponse> {
   const json = request.body === undefined ? {} : { "content-type": "application/json" };
-  const answer = await sendRawRequest(app.url, path, {
+  const response = await sendRawRequest(app.url, path, {
     ...request,
     headers: { "x-api-key": agent.key, ...json, ...headers },
   });
-  expectEnvelope(answer);
-  const { status, body } = answer;
+  expectEnvelope(response);
+  const { status, body } = response;
   const succeeded = status === 200;
   expect(status).not.toBe(500);
   expect(errorCodeByStatus).toHaveProperty(succeeded ? "400" : String(status));
@@ -51,7 +51,7 @@ async function expectSoundAnswer(
     hasData: succeeded,
     code: succeeded ? undefined : errorCodeByStatus[status],
   });
-  return answer;
+  return response;
 }
 
 describe("any JSON body", () => {
@@ -59,8 +59,11 @@ describe("any JSON body", () => {
   it("in PATCH of one job gets a response in the envelope, never 500", TIMEOUT, async () => {
     const body = fc.oneof({ weight: 4, arbitrary: patch }, { weight: 1, arbitrary: anyJson });
     await fc.assert(
-      fc.asyncProperty(body, fc.nat({ max: 11 }), async (value, at) => {
-        await expectSoundAnswer(jobPath(numbers[at] ?? ""), { method: "PATCH", body: JSON.stringify(value) });
+      fc.asyncProperty(body, fc.nat({ max: 11 }), async (value, index) => {
+        await expectSoundAnswer(jobPath(numbers[index] ?? ""), {
+          method: "PATCH",
+          body: JSON.stringify(value),
+        });
       }),
       { numRuns: 800 },
     );
@@ -71,7 +74,7 @@ describe("any JSON body", () => {
     TIMEOUT,
     async () => {
       const number = fc.oneof(
-        { weight: 20, arbitrary: fc.nat({ max: 11 }).map((at) => numbers[at] ?? "") },
+        { weight: 20, arbitrary: fc.nat({ max: 11 }).map((index) => numbers[index] ?? "") },
         { weight: 10, arbitrary: nonEmptyText.filter((one) => one.isWellFormed() && !one.includes("\0")) },
         { weight: 1, arbitrary: anyJson },
       );
@@ -91,12 +94,12 @@ describe("any JSON body", () => {
       );
       await fc.assert(
         fc.asyncProperty(body, async (value) => {
-          const answer = await expectSoundAnswer("/v1/jobs/batch", {
+          const response = await expectSoundAnswer("/v1/jobs/batch", {
             method: "PATCH",
             body: JSON.stringify(value),
           });
-          if (answer.status !== 200) return;
-          const { results, updated_count, failed_count } = answer.body.data;
+          if (response.status !== 200) return;
+          const { results, updated_count, failed_count } = response.body.data;
           const sent = (value as { jobs: { marking_number: string }[] }).jobs;
           expect(results.map((result: { marking_number: string }) => result.marking_number)).toEqual(
             sent.map((one) => one.marking_number),
@@ -122,12 +125,12 @@ it("any bytes as a body get a response in the envelope, never 500", TIMEOUT, asy
       encoding,
       fc.constantFrom("/v1/jobs/batch", "/v1/jobs/by-marking/x"),
       async (body, contentEncoding, path) => {
-        const answer = await expectSoundAnswer(path, {
+        const response = await expectSoundAnswer(path, {
           method: "PATCH",
           body,
           headers: { "content-encoding": contentEncoding },
         });
-        expect(answer.status).toBeGreaterThanOrEqual(400);
+        expect(response.status).toBeGreaterThanOrEqual(400);
       },
     ),
     { numRuns: 200 },
@@ -160,7 +163,7 @@ it("any path gets a response in the envelope, never 500", TIMEOUT, async () => {
   const method = fc.constantFrom("GET", "PATCH", "POST", "DELETE", "OPTIONS");
   await fc.assert(
     fc.asyncProperty(path, method, async (one, verb) => {
-      const answer = await sendRawRequest(app.url, one, {
+      const response = await sendRawRequest(app.url, one, {
         method: verb,
         headers: { "x-api-key": agent.key, "content-type": "application/json", "content-length": 12 },
         body: '{"weight":1}',
@@ -169,9 +172,9 @@ it("any path gets a response in the envelope, never 500", TIMEOUT, async () => {
         if (one.startsWith("/v1") || !(error instanceof SyntaxError)) throw error;
         return null;
       });
-      if (!answer) return;
-      expect(answer.status).not.toBe(500);
-      if (one.startsWith("/v1")) expectEnvelope(answer);
+      if (!response) return;
+      expect(response.status).not.toBe(500);
+      if (one.startsWith("/v1")) expectEnvelope(response);
     }),
     { numRuns: 500 },
   );

@@ -86,8 +86,8 @@ describe.each(["/v1/reference/statuses", "/v1/reference/failure-reasons"])("%s",
   });
 
   it("returns 405 with Allow for another method", async () => {
-    const answer = await app.call(path, { method: "POST", key: agent.key });
-    expectFailure(answer, 405);
-    expect(answer.headers.get("allow")).toBe("GET, HEAD");
+    const response = await app.call(path, { method: "POST", key: agent.key });
+    expectFailure(response, 405);
+    expect(response.headers.get("allow")).toBe("GET, HEAD");
   });
 });

@@ -72,7 +72,7 @@ beforeEach(async () => {
 });
 
 /** Number of reads of `instance`, by "server reason". */
-async function answered(instance: AppInstance): Promise<Record<string, number>> {
+async function readCounts(instance: AppInstance): Promise<Record<string, number>> {
   const text = await (await instance.request("/metrics")).text();
   const found = text.matchAll(/^waymark_read_queries_total\{server="(\w+)",reason="(\w+)"\} (\d+)/gm);
   return Object.fromEntries(
@@ -87,9 +87,9 @@ async function expectAnswered(
   work: () => Promise<unknown>,
 ): Promise<void> {
   await vi.waitFor(async () => {
-    const before = await answered(instance);
+    const before = await readCounts(instance);
     await work();
-    const added = Object.entries(await answered(instance)).map(
+    const added = Object.entries(await readCounts(instance)).map(
       ([key, count]) => [key, count - (before[key] ?? 0)] as const,
     );
     expect(Object.fromEntries(added.filter(([, count]) => count > 0))).toMatchObject(how);
@@ -271,9 +271,9 @@ const numberOf = async (queryable: Queryable): Promise<bigint> => {
 describe("a result of a standby", () => {
   it("contains its horizon, the rows in order and their values", async () => {
     const statement = sql`select value, ${"text"}::text as text from generate_series(1, 50) value order by value % 7, value`;
-    const answer = parseReplicaResult(await reading.query<object>(withHorizon(statement)));
-    expect(answer.rows).toMatchObject(await postgres.primary.query(statement));
-    expect(answer.horizon).toBeGreaterThan(0n);
+    const response = parseReplicaResult(await reading.query<object>(withHorizon(statement)));
+    expect(response.rows).toMatchObject(await postgres.primary.query(statement));
+    expect(response.horizon).toBeGreaterThan(0n);
   });
 
   it("contains its horizon without rows too", async () => {
@@ -325,7 +325,7 @@ describe("a statement that fails on a replica", () => {
     const connections = await replicas.connect();
     const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
     // Holds the table until the primary takes it away.
-    const asked = reader.query(
+    const query = reader.query(
       sql`select count(*) as count, pg_is_in_recovery() as "isStandby",
         case when pg_is_in_recovery() then pg_sleep(20) end from in_the_way`,
     );
@@ -336,7 +336,7 @@ describe("a statement that fails on a replica", () => {
       expect(held).toBeDefined();
     }, 10_000);
     await postgres.primary.query(sql`truncate in_the_way`);
-    expect(await asked).toMatchObject([{ isStandby: false }]);
+    expect(await query).toMatchObject([{ isStandby: false }]);
     expect(await counted()).toEqual(['waymark_read_queries_total{server="primary",reason="failed"} 1']);
   });
 
@@ -363,9 +363,9 @@ describe("a statement that fails on a replica", () => {
     await locking;
     const connections = await replicas.connect();
     const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
-    const asked = reader.query(sql`select count(*), pg_is_in_recovery() as "isStandby" from locked`);
+    const query = reader.query(sql`select count(*), pg_is_in_recovery() as "isStandby" from locked`);
     await postgres.primary.query(sql`create table written_meanwhile ()`);
-    expect(await asked).toMatchObject([{ isStandby: false }]);
+    expect(await query).toMatchObject([{ isStandby: false }]);
     expect(replicas.all[0]?.statusMessage).toMatch(/ behind$/);
   });
 
@@ -388,8 +388,8 @@ describe("a statement that fails on a replica", () => {
     await usable();
     const connections = await replicas.connect({ statement_timeout: "50" });
     const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
-    const asked = reader.query(sql`select case when pg_is_in_recovery() then pg_sleep(20) end`);
-    await expect(asked).rejects.toMatchObject({ code: "ServiceUnavailableException" });
+    const query = reader.query(sql`select case when pg_is_in_recovery() then pg_sleep(20) end`);
+    await expect(query).rejects.toMatchObject({ code: "ServiceUnavailableException" });
   });
 });
 
@@ -416,7 +416,7 @@ describe("a configured replica that is not one", () => {
     await using instance = await startAppInstance(postgres.url, { DATABASE_REPLICA_URLS: postgres.url });
     expect(await replicaOf(instance)).toEqual({ status: "down", message: "not a standby" });
     expectData(await listJobs(instance, agent));
-    expect(await answered(instance)).toEqual({ "primary no_replica": 1 });
+    expect(await readCounts(instance)).toEqual({ "primary no_replica": 1 });
   });
 
   it("is not used after it was promoted", async () => {

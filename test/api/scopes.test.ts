@@ -28,7 +28,7 @@ async function newJob(): Promise<string> {
 }
 
 /** The codes and messages of the errors, and the whole response as text. */
-async function asked(partner: TestOrganization, query: string) {
+async function errorsOf(partner: TestOrganization, query: string) {
   const { data, errors = [], text } = await graphql(app, query, { key: partner.key });
   return { data: data as unknown, messages: errors.map(({ message }) => message), text };
 }
@@ -62,7 +62,7 @@ describe("a key with only jobs:write, over GraphQL", () => {
       updateJob: { userErrors: [] },
     });
     const query = `mutation { ${one} { job { recipientName } } ${many} { updatedCount results { outcome job { recipientName } } } }`;
-    const { data, messages, text } = await asked(writer, query);
+    const { data, messages, text } = await errorsOf(writer, query);
     expect(data).toEqual({
       updateJob: { job: null },
       updateJobs: { updatedCount: 1, results: [{ outcome: "UPDATED", job: null }] },
@@ -76,7 +76,7 @@ describe("a key with only jobs:write, over GraphQL", () => {
     const number = await newJob();
     const items = `items: [{ markingNumber: "${number}", patch: { weight: 6 } }]`;
     const query = `mutation { updateJobs(${items}, dryRun: true) { results { outcome } } }`;
-    const { messages } = await asked(writer, query);
+    const { messages } = await errorsOf(writer, query);
     expect(messages).toEqual([expect.stringContaining("jobs:read")]);
   });
 });
@@ -90,17 +90,17 @@ describe("a key with only webhooks:manage", () => {
     const number = await newJob();
     await patchJob(app, all, number, { weight: 2 });
     const query = "{ webhookDeliveries(first: 5) { nodes { markingNumber requestBody job { id } } } }";
-    const { data, messages, text } = await asked(hooks, query);
+    const { data, messages, text } = await errorsOf(hooks, query);
     const { nodes } = (data as { webhookDeliveries: { nodes: object[] } }).webhookDeliveries;
     expect(nodes.length).toBeGreaterThan(0);
     expect(nodes).toContainEqual({ markingNumber: number, requestBody: null, job: null });
     expect(new Set(messages)).toEqual(new Set(["The API key lacks the scope jobs:read"]));
     expect(text).not.toContain("Ada");
-    expect((await asked(all, query)).text).toContain("Ada");
+    expect((await errorsOf(all, query)).text).toContain("Ada");
   });
 
   it("cannot set the URL of an endpoint, but its other settings", async () => {
-    expect((await asked(hooks, `mutation { ${created} }`)).messages).toEqual([
+    expect((await errorsOf(hooks, `mutation { ${created} }`)).messages).toEqual([
       expect.stringContaining("jobs:read"),
     ]);
     const { createWebhookEndpoint } = (await queryData(app, `mutation { ${created} }`, { key: all.key })) as {
@@ -108,10 +108,10 @@ describe("a key with only webhooks:manage", () => {
     };
     const update = (patch: string): string =>
       `mutation { updateWebhookEndpoint(id: "${createWebhookEndpoint.endpoint.id}", patch: { ${patch} }) { endpoint { description } } }`;
-    expect((await asked(hooks, update('url: "http://127.0.0.1:9/other"'))).messages).toEqual([
+    expect((await errorsOf(hooks, update('url: "http://127.0.0.1:9/other"'))).messages).toEqual([
       expect.stringContaining("jobs:read"),
     ]);
-    expect((await asked(hooks, update('description: "of the shop"'))).data).toEqual({
+    expect((await errorsOf(hooks, update('description: "of the shop"'))).data).toEqual({
       updateWebhookEndpoint: { endpoint: { description: "of the shop" } },
     });
   });

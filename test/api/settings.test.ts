@@ -49,11 +49,11 @@ describe("CORS_ORIGINS", () => {
     ]) {
       expect(await allowed(from)).toBeNull();
     }
-    const asked = await open.request("/v1/jobs/batch", preflight);
-    expect(asked.status).toBe(204);
-    expect(asked.headers.get("access-control-allow-methods")).toContain("PATCH");
-    expect(asked.headers.get("access-control-allow-headers")).toContain("x-api-key");
-    expect(asked.headers.get("vary")).toMatch(/origin/i);
+    const preflightResponse = await open.request("/v1/jobs/batch", preflight);
+    expect(preflightResponse.status).toBe(204);
+    expect(preflightResponse.headers.get("access-control-allow-methods")).toContain("PATCH");
+    expect(preflightResponse.headers.get("access-control-allow-headers")).toContain("x-api-key");
+    expect(preflightResponse.headers.get("vary")).toMatch(/origin/i);
   });
 
   it("applies to error responses too", async () => {

@@ -18,7 +18,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const text = (max: number): string => `"${String.raw`\ud83d\udce6`.repeat(max)}"`;
 
 describe("an item that the database rejects", () => {
-  const refused = {
+  const rejected = {
     success: false,
     error_code: expect.any(String),
     error: expect.any(String),
@@ -42,32 +42,32 @@ describe("an item that the database rejects", () => {
       agent,
       Array.from({ length: 5 }, () => ({ patch: { recipient_name: "Secret Name" } })),
     );
-    const items = numbers.map((marking_number, at) => ({
+    const items = numbers.map((marking_number, index) => ({
       marking_number,
-      weight: at,
-      labels: at === 2 ? labels : "wool",
+      weight: index,
+      labels: index === 2 ? labels : "wool",
     }));
-    const answer = await patchBatch(app, agent, items);
-    const { updated_count, failed_count, results } = expectData(answer);
+    const response = await patchBatch(app, agent, items);
+    const { updated_count, failed_count, results } = expectData(response);
     expect({ updated_count, failed_count }).toEqual({ updated_count: 4, failed_count: 1 });
-    expect(results[2]).toEqual({ marking_number: numbers[2], ...refused });
+    expect(results[2]).toEqual({ marking_number: numbers[2], ...rejected });
     expect(JSON.stringify(results[2])).not.toContain("Secret Name");
-    for (const [at, number] of numbers.entries()) {
-      expect(expectData(await getJob(app, agent, number)).weight).toBe(at === 2 ? null : at);
+    for (const [index, number] of numbers.entries()) {
+      expect(expectData(await getJob(app, agent, number)).weight).toBe(index === 2 ? null : index);
     }
   });
 
   it("fails alone in a dry run too, and nothing changes", async () => {
     const numbers = await app.createJobs(agent, [{}, {}, {}]);
-    const items = numbers.map((marking_number, at) => ({
+    const items = numbers.map((marking_number, index) => ({
       marking_number,
-      labels: at === 1 ? "lead" : "wool",
+      labels: index === 1 ? "lead" : "wool",
     }));
     const { updated_count, results } = expectData(
       await patchBatch(app, { ...agent, query: "dry_run=true" }, items),
     );
     expect(updated_count).toBe(2);
-    expect(results[1]).toEqual({ marking_number: numbers[1], ...refused });
+    expect(results[1]).toEqual({ marking_number: numbers[1], ...rejected });
     for (const number of numbers) expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"1"');
   });
 
@@ -85,18 +85,18 @@ describe("an item that the database rejects", () => {
       Array.from({ length: 8 }, () => ({})),
     );
     for (let round = 0; round < 25; round += 1) {
-      const items = numbers.map((marking_number, at) => ({
+      const items = numbers.map((marking_number, index) => ({
         marking_number,
         weight: round,
-        labels: at === 3 ? "lead" : `wool ${round}`,
+        labels: index === 3 ? "lead" : `wool ${round}`,
       }));
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         patchBatch(app, { ...agent, query: "dry_run=true" }, items),
         patchBatch(app, { ...agent, query: "dry_run=true" }, items.toReversed()),
         patchBatch(app, agent, items.toReversed()),
         patchBatch(app, { ...agent, headers: { "idempotency-key": `lead-${round}` } }, items),
       ]);
-      for (const answer of answers) expect(expectData(answer).failed_count).toBe(1);
+      for (const response of responses) expect(expectData(response).failed_count).toBe(1);
     }
   });
 
@@ -112,7 +112,7 @@ describe("the size limit of a batch", () => {
   it("allows 100 jobs with all texts at maximum length, escaped", async () => {
     const longNumbers = Array.from(
       { length: 100 },
-      (_, at) => "📦".repeat(117) + String(at).padStart(3, "0"),
+      (_, index) => "📦".repeat(117) + String(index).padStart(3, "0"),
     );
     await app.createJobs(
       agent,
@@ -193,7 +193,7 @@ describe("the number of statements of a batch", () => {
 
   it("is the same if half the Marking Numbers are unknown", async () => {
     const statements = await statementsOf(
-      numbers.map((number, at) => ({ marking_number: at % 2 ? number : `no-${at}`, weight: 3 })),
+      numbers.map((number, index) => ({ marking_number: index % 2 ? number : `no-${index}`, weight: 3 })),
     );
     expect(statements).toHaveLength(1);
   });

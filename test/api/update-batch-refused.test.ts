@@ -32,8 +32,8 @@ describe("400 for a whole batch, with no change", () => {
     ['"jobs"', [""]],
     ["5", [""]],
   ])("for the body %s", async (body, fields) => {
-    const answer = await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body });
-    expectProblems(answer, "body", fields);
+    const response = await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body });
+    expectProblems(response, "body", fields);
   });
 
   it.each(["", "{", '{"jobs":[}', "jobs", "undefined", "{'jobs':[]}", '{"jobs":[]}}'])(
@@ -45,12 +45,12 @@ describe("400 for a whole batch, with no change", () => {
 
   it("for more than 100 jobs", async () => {
     const numbers = await newJobs(101);
-    const answer = await patchBatch(
+    const response = await patchBatch(
       app,
       agent,
       numbers.map((marking_number) => ({ marking_number, weight: 1 })),
     );
-    expectProblems(answer, "body", ["jobs"]);
+    expectProblems(response, "body", ["jobs"]);
     expect(expectData(await getJob(app, agent, numbers[0] as string)).weight).toBeNull();
   });
 
@@ -81,8 +81,8 @@ describe("400 for a whole batch, with no change", () => {
       { weight: 1, normalized_status: "unheard_of" },
       { marking_number: "x", piece_quantity: 0 },
     ];
-    const answer = await patchBatch(app, { ...agent, query: "dry_run=maybe" }, jobs);
-    const details = expectFailure(answer, 400).details as { field: string }[];
+    const response = await patchBatch(app, { ...agent, query: "dry_run=maybe" }, jobs);
+    const details = expectFailure(response, 400).details as { field: string }[];
     expect(details.map(({ field }) => field)).toEqual([
       "jobs[0].marking_number",
       "dry_run",

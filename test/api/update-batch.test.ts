@@ -31,13 +31,13 @@ describe("PATCH /v1/jobs/batch", () => {
   describe("200 with one result per item, in order", () => {
     it("when every item is updated", async () => {
       const numbers = await newJobs(3);
-      const items = numbers.toReversed().map((marking_number, at) => ({ marking_number, weight: at }));
+      const items = numbers.toReversed().map((marking_number, index) => ({ marking_number, weight: index }));
       const data = expectData(await patchBatch(app, contractor, items));
       expect(data).toMatchObject({ updated_count: 3, failed_count: 0 });
-      for (const [at, { marking_number }] of items.entries()) {
+      for (const [index, { marking_number }] of items.entries()) {
         const job = expectData(await getJob(app, agent, marking_number));
-        expect(data.results[at]).toEqual({ marking_number, success: true, job });
-        expect(job.weight).toBe(at);
+        expect(data.results[index]).toEqual({ marking_number, success: true, job });
+        expect(job.weight).toBe(index);
       }
     });
 
@@ -101,11 +101,11 @@ describe("PATCH /v1/jobs/batch", () => {
     });
 
     it("with success true even if every item fails", async () => {
-      const answer = await patchBatch(app, agent, [
+      const response = await patchBatch(app, agent, [
         { marking_number: "a", weight: 1 },
         { marking_number: "b" },
       ]);
-      expect(expectData(answer)).toMatchObject({ updated_count: 0, failed_count: 2 });
+      expect(expectData(response)).toMatchObject({ updated_count: 0, failed_count: 2 });
     });
 
     it("for 1 job and for 100", async () => {
@@ -114,13 +114,13 @@ describe("PATCH /v1/jobs/batch", () => {
         await patchBatch(
           app,
           agent,
-          numbers.map((marking_number, at) => ({ marking_number, piece_quantity: at + 1 })),
+          numbers.map((marking_number, index) => ({ marking_number, piece_quantity: index + 1 })),
         ),
       );
       expect(hundred).toMatchObject({ updated_count: 100, failed_count: 0 });
       expect(
         hundred.results.map((result: { job: { piece_quantity: number } }) => result.job.piece_quantity),
-      ).toEqual(Array.from({ length: 100 }, (_, at) => at + 1));
+      ).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
       expect(
         expectData(await patchBatch(app, agent, [{ marking_number: numbers[0], weight: 3 }])).updated_count,
       ).toBe(1);
@@ -140,12 +140,12 @@ describe("PATCH /v1/jobs/batch", () => {
 
     it("with ignored keys of all items in X-Ignored-Fields, each once, without marking_number", async () => {
       const [one, two] = await newJobs(2);
-      const answer = await patchBatch(app, agent, [
+      const response = await patchBatch(app, agent, [
         { marking_number: one, weight: 1, id: "x", colour: 1 },
         { marking_number: two, weight: 1, colour: 2, size: 3 },
       ]);
-      expectData(answer);
-      expect(answer.headers.get("x-ignored-fields")).toBe("id, colour, size");
+      expectData(response);
+      expect(response.headers.get("x-ignored-fields")).toBe("id, colour, size");
     });
 
     it("ignoring unknown keys next to `jobs`", async () => {
@@ -192,9 +192,9 @@ describe("PATCH /v1/jobs/batch", () => {
 
     it("are applied a hundred times", async () => {
       const [number = ""] = await newJobs(1);
-      const items = Array.from({ length: 100 }, (_, at) => ({
+      const items = Array.from({ length: 100 }, (_, index) => ({
         marking_number: number,
-        piece_quantity: at + 1,
+        piece_quantity: index + 1,
       }));
       expect(expectData(await patchBatch(app, agent, items)).updated_count).toBe(100);
       const job = await getJob(app, agent, number);
@@ -231,9 +231,9 @@ describe("PATCH /v1/jobs/batch", () => {
 
   it("returns 405 with Allow for another method", async () => {
     for (const method of ["GET", "POST", "PUT", "DELETE"]) {
-      const answer = await app.call("/v1/jobs/batch", { method, key: agent.key });
-      expectFailure(answer, 405);
-      expect(answer.headers.get("allow")).toBe("PATCH");
+      const response = await app.call("/v1/jobs/batch", { method, key: agent.key });
+      expectFailure(response, 405);
+      expect(response.headers.get("allow")).toBe("PATCH");
     }
   });
 });

@@ -30,8 +30,8 @@ describe("ETag and If-Match", () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
     expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"1"');
     for (const version of [2, 3, 4]) {
-      const answer = await patchJob(app, agent, number, { piece_quantity: version });
-      expect(answer.headers.get("etag")).toBe(`"${version}"`);
+      const response = await patchJob(app, agent, number, { piece_quantity: version });
+      expect(response.headers.get("etag")).toBe(`"${version}"`);
       expect((await getJob(app, agent, number)).headers.get("etag")).toBe(`"${version}"`);
     }
   });
@@ -39,9 +39,9 @@ describe("ETag and If-Match", () => {
   describe("200 if If-Match allows the version", () => {
     it.each(['"3"', "*", " * ", '"1", "3"', '"3","x"', 'W/"9", "3"', '"", "3"'])("%s", async (tag) => {
       const number = await jobAtVersion3();
-      const answer = await patchIf(number, tag);
-      expect(expectData(answer).piece_quantity).toBe(9);
-      expect(answer.headers.get("etag")).toBe('"4"');
+      const response = await patchIf(number, tag);
+      expect(expectData(response).piece_quantity).toBe(9);
+      expect(response.headers.get("etag")).toBe('"4"');
     });
 
     it("an unchanged update keeps the version, so the same If-Match stays valid", async () => {

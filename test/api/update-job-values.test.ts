@@ -213,8 +213,8 @@ describe("the values of a patch", () => {
     const options = { headers: { "if-match": "3" }, query: "dry_run=maybe" };
     const body = { normalized_status: "unheard_of", weight: "1" };
     const problems = async (markingNumber: string): Promise<string[]> => {
-      const answer = await patchJob(app, { ...agent, ...options }, markingNumber, body);
-      const details = expectFailure(answer, 400).details as { location: string; field: string }[];
+      const response = await patchJob(app, { ...agent, ...options }, markingNumber, body);
+      const details = expectFailure(response, 400).details as { location: string; field: string }[];
       return details.map(({ location, field }) => `${location} ${field}`);
     };
     const others = ["header If-Match", "query dry_run", "body weight", "body normalized_status"];
@@ -233,7 +233,7 @@ describe("the values of a patch", () => {
       scheduled_delivery_pending: null,
     };
     const before = await getJob(app, agent, number);
-    const answer = await patchJob(app, agent, number, body);
+    const response = await patchJob(app, agent, number, body);
     const wrong = [
       "weight",
       "piece_quantity",
@@ -242,7 +242,7 @@ describe("the values of a patch", () => {
       "labels",
       "scheduled_delivery_pending",
     ];
-    expectProblems(answer, "body", wrong);
+    expectProblems(response, "body", wrong);
     expect((await getJob(app, agent, number)).body.data).toEqual(before.body.data);
   });
 

@@ -108,10 +108,10 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       'application/json;charset="utf-8"',
       "application/json; v=1",
     ])("accepts a body of type %s", async (type) => {
-      const answer = await patchJob(app, { ...agent, headers: { "content-type": type } }, await newJob(), {
+      const response = await patchJob(app, { ...agent, headers: { "content-type": type } }, await newJob(), {
         weight: 1,
       });
-      expect(expectData(answer).weight).toBe(1);
+      expect(expectData(response).weight).toBe(1);
     });
   });
 
@@ -163,43 +163,47 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
         version: 9,
         colour: { deep: [1] },
       };
-      const answer = await patchJob(app, agent, number, body);
-      expect(expectData(answer)).toEqual({ ...before, weight: 2, updated_at: answer.body.data.updated_at });
-      expect(answer.headers.get("x-ignored-fields")).toBe(
+      const response = await patchJob(app, agent, number, body);
+      expect(expectData(response)).toEqual({
+        ...before,
+        weight: 2,
+        updated_at: response.body.data.updated_at,
+      });
+      expect(response.headers.get("x-ignored-fields")).toBe(
         "id, marking_number, provider_status, created_at, updated_at, agent_id, version, colour",
       );
     });
 
     it("are ignored even if they could pollute a prototype", async () => {
-      const answer = await patchJob(
+      const response = await patchJob(
         app,
         agent,
         await newJob(),
         '{"weight":3,"__proto__":{"weight":4},"constructor":1,"toString":2}',
       );
-      expect(expectData(answer).weight).toBe(3);
-      expect(answer.headers.get("x-ignored-fields")).toBe("__proto__, constructor, toString");
+      expect(expectData(response).weight).toBe(3);
+      expect(response.headers.get("x-ignored-fields")).toBe("__proto__, constructor, toString");
     });
 
     // evidence: ignored-fields-header-encoded
     it("are percent-encoded in the header if necessary", async () => {
-      const answer = await patchJob(
+      const response = await patchJob(
         app,
         agent,
         await newJob(),
         '{"weight":3,"größe":1,"a, b":1,"\\r\\nX: y":1,"\\ud800":1}',
       );
-      expectData(answer);
-      expect(answer.headers.get("x-ignored-fields")).toBe(
+      expectData(response);
+      expect(response.headers.get("x-ignored-fields")).toBe(
         "gr%C3%B6%C3%9Fe, a%2C%20b, %0D%0AX%3A%20y, %EF%BF%BD",
       );
     });
 
     it("are omitted from the header if it would be too long", async () => {
-      const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => ["字".repeat(98) + at, 1]));
-      const answer = await patchJob(app, agent, await newJob(), { weight: 3, ...many });
-      expectData(answer);
-      expect(answer.headers.get("x-ignored-fields")?.length).toBeLessThan(8_192);
+      const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => ["字".repeat(98) + index, 1]));
+      const response = await patchJob(app, agent, await newJob(), { weight: 3, ...many });
+      expectData(response);
+      expect(response.headers.get("x-ignored-fields")?.length).toBeLessThan(8_192);
     });
 
     it("are not listed if there are none", async () => {
@@ -275,8 +279,8 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
   });
 
   it("returns 405 with Allow for another method", async () => {
-    const answer = await app.call(jobPath("MN"), { method: "PUT", key: agent.key, body: "{}" });
-    expectFailure(answer, 405);
-    expect(answer.headers.get("allow")).toBe("GET, HEAD, PATCH");
+    const response = await app.call(jobPath("MN"), { method: "PUT", key: agent.key, body: "{}" });
+    expectFailure(response, 405);
+    expect(response.headers.get("allow")).toBe("GET, HEAD, PATCH");
   });
 });

@@ -23,12 +23,12 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 const context = { actor: systemActor, requestId: null };
-const range = (length: number): number[] => Array.from({ length }, (_, at) => at + 1);
+const range = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 /** `occurred_at` of each change of a job, in order of `sequence`. */
 async function timesOf(agent: TestOrganization, number: string): Promise<string[]> {
-  const answer = await app.call(`${jobPath(number)}/history?page_size=100`, { key: agent.key });
-  const items = expectData(answer).items as { sequence: number; occurred_at: string }[];
+  const response = await app.call(`${jobPath(number)}/history?page_size=100`, { key: agent.key });
+  const items = expectData(response).items as { sequence: number; occurred_at: string }[];
   expect(items.map(({ sequence }) => sequence)).toEqual(range(items.length).toReversed());
   return items.map((item) => item.occurred_at).toReversed();
 }
@@ -57,11 +57,14 @@ describe("updated_at increases with each version of a job", () => {
   it("for 50 concurrent updates", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{}]);
-    const answers = await Promise.all(range(50).map((weight) => patchJob(app, agent, number, { weight })));
-    const byVersion = answers
-      .map((answer) => [Number(answer.headers.get("etag")?.slice(1, -1)), expectData(answer).updated_at])
+    const responses = await Promise.all(range(50).map((weight) => patchJob(app, agent, number, { weight })));
+    const byVersion = responses
+      .map((response) => [
+        Number(response.headers.get("etag")?.slice(1, -1)),
+        expectData(response).updated_at,
+      ])
       .toSorted(([one], [other]) => Number(one) - Number(other));
-    expect(byVersion.map(([version]) => version)).toEqual(range(50).map((at) => at + 1));
+    expect(byVersion.map(([version]) => version)).toEqual(range(50).map((index) => index + 1));
     const times = byVersion.map(([, time]) => time as string);
     expect(times).toEqual(strictlyRising(times));
     // The event of a version has the same time as the version.
@@ -74,9 +77,9 @@ describe("updated_at increases with each version of a job", () => {
     const row = { agentId: agent.id, patch: { labels: "imported" } };
     const patched = await app.database.transaction(async (tx) => {
       await upsertRows(tx, [{ ...row, markingNumber: other }], context);
-      const answer = expectData(await patchJob(app, agent, number, { weight: 1 }));
+      const response = expectData(await patchJob(app, agent, number, { weight: 1 }));
       await upsertRows(tx, [{ ...row, markingNumber: number }], context);
-      return answer.updated_at as string;
+      return response.updated_at as string;
     });
     expect(strictlyRising([patched, await updatedAtOf(agent, number)])[0]).toBe(patched);
     const times = await timesOf(agent, number);
@@ -116,9 +119,9 @@ describe("a job that is created late in a transaction", () => {
     const number = `${first}-created`;
     const patched = await app.database.transaction(async (tx) => {
       await upsertRows(tx, [{ markingNumber: second, agentId: agent.id, patch: { weight: 2 } }], context);
-      const answer = expectData(await patchJob(app, agent, first, { weight: 1 }));
+      const response = expectData(await patchJob(app, agent, first, { weight: 1 }));
       await upsertRows(tx, [{ markingNumber: number, agentId: agent.id, patch: {} }], context);
-      return answer.updated_at as string;
+      return response.updated_at as string;
     });
     const job = expectData(await getJob(app, agent, number));
     expect(job.created_at >= patched).toBe(true);
@@ -160,7 +163,7 @@ describe("paging while jobs change", () => {
     let touched = false;
     const met = await listAllPages(app, agent, "sort=updated_at&page_size=2", async () => {
       // One job of the first page and one of a later page.
-      if (!touched) for (const at of [0, 4]) await touch(agent, numbers[at] as string);
+      if (!touched) for (const index of [0, 4]) await touch(agent, numbers[index] as string);
       touched = true;
     });
     expect(new Set(met)).toEqual(new Set(numbers));
@@ -200,7 +203,7 @@ describe("paging while jobs change", () => {
         };
       };
       met.push(...jobs.nodes.map(({ markingNumber, version }) => `${markingNumber} ${version}`));
-      if (isFirst) for (const at of [0, 4]) await touch(agent, numbers[at] as string);
+      if (isFirst) for (const index of [0, 4]) await touch(agent, numbers[index] as string);
       if (!jobs.pageInfo.hasNextPage) break;
       after = jobs.pageInfo.endCursor;
     }

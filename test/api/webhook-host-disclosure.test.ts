@@ -61,12 +61,12 @@ async function newEndpoint(): Promise<string> {
 
 /** Returns both response bodies: for an unknown name, and for one with a private IP address. */
 async function bothAnswers(query: string, variables: Record<string, unknown>): Promise<[string, string]> {
-  const answers = [];
+  const responses = [];
   for (const address of [null, PRIVATE]) {
     resolveTo(address);
-    answers.push((await graphql(app, query, { key: agent.key, variables })).text);
+    responses.push((await graphql(app, query, { key: agent.key, variables })).text);
   }
-  return answers as [string, string];
+  return responses as [string, string];
 }
 
 describe("an unknown name and a name of the internal network get the same response", () => {
@@ -89,8 +89,8 @@ describe("an unknown name and a name of the internal network get the same respon
     const [missing, internal] = await bothAnswers(SEND, { id });
     expect(missing).toContain('"outcome":"dns"');
     expect(internal).toBe(missing);
-    const refused = log.slice(before).filter(({ host }) => host === "intranet.test");
-    expect(refused).toMatchObject([
+    const rejected = log.slice(before).filter(({ host }) => host === "intranet.test");
+    expect(rejected).toMatchObject([
       { reason: "not_found", addresses: [] },
       { reason: "not_public", addresses: [PRIVATE] },
     ]);

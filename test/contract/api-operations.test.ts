@@ -83,7 +83,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 /** Statuses returned by each operation. `call` checks every response against the document. */
-const seen = new Map(names.map((name) => [name, new Set<number>()]));
+const returnedStatuses = new Map(names.map((name) => [name, new Set<number>()]));
 
 async function send(
   api: Pick<TestApp, "call">,
@@ -93,14 +93,14 @@ async function send(
 ): Promise<ApiResponse> {
   const { path, body, headers } = { ...samples[name]!.right, ...wrong };
   const [method = ""] = name.split(" ");
-  const answer = await api.call(path, {
+  const response = await api.call(path, {
     method,
     ...(key !== undefined && { key }),
     ...(body !== undefined && { body: JSON.stringify(body) }),
     headers: headers ?? {},
   });
-  seen.get(name)?.add(answer.status);
-  return answer;
+  returnedStatuses.get(name)?.add(response.status);
+  return response;
 }
 
 describe("each operation matches the document", () => {
@@ -157,17 +157,17 @@ describe("the PATCH operations match the document", () => {
   });
 
   it.each(withBody)("when the same request is still in progress: %s", async (name) => {
-    const held = await lockJobRow(app.databaseUrl, NUMBER);
+    const lock = await lockJobRow(app.databaseUrl, NUMBER);
     const wrong = {
       headers: { "idempotency-key": "under-way" },
       body: { weight: 2, jobs: [{ marking_number: NUMBER, weight: 2 }] },
     };
     const first = send(app, name, agent.key, wrong);
     try {
-      await held.waitForBlockedSessions();
+      await lock.waitForBlockedSessions();
       expect((await send(app, name, agent.key, wrong)).status).toBe(409);
     } finally {
-      await held.release();
+      await lock.release();
     }
     expect((await first).status).toBe(200);
   });
@@ -191,11 +191,11 @@ describe("the lists match the document", () => {
     // The feed waits for older transactions, including those of other tests' databases.
     const { body, items } = await vi.waitFor(async () => {
       const feed = await app.call("/v1/events", { key: agent.key });
-      const told = feed.body.data.items as { type: string; data: { actor: { type: string } } }[];
-      expect(new Set(told.map(({ type }) => type))).toEqual(
+      const events = feed.body.data.items as { type: string; data: { actor: { type: string } } }[];
+      expect(new Set(events.map(({ type }) => type))).toEqual(
         new Set(["job.created", "job.updated", "job.status_changed", "job.assigned"]),
       );
-      return { body: feed.body, items: told };
+      return { body: feed.body, items: events };
     }, 20_000);
     expect(new Set(items.map(({ data }) => data.actor.type))).toEqual(new Set(["key", "system"]));
     const next = await app.call(`/v1/events?after=${body.data.next_cursor}`, { key: agent.key });
@@ -213,12 +213,12 @@ describe("the lists match the document", () => {
 
 describe("a path", () => {
   it.each(Object.keys(contract.paths))("matches the document for an unsupported method: %s", async (path) => {
-    const answer = await app.call(path.replace("{markingNumber}", "x"), { method: "DELETE" });
+    const response = await app.call(path.replace("{markingNumber}", "x"), { method: "DELETE" });
     const methods = Object.keys(contract.paths[path] as object).flatMap((method) =>
       method === "get" ? ["GET", "HEAD"] : ["PATCH"],
     );
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get("allow")).toBe(methods.join(", "));
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe(methods.join(", "));
   });
 
   it("that does not exist matches the document", async () => {
@@ -292,7 +292,7 @@ describe("the document", () => {
     const [method = "", path = ""] = name.split(" ");
     const item = contract.paths[path] as Record<string, Operation>;
     const declared = Object.keys(item[method.toLowerCase()]!.responses).map(Number);
-    expect(seen.get(name)).toEqual(new Set(declared));
+    expect(returnedStatuses.get(name)).toEqual(new Set(declared));
   });
 
   it("has only operations under /v1 that were called here", () => {

@@ -18,7 +18,7 @@ const testWith = (ids: string): string => `  // evidence: ${ids}\n  it("works", 
 const check = (cell: string, ...texts: string[]): string[] =>
   findEvidenceProblems({
     pages: { "docs/a.md": pageWith(cell) },
-    tests: Object.fromEntries(texts.map((text, at) => [`test/${at}.test.ts`, text])),
+    tests: Object.fromEntries(texts.map((text, index) => [`test/${index}.test.ts`, text])),
   });
 const isSourceA = (path: string): boolean => path === "src/a.ts";
 

@@ -44,18 +44,18 @@ const blocks = [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language,
   language,
   text,
 }));
-const examples = blocks.flatMap(({ language, text }, at): Example[] => {
+const examples = blocks.flatMap(({ language, text }, index): Example[] => {
   if (language !== "graphql") return [];
   const [operation] = parse(text).definitions;
   if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error("An example is one operation");
-  const next = blocks[at + 1];
+  const next = blocks[index + 1];
   const variables = next?.language === "json" ? (JSON.parse(next.text) as Record<string, unknown>) : {};
   return [{ name: operation.name?.value ?? "", kind: operation.operation, document: text, variables }];
 });
 const example = (name: string): Example => {
-  const found = examples.find((each) => each.name === name);
-  if (!found) throw new Error(`The guide has no example ${name}`);
-  return found;
+  const match = examples.find((each) => each.name === name);
+  if (!match) throw new Error(`The guide has no example ${name}`);
+  return match;
 };
 
 let app: TestApp;
@@ -107,12 +107,12 @@ describe("the examples", () => {
   });
 
   it("Dead and Again: returns a failed delivery with its error, and replays it", async () => {
-    const made = await queryData(
+    const created = await queryData(
       app,
       'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/closed" }) { endpoint { id } } }',
       { key },
     );
-    const endpointId: string = made.createWebhookEndpoint.endpoint.id;
+    const endpointId: string = created.createWebhookEndpoint.endpoint.id;
     await queryData(app, `mutation { sendTestEvent(endpointId: "${endpointId}") { delivery { status } } }`, {
       key,
     });

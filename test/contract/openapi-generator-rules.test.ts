@@ -9,10 +9,10 @@ import { apiDocument, operationsDocument, type Operation } from "../support/app/
 type Node = Record<string, unknown>;
 
 /** The path of each object below `at` that `matches`. */
-function find(at: unknown, matches: (node: Node, path: string) => boolean, path = ""): string[] {
-  if (typeof at !== "object" || at === null) return [];
-  const node = at as Node;
-  const own = !Array.isArray(at) && matches(node, path) ? [path] : [];
+function find(index: unknown, matches: (node: Node, path: string) => boolean, path = ""): string[] {
+  if (typeof index !== "object" || index === null) return [];
+  const node = index as Node;
+  const own = !Array.isArray(index) && matches(node, path) ? [path] : [];
   const below = Object.entries(node)
     .filter(([name]) => !["example", "examples", "value"].includes(name))
     .flatMap(([name, value]) => find(value, matches, `${path}/${name.replaceAll("/", "~1")}`));

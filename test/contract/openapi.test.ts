@@ -42,10 +42,10 @@ const examplesOf = ({ example, examples = {} }: MediaType): unknown[] => [
 const statusesOf = ({ responses }: Operation): string[] => Object.keys(responses);
 
 /** The names of operations for which `has` is false. */
-const lacking = (has: (operation: Operation, name: string) => boolean, among = all): string[] =>
+const operationsWithout = (has: (operation: Operation, name: string) => boolean, among = all): string[] =>
   among.filter(({ name, operation }) => !has(operation, name)).map(({ name }) => name);
 
-function isTold({ description, schema: { examples = [] } }: Parameter): boolean {
+function isDescribed({ description, schema: { examples = [] } }: Parameter): boolean {
   return /\w/.test(description) && examples.length > 0;
 }
 
@@ -97,18 +97,20 @@ describe("the OpenAPI document", () => {
 describe("every operation", () => {
   it("has a unique operationId, a summary, a description and a known tag", () => {
     const known = new Set([...apiDocument.tags, ...operationsDocument.tags].map(({ name }) => name));
-    expect(lacking(({ summary, description }) => summary !== "" && description !== "")).toEqual([]);
-    expect(lacking(({ tags }) => tags.length === 1 && tags.every((tag) => known.has(tag)))).toEqual([]);
+    expect(operationsWithout(({ summary, description }) => summary !== "" && description !== "")).toEqual([]);
+    expect(operationsWithout(({ tags }) => tags.length === 1 && tags.every((tag) => known.has(tag)))).toEqual(
+      [],
+    );
     expect(new Set(all.map(({ operation }) => operation.operationId)).size).toBe(all.length);
   });
 
   // evidence: openapi-parameters-described
   it("has a description and an example for every parameter", () => {
-    expect(lacking(({ parameters = [] }) => parameters.every(isTold))).toEqual([]);
+    expect(operationsWithout(({ parameters = [] }) => parameters.every(isDescribed))).toEqual([]);
   });
 
   it("has an example for every JSON request and response body", () => {
-    expect(lacking(withExamples)).toEqual([]);
+    expect(operationsWithout(withExamples)).toEqual([]);
   });
 
   // evidence: openapi-scopes-documented
@@ -133,7 +135,7 @@ describe("every operation", () => {
   });
 
   it("has X-Request-Id in every response", () => {
-    expect(lacking(withId, operations)).toEqual([]);
+    expect(operationsWithout(withId, operations)).toEqual([]);
   });
 });
 
@@ -203,8 +205,8 @@ describe("the error table", () => {
   });
 
   it("is complete: 405 in the description, every other status in an operation", () => {
-    const answered = new Set([405, ...failures.map(({ status }) => status)]);
-    expect(answered).toEqual(new Set(Object.values(table)));
+    const documented = new Set([405, ...failures.map(({ status }) => status)]);
+    expect(documented).toEqual(new Set(Object.values(table)));
     expect(apiDocument.info.description).toContain("405");
   });
 

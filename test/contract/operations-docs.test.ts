@@ -95,24 +95,24 @@ describe("the settings", () => {
   it("are exactly those of the page", () => {
     const shape = /^const settings = \{\n([^]*?)^\} as const;/m.exec(read("src/config/env.ts"))?.[1] ?? "";
     const settings = [...shape.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name = ""]) => name);
-    const told = firstCells("Settings").flatMap((cell) =>
+    const documented = firstCells("Settings").flatMap((cell) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
     );
     expect(settings.length).toBeGreaterThan(25);
-    expect(sorted(told)).toEqual(sorted(settings));
+    expect(sorted(documented)).toEqual(sorted(settings));
   });
 });
 
 describe("the metrics", () => {
   it("are exactly those of the page, with their labels", () => {
-    const told = firstCells("Metrics").flatMap((cell) =>
+    const documented = firstCells("Metrics").flatMap((cell) =>
       [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
     );
     const declared = [...metrics].map(([name, labels]) =>
       labels.length > 0 ? `${name}{${labels.join(",")}}` : name,
     );
     expect(declared.length).toBeGreaterThan(20);
-    expect(sorted(told)).toEqual(sorted(declared));
+    expect(sorted(documented)).toEqual(sorted(declared));
   });
 
   it("include all series and labels that the alerts and the dashboard query", () => {
@@ -134,7 +134,7 @@ describe("the metrics", () => {
   });
 
   it("are all in the dashboard, except those for manual queries", () => {
-    const asked = new Set(
+    const queried = new Set(
       queries.flatMap(({ expr }) =>
         seriesIn(expr).map(({ name }) => name.replace(/_(bucket|count|sum)$/, "")),
       ),
@@ -147,7 +147,7 @@ describe("the metrics", () => {
       "waymark_websocket_closes_total",
       "waymark_websocket_handshakes_rejected_total",
     ];
-    expect(sorted([...metrics.keys()].filter((name) => !asked.has(name)))).toEqual(lookedUp);
+    expect(sorted([...metrics.keys()].filter((name) => !queried.has(name)))).toEqual(lookedUp);
   });
 });
 
@@ -167,14 +167,14 @@ describe("the alerts", () => {
 
 describe("the dashboard", () => {
   it("has no overlapping panels", () => {
-    const taken = new Map<string, string>();
+    const occupied = new Map<string, string>();
     for (const { title, gridPos } of panels) {
       const { x, y, w, h } = gridPos;
       expect(x + w).toBeLessThanOrEqual(24);
       for (let column = x; column < x + w; column += 1)
         for (let line = y; line < y + h; line += 1) {
-          expect([title, taken.get(`${column} ${line}`)]).toEqual([title, undefined]);
-          taken.set(`${column} ${line}`, title);
+          expect([title, occupied.get(`${column} ${line}`)]).toEqual([title, undefined]);
+          occupied.set(`${column} ${line}`, title);
         }
     }
   });

@@ -46,9 +46,9 @@ function tableOf(head: string): string[][] {
 
 /** Returns the only element for which `fits` is true. */
 function onlyBlock(language: string, fits: (text: string) => boolean): string {
-  const found = blocksIn(language).filter(fits);
-  expect(found).toHaveLength(1);
-  return found[0] as string;
+  const matches = blocksIn(language).filter(fits);
+  expect(matches).toHaveLength(1);
+  return matches[0] as string;
 }
 
 const secret = newSecret();
@@ -76,29 +76,29 @@ async function post(
     "webhook-signature": signature(sign(secrets, { id, timestampS, body })),
     ...headers,
   };
-  const kept = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== null);
-  const response = await fetch(url, { method: "POST", headers: kept, body: sentBody });
+  const present = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== null);
+  const response = await fetch(url, { method: "POST", headers: present, body: sentBody });
   return response.status;
 }
 
-const [accepted, refused] = [204, 400];
+const [accepted, rejected] = [204, 400];
 /** Requests to a receiver, and the status that it must return. */
 const cases: Record<string, [Sent, number]> = {
   "a good signature": [{}, accepted],
   "the second of two signatures": [{ secrets: [newSecret(), secret] }, accepted],
   "one among others that it does not know": [{ signature: (own) => `v1a,AAAA v1,AAAA ${own}` }, accepted],
   "a timestamp of four minutes ago": [{ madeS: -240 }, accepted],
-  "another secret's signature": [{ secrets: [newSecret()] }, refused],
-  "a signature cut short": [{ signature: (own) => own.slice(0, -4) }, refused],
-  "a signature of another version": [{ signature: (own) => own.replace("v1,", "v2,") }, refused],
-  "no signature": [{ headers: { "webhook-signature": null } }, refused],
-  "no id": [{ headers: { "webhook-id": null } }, refused],
-  "another id": [{ headers: { "webhook-id": "evt_2" } }, refused],
-  "a timestamp of six minutes ago": [{ madeS: -360 }, refused],
-  "a timestamp six minutes ahead": [{ madeS: 360 }, refused],
-  "a timestamp in words": [{ headers: { "webhook-timestamp": "yesterday" } }, refused],
-  "a changed body": [{ sentBody: body.replace("evt_1", "evt_3") }, refused],
-  "a body written again": [{ sentBody: JSON.stringify(JSON.parse(body)) }, refused],
+  "another secret's signature": [{ secrets: [newSecret()] }, rejected],
+  "a signature cut short": [{ signature: (own) => own.slice(0, -4) }, rejected],
+  "a signature of another version": [{ signature: (own) => own.replace("v1,", "v2,") }, rejected],
+  "no signature": [{ headers: { "webhook-signature": null } }, rejected],
+  "no id": [{ headers: { "webhook-id": null } }, rejected],
+  "another id": [{ headers: { "webhook-id": "evt_2" } }, rejected],
+  "a timestamp of six minutes ago": [{ madeS: -360 }, rejected],
+  "a timestamp six minutes ahead": [{ madeS: 360 }, rejected],
+  "a timestamp in words": [{ headers: { "webhook-timestamp": "yesterday" } }, rejected],
+  "a changed body": [{ sentBody: body.replace("evt_1", "evt_3") }, rejected],
+  "a body written again": [{ sentBody: JSON.stringify(JSON.parse(body)) }, rejected],
 };
 
 describe("the receiver in", () => {
@@ -121,10 +121,10 @@ describe("the receiver in", () => {
       skip(obstacle !== null, `skipped: ${obstacle}`);
 
       const url = await startDocumentedReceiver(receiver, { folder: own, secret });
-      const answers: Record<string, number> = {};
-      for (const [name, [sent]] of Object.entries(cases)) answers[name] = await post(url, sent);
+      const responses: Record<string, number> = {};
+      for (const [name, [sent]] of Object.entries(cases)) responses[name] = await post(url, sent);
       const wanted = Object.entries(cases).map(([name, [, status]]) => [name, status]);
-      expect(answers).toEqual(Object.fromEntries(wanted));
+      expect(responses).toEqual(Object.fromEntries(wanted));
     },
   );
 });
@@ -188,9 +188,9 @@ describe("docs/webhooks.md", () => {
       blocked_address: true,
       invalid_response: true,
     };
-    const told = tableOf("outcome").map(([name]) => name);
-    expect(told).toHaveLength(Object.keys(known).length + 1);
-    expect(new Set(told)).toEqual(new Set([...Object.keys(known), "http_NNN"]));
+    const documented = tableOf("outcome").map(([name]) => name);
+    expect(documented).toHaveLength(Object.keys(known).length + 1);
+    expect(new Set(documented)).toEqual(new Set([...Object.keys(known), "http_NNN"]));
   });
 
   it("has the limits of the code", () => {

@@ -86,7 +86,7 @@ export async function listen(
   );
   server.setTimeout(timeoutsMs.idleSocket);
   limitConnections(server, connections, onConnectionRejected);
-  const open = trackConnections(server);
+  const sockets = trackConnections(server);
   server.on("clientError", rejectMalformed);
   server.on("checkExpectation", timedHandler);
   server.on("upgrade", (request, socket, head) => webSockets?.upgrade(request, socket, head));
@@ -95,7 +95,7 @@ export async function listen(
   const hostText = family === "IPv6" ? `[${address}]` : address;
   return {
     url: `http://${hostText}:${boundPort}`,
-    stop: (timeoutMs = STOP_TIMEOUT_MS) => stop({ server, webSockets, open }, timeoutMs),
+    stop: (timeoutMs = STOP_TIMEOUT_MS) => stop({ server, webSockets, sockets }, timeoutMs),
   };
 }
 
@@ -143,23 +143,23 @@ interface StoppingServer {
   server: Server;
   webSockets: WebSocketHandler | null;
   /** All connections, including WebSockets, which the HTTP server no longer tracks. */
-  open: ReadonlySet<Socket>;
+  sockets: ReadonlySet<Socket>;
 }
 
 /**
  * Stops listening first. `Server.close` of node:http would also close idle connections, which may have a request in transit;
  * responses carry `Connection: close` by now. Closes WebSockets and idle connections next, and at the time limit all others.
  */
-async function stop({ server, webSockets, open }: StoppingServer, timeoutMs: number): Promise<void> {
+async function stop({ server, webSockets, sockets }: StoppingServer, timeoutMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.once("close", resolve));
   // Accept what the kernel has accepted already: closing the listener would reset it. Two turns hold a whole poll phase.
   await nextTurn();
   await nextTurn();
   NetServer.prototype.close.call(server);
   // In a busy process this timer runs before the requests that have arrived are read: close idle connections after that.
-  const idleTimer = setInterval(() => setImmediate(closeIdleConnections, server, open), DRAIN_INTERVAL_MS);
+  const idleTimer = setInterval(() => setImmediate(closeIdleConnections, server, sockets), DRAIN_INTERVAL_MS);
   const forceTimer = setTimeout(() => {
-    for (const socket of open) socket.destroy();
+    for (const socket of sockets) socket.destroy();
   }, timeoutMs);
   await webSockets?.[Symbol.asyncDispose]();
   await closed;
@@ -167,10 +167,10 @@ async function stop({ server, webSockets, open }: StoppingServer, timeoutMs: num
   clearTimeout(forceTimer);
 }
 
-function closeIdleConnections(server: Server, open: ReadonlySet<Socket>): void {
+function closeIdleConnections(server: Server, sockets: ReadonlySet<Socket>): void {
   server.closeIdleConnections();
   // node:http does not count a connection as idle before its first request.
-  for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
 }
 
 const DEFAULT_HEADER_LINES = defaultHeaders()
