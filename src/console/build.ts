@@ -1,6 +1,6 @@
 /**
- * Builds the console into `.console/`. `--if-stale` builds only where sources, packages or Node have changed since, and
- * never keeps the server from starting: with a console that cannot be built the API is still of use.
+ * Builds the console into `.console/`. With `--if-stale` it builds only if sources, packages or Node have changed,
+ * and a failed build does not stop the server from starting, because the API works without the console.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -15,10 +15,10 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SOURCE_DIR = import.meta.dirname;
 const VITE = join(ROOT, "node_modules", "vite", "bin", "vite.js");
 const OUTPUT_DIR = join(ROOT, ".console");
-/** Holds the fingerprint of what was built. */
+/** Holds the hash of the sources that were built. */
 const FINGERPRINT_FILE = "fingerprint";
 
-/** Answers whether there was something to build. */
+/** Builds if the sources have changed. Returns true if it built. */
 export async function buildIfStale(): Promise<boolean> {
   const fingerprint = await fingerprintOfSources();
   const builtFingerprint = await readFile(join(OUTPUT_DIR, FINGERPRINT_FILE), "utf8").catch(() => null);
@@ -27,7 +27,7 @@ export async function buildIfStale(): Promise<boolean> {
   return true;
 }
 
-/** What is built stands in the place of the former at once, and whole. */
+/** Builds into a staging directory, then replaces the output by renaming. */
 async function buildConsole(fingerprint: string): Promise<void> {
   const started = performance.now();
   printStatus("Building the console…");
@@ -43,7 +43,7 @@ async function buildConsole(fingerprint: string): Promise<void> {
   printStatus(`The console is built (${((performance.now() - started) / 1_000).toFixed(1)} s).`);
 }
 
-/** In a process of its own: React and Apollo are built as the environment says, which is not always `production` here. */
+/** Runs Vite in a child process with NODE_ENV=production, which this process may not have. */
 async function runVite(outDir: string): Promise<void> {
   const flags = [
     "build",
@@ -64,17 +64,17 @@ async function replaceOutput(stagingDir: string): Promise<void> {
     if (existsSync(OUTPUT_DIR)) await rename(OUTPUT_DIR, previousDir);
     await rename(stagingDir, OUTPUT_DIR);
   } catch (error) {
-    // Another build came between, of the same sources: its console stands there now.
+    // A concurrent build of the same sources may have replaced it first.
     if (!existsSync(join(OUTPUT_DIR, FINGERPRINT_FILE))) throw error;
   } finally {
     await rm(previousDir, { recursive: true, force: true });
   }
 }
 
-/** The last step, 11, takes twice as long for two per cent. */
+/** Level 11 takes twice as long for 2 % smaller files. */
 const BROTLI_QUALITY = 10;
 
-/** Once, so that the server never compresses them. */
+/** Compresses assets at build time, so that the server does not have to. */
 async function compressAssets(folder: string): Promise<void> {
   const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } };
   const compress = async (name: string): Promise<void> => {
@@ -85,7 +85,7 @@ async function compressAssets(folder: string): Promise<void> {
   await Promise.all((await readdir(folder)).map(compress));
 }
 
-/** Changes with every source and with every package. */
+/** Hash of all sources and of package-lock.json. */
 async function fingerprintOfSources(): Promise<string> {
   const hash = createHash("sha256");
   const entries = await readdir(SOURCE_DIR, { recursive: true, withFileTypes: true });
@@ -104,7 +104,7 @@ function printStatus(message: string): void {
 }
 
 async function main(isForStart: boolean): Promise<void> {
-  // Without the packages of development (`npm ci --omit=dev`) there is what was built before, or no console.
+  // Without development packages (`npm ci --omit=dev`) the previous build is used, if there is one.
   if (isForStart && !existsSync(VITE)) return;
   try {
     if (isForStart) await buildIfStale();
@@ -112,12 +112,12 @@ async function main(isForStart: boolean): Promise<void> {
   } catch (error) {
     printStatus(`The console could not be built: ${errorOutput(error)}`);
     if (isForStart)
-      printStatus("Waymark starts all the same, with the console of the last build where there is one.");
+      printStatus("Waymark starts anyway, with the previous build of the console if there is one.");
     else process.exitCode = 1;
   }
 }
 
-/** Vite's own words, where it was Vite that failed. */
+/** Vite's stderr if Vite failed, else the error message. */
 function errorOutput(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "stderr" in error && typeof error.stderr === "string" ? error.stderr : error.message;

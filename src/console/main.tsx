@@ -1,4 +1,4 @@
-/** The console's entry: finds out who is signed in, then shows the page of the address. */
+/** Entry point of the console: loads the session, then shows the page for the URL. */
 import { MantineProvider, localStorageColorSchemeManager } from "@mantine/core";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
@@ -15,7 +15,7 @@ import { cssVariables, theme } from "./theme/theme.ts";
 
 captureUrlToken();
 trackLastPressed();
-// A browser may keep a page that was left as it was, and show it again to whoever goes back, after signing out too.
+// Browsers restore pages from the back/forward cache, even after signing out.
 window.addEventListener("pageshow", ({ persisted }) => {
   if (persisted) window.location.reload();
 });
@@ -26,7 +26,7 @@ preloadPage(router);
 
 const colorSchemes = localStorageColorSchemeManager({ key: "waymark-color-scheme" });
 const nonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "";
-// How those who know no other way (react-style-singleton, below every dialog) ask for it.
+// react-style-singleton, which dialogs use, reads the nonce from here.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 const container = document.querySelector("#root");
 

@@ -1,14 +1,14 @@
-/** How the console is built, and served while it is worked on. */
+/** How the console is built, and served in development. */
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig, loadEnv } from "vite";
 
-/** What the server puts a nonce of its own in the place of, in each answer. */
+/** Placeholder that the server replaces with a fresh nonce in each response. */
 const NONCE = "WAYMARK_NONCE";
 
 /**
- * What the first pages need comes in a few files in the place of dozens; what single pages need stays apart. Measured: 17
- * files instead of 51 for the dashboard, and not a byte more.
+ * Merges the modules of the first pages into a few chunks. Measured for the dashboard: 17 files instead of 51, at the
+ * same size.
  */
 const groups = [
   { name: "base", tags: ["$initial" as const], priority: 3 },
@@ -18,7 +18,7 @@ const groups = [
 
 export default defineConfig(({ command, mode }) => ({
   root: import.meta.dirname,
-  // Relative to the page's `<base>`: behind a proxy the service may stand under a path of its own.
+  // Relative to the page's `<base>`, because the service may run under a path prefix behind a proxy.
   base: command === "build" ? "./" : "/",
   plugins: [react()],
   html: command === "build" ? { cspNonce: NONCE } : {},
@@ -26,7 +26,7 @@ export default defineConfig(({ command, mode }) => ({
     outDir: fileURLToPath(new URL("../../.console", import.meta.url)),
     emptyOutDir: true,
     target: "es2023",
-    // The policy allows no `data:` script or font, and small icons are few.
+    // The content security policy allows no `data:` scripts or fonts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
@@ -43,7 +43,7 @@ export default defineConfig(({ command, mode }) => ({
   },
 }));
 
-/** What the API's own server answers while the console is worked on; WAYMARK_API names another one. */
+/** Forwards API paths to the API server in development (default port 4000; override with WAYMARK_API). */
 function proxyTo(target: string) {
   return {
     "^/(auth|v1|docs|health|openapi.json|console-api|operator/agenda)(/|$)": { target },

@@ -1,4 +1,4 @@
-/** Which keys a user or a key created, found in a list of keys as `apiKeys` returns it. */
+/** Finds the keys that a user or a key created, in a list of keys as `apiKeys` returns it. */
 
 interface KeyRecord {
   readonly id: string;
@@ -8,7 +8,7 @@ interface KeyRecord {
   readonly expiresAt: string | null;
 }
 
-/** The good keys that `creator` created, and those that these created. Ended keys count only as creators. */
+/** The active keys that `creatorId` created, directly or through other keys. Inactive keys count only as creators. */
 export function keysCreatedBy<K extends KeyRecord>(
   keys: readonly K[],
   creatorId: string,

@@ -1,4 +1,4 @@
-/** Hands a text that was made here over as a file. */
+/** Saves a text as a file on the user's device. */
 export function downloadText(fileName: string, text: string, type: string): void {
   const objectUrl = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");

@@ -1,7 +1,10 @@
-/** A link with filters that do not exist opens the page without them and names them in a notice. */
+/** A link with unknown filters opens the page without them, and a toast lists them. */
 import { removedValues, type RemovedValue, type RawSearch } from "./search-params.ts";
 
-/** A route's `validateSearch`: `read` returns every parameter that it knows. `defaults` are values that it leaves out. */
+/**
+ * Wraps a route's `validateSearch`. `parse` returns every parameter that it knows; `defaults` are values that it
+ * omits.
+ */
 export function withRepairNotice<Search extends object>(
   parse: (raw: RawSearch) => Search,
   defaults?: RawSearch,
@@ -13,12 +16,12 @@ export function withRepairNotice<Search extends object>(
   };
 }
 
-/** In a chunk that is loaded after the first page. */
+/** Loads the toasts on demand. */
 export function notifyRemovedFilters(removed: readonly RemovedValue[]): void {
   if (removed.length === 0) return;
   import("./interaction/toasts.tsx").then(
-    ({ tellRepairedLink }) => tellRepairedLink(removed),
-    // Without the notice the page still shows which filters apply.
+    ({ notifyRepairedLink }) => notifyRepairedLink(removed),
+    // The toast is optional: the page itself shows the active filters.
     () => undefined,
   );
 }

@@ -1,4 +1,4 @@
-/** Every route in one tree, and what stands in a page's place while it is on its way or where it fails. */
+/** The route tree, and the pages shown while a route loads or when it fails. */
 import { createRouter, type ErrorComponentProps } from "@tanstack/react-router";
 import { ErrorState, LoadingState } from "../components/status/page-states.tsx";
 import { NotFoundPage } from "../pages/not-found.page.tsx";
@@ -18,7 +18,7 @@ declare module "@tanstack/react-router" {
     router: ReturnType<typeof createConsoleRouter>;
   }
   interface StaticDataRouteOption {
-    /** For whom the page is; for anyone who is signed in unless said. */
+    /** Which users may open the page; default: any signed-in user. */
     access?: Access;
   }
 }
@@ -45,18 +45,18 @@ export function createConsoleRouter(context: RouterContext) {
   router.subscribe("onBeforeNavigate", ({ fromLocation, pathChanged }) => {
     if (fromLocation && pathChanged) requestHeadingFocus();
   });
-  // Whoever has signed in or out meets the routes' guards anew.
+  // Runs the route guards again after signing in or out.
   context.session.subscribe(() => void router.invalidate());
   return router;
 }
 
-/** Begins to load the code of the page that was come to, while it is still asked who is there. */
+/** Loads the code of the current page while the session is still being loaded. */
 export function preloadPage(router: ReturnType<typeof createConsoleRouter>): void {
   for (const { routeId } of router.matchRoutes(
     router.latestLocation.pathname,
     router.latestLocation.search,
   )) {
-    // Where it fails it is loaded again, and told, when the page is shown.
+    // On failure the router loads it again and reports the error.
     router.loadRouteChunk(router.routesById[routeId])?.catch(() => undefined);
   }
 }

@@ -1,8 +1,7 @@
 /**
- * The search part of an address: filters as they would be typed, `?status=failed&status=on_hold&q=WM-1`. Everything in it is
- * somebody's typing, so a route's `validateSearch` reads each value with one of these; what makes no sense is left out.
- *
- * A reader of a page's search sets every parameter that it knows, also to undefined: the router keeps the raw value of a missing one.
+ * Reads and writes the query string. A route's `validateSearch` parses every value with one of these functions and
+ * drops invalid ones. A parser of a page sets every parameter that it knows, also to undefined, because the router
+ * keeps the raw value of a missing one.
  */
 
 export type RawSearch = Record<string, unknown>;
@@ -20,8 +19,8 @@ export function parseSearch(query: string): RawSearch {
 export function stringifySearch(search: RawSearch): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(search)) {
-    for (const one of [value].flat()) {
-      if (isPrimitive(one) && one !== "") parameters.append(name, String(one));
+    for (const item of [value].flat()) {
+      if (isPrimitive(item) && item !== "") parameters.append(name, String(item));
     }
   }
   return parameters.size === 0 ? "" : `?${parameters.toString()}`;
@@ -31,7 +30,7 @@ function isPrimitive(value: unknown): value is string | number | boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 
-/** Text of at most `longest` characters. */
+/** Trimmed text of at most `maxLength` characters. */
 export function textParam(value: unknown, maxLength = 200): string | undefined {
   const first: unknown = Array.isArray(value) ? value[0] : value;
   if (!isPrimitive(first)) return undefined;
@@ -39,7 +38,7 @@ export function textParam(value: unknown, maxLength = 200): string | undefined {
   return trimmed === "" || trimmed.length > maxLength ? undefined : trimmed;
 }
 
-/** One of `known`. */
+/** One of `allowed`. */
 export function enumParam<const Known extends string>(
   value: unknown,
   allowed: readonly Known[],
@@ -48,13 +47,13 @@ export function enumParam<const Known extends string>(
   return allowed.find((one) => one === parsed);
 }
 
-/** A list of texts, each once; undefined where it is empty. */
+/** A list of distinct texts, at most `maxItems`; undefined if it is empty. */
 export function textListParam(value: unknown, maxItems = 50): string[] | undefined {
   const list = [value].flat().flatMap((one) => textParam(one) ?? []);
   return list.length === 0 ? undefined : [...new Set(list)].slice(0, maxItems);
 }
 
-/** A list of some of `known`. */
+/** A list of values from `allowed`; undefined if it is empty. */
 export function enumListParam<const Known extends string>(
   value: unknown,
   allowed: readonly Known[],
@@ -63,7 +62,7 @@ export function enumListParam<const Known extends string>(
   return list.length === 0 ? undefined : list;
 }
 
-/** A whole number from `least` to `greatest`. */
+/** A whole number from `min` to `max`. */
 export function integerParam(value: unknown, min: number, max: number): number | undefined {
   const number = Number(textParam(value) ?? Number.NaN);
   return Number.isInteger(number) && number >= min && number <= max ? number : undefined;
@@ -74,16 +73,16 @@ export function dayParam(value: unknown): string | undefined {
   const parsed = textParam(value);
   if (parsed === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(parsed)) return undefined;
   const instant = new Date(`${parsed}T00:00:00Z`);
-  // The 30th of February is taken for the 2nd of March.
+  // `Date` accepts 30 February as 2 March.
   return !Number.isNaN(instant.getTime()) && instant.toISOString().startsWith(parsed) ? parsed : undefined;
 }
 
-/** Whether it is said. */
+/** True for "true", otherwise undefined. */
 export function flagParam(value: unknown): true | undefined {
   return textParam(value) === "true" ? true : undefined;
 }
 
-/** An id of this kind, such as `org_01JD…`. */
+/** A typed id with this prefix, such as `org_01JD…`. */
 export function typedIdParam(value: unknown, prefix: string): string | undefined {
   const parsed = textParam(value);
   return parsed?.startsWith(`${prefix}_`) && TYPED_ID_SUFFIX.test(parsed.slice(prefix.length + 1))
@@ -91,7 +90,7 @@ export function typedIdParam(value: unknown, prefix: string): string | undefined
     : undefined;
 }
 
-/** The ids of this kind in a list, each once; undefined if the list has none. */
+/** The distinct typed ids in a list; undefined if there are none. */
 export function typedIdListParam(value: unknown, prefix: string, maxItems = 50): string[] | undefined {
   return textListParam(
     (textListParam(value, maxItems) ?? []).flatMap((one) => typedIdParam(one, prefix) ?? []),
@@ -105,11 +104,11 @@ export interface RemovedValue {
   value: string;
 }
 
-/** The values of a link that a page's search does not have. A value that is the default may be left out of a search. */
+/** The values of `raw` that are missing in the parsed search and are not defaults. */
 export function removedValues(raw: RawSearch, search: object, defaults: RawSearch = {}): RemovedValue[] {
-  return Object.entries(search).flatMap(([name, kept]) => {
+  return Object.entries(search).flatMap(([name, parsed]) => {
     const given = Object.hasOwn(raw, name) ? [raw[name]].flat().filter(isPrimitive) : [];
-    const known = new Set([kept, defaults[name]].flat().map(String));
+    const known = new Set([parsed, defaults[name]].flat().map(String));
     const values = new Set(given.map((value) => String(value).trim()));
     return [...values].filter((value) => value !== "" && !known.has(value)).map((value) => ({ name, value }));
   });

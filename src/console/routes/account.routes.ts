@@ -1,4 +1,4 @@
-/** Signing in, and everything that comes before a page of the console. */
+/** Routes for signing in, registering and resetting passwords. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { needsTwoFactor } from "../app/session/access.ts";
 import { parseReturnTo } from "../app/session/return-to.ts";
@@ -16,7 +16,7 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => import("../pages/account/sign-in.page.tsx"), "SignInPage"),
 });
 
-/** For who is signed in, and has yet to turn on the second step that their account must have. */
+/** For signed-in users who must turn on two-factor authentication first. */
 const twoFactorRequired = createRoute({
   getParentRoute: () => publicRoute,
   path: "two-factor-required",

@@ -1,4 +1,4 @@
-/** Keys, webhooks, and what came of them. */
+/** Routes for API keys, webhooks, the request log and usage. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { withRepairNotice } from "../app/link-repair.ts";
 import { parseDeliveriesSearch } from "../pages/integrations/deliveries/deliveries.search.ts";

@@ -1,4 +1,4 @@
-/** The dashboard and the jobs. */
+/** Routes for the dashboard and the jobs. */
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { withRepairNotice } from "../app/link-repair.ts";
 import { JOBS_SEARCH_DEFAULTS, parseJobsSearch } from "../pages/jobs/filters/jobs.search.ts";

@@ -1,4 +1,4 @@
-/** Members, one's own security, and addresses that lead nowhere. */
+/** Routes for members, the audit log, account security and unknown paths. */
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { NotFoundPage } from "../pages/not-found.page.tsx";
 import { consoleRoute } from "./root.route.tsx";
@@ -15,14 +15,14 @@ const security = createRoute({
   component: lazyRouteComponent(() => import("../pages/security/security.page.tsx"), "SecurityPage"),
 });
 
-/** Every other address: told inside the shell, with the way back at hand. */
+/** Any other path: "not found" inside the shell. */
 const notFound = createRoute({
   getParentRoute: () => consoleRoute,
   path: "$",
   component: NotFoundPage,
 });
 
-/** For owners: members may not read it. */
+/** For owners only. */
 const audit = createRoute({
   getParentRoute: () => consoleRoute,
   path: "audit",

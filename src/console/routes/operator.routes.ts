@@ -1,4 +1,4 @@
-/** For those who run the service. */
+/** Routes for operators. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { withRepairNotice } from "../app/link-repair.ts";
 import { parseAccountRequestsSearch } from "../pages/operator/account-requests/account-requests.search.ts";

@@ -1,4 +1,4 @@
-/** The roots of the tree of routes: pages for everyone, and pages for who is signed in. */
+/** The parent routes: one for public pages, one for pages that need a session. */
 import {
   createRootRouteWithContext,
   createRoute,
@@ -27,18 +27,18 @@ function Root() {
   );
 }
 
-/** Below it: whoever comes. */
+/** Parent of public pages. */
 export const publicRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "public",
   component: AccountLayout,
 });
 
-/** Below it: whoever is signed in. A route says for whom it is by `staticData.access`. */
+/** Parent of pages that need a session. `staticData.access` restricts a page further. */
 export const consoleRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "console",
-  // Apollo and everything around a page are not what a sign-in page waits for.
+  // Loaded separately, so that the sign-in page does not wait for Apollo and the shell.
   component: lazyRouteComponent(() => import("../app/layout/shell.tsx"), "Shell"),
   pendingComponent: Splash,
   beforeLoad({ context, location }) {

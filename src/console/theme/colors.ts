@@ -1,10 +1,13 @@
-/** The console's own scales. Each pair of text and ground that the theme makes of them is at least 4.5:1 (a test computes it). */
+/**
+ * The colour scales. A test checks that each pair of text and background that the theme uses has a contrast of at
+ * least 4.5:1.
+ */
 import type { MantineColorsTuple } from "@mantine/core";
 
-/** Ten shades, from the lightest. */
+/** Ten shades, lightest first. */
 type Shades = [string, string, string, string, string, string, string, string, string, string];
 
-/** Deep green of a way through the woods: what can be pressed, and what is chosen. */
+/** Deep green, for controls and selected items. */
 const spruce: Shades = [
   "#eef8f6",
   "#d6eeea",
@@ -18,7 +21,7 @@ const spruce: Shades = [
   "#0a3f3b",
 ];
 
-/** The blaze on the tree: a mark here and there, and what wants attention. */
+/** For accents, and for statuses that need attention. */
 const amber: Shades = [
   "#fdf6e7",
   "#faeaca",
@@ -32,7 +35,7 @@ const amber: Shades = [
   "#4b3005",
 ];
 
-/** Greys with a breath of the green. */
+/** Greys with a slight green tint. */
 const gray: Shades = [
   "#f6f9f8",
   "#edf2f0",
@@ -46,7 +49,7 @@ const gray: Shades = [
   "#18211f",
 ];
 
-/** The same by night; Mantine takes text from its start and grounds from its end. */
+/** The greys of the dark scheme: Mantine uses the first shades for text and the last for backgrounds. */
 const dark: Shades = [
   "#dfe7e5",
   "#bac6c3",

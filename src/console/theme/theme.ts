@@ -1,4 +1,4 @@
-/** How the console looks: Mantine's components in colours, type and measures of our own. */
+/** Mantine's theme: colours, fonts and sizes. */
 import { createTheme, type CSSVariablesResolver, type MantineThemeOverride } from "@mantine/core";
 import { colors } from "./colors.ts";
 
@@ -7,7 +7,7 @@ const SANS_FONTS =
 const MONO_FONTS =
   'ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace';
 
-/** Plain objects: `Button.extend` would bring every one of these components into the first chunk. */
+/** Plain objects, because `Button.extend` would pull all of these components into the first chunk. */
 const components: MantineThemeOverride["components"] = {
   Button: { defaultProps: { size: "sm" }, styles: { label: { fontWeight: 600 } } },
   ActionIcon: { defaultProps: { variant: "subtle", color: "gray", size: "lg" } },
@@ -19,7 +19,7 @@ const components: MantineThemeOverride["components"] = {
   },
   PasswordInput: {
     defaultProps: {
-      visibilityToggleButtonProps: { "aria-label": "Show the password" },
+      visibilityToggleButtonProps: { "aria-label": "Show password" },
       visibilityToggleFocusable: true,
     },
   },
@@ -59,7 +59,7 @@ export const theme = createTheme({
   white: "#ffffff",
   black: colors.gray[9],
   autoContrast: true,
-  // Where black and white text contrast alike with a ground.
+  // The luminance at which black and white text have the same contrast.
   luminanceThreshold: 0.179,
   fontFamily: SANS_FONTS,
   fontFamilyMonospace: MONO_FONTS,
@@ -82,7 +82,7 @@ export const theme = createTheme({
   components,
 });
 
-/** Grounds and words of the variant `light` by night, where Mantine's are all but black. */
+/** Backgrounds and text of the `light` variant in the dark scheme, where Mantine's are nearly black. */
 function lightVariantInDarkScheme(): Record<string, string> {
   const names = ["spruce", "amber", "red", "blue", "violet"] as const;
   return Object.fromEntries(
@@ -94,7 +94,7 @@ function lightVariantInDarkScheme(): Record<string, string> {
   );
 }
 
-/** Where Mantine's own choice of a shade would be too pale to read, and the grounds and lines of our own. */
+/** Replaces Mantine's shades where their contrast is too low, and adds our own background and border variables. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {
     "--waymark-blaze": colors.amber[4],

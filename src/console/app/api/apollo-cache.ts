@@ -1,10 +1,12 @@
-/** How Apollo's cache tells one thing from another, and puts pages of a list together. */
+/** Configures Apollo's cache: object keys, and how the pages of a list are merged. */
 import { InMemoryCache, type FieldPolicy } from "@apollo/client";
 import { relayStylePagination } from "@apollo/client/utilities";
 
 const PAGINATION_ARGUMENTS = new Set(["first", "after", "last", "before"]);
 
-/** A list that grows page by page (`LoadMore`): one for each set of filters. Its documents ask `edges { node }`. */
+/**
+ * A list that `LoadMore` extends, cached separately for each set of filters. Its documents select `edges { node }`.
+ */
 function paginatedField(): FieldPolicy {
   return relayStylePagination((args) =>
     Object.keys(args ?? {}).filter((name) => !PAGINATION_ARGUMENTS.has(name)),
@@ -16,14 +18,14 @@ export function createApolloCache(): InMemoryCache {
     typePolicies: {
       Query: {
         fields: {
-          // `jobs` is not among them: its table turns pages (`CursorPager`), and each page is kept apart.
+          // `jobs` is missing on purpose: `CursorPager` shows one page at a time, so pages are cached separately.
           webhookDeliveries: paginatedField(),
           requestLog: paginatedField(),
           organizations: paginatedField(),
           accountRequests: paginatedField(),
           mailOutbox: paginatedField(),
           auditLog: paginatedField(),
-          // A list that got shorter is no loss.
+          // Replaces the list; without this Apollo warns when a list gets shorter.
           webhookEndpoints: { merge: false },
           apiKeys: { merge: false },
         },

@@ -1,4 +1,7 @@
-/** Apollo Client: questions over HTTP by the session's cookie, subscriptions over a socket that comes back by itself. */
+/**
+ * Apollo Client: queries and mutations over HTTP with the session cookie, subscriptions over a WebSocket that
+ * reconnects.
+ */
 import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, ServerError } from "@apollo/client";
 import { ErrorLink } from "@apollo/client/link/error";
 import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
@@ -11,15 +14,17 @@ import { socketEvents, waitBeforeRetry } from "./connection-status.ts";
 import { reauthentication } from "../session/reauthentication.ts";
 
 /**
- * Close codes after which nobody comes back: the server will not have us, or one of both sides has erred, where graphql-ws
- * gives up by itself.
+ * WebSocket close codes after which the client does not reconnect: the server refused it, or one side has a protocol
+ * error.
  */
 const FATAL_CLOSE_CODES = new Set([1008, 1011, 4400, 4401, 4403, 4406, 4409, 4429, 4500]);
 
 interface SessionCallbacks {
-  /** A request found the session ended. */
+  /** A request was rejected with 401: the session has ended. */
   onUnauthorized: () => void;
-  /** A request was forbidden, or the socket closed for good: the session ended, or its rights changed. */
+  /**
+   * A request was rejected with 403, or the socket was closed for good: the session ended or its permissions changed.
+   */
   onForbidden: () => void;
 }
 
@@ -27,7 +32,7 @@ export function createApolloClient({ onUnauthorized, onForbidden }: SessionCallb
   const httpLink = new HttpLink({
     uri: serverUrl("graphql"),
     credentials: "same-origin",
-    // A page of another origin cannot set it without being asked first.
+    // Forces a CORS preflight, so another origin cannot send the request.
     headers: { "apollo-require-preflight": "true" },
   });
   const webSocketLink = new GraphQLWsLink(createWebSocketClient(onForbidden));
@@ -60,14 +65,14 @@ function createWebSocketClient(onForbidden: () => void): Client {
     url: serverUrl("graphql").replace(/^http/, "ws"),
     lazy: true,
     keepAlive: 30_000,
-    generateID: () => socketEvents.begins(),
+    generateID: () => socketEvents.nextSubscriptionId(),
     retryAttempts: Number.POSITIVE_INFINITY,
     retryWait: waitBeforeRetry,
     shouldRetry: (event) => !isFatalClose(event),
     on: {
       connecting: (isRetry) => socketEvents.connecting(isRetry),
       ping(isReceived, payload) {
-        if (isReceived && payload) socketEvents.stands(payload["subscribed"]);
+        if (isReceived && payload) socketEvents.subscribed(payload["subscribed"]);
       },
       closed(event) {
         socketEvents.closed(closeReason(event));
@@ -81,7 +86,7 @@ function isFatalClose(event: unknown): boolean {
   return event instanceof CloseEvent && FATAL_CLOSE_CODES.has(event.code);
 }
 
-/** 1000: nothing is subscribed to any more. */
+/** Code 1000 means that the last subscription ended. */
 function closeReason(event: unknown): "done" | "lost" | "refused" {
   if (event instanceof CloseEvent && event.code === 1000) return "done";
   return isFatalClose(event) ? "refused" : "lost";

@@ -1,8 +1,8 @@
-/** Asks the server's `/auth` and `/console-api` routes, which answer in the envelope. */
+/** Calls the server's `/auth` and `/console-api` routes and unwraps their response envelope. */
 import { serverUrl } from "./server-url.ts";
 import { reauthentication } from "../session/reauthentication.ts";
 
-/** One thing that is wrong with what was sent. */
+/** One invalid field of a request. */
 export interface ErrorDetail {
   field: string;
   code: string;
@@ -16,7 +16,7 @@ interface Envelope {
   error: { code: string; message: string; details: unknown } | null;
 }
 
-/** The server refused. `message` is a sentence for a person. */
+/** The server rejected the request. `message` can be shown to users. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -25,13 +25,13 @@ export class ApiError extends Error {
   readonly requestId: string | null;
   /** True if the user must confirm their identity before the server does this. */
   readonly needsReauthentication: boolean;
-  /** Seconds until it may be tried again; null: nothing was said. */
+  /** From the Retry-After header; null if it is missing. */
   readonly retryAfterSeconds: number | null;
 
   constructor(response: Response, envelope: Envelope | null) {
-    super(envelope?.error?.message ?? "The server gave an answer that makes no sense here");
+    super(envelope?.error?.message ?? "Unexpected response from the server.");
     this.status = response.status;
-    this.code = envelope?.error?.code ?? "UnreadableAnswer";
+    this.code = envelope?.error?.code ?? "UnreadableResponse";
     const details = envelope?.error?.details;
     this.details = Array.isArray(details) ? (details as ErrorDetail[]) : [];
     this.needsReauthentication = isObject(details) && details["reason"] === "reauthentication_required";
@@ -41,7 +41,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The server was not reached at all. */
+/** The server could not be reached. */
 export class OfflineError extends Error {
   override readonly name = "OfflineError";
   constructor(cause: unknown) {
@@ -53,7 +53,7 @@ type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 let unauthorizedHandler = (): void => undefined;
 
-/** What is done when a request that needs a session finds it ended. */
+/** Sets the function that is called when a request with a session is rejected with 401. */
 export function setUnauthorizedHandler(handler: () => void): void {
   unauthorizedHandler = handler;
 }
@@ -77,7 +77,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-/** As `ask`; a 401 means that the session has ended. Repeats the request after the user confirmed their identity. */
+/** Calls the unauthorized handler on 401, and repeats the request once the user has confirmed their identity. */
 async function authenticatedRequest<Data>(method: Method, path: string, body?: unknown): Promise<Data> {
   try {
     return await sendRequest<Data>(method, path, body);
@@ -95,20 +95,20 @@ export const api = {
   post: <Data>(path: string, body: unknown = {}) => authenticatedRequest<Data>("POST", path, body),
   patch: <Data>(path: string, body: unknown) => authenticatedRequest<Data>("PATCH", path, body),
   delete: <Data>(path: string) => authenticatedRequest<Data>("DELETE", path),
-  /** For who is not signed in, and where 401 says that a password is wrong. */
+  /** For requests without a session, and where 401 means a wrong password. */
   anonymous: {
     get: <Data>(path: string) => sendRequest<Data>("GET", path),
     post: <Data>(path: string, body: unknown = {}) => sendRequest<Data>("POST", path, body),
   },
 };
 
-/** What is wrong, by field, for `form.setErrors`; empty where it is about no field. */
+/** Error messages by field, for `form.setErrors`. Empty if the error is not about a field. */
 export function fieldErrors(error: unknown): Record<string, string> {
   if (!(error instanceof ApiError)) return {};
   return Object.fromEntries(error.details.map(({ field, message }) => [field, toSentence(message)]));
 }
 
-/** "must not be empty" below its field: "Must not be empty."; "is wrong": "This is wrong." */
+/** "must not be empty" becomes "Must not be empty.", and "is wrong" becomes "This is wrong." */
 function toSentence(message: string): string {
   const sentence = message.startsWith("is ") ? `This ${message}` : message;
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${sentence.endsWith(".") ? "" : "."}`;

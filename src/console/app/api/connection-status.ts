@@ -1,11 +1,12 @@
-/** Whether news comes by itself: it may be missing until a subscription stands. */
+/** The state of the WebSocket that carries live updates. */
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
 export type ConnectionStatus = "idle" | "connecting" | "live" | "reconnecting" | "refused";
 
 let status: ConnectionStatus = "idle";
-/** How many subscriptions have begun, the number of the last being its id, and how often one has come to stand. */
+/** Subscriptions started so far; the newest one's id is this number. */
 let startedCount = 0;
+/** How often a subscription became active. */
 let subscribedCount = 0;
 const listeners = new Set<() => void>();
 
@@ -14,22 +15,22 @@ function setStatus(next: ConnectionStatus): void {
   for (const listener of listeners) listener();
 }
 
-/** For the socket's client to tell. */
+/** Called by the WebSocket client. */
 export const socketEvents = {
   connecting: (isRetry: boolean): void => setStatus(isRetry ? "reconnecting" : "connecting"),
-  /** A page has one at a time: the id of the newest. */
-  begins(): string {
+  /** Returns the id of a new subscription. A page has one subscription at a time. */
+  nextSubscriptionId(): string {
     startedCount += 1;
     setStatus("connecting");
     return String(startedCount);
   },
-  /** From now on the subscription tells of everything. That of a page that was left does not count. */
-  stands(id: unknown): void {
+  /** The server confirmed that the subscription is active. Ignores subscriptions of a previous page. */
+  subscribed(id: unknown): void {
     if (id !== String(startedCount)) return;
     subscribedCount += 1;
     setStatus("live");
   },
-  /** `done`: nobody subscribes any more; `refused`: the server will not have us. */
+  /** `done`: no subscription is left; `refused`: the server rejected the connection for good. */
   closed: (end: "done" | "lost" | "refused"): void =>
     setStatus(end === "done" ? "idle" : end === "lost" ? "reconnecting" : "refused"),
 };
@@ -44,8 +45,8 @@ export function useConnectionStatus(): ConnectionStatus {
 }
 
 /**
- * Calls once a subscription stands, the first time and after each interruption: what happened since the page was read was
- * told to nobody.
+ * Calls `callback` when a subscription becomes active, also after a reconnect. Changes made before that were not
+ * sent, so read them again.
  */
 export function useOnSubscribed(callback: () => void): void {
   const currentCount = useSyncExternalStore(subscribe, () => subscribedCount);
@@ -60,7 +61,7 @@ export function useOnSubscribed(callback: () => void): void {
 const INITIAL_RETRY_DELAY_MS = 1_000;
 const MAX_RETRY_DELAY_MS = 20_000;
 
-/** Longer and longer, never so long that nobody would wait, and not all browsers at once. */
+/** Exponential backoff from 1 to 20 seconds with jitter. */
 export function waitBeforeRetry(retries: number): Promise<void> {
   const delayMs = Math.min(MAX_RETRY_DELAY_MS, INITIAL_RETRY_DELAY_MS * 2 ** Math.min(retries, 10));
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** What went wrong, whoever threw it, in words for a person. */
+/** Turns anything thrown into a title and a message that users can read. */
 import { CombinedGraphQLErrors, ServerError } from "@apollo/client/errors";
 import { ApiError, OfflineError } from "./client.ts";
 import { UserErrorsError } from "./user-errors.ts";
@@ -6,13 +6,13 @@ import { UserErrorsError } from "./user-errors.ts";
 export interface ErrorDescription {
   title: string;
   message: string;
-  /** To quote when asking for help; null: the server gave none. */
+  /** Shown so that users can quote it to support; null if the response had none. */
   requestId: string | null;
   isOffline: boolean;
 }
 
 const UNEXPECTED_MESSAGE =
-  "Something unexpected happened. Try again; if it stays, tell whoever runs this service.";
+  "An unexpected error occurred. Try again. If the problem persists, contact the operator of this service.";
 
 export function describeError(error: unknown): ErrorDescription {
   if (isOffline(error)) {
@@ -20,10 +20,10 @@ export function describeError(error: unknown): ErrorDescription {
     return { title: "No connection", message, requestId: null, isOffline: true };
   }
   const { message, requestId } = extractMessage(error);
-  return { title: "This did not work", message, requestId, isOffline: false };
+  return { title: "Something went wrong", message, requestId, isOffline: false };
 }
 
-/** One sentence, for a place beside a button. */
+/** The message alone, for use in forms and dialogs. */
 export function errorMessage(error: unknown): string {
   return describeError(error).message;
 }
@@ -45,7 +45,7 @@ function extractMessage(error: unknown): { message: string; requestId: string | 
   return { message: UNEXPECTED_MESSAGE, requestId: null };
 }
 
-/** `fetch` throws a TypeError where it reaches nobody. */
+/** `fetch` throws a TypeError if it cannot connect. */
 function isOffline(error: unknown): boolean {
   return (
     error instanceof OfflineError ||

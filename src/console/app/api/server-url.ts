@@ -1,10 +1,10 @@
-/** Where the service stands: `/`, or a path of its own behind a proxy. The server writes it into the page's `<base>`. */
+/** The path of the service: `/`, or a prefix behind a proxy. The server writes it into the page's `<base>`. */
 export const basePath = new URL(document.baseURI).pathname;
 
-/** Agenda's own dashboard: served by the API, not by the console, so that a link of the router would not leave the page. */
+/** Agenda's dashboard. The server renders it, so it needs a full page load instead of a router link. */
 export const AGENDA_DASHBOARD_PATH = "/operator/agenda/";
 
-/** A path of the server's, such as `auth/session`, as an address. */
+/** The absolute URL of a server path such as `auth/session`. */
 export function serverUrl(path: string): string {
   return new URL(path.replace(/^\//, ""), document.baseURI).href;
 }

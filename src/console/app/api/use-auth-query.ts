@@ -1,9 +1,9 @@
-/** What `/auth` knows, asked when a page is come to. (What GraphQL knows is Apollo's.) */
+/** Loads data from the `/auth` routes when a component mounts. */
 import { useCallback, useEffect, useState } from "react";
 
 type AuthQueryResult<Data> = { data: Data | null; error: unknown; reload: () => void };
 
-/** `load` stays the same function from drawing to drawing. While it is asked again the former answer stays. */
+/** `load` must be a stable function. While it reloads, the previous data stays. */
 export function useAuthQuery<Data>(load: () => Promise<Data>): AuthQueryResult<Data> {
   const [state, setState] = useState<{ data: Data | null; error: unknown }>({ data: null, error: null });
   const reload = useCallback(() => {

@@ -1,4 +1,4 @@
-/** Asks a query again, for something has changed. */
+/** Refetches a query after its data has changed on the server. */
 import { useCallback, useEffect, useState } from "react";
 
 interface RefetchableQuery {
@@ -9,9 +9,8 @@ interface RefetchableQuery {
 const RETRY_DELAY_MS = 10_000;
 
 /**
- * What is under way may have been read before the change, so it is waited for: the same question beside it would be given
- * its answer by Apollo, or have its own answer replaced by the older one. A question that fails is asked again, for the page
- * shows what it had.
+ * Waits for a request in flight, because its data may be older than the change and Apollo would deduplicate the two.
+ * Repeats a failed refetch every 10 seconds.
  */
 export function useRefetch({ loading, refetch }: RefetchableQuery): () => void {
   const [scheduled, setScheduled] = useState<{ afterMs: number } | null>(null);
@@ -21,7 +20,7 @@ export function useRefetch({ loading, refetch }: RefetchableQuery): () => void {
       setScheduled(null);
       if (!(await refetchSucceeded(refetch))) setScheduled((later) => later ?? { afterMs: RETRY_DELAY_MS });
     };
-    // Never at once: an answer that is being shown is still under way to Apollo.
+    // In a timer, because Apollo still treats a response that is being rendered as in flight.
     const timer = setTimeout(() => void read(), scheduled.afterMs);
     return () => clearTimeout(timer);
   }, [scheduled, loading, refetch]);

@@ -1,13 +1,13 @@
-/** Refusals that a mutation answers with as data. */
+/** Handles `userErrors`: rejections that a mutation returns as data. */
 
 interface UserError {
   readonly message: string;
   readonly field?: string | null;
 }
 
-/** A mutation was refused, in the server's own words. */
+/** A mutation was rejected. The message joins the server's messages. */
 export class UserErrorsError extends Error {
-  override readonly name = "RefusedError";
+  override readonly name = "UserErrorsError";
   readonly userErrors: readonly UserError[];
   constructor(userErrors: readonly UserError[]) {
     super(userErrors.map(({ message }) => message).join(" "));
@@ -15,18 +15,18 @@ export class UserErrorsError extends Error {
   }
 }
 
-/** The payload, where nothing was refused; it throws what was, for a dialog or a form to tell. */
+/** Returns the payload. Throws a UserErrorsError if it has errors, and an Error if there is no payload. */
 export function payloadOrThrow<Payload extends { readonly userErrors: readonly UserError[] }>(
   payload: Payload | null | undefined,
 ): Payload {
-  if (!payload) throw new Error("The server gave no answer");
+  if (!payload) throw new Error("The server returned no data");
   if (payload.userErrors.length > 0) throw new UserErrorsError(payload.userErrors);
   return payload;
 }
 
 /**
- * What was refused, by the fields of a form that has `values`: `input.name` and `patch.name` are about `name`. What is about
- * none of them stands under a name of its own.
+ * Messages by form field: `input.name` and `patch.name` belong to `name`. Errors about no field of `values` keep
+ * their own path as key.
  */
 export function userErrorsByField(error: unknown, values: object): Record<string, string> {
   if (!(error instanceof UserErrorsError)) return {};
@@ -38,7 +38,7 @@ export function userErrorsByField(error: unknown, values: object): Record<string
   return byField;
 }
 
-/** The label says it already: "name must not be empty" below "Name" becomes "Must not be empty". */
+/** Drops the field name, which the label shows: "name must not be empty" becomes "Must not be empty". */
 function stripFieldName(message: string, name: string): string {
   if (!message.startsWith(`${name} `)) return message;
   const rest = message.slice(name.length + 1);

@@ -1,4 +1,4 @@
-/** As a `ref`: moves the focus to what has just taken the place of what had it. */
+/** A `ref` that focuses an element when it appears. */
 export function focusOnMount(element: HTMLElement | null): void {
   element?.focus();
 }

@@ -1,4 +1,4 @@
-/** Short words in the corner, for acts that have no dialog of their own. */
+/** Toasts in the corner of the page. */
 import { notifications } from "@mantine/notifications";
 import { errorMessage } from "../api/describe-error.ts";
 import type { RemovedValue } from "../search-params.ts";
@@ -9,11 +9,11 @@ export function notify(message: string): void {
   notifications.show({ message, closeButtonProps });
 }
 
-/** It stays until it is read. */
+/** Stays until the user dismisses it. */
 export function notifyError(error: unknown): void {
   notifications.show({
     color: "red",
-    title: "This did not work",
+    title: "Something went wrong",
     message: errorMessage(error),
     autoClose: false,
     closeButtonProps,
@@ -22,14 +22,14 @@ export function notifyError(error: unknown): void {
 
 const MAX_VALUE_LENGTH = 40;
 
-/** Shown once per link, although the router reads a link several times. */
+/** Its id makes it appear once per link, although the router parses a link several times. */
 export function notifyRepairedLink(removed: readonly RemovedValue[]): void {
   const filters = removed.map(({ name, value }) => `${name}=${truncate(value)}`).join(", ");
   notifications.show({
     id: `repaired-link ${filters}`,
     color: "amber",
     title: "Part of the link was removed",
-    message: `This page has no such filter: ${filters}`,
+    message: `Unknown filters were ignored: ${filters}`,
     autoClose: false,
     closeButtonProps,
   });

@@ -1,14 +1,14 @@
-/** After a step to another page its heading gets the focus, so that a screen reader tells where one is. */
+/** Moves the focus to the heading after navigation, so that a screen reader announces the new page. */
 import { useEffect, useLayoutEffect, useRef, type RefObject } from "react";
 
 let shouldFocusHeading = false;
 
-/** To be called when another page is gone to. */
+/** Call it when the path changes. */
 export function requestHeadingFocus(): void {
   shouldFocusHeading = true;
 }
 
-/** Names the document after the page, and takes the focus where it is due. */
+/** Sets the document title, and focuses the heading after navigation. */
 export function usePageHeading(title: string): RefObject<HTMLHeadingElement | null> {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -19,11 +19,11 @@ export function usePageHeading(title: string): RefObject<HTMLHeadingElement | nu
     shouldFocusHeading = false;
     heading.current?.focus({ preventScroll: true });
   }, []);
-  // A page that was still loading hands its place to the page itself, and the focus with it: else it would be lost.
+  // When a loaded page replaces its loading state, the new heading takes the focus over.
   useLayoutEffect(() => {
-    const own = heading.current;
+    const element = heading.current;
     return () => {
-      if (own !== null && document.activeElement === own) shouldFocusHeading = true;
+      if (element !== null && document.activeElement === element) shouldFocusHeading = true;
     };
   }, []);
   return heading;

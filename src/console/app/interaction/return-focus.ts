@@ -1,4 +1,7 @@
-/** Returns the focus to the control that opened a dialog, or to the page's heading if that control is gone (WCAG 2.4.3). */
+/**
+ * Returns the focus to the control that opened a dialog, or to the page's heading if that control is gone (WCAG
+ * 2.4.3).
+ */
 import { useLayoutEffect, type RefObject } from "react";
 
 /** Mantine's own dialogs return the focus after 10 ms; the outermost dialog does it last. */
@@ -7,8 +10,8 @@ const FOCUS_DELAY_MS = 30;
 let lastPressed: HTMLElement | null = null;
 
 /**
- * Remembers which control was pressed last, by mouse or keyboard. The element with the focus does not tell: Safari gives a
- * clicked button none, and a menu's item is gone when the dialog that it opens is shown.
+ * Records the control that was pressed last. `document.activeElement` is not enough: Safari does not focus a clicked
+ * button, and a menu item is removed before its dialog opens.
  */
 export function trackLastPressed(): void {
   document.addEventListener("click", ({ target }) => void (lastPressed = findControl(target)), {
@@ -16,7 +19,7 @@ export function trackLastPressed(): void {
   });
 }
 
-/** For an item of a menu the button that opened the menu. */
+/** For a menu item, returns the button that opened the menu. */
 function findControl(target: EventTarget | null): HTMLElement | null {
   if (!(target instanceof Element)) return null;
   const menuButtonId = target.closest("[role=menu]")?.getAttribute("aria-labelledby");

@@ -17,7 +17,7 @@ const DiscardPrompt = lazy(async () => ({
   default: (await import("../../components/dialogs/discard-prompt.tsx")).DiscardPrompt,
 }));
 
-/** `locked`: a request is in flight, or something is shown that cannot be shown again. Only a dialog can be locked. */
+/** `locked`: a request is in flight, or a secret is shown that cannot be shown again. Only dialogs can be locked. */
 export type InputState = "clean" | "changed" | "locked";
 
 type Inputs = Set<() => InputState>;
@@ -26,7 +26,7 @@ interface UnsavedChanges {
   inputs: Inputs;
   /** Resolves to true if nothing is lost or the user agrees to lose it. */
   confirmDiscard: (inputs: Inputs) => Promise<boolean>;
-  /** The same for the whole page, which the browser then no longer asks about. */
+  /** Asks for the whole page. If the user agrees, the browser does not ask again. */
   confirmLeave: () => Promise<boolean>;
 }
 
@@ -35,7 +35,7 @@ const UnsavedChangesContext = createContext<UnsavedChanges | null>(null);
 interface DialogControl {
   inputs: Inputs;
   isOpen: RefObject<boolean>;
-  /** Closes the dialog unless that would lose something that the user wants to keep. */
+  /** Closes the dialog, unless the user decides to keep unsaved input. */
   requestClose: () => Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export function useDialogControl(): DialogControl | null {
 
 export function useUnsavedChanges(): UnsavedChanges {
   const unsaved = use(UnsavedChangesContext);
-  if (!unsaved) throw new Error("useMayDiscard is used outside of UnsavedProvider");
+  if (!unsaved) throw new Error("useUnsavedChanges must be used inside UnsavedChangesProvider");
   return unsaved;
 }
 
@@ -64,7 +64,7 @@ export function useUnsavedInput(state: () => InputState): void {
   });
   useEffect(() => {
     const read = (): InputState => {
-      // A dialog that fades away has been left already.
+      // A dialog that is fading out is already closed.
       if (dialog) return dialog.isOpen.current ? latest.current() : "clean";
       return latest.current() === "clean" ? "clean" : "changed";
     };
@@ -80,7 +80,7 @@ export function UnsavedChangesProvider({ children }: { children: ReactNode }) {
   const [answer, setAnswer] = useState<((isDiscarded: boolean) => void) | null>(null);
   const isAsking = useRef(false);
   const askToDiscard = (): Promise<boolean> => {
-    // Escape reaches the dialog below the question too.
+    // Escape also reaches the dialog below this prompt.
     if (isAsking.current) return Promise.resolve(false);
     isAsking.current = true;
     return new Promise((resolve) => {

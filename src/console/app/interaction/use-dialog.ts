@@ -1,25 +1,25 @@
-/** A dialog about something: what it is about stays while the dialog fades away. */
+/** The state of a dialog about one subject. The subject stays set while the dialog fades out. */
 import { useState } from "react";
 
 export interface DialogState<Subject> {
-  /** Null: it was never opened. */
+  /** Null until the dialog is first opened. */
   subject: Subject | null;
   isOpen: boolean;
-  /** Another one each time it is opened: a `key` for what starts anew then. */
-  turn: number;
+  /** Increases each time the dialog opens; used as `key` to reset its content. */
+  openCount: number;
   open: (subject: Subject) => void;
   close: () => void;
 }
 
 export function useDialog<Subject>(): DialogState<Subject> {
-  const [state, setState] = useState<{ subject: Subject | null; isOpen: boolean; turn: number }>({
+  const [state, setState] = useState<{ subject: Subject | null; isOpen: boolean; openCount: number }>({
     subject: null,
     isOpen: false,
-    turn: 0,
+    openCount: 0,
   });
   return {
     ...state,
-    open: (subject) => setState(({ turn }) => ({ subject, isOpen: true, turn: turn + 1 })),
+    open: (subject) => setState(({ openCount }) => ({ subject, isOpen: true, openCount: openCount + 1 })),
     close: () => setState((former) => ({ ...former, isOpen: false })),
   };
 }

@@ -1,4 +1,4 @@
-/** Sending a form: busy while it is on its way, and whatever was wrong told where it belongs. */
+/** Submits a form: tracks whether a request is in flight and shows errors at their fields. */
 import type { UseFormReturnType } from "@mantine/form";
 import { useState } from "react";
 import { fieldErrors } from "../api/client.ts";
@@ -8,25 +8,25 @@ import { userErrorsByField } from "../api/user-errors.ts";
 
 interface SubmitState<Values> {
   isBusy: boolean;
-  /** About the form as a whole; null: nothing. */
-  failure: string | null;
-  /** For the form's `onSubmit`. */
+  /** An error that belongs to no field; null if there is none. */
+  errorMessage: string | null;
+  /** First argument of `form.onSubmit`. */
   onSubmit: (values: Values) => void;
-  /** For its second place: what the form finds wrong itself gets the focus too. */
+  /** Second argument of `form.onSubmit`: focuses the first field that failed client-side validation. */
   onInvalid: () => void;
 }
 
 /**
- * `send` throws where it is refused: what is about a field goes to the field, the rest to `failure`.
- * A dialog around the form does not close while it is busy, and asks while it is changed.
+ * `send` throws if the server rejects the form. Errors about fields go to the fields, others to `errorMessage`. While
+ * the form is busy, the dialog around it does not close; while it has changes, the dialog asks first.
  */
 export function useSubmit<Values extends Record<string, unknown>>(
   form: UseFormReturnType<Values>,
   send: (values: Values) => Promise<void>,
 ): SubmitState<Values> {
-  const [state, setState] = useState<{ isBusy: boolean; failure: string | null }>({
+  const [state, setState] = useState<{ isBusy: boolean; errorMessage: string | null }>({
     isBusy: false,
-    failure: null,
+    errorMessage: null,
   });
   const isInDialog = useDialogControl() !== null;
   useUnsavedInput(() => {
@@ -35,24 +35,24 @@ export function useSubmit<Values extends Record<string, unknown>>(
     return form.isDirty() ? "changed" : "clean";
   });
   const submit = async (values: Values): Promise<void> => {
-    setState({ isBusy: true, failure: null });
+    setState({ isBusy: true, errorMessage: null });
     try {
       await send(values);
       form.resetDirty();
-      setState({ isBusy: false, failure: null });
+      setState({ isBusy: false, errorMessage: null });
     } catch (error) {
-      const wrong = Object.entries({ ...fieldErrors(error), ...userErrorsByField(error, values) });
-      const known = wrong.filter(([field]) => Object.hasOwn(values, field));
-      form.setErrors(Object.fromEntries(known));
-      const isToldByFields = wrong.length > 0 && known.length === wrong.length;
-      setState({ isBusy: false, failure: isToldByFields ? null : describeError(error).message });
+      const errors = Object.entries({ ...fieldErrors(error), ...userErrorsByField(error, values) });
+      const shown = errors.filter(([field]) => Object.hasOwn(values, field));
+      form.setErrors(Object.fromEntries(shown));
+      const areAllShown = errors.length > 0 && shown.length === errors.length;
+      setState({ isBusy: false, errorMessage: areAllShown ? null : describeError(error).message });
       focusFirstError();
     }
   };
   return { ...state, onSubmit: (values) => void submit(values), onInvalid: focusFirstError };
 }
 
-/** Once the errors are drawn. */
+/** Focuses the first invalid field after the next render. */
 export function focusFirstError(): void {
   const invalid = "form :is(input, textarea, select)[aria-invalid=true]";
   requestAnimationFrame(() => document.querySelector<HTMLElement>(invalid)?.focus());

@@ -1,4 +1,4 @@
-/** What stands around the pages of who is not signed in, or not yet as they must be. */
+/** The frame of pages without a session, and of the page that enforces two-factor authentication. */
 import { Outlet } from "@tanstack/react-router";
 import { Brand } from "../../components/layout/brand.tsx";
 import { ColorSchemeSwitch } from "../../components/layout/color-scheme-switch.tsx";

@@ -1,4 +1,4 @@
-/** The side bar on a phone. The browser's own dialog keeps the focus inside and closes on Escape. */
+/** The side bar on a phone, in a native `<dialog>` that traps the focus and closes on Escape. */
 import { CloseButton } from "@mantine/core";
 import { useRouter } from "@tanstack/react-router";
 import { useEffect, type MouseEvent, type RefObject } from "react";
@@ -14,7 +14,7 @@ interface NavigationDrawerProps {
 export function NavigationDrawer({ ref, session }: NavigationDrawerProps) {
   const router = useRouter();
   useEffect(() => router.subscribe("onBeforeNavigate", () => ref.current?.close()), [router, ref]);
-  /** The dialog itself is hit only beside its content. */
+  /** A click whose target is the dialog itself is on the backdrop. */
   const closeFromOutside = ({ target }: MouseEvent): void => {
     if (target === ref.current) ref.current?.close();
   };
@@ -25,7 +25,7 @@ export function NavigationDrawer({ ref, session }: NavigationDrawerProps) {
         <CloseButton
           className={classes.close}
           size="lg"
-          aria-label="Close the menu"
+          aria-label="Close menu"
           onClick={() => ref.current?.close()}
         />
         <SideBar session={session} />

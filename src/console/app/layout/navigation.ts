@@ -1,4 +1,4 @@
-/** The entries of the side bar, by who is signed in. */
+/** The entries of the side bar for each role. */
 import {
   IconBuildingCommunity,
   IconClockCog,
@@ -25,12 +25,12 @@ export interface NavEntry {
   /** A page of the console. */
   to: NonNullable<LinkProps["to"]>;
   access: Access;
-  /** Current only on this very page, not on those below it. */
+  /** Highlighted only on this path, not on paths below it. */
   exact?: boolean;
 }
 
 export interface NavGroup {
-  /** Null: the group needs no name. */
+  /** Null for a group without a heading. */
   title: string | null;
   entries: readonly NavEntry[];
 }
@@ -71,7 +71,7 @@ const operatorNavigation: readonly NavGroup[] = [
         to: "/operator/organizations",
         access: "operator",
       },
-      { label: "Endpoints", icon: IconUrgent, to: "/operator/endpoints", access: "operator" },
+      { label: "Failing endpoints", icon: IconUrgent, to: "/operator/endpoints", access: "operator" },
     ],
   },
   {

@@ -1,4 +1,7 @@
-/** What stands around every page of who is signed in: the side bar, on a phone a drawer, and the way past both. */
+/**
+ * The frame of every signed-in page: side bar (a drawer on a phone), skip link, toasts and the dialog that confirms
+ * the user's identity.
+ */
 import { ApolloProvider } from "@apollo/client/react";
 import { Burger, Group } from "@mantine/core";
 import { Outlet, useMatches } from "@tanstack/react-router";
@@ -18,19 +21,19 @@ const Toasts = lazy(async () => ({ default: (await import("../interaction/toasts
 
 export function Shell() {
   const session = useOptionalSession();
-  // For the moment between a session's end and the way to the sign-in page there is nobody.
+  // Null for a moment after the session ended, before the router redirects to the sign-in page.
   if (!session) return null;
-  // Another person, who has signed in in another tab, begins anew.
+  // If another user signed in in another tab, all state is reset.
   return <SessionShell key={session.user.id} session={session} />;
 }
 
 function SessionShell({ session }: { session: Session }) {
   const store = useSessionStore();
-  // It lives as long as the session: what one person was shown is not kept for the next.
+  // One client per session, so that the next user does not see cached data.
   const [apollo] = useState(() =>
     createApolloClient({
       onUnauthorized: () => store.end(),
-      // The session may have ended while nothing was asked: who is there is learnt at once.
+      // The session may have ended meanwhile, so load it again.
       onForbidden: () => void store.load().catch(() => undefined),
     }),
   );
@@ -47,7 +50,7 @@ function ShellLayout({ session }: { session: Session }) {
   return (
     <div className={classes.root}>
       <button type="button" className={classes.skip} onClick={() => main.current?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <aside className={classes.side}>
         <SideBar session={session} />
@@ -76,7 +79,7 @@ function ShellLayout({ session }: { session: Session }) {
   );
 }
 
-/** The page, if it is for who is here. */
+/** The page, or "no permission" if the user's role may not open it. */
 function AuthorizedOutlet({ session }: { session: Session }) {
   const matches = useMatches();
   const isAllowed = matches.every(({ staticData }) => canVisit(session, staticData.access ?? "anyone"));

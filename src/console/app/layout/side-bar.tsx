@@ -1,4 +1,4 @@
-/** The mark, the way to each page, and who is signed in. */
+/** The logo, the navigation and the current user. */
 import { ActionIcon, Avatar, Stack, Text } from "@mantine/core";
 import { IconLogout } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
@@ -14,7 +14,7 @@ import { useUnsavedChanges } from "../interaction/unsaved-changes.tsx";
 export function SideBar({ session }: { session: Session }) {
   return (
     <div className={classes.root}>
-      <Link to="/" className={classes.brand} aria-label="Waymark, to the dashboard">
+      <Link to="/" className={classes.brand} aria-label="Waymark dashboard">
         <Brand />
       </Link>
       <nav aria-label="Main" className={classes.nav}>

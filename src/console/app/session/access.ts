@@ -1,7 +1,10 @@
-/** Who may see what: the same rules that the server holds, so that nobody is led to a closed door. */
+/** Which pages a user may open. The server enforces the same rules; these only hide links. */
 import type { Session } from "./session.ts";
 
-/** `partner`: people of an organisation; `operator`: who runs the service; `integrations`: who manages keys and webhooks. */
+/**
+ * `partner`: users of an organisation; `operator`: operators of the service; `integrations`: users who manage keys
+ * and webhooks.
+ */
 export type Access = "anyone" | "partner" | "operator" | "integrations";
 
 const accessRules: Readonly<Record<Access, (session: Session) => boolean>> = {
@@ -11,7 +14,7 @@ const accessRules: Readonly<Record<Access, (session: Session) => boolean>> = {
   integrations: ({ scopes }) => scopes.includes("webhooks:manage"),
 };
 
-/** Every page is closed to them but the one where they turn it on. */
+/** True if the user must turn on two-factor authentication before they can open any other page. */
 export function needsTwoFactor({ user }: Session): boolean {
   return user.requires_two_factor && !user.has_two_factor;
 }

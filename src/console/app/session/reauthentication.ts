@@ -1,7 +1,7 @@
-/** Confirming the user's identity for requests that the server rejects until then. One dialog serves all of them. */
+/** Requests that the server rejects until the user confirms their identity. One dialog serves all of them. */
 
 export interface Reauthentication {
-  /** Opens the dialog. Resolves with whether the user confirmed; requests made meanwhile share the answer. */
+  /** Opens the dialog. Resolves to true if the user confirmed; concurrent requests share the result. */
   request: () => Promise<boolean>;
   /** Closes the dialog. */
   settle: (isConfirmed: boolean) => void;

@@ -1,11 +1,11 @@
-/** Where somebody was going when they were asked to sign in. */
+/** The `next` parameter: the page to open after signing in. */
 import { textParam, type RawSearch } from "../search-params.ts";
 
 export interface ReturnToSearch {
   next?: string;
 }
 
-/** Only a path of the console: never another site, however it is written (`//`, `/\\`, or a tab between that browsers drop). */
+/** Accepts only paths of this origin. Rejects tricks such as `//host`, `/\\host`, or a tab that browsers drop. */
 export function parseReturnTo(search: RawSearch): ReturnToSearch {
   const next = textParam(search["next"], 2_000);
   if (next === undefined || next === "/" || !next.startsWith("/")) return {};

@@ -1,4 +1,4 @@
-/** Who is signed in, as one value that the router guards by and components read. */
+/** The current session, as a store that the router's guards and components read. */
 import { createContext, useContext, useSyncExternalStore } from "react";
 import { api, ApiError } from "../api/client.ts";
 
@@ -12,7 +12,7 @@ export interface Session {
     email: string;
     role: Role;
     has_two_factor: boolean;
-    /** Whoever must and has none can do nothing but turn it on. */
+    /** Until it is on, the user can do nothing else. */
     requires_two_factor: boolean;
   };
   /** Null for an operator. */
@@ -23,11 +23,11 @@ export interface Session {
 }
 
 export interface SessionStore {
-  /** Null: nobody is signed in. */
+  /** Null if no user is signed in. */
   current: () => Session | null;
-  /** Asks the server who is signed in. */
+  /** Loads the session from the server. */
   load: () => Promise<Session | null>;
-  /** Forgets: the server says that it is over. */
+  /** Clears the session after the server rejected it. */
   end: () => void;
   subscribe: (listener: () => void) => () => void;
 }
@@ -36,7 +36,7 @@ export function createSessionStore(): SessionStore {
   let session: Session | null = null;
   const listeners = new Set<() => void>();
   const set = (next: Session | null): void => {
-    // Who hears of it asks anew for whatever is shown.
+    // Listeners reload everything, so skip them if nothing changed.
     if (JSON.stringify(next) === JSON.stringify(session)) return;
     session = next;
     for (const listener of listeners) listener();
@@ -69,17 +69,17 @@ async function fetchSession(): Promise<Session | null> {
 const SessionContext = createContext<SessionStore | null>(null);
 export const SessionProvider = SessionContext.Provider;
 
-/** The session's keeper: to load it anew after a change of one's own. */
+/** The store, for example to reload the session after the user changed their profile. */
 export function useSessionStore(): SessionStore {
   const store = useContext(SessionContext);
-  if (!store) throw new Error("useSession is used outside of SessionProvider");
+  if (!store) throw new Error("useSessionStore must be used inside SessionProvider");
   return store;
 }
 
-/** Who is signed in. Only below the shell, where somebody is. */
+/** The session. Use it only below the shell, where a user is signed in. */
 export function useSession(): Session {
   const session = useOptionalSession();
-  if (!session) throw new Error("useSession is used where nobody is signed in");
+  if (!session) throw new Error("useSession must be used where a user is signed in");
   return session;
 }
 

@@ -1,8 +1,8 @@
-/** How a mail's link carries its secret: in the fragment. */
+/** Parses the token in the URL fragment of a link from an e-mail. */
 
 export const TOKEN_PREFIX = "#token=";
 
-/** Null: there is none, or one that a mail program has mangled beyond reading (a `%` that begins nothing). */
+/** Null if there is no token, or if a mail program broke its percent-encoding. */
 export function parseUrlToken(hash: string): string | null {
   if (!hash.startsWith(TOKEN_PREFIX)) return null;
   try {

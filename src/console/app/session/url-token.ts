@@ -1,24 +1,24 @@
 /**
- * The secret of a mail's link. It comes in the address's fragment, which no server sees, and is taken out of the address
- * before anything else happens: neither the history nor a screenshot keeps it.
+ * The token of a link from an e-mail. It comes in the URL fragment, which is not sent to servers, and is removed from
+ * the URL before anything else runs, so that neither history nor screenshots contain it.
  */
 import { parseUrlToken, TOKEN_PREFIX } from "./url-token.parse.ts";
 
 let capturedToken: string | null = null;
 
-/** To be called first of all. */
+/** Call it before anything else. */
 export function captureUrlToken(): void {
   if (window.location.hash.startsWith(TOKEN_PREFIX)) {
     capturedToken = parseUrlToken(window.location.hash);
     window.history.replaceState(null, "", window.location.pathname + window.location.search);
   }
-  // A second link pasted into the same tab changes the fragment alone, which loads nothing.
+  // Pasting a second link into the same tab changes only the fragment, which does not reload the page.
   window.addEventListener("hashchange", () => {
     if (window.location.hash.startsWith(TOKEN_PREFIX)) window.location.reload();
   });
 }
 
-/** Null: the page was come to without one. */
+/** Null if the page was opened without a token. */
 export function getUrlToken(): string | null {
   return capturedToken;
 }

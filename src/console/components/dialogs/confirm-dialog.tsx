@@ -1,4 +1,4 @@
-/** Asks before something that is not undone. The action's words stand on the button, never "OK". */
+/** Asks for confirmation. The button names the action ("Remove member"), never "OK". */
 import { Alert, Stack, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { errorMessage } from "../../app/api/describe-error.ts";
@@ -10,19 +10,19 @@ interface ConfirmDialogProps {
   opened: boolean;
   onClose: () => void;
   title: string;
-  /** What will happen, and what will not come back. */
+  /** What the action does, and what cannot be undone. */
   children: ReactNode;
-  /** What the button says: "Remove member". */
+  /** Label of the button, such as "Remove member". */
   action: string;
   isDangerous?: boolean;
-  /** Closes the dialog when it is done; what it throws is told inside it. */
+  /** The dialog closes once it resolves, and shows the error if it rejects. */
   onConfirm: () => Promise<unknown>;
 }
 
-export function ConfirmDialog({ opened, title, ...question }: ConfirmDialogProps) {
+export function ConfirmDialog({ opened, title, ...form }: ConfirmDialogProps) {
   return (
-    <Dialog opened={opened} onClose={question.onClose} title={title}>
-      <ConfirmForm {...question} />
+    <Dialog opened={opened} onClose={form.onClose} title={title}>
+      <ConfirmForm {...form} />
     </Dialog>
   );
 }
@@ -31,7 +31,7 @@ type ConfirmFormProps = Omit<ConfirmDialogProps, "opened" | "title" | "onClose">
   onClose?: () => void;
 };
 
-/** Also for a dialog with further steps, which stays open. */
+/** The content alone, for dialogs with several steps. */
 export function ConfirmForm(props: ConfirmFormProps) {
   const { onClose, children, action, isDangerous = false, onConfirm } = props;
   const [state, setState] = useState<{ isBusy: boolean; error: unknown }>({ isBusy: false, error: null });

@@ -1,4 +1,4 @@
-/** What a dialog ends with: the way out of it, and the act, whose own words stand on its button. */
+/** The buttons at the end of a dialog: Cancel and the action. */
 import { Button, Group } from "@mantine/core";
 import { useDialogControl } from "../../app/interaction/unsaved-changes.tsx";
 
@@ -6,9 +6,9 @@ interface DialogActionsProps {
   action: string;
   isBusy: boolean;
   isDangerous?: boolean;
-  /** Gives the act the focus when the dialog opens. */
+  /** Focuses the action button when the dialog opens. */
   isAutoFocused?: boolean;
-  /** Where there is none, the act sends the form that it stands in. */
+  /** Without it, the action button submits the form around it. */
   onAction?: () => void;
 }
 
@@ -30,7 +30,7 @@ export function DialogActions(props: DialogActionsProps) {
   );
 }
 
-/** Closes the dialog that it is in, like Escape and ×. */
+/** Closes the surrounding dialog, like Escape and ×. */
 export function CancelButton({ isBusy }: { isBusy: boolean }) {
   const dialog = useDialogControl();
   return (

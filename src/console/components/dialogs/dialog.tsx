@@ -1,6 +1,6 @@
 /**
- * Every dialog and drawer of the console. Escape, × and a click outside close it, except while a form in it is busy; if a form
- * has unsaved input they ask first. Forms register themselves: by `useSubmit`, or by `useUnsaved` where they are not Mantine's.
+ * The base of every dialog and drawer. Escape, × and a click outside close it, except while a form in it is busy;
+ * with unsaved input they ask first. Forms register through `useSubmit`, other input through `useUnsavedInput`.
  */
 import { Drawer, Modal, type MantineSize } from "@mantine/core";
 import { useEffect, useMemo, useRef, type ReactNode } from "react";
@@ -14,15 +14,15 @@ import {
 
 interface DialogProps {
   opened: boolean;
-  /** Closes it without asking: after success, and once the user has agreed to discard. */
+  /** Called after success, or after the user agreed to discard their input. */
   onClose: () => void;
   title: ReactNode;
   size?: MantineSize;
-  /** At the right edge, at the full height of the window. */
+  /** Shows it at the right edge, at the full height of the window. */
   isDrawer?: boolean;
-  /** It shows what cannot be shown again: only a button of its content closes it. */
+  /** For secrets that cannot be shown again: only a button in the content closes the dialog. */
   isShownOnce?: boolean;
-  /** Of the part that scrolls. */
+  /** Class of the scrolling part. */
   className?: string | undefined;
   children: ReactNode;
 }

@@ -1,12 +1,12 @@
-/** The question before input is lost. */
+/** Asks before unsaved input is lost. */
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 
 interface DiscardPromptProps {
-  /** Null while no question is open. */
+  /** Null while the prompt is closed. */
   onAnswer: ((isDiscarded: boolean) => void) | null;
 }
 
-/** Above the dialog that it asks about. */
+/** Above the dialog with the unsaved input. */
 const Z_INDEX = 300;
 
 export function DiscardPrompt({ onAnswer }: DiscardPromptProps) {
@@ -16,7 +16,7 @@ export function DiscardPrompt({ onAnswer }: DiscardPromptProps) {
       onClose={() => onAnswer?.(false)}
       title="Discard your changes?"
       zIndex={Z_INDEX}
-      // Mantine listens on the window: the Escape that asked the question would answer it too.
+      // Mantine listens on the window, so the Escape that opened the prompt would also close it.
       closeOnEscape={false}
       onKeyDown={({ key }) => {
         if (key === "Escape") onAnswer?.(false);

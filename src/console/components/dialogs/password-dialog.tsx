@@ -1,4 +1,4 @@
-/** Asks for one's password again before something that matters. */
+/** Asks for the user's password before a sensitive action. */
 import { Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
@@ -13,10 +13,10 @@ interface PasswordDialogProps {
   onClose: () => void;
   title: string;
   children: ReactNode;
-  /** What the button says. */
+  /** Label of the button. */
   action: string;
   isDangerous?: boolean;
-  /** Throws where it is refused, which is told inside. It closes the dialog itself, or shows what comes next. */
+  /** On success it closes the dialog or shows the next step; an error it throws is shown in the dialog. */
   onPassword: (password: string) => Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export function PasswordDialog({ opened, onClose, title, ...form }: PasswordDial
 
 type PasswordFormProps = Omit<PasswordDialogProps, "opened" | "onClose" | "title">;
 
-/** Also for a dialog with further steps. The password is dropped with the form. */
+/** The content alone, for dialogs with several steps. */
 export function PasswordForm({ children, action, isDangerous = false, onPassword }: PasswordFormProps) {
   const form = useForm({ mode: "uncontrolled", initialValues: { password: "" } });
   const submit = useSubmit(form, ({ password }) => onPassword(password));
@@ -38,7 +38,7 @@ export function PasswordForm({ children, action, isDangerous = false, onPassword
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
         <Text component="div">{children}</Text>
-        <FormAlert message={submit.failure} />
+        <FormAlert message={submit.errorMessage} />
         <PasswordField
           key={form.key("password")}
           {...form.getInputProps("password")}

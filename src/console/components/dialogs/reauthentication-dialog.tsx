@@ -1,4 +1,4 @@
-/** Opens "Confirm it's you" for a sensitive action that the server rejected, and returns the focus to the action. */
+/** Opens "Confirm it's you" when the server rejects a sensitive action, and returns the focus afterwards. */
 import { lazy, Suspense, useEffect, useRef, useSyncExternalStore } from "react";
 import { reauthentication } from "../../app/session/reauthentication.ts";
 
@@ -10,12 +10,12 @@ export function ReauthenticationDialog() {
   const isOpen = useSyncExternalStore(reauthentication.subscribe, reauthentication.isOpen);
   const lastFocused = useRef<HTMLElement | null>(null);
   useEffect(() => {
-    // The dialog may take the focus before React runs this again, hence the store and not `isOpen`.
-    const note = ({ target }: FocusEvent): void => {
+    // Reads the store because the dialog may take the focus before React updates `isOpen`.
+    const rememberFocus = ({ target }: FocusEvent): void => {
       if (target instanceof HTMLElement && !reauthentication.isOpen()) lastFocused.current = target;
     };
-    document.addEventListener("focusin", note);
-    return () => document.removeEventListener("focusin", note);
+    document.addEventListener("focusin", rememberFocus);
+    return () => document.removeEventListener("focusin", rememberFocus);
   }, []);
   useEffect(() => (isOpen ? () => returnFocus(lastFocused.current) : undefined), [isOpen]);
   return isOpen ? (
@@ -25,10 +25,10 @@ export function ReauthenticationDialog() {
   ) : null;
 }
 
-/** A busy button takes the focus only once its request has ended: tries again for about a second. */
+/** A busy button cannot take the focus, so this retries for about a second. */
 function returnFocus(element: HTMLElement | null, frames = 60): void {
   requestAnimationFrame(() => {
-    // The user has moved on, or the dialog of the action is gone.
+    // The user moved the focus, or the element is gone.
     if (!element?.isConnected || !document.activeElement?.contains(element)) return;
     element.focus();
     if (document.activeElement !== element && frames > 0) returnFocus(element, frames - 1);

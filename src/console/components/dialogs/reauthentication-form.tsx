@@ -1,4 +1,4 @@
-/** The dialog "Confirm it's you": the password, and a code with two-factor. */
+/** The "Confirm it's you" dialog: the password, and a code if two-factor authentication is on. */
 import { Anchor, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useRef, useState } from "react";
@@ -16,7 +16,7 @@ export function ReauthenticationForm() {
   const [control] = useState(() => ({
     inputs: new Set<() => InputState>(),
     isOpen: { current: true },
-    // While the server checks, closing would lose its answer. A typed password is dropped without asking.
+    // Closing is blocked while a request is in flight. A typed password is discarded without asking.
     requestClose: async (): Promise<void> => {
       if (!isBusy.current) reauthentication.settle(false);
     },
@@ -28,7 +28,7 @@ export function ReauthenticationForm() {
       title="Confirm it’s you"
       closeOnClickOutside={false}
       returnFocus={false}
-      // Above the dialog whose action needs it.
+      // Above the dialog with the action.
       zIndex={300}
     >
       <DialogProvider value={control}>
@@ -59,8 +59,8 @@ function ProofForm({ onBusy }: ProofFormProps) {
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
-        <Text>This action needs your password again. You are asked once in ten minutes.</Text>
-        <FormAlert message={submit.failure} />
+        <Text>Enter your password to continue. We ask at most once every ten minutes.</Text>
+        <FormAlert message={submit.errorMessage} />
         <PasswordField
           key={form.key("password")}
           {...form.getInputProps("password")}

@@ -1,14 +1,17 @@
-/** Text that is to be read as it is, and copied: a command, a body, a header. What scrolls is reached by the keyboard. */
-/* oxlint-disable jsx-a11y/no-noninteractive-tabindex -- as said above */
+/**
+ * Preformatted text with a copy button: a command, a body, headers. It can be focused, so that keyboard users can
+ * scroll it.
+ */
+/* oxlint-disable jsx-a11y/no-noninteractive-tabindex -- see above */
 import { Box } from "@mantine/core";
 import { CopyButton } from "./copy-button.tsx";
 import classes from "./code-block.module.css";
 
 interface CodeBlockProps {
   code: string;
-  /** What it is, such as "curl command": for the copy button and screen readers. */
+  /** Names the content for the copy button and for screen readers, such as "curl command". */
   label: string;
-  /** Breaks long lines; they scroll unless said. */
+  /** Wraps long lines. By default they scroll. */
   wrap?: boolean;
 }
 

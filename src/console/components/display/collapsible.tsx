@@ -1,11 +1,11 @@
-/** Something longer, folded away behind its title. */
+/** Content that expands below its title. */
 import { IconChevronRight } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import classes from "./collapsible.module.css";
 
 interface CollapsibleProps {
   title: string;
-  /** Unfolded from the start. */
+  /** Initially expanded. */
   isOpen?: boolean;
   children: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** A secret that the server shows once: copied here, or lost. */
+/** A secret that is shown only once. */
 import { Alert, Stack, Text } from "@mantine/core";
 import { IconEyeExclamation } from "@tabler/icons-react";
 import type { ReactNode } from "react";
@@ -6,7 +6,7 @@ import { CodeBlock } from "./code-block.tsx";
 
 interface OneTimeSecretProps {
   value: string;
-  /** What it is, such as "API key". */
+  /** Names the secret, such as "API key". */
   label: string;
   children?: ReactNode;
 }
@@ -14,8 +14,8 @@ interface OneTimeSecretProps {
 export function OneTimeSecret({ value, label, children }: OneTimeSecretProps) {
   return (
     <Stack gap="sm">
-      <Alert color="amber" icon={<IconEyeExclamation aria-hidden="true" />} title="Shown this once">
-        Copy it now and keep it where secrets are kept. It cannot be shown again.
+      <Alert color="amber" icon={<IconEyeExclamation aria-hidden="true" />} title="Shown only once">
+        Copy it now and store it in your secret manager. It can’t be shown again.
       </Alert>
       <CodeBlock code={value} label={label} wrap />
       {children && <Text fz="sm">{children}</Text>}

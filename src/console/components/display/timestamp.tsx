@@ -1,4 +1,4 @@
-/** An instant: how long ago, with the exact time of the reader's own zone behind it. */
+/** A point in time: relative ("3 hours ago") or exact, with the local time as tooltip. */
 import { useSyncExternalStore } from "react";
 
 const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
@@ -18,7 +18,7 @@ const TICK_MS = 10_000;
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** One clock for all of them, and none where none is shown. */
+/** One timer for all timestamps, stopped while none is shown. */
 function subscribeToClock(listener: () => void): () => void {
   listeners.add(listener);
   timer ??= setInterval(() => {
@@ -32,12 +32,12 @@ function subscribeToClock(listener: () => void): () => void {
   };
 }
 
-/** The same for a while, so that nothing is drawn anew for a second's sake; never before what has happened already. */
+/** Rounded up to 10 seconds, so that components rerender rarely and no past event appears in the future. */
 function roundedNowMs(): number {
   return Math.ceil(Date.now() / TICK_MS) * TICK_MS;
 }
 
-/** The time of the reader's clock, in milliseconds; whoever shows it is drawn anew as it goes on. */
+/** The current time in milliseconds, updated every 10 seconds. */
 export function useNow(): number {
   return useSyncExternalStore(subscribeToClock, roundedNowMs);
 }
@@ -47,7 +47,7 @@ const FORMATS = { exact: shortFormat, precise: exactFormat };
 interface TimestampProps {
   /** An ISO 8601 instant. */
   value: string;
-  /** `relative`: "3 hours ago"; `exact`: the day and the time; `precise`: with seconds. */
+  /** `relative`: "3 hours ago"; `exact`: date and time; `precise`: with seconds. */
   display?: "relative" | "exact" | "precise";
 }
 
@@ -63,13 +63,13 @@ export function Timestamp({ value, display = "relative" }: TimestampProps) {
 
 function relativeTime(instant: Date, nowMs: number): string {
   const seconds = Math.round((instant.getTime() - nowMs) / 1_000);
-  const [unit, size] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? ["second", 1];
+  const [unit, size] = UNITS.find(([, min]) => Math.abs(seconds) >= min) ?? ["second", 1];
   if (unit === "second")
     return Math.abs(seconds) < 20 ? "just now" : relativeFormat.format(seconds, "second");
   return relativeFormat.format(Math.round(seconds / size), unit);
 }
 
-/** A calendar day, such as `2026-11-21`, which is the same in every zone. */
+/** A calendar day such as `2026-11-21`, independent of the time zone. */
 export function Day({ value }: { value: string }) {
   return (
     <time dateTime={value} style={{ whiteSpace: "nowrap" }}>

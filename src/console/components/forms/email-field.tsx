@@ -1,11 +1,11 @@
-/** An e-mail address: one that is asked for, and one that is known. */
+/** Inputs for an e-mail address. */
 import { TextInput, type TextInputProps } from "@mantine/core";
 
 export function EmailField(props: TextInputProps) {
   return <TextInput label="E-mail" type="email" required withAsterisk={false} {...props} />;
 }
 
-/** It cannot be changed here. Beside a new password it says to a password manager whose that is. */
+/** Cannot be edited. Next to a new password it tells password managers which account the password is for. */
 export function ReadOnlyEmailField(props: TextInputProps) {
   return <TextInput label="E-mail" type="email" readOnly variant="filled" {...props} />;
 }

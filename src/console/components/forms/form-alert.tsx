@@ -1,4 +1,4 @@
-/** What was wrong with a form as a whole. A screen reader says it as soon as it stands there. */
+/** An error about a form as a whole, announced by screen readers. */
 import { Alert } from "@mantine/core";
 import { IconAlertCircle } from "@tabler/icons-react";
 

@@ -1,4 +1,4 @@
-/** What stands in a form's place once it is sent: that it went well, and what comes next. */
+/** Replaces a form after it was sent, with what happens next. */
 import { Stack, Text, ThemeIcon } from "@mantine/core";
 import { IconCheck, type Icon } from "@tabler/icons-react";
 import { useEffect, type ReactNode } from "react";
@@ -13,7 +13,7 @@ interface FormResultProps {
 
 export function FormResult({ icon: Picture = IconCheck, title, children, action }: FormResultProps) {
   const heading = usePageHeading(title);
-  // What had the focus is gone with the form.
+  // The focused button was removed with the form.
   useEffect(() => heading.current?.focus(), [heading]);
   return (
     <Stack gap="md">

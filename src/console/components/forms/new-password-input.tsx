@@ -1,4 +1,4 @@
-/** Where a password is chosen: what it must be like is said before it is refused. */
+/** An input for a new password, with the rules. */
 import type { PasswordInputProps } from "@mantine/core";
 import { PasswordField } from "./password-field.tsx";
 
@@ -6,7 +6,7 @@ export function NewPasswordInput(props: PasswordInputProps) {
   return (
     <PasswordField
       label="Password"
-      description="At least 12 characters. A few words in a row are easy to remember and hard to guess."
+      description="At least 12 characters. A few random words are easy to remember and hard to guess."
       autoComplete="new-password"
       minLength={12}
       maxLength={128}

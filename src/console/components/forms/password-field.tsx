@@ -1,7 +1,7 @@
-/** A password, which can be looked at. */
+/** A password input with a button that shows the password. */
 import { PasswordInput, type PasswordInputProps } from "@mantine/core";
 
 export function PasswordField(props: PasswordInputProps) {
-  // Mantine says it of the frame alone, and a screen reader is in the field.
+  // Mantine sets aria-invalid only on the wrapper; screen readers need it on the input.
   return <PasswordInput aria-invalid={props.error ? true : undefined} withAsterisk={false} {...props} />;
 }

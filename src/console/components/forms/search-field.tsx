@@ -1,4 +1,4 @@
-/** An input whose text goes into the address, once the typing pauses. */
+/** A text input that reports its value once typing pauses, for filters in the URL. */
 import { TextInput, type TextInputProps } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
@@ -16,8 +16,8 @@ export function SearchField({ value, onDebouncedChange, ...input }: SearchFieldP
   const [previousValue, setPreviousValue] = useState(value);
   if (value !== previousValue) {
     setPreviousValue(value);
-    // The address changed by another way: a filter was removed, or somebody went back. What was sent takes a moment to
-    // stand in it, and must not be taken for that meanwhile.
+    // The URL changed in another way: a filter was removed, or the user went back. The emitted value reaches the URL
+    // with a delay, so it must not overwrite what is being typed.
     if (value !== emittedValue) {
       setEmittedValue(value);
       setTyped(value);

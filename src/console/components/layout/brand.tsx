@@ -1,4 +1,4 @@
-/** The mark and the name. */
+/** The logo and the name. */
 import { Group, Text } from "@mantine/core";
 
 function BrandMark({ size = 28 }: { size?: number }) {

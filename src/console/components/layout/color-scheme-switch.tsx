@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. */
+/** Switches between the light, dark and system colour scheme. */
 import {
   Center,
   SegmentedControl,
@@ -10,7 +10,7 @@ import { IconDeviceDesktop, IconMoon, IconSun } from "@tabler/icons-react";
 
 const schemes = [
   { value: "light", label: "Light", icon: IconSun },
-  { value: "auto", label: "As the system", icon: IconDeviceDesktop },
+  { value: "auto", label: "System", icon: IconDeviceDesktop },
   { value: "dark", label: "Dark", icon: IconMoon },
 ] satisfies { value: MantineColorScheme; label: string; icon: typeof IconSun }[];
 

@@ -1,4 +1,4 @@
-/** Mantine's look on the router's links: `to`, `params` and `search` are checked against the routes. */
+/** Mantine's links and buttons as router links: `to`, `params` and `search` are checked against the routes. */
 import {
   Anchor,
   Button,

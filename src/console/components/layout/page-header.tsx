@@ -1,4 +1,4 @@
-/** A page's one `h1`, what it is about, and what can be done on it. It names the document too. */
+/** The `h1` of a page with its description and actions. It also sets the document title. */
 import { Box, Group, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { usePageHeading } from "../../app/interaction/page-heading.ts";
@@ -7,10 +7,10 @@ import classes from "./page-header.module.css";
 interface PageHeaderProps {
   /** Also the document's title. */
   title: string;
-  /** Beside the title: a badge, a button to copy it. */
+  /** Next to the title, such as a badge or a copy button. */
   titleAside?: ReactNode;
   description?: ReactNode;
-  /** Above the title: the way back to the list. */
+  /** Above the title: a link back to the list. */
   back?: ReactNode;
   actions?: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** A part of a page with a heading of its own, and what can be done there beside it. */
+/** A card with a heading and optional actions. */
 import { Group, Paper, Title } from "@mantine/core";
 import { useId, type ReactNode } from "react";
 

@@ -1,9 +1,9 @@
-/** The pages of a section, as a row of links below its heading. */
+/** Tabs that link to the pages of a section. */
 import { Link, type LinkProps } from "@tanstack/react-router";
 import classes from "./section-tabs.module.css";
 
 interface SectionTabsProps {
-  /** What they are pages of, for a screen reader. */
+  /** Names the section for screen readers. */
   label: string;
   tabs: readonly { label: string; to: NonNullable<LinkProps["to"]> }[];
 }

@@ -1,4 +1,4 @@
-/** A part of a page of settings: what it is about on the left, what can be done on the right; one above the other on a phone. */
+/** A section of a settings page: heading on the left, content on the right; stacked on a phone. */
 import { Paper, Text, Title } from "@mantine/core";
 import { useId, type ReactNode } from "react";
 import classes from "./section.module.css";

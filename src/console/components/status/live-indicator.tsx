@@ -1,4 +1,4 @@
-/** Whether news comes by itself, and the way to have peace. Paused, lost and live differ in words, not in colour alone. */
+/** The state of live updates, and the button that pauses them. */
 import { Button, Group } from "@mantine/core";
 import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useConnectionStatus, type ConnectionStatus } from "../../app/api/connection-status.ts";
@@ -15,7 +15,7 @@ const INDICATORS: Record<ConnectionStatus, { label: string; tone: Tone }> = {
   connecting: { label: "Connecting", tone: "neutral" },
   live: { label: "Live", tone: "success" },
   reconnecting: { label: "Reconnecting", tone: "attention" },
-  refused: { label: "Not live", tone: "danger" },
+  refused: { label: "Disconnected", tone: "danger" },
 };
 
 export function LiveIndicator({ isPaused, onToggle }: LiveIndicatorProps) {

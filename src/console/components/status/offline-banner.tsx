@@ -1,4 +1,4 @@
-/** Says that the network is gone, as long as it is. */
+/** A banner that is shown while the browser is offline. */
 import { IconCloudOff } from "@tabler/icons-react";
 import { useSyncExternalStore } from "react";
 import classes from "./offline-banner.module.css";
@@ -19,7 +19,7 @@ export function OfflineBanner() {
       {!isOnline && (
         <p className={classes.banner}>
           <IconCloudOff size={18} aria-hidden="true" />
-          You are offline. What you see may be out of date, and nothing can be changed.
+          You are offline. This page may be out of date, and changes can’t be saved.
         </p>
       )}
     </div>

@@ -1,4 +1,4 @@
-/** What stands where there is nothing to see: nothing yet, still on its way, went wrong, or not for you. */
+/** What a page shows when it is empty, loading, has failed, does not exist or is not allowed. */
 import { Button, Code, Paper, Skeleton, Stack, Text, ThemeIcon, Title, VisuallyHidden } from "@mantine/core";
 import {
   IconCloudOff,
@@ -17,7 +17,7 @@ interface StateMessageProps {
   icon: Icon;
   color?: string;
   title: string;
-  /** Where it stands in a whole page's place: the title is the page's own. */
+  /** Set if the message replaces the whole page: the title becomes the page's `h1`. */
   heading?: RefObject<HTMLHeadingElement | null>;
   children?: ReactNode;
   action?: ReactNode;
@@ -52,17 +52,17 @@ function StateMessage({
 interface EmptyStateProps {
   icon?: Icon;
   title: string;
-  /** What would stand here, and how it gets there. */
+  /** What will appear here, and how to get it. */
   children?: ReactNode;
   action?: ReactNode;
 }
 
-export function EmptyState({ icon = IconMoodEmpty, ...statement }: EmptyStateProps) {
-  return <StateMessage icon={icon} {...statement} />;
+export function EmptyState({ icon = IconMoodEmpty, ...message }: EmptyStateProps) {
+  return <StateMessage icon={icon} {...message} />;
 }
 
 interface ErrorStateProps {
-  /** Whatever was thrown: its words are told as far as they are meant for people. */
+  /** Anything thrown. Its message is shown if it was written for users. */
   error: unknown;
   onRetry?: () => void;
 }
@@ -94,29 +94,34 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
   );
 }
 
-/** In the place of a page. */
+/** Replaces a page that the user's role may not open. */
 export function NoPermission({ children }: { children?: ReactNode }) {
-  const title = "This page is not for your role";
+  const title = "You don’t have access to this page";
   const heading = usePageHeading(title);
   return (
     <StateMessage icon={IconLock} color="amber" title={title} heading={heading}>
-      {children ?? "Ask an owner of your organisation, or who runs this service, if you need what is on it."}
+      {children ?? "If you need access, ask an owner of your organisation or an operator of this service."}
     </StateMessage>
   );
 }
 
-/** In the place of a page. */
-export function NotFound({ action, children }: { action?: ReactNode; children?: ReactNode }) {
-  const title = "There is nothing here";
+interface NotFoundProps {
+  title?: string;
+  action?: ReactNode;
+  children?: ReactNode;
+}
+
+/** Replaces a page that does not exist. */
+export function NotFound({ title = "Page not found", action, children }: NotFoundProps) {
   const heading = usePageHeading(title);
   return (
     <StateMessage icon={IconMapQuestion} title={title} heading={heading} action={action}>
-      {children ?? "The address may be mistyped, or what it led to is gone."}
+      {children ?? "The URL may be mistyped, or the page may have been removed."}
     </StateMessage>
   );
 }
 
-/** Grey lines in the place of what is on its way. */
+/** Grey lines while content loads. */
 export function LoadingState({ rows = 6, label = "Loading" }: { rows?: number; label?: string }) {
   return (
     <Stack gap="sm" role="status" aria-busy="true">
@@ -128,7 +133,7 @@ export function LoadingState({ rows = 6, label = "Loading" }: { rows?: number; l
   );
 }
 
-/** The same inside a card. */
+/** A grey card while its content loads. */
 export function LoadingCard({ height = 180 }: { height?: number }) {
   return (
     <Paper role="status" aria-busy="true">

@@ -1,4 +1,4 @@
-/** In the middle of an empty window, before there is anything to show in it. */
+/** Shown before the session is loaded. */
 import { Center, Loader } from "@mantine/core";
 
 export function Splash() {

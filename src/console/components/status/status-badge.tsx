@@ -1,4 +1,4 @@
-/** A status in the colour of its category: a dot and words, so that colour alone says nothing. */
+/** A status as a coloured dot and a label, so that colour is never the only sign. */
 import classes from "./status-badge.module.css";
 import type { Tone } from "./tone.ts";
 

@@ -1,4 +1,4 @@
-/** The colours that a status can have, by what they say. */
+/** The colours of statuses, by meaning. */
 
 export type Tone = "neutral" | "progress" | "success" | "attention" | "danger" | "return" | "muted";
 
@@ -13,7 +13,7 @@ const TONES: Readonly<Record<StatusCategory, Tone>> = {
   CANCELLED: "muted",
 };
 
-/** That of a job's status. */
+/** The tone of a job status. */
 export function toneOf(category: StatusCategory): Tone {
   return TONES[category];
 }

@@ -1,44 +1,44 @@
 /**
- * A table that becomes a list of cards where there is no room for columns. It stays a table to a screen reader either way,
- * which is why each part says its role.
+ * A table that becomes a list of cards on a small screen. Explicit ARIA roles keep it a table for screen readers
+ * either way.
  */
-/* oxlint-disable jsx-a11y/no-redundant-roles, jsx-a11y/no-interactive-element-to-noninteractive-role -- as said above */
+/* oxlint-disable jsx-a11y/no-redundant-roles, jsx-a11y/no-interactive-element-to-noninteractive-role -- see above */
 import { UnstyledButton } from "@mantine/core";
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import classes from "./data-table.module.css";
 
 export interface ColumnSort {
-  /** Null: the table is ordered by another column. */
+  /** Null if the table is sorted by another column. */
   direction: "ascending" | "descending" | null;
   onToggle: () => void;
 }
 
 export interface Column<Row> {
   id: string;
-  /** The heading; on a phone it stands before the value. */
+  /** The column heading; on a phone it is shown before the value. */
   header: string;
-  /** In the place of the heading's words: a box to tick. */
+  /** Replaces the heading text, such as with a checkbox. */
   headerContent?: ReactNode;
   cell: (row: Row) => ReactNode;
-  /** Numbers stand at the end. */
+  /** Use `end` for numbers. */
   align?: "start" | "end";
-  /** What a row is known by: its card's first line. One column of a table. */
+  /** The column that identifies a row: the first line of its card. One per table. */
   isTitle?: boolean;
-  /** Buttons, without a heading to be seen. */
+  /** A column of buttons. Its heading is visually hidden. */
   isActions?: boolean;
   sort?: ColumnSort;
 }
 
 interface DataTableProps<Row> {
-  /** What the table holds, for a screen reader. */
+  /** Names the table for screen readers. */
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   rowKey: (row: Row) => string;
-  /** Rows that are ticked. */
+  /** True for selected rows. */
   isSelected?: (row: Row) => boolean;
-  /** Greys the rows out while the next ones are on their way. */
+  /** Greys out the rows while new ones load. */
   isStale?: boolean;
 }
 

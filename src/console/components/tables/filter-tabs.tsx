@@ -1,9 +1,9 @@
-/** One filter of a list as a row of links, each with how many there are where that is worth knowing. */
+/** A filter as a row of links, with optional counts. */
 import { createLink } from "@tanstack/react-router";
 import type { ComponentPropsWithRef, ReactNode } from "react";
 import classes from "./filter-tabs.module.css";
 
-/** `label`: what is filtered, for a screen reader. Its children are `FilterTab`s. */
+/** `label` names the filter for screen readers. Children: `FilterTab`s. */
 export function FilterTabs({ label, children }: { label: string; children: ReactNode }) {
   return (
     <nav aria-label={label} className={classes.root}>
@@ -13,11 +13,11 @@ export function FilterTabs({ label, children }: { label: string; children: React
 }
 
 interface FilterTabProps extends ComponentPropsWithRef<"a"> {
-  /** Null or absent: not known, or not worth knowing. */
+  /** No number is shown for null, undefined and 0. */
   count?: number | null | undefined;
 }
 
-/** Give it `activeOptions={{ exact: true }}`: the tab without a filter is part of every other address. */
+/** Needs `activeOptions={{ exact: true }}`, because the URL of the unfiltered tab is a prefix of the others. */
 export const FilterTab = createLink(({ count, children, ...link }: FilterTabProps) => (
   <a {...link} className={classes.tab}>
     {children}

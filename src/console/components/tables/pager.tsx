@@ -1,4 +1,4 @@
-/** The ways through a long list: page by page, or longer and longer. */
+/** Pagination: previous and next page, or "Show more". */
 import { Button, Group, Text } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { notifyError } from "../../app/interaction/notify.ts";
@@ -10,9 +10,9 @@ interface CursorPagerProps {
     readonly startCursor: string | null;
     readonly endCursor: string | null;
   };
-  /** Which part of how many: "21–40 of 1,204". */
+  /** Such as "1,204 jobs, 25 on this page". */
   summary?: string;
-  /** Puts the cursor into the address. */
+  /** Puts the cursor into the URL. */
   onPageChange: (to: { after: string } | { before: string }) => void;
 }
 
@@ -49,7 +49,7 @@ export function CursorPager({ pageInfo, summary, onPageChange }: CursorPagerProp
 interface LoadMoreProps {
   hasMore: boolean;
   isLoading: boolean;
-  /** What it throws is told in the corner: the list stands as it is. */
+  /** If it rejects, the error is shown as a toast and the list stays. */
   onLoadMore: () => Promise<unknown>;
 }
 

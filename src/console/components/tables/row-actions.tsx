@@ -1,4 +1,4 @@
-/** What can be done to a row, behind one button. Its items are `Menu.Item`s. */
+/** The menu of actions for a row. Children: `Menu.Item`s. */
 import { ActionIcon, Menu } from "@mantine/core";
 import { IconDots } from "@tabler/icons-react";
 import type { ReactNode } from "react";

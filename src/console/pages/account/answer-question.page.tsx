@@ -1,4 +1,4 @@
-/** Answering what an operator asked about a request for an account. */
+/** Answers an operator's question about an account request. */
 import { Blockquote, Button, Stack, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
@@ -17,10 +17,10 @@ export function AnswerQuestionPage() {
     <EmailTokenGate
       kind="account_request_answer"
       title="A question about your request"
-      invalidHint="If you have answered, we have your answer and write to you soon."
+      invalidHint="If you have already answered, we received it and will reply by e-mail."
       nextAction={<TextLink to="/request-account">Request an account</TextLink>}
     >
-      {(good) => <AnswerForm {...good} />}
+      {(valid) => <AnswerForm {...valid} />}
     </EmailTokenGate>
   );
 }
@@ -36,7 +36,7 @@ function AnswerForm({ token, link }: { token: string; link: EmailTokenView }) {
   if (isDone) {
     return (
       <FormResult title="Thank you">
-        Your answer is with us. We write to <strong>{link.email}</strong> as soon as your request is decided.
+        We received your answer. We will e-mail <strong>{link.email}</strong> once we have decided.
       </FormResult>
     );
   }
@@ -44,11 +44,11 @@ function AnswerForm({ token, link }: { token: string; link: EmailTokenView }) {
     <>
       <PageHeader
         title="A question about your request"
-        description={`You have requested an account for ${link.organization_name ?? "your organisation"}.`}
+        description={`You requested an account for ${link.organization_name ?? "your organisation"}.`}
       />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.failure} />
+          <FormAlert message={submit.errorMessage} />
           {link.question !== null && (
             <Blockquote p="md" my={0} style={{ whiteSpace: "pre-line", overflowWrap: "anywhere" }}>
               {link.question}

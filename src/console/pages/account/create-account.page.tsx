@@ -1,4 +1,4 @@
-/** Registering after an approval, and joining after an invitation: a name and a password make the account. */
+/** Registering after an approved request, and joining after an invitation. */
 import { Button, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
@@ -19,14 +19,14 @@ export function RegisterPage() {
     <EmailTokenGate
       kind="registration"
       title="Register"
-      invalidHint="If you have registered already, sign in. If not, ask whoever approved your account to send the link again."
-      nextAction={<ButtonLink to="/sign-in">To the sign-in page</ButtonLink>}
+      invalidHint="If you have already registered, sign in. Otherwise ask the person who approved your account to resend the link."
+      nextAction={<ButtonLink to="/sign-in">Go to sign-in</ButtonLink>}
     >
-      {(good) => (
+      {(valid) => (
         <CreateAccountForm
-          {...good}
+          {...valid}
           title="Register"
-          description={`You are the first owner of ${organizationLabel(good.link)}.`}
+          description={`You will be the first owner of ${organizationLabel(valid.link)}.`}
         />
       )}
     </EmailTokenGate>
@@ -38,14 +38,14 @@ export function InvitationPage() {
     <EmailTokenGate
       kind="invitation"
       title="Join"
-      invalidHint="If you have joined already, sign in. If not, ask whoever invited you to send the invitation again."
-      nextAction={<ButtonLink to="/sign-in">To the sign-in page</ButtonLink>}
+      invalidHint="If you have already joined, sign in. Otherwise ask the person who invited you to resend the invitation."
+      nextAction={<ButtonLink to="/sign-in">Go to sign-in</ButtonLink>}
     >
-      {(good) => (
+      {(valid) => (
         <CreateAccountForm
-          {...good}
-          title={`Join ${organizationLabel(good.link)}`}
-          description="You were invited to this organisation's console."
+          {...valid}
+          title={`Join ${organizationLabel(valid.link)}`}
+          description="You have been invited to this organisation."
         />
       )}
     </EmailTokenGate>
@@ -74,7 +74,7 @@ function CreateAccountForm({ token, link, title, description }: CreateAccountFor
   if (isDone) {
     return (
       <FormResult title="Your account is ready" action={<ButtonLink to="/sign-in">Sign in</ButtonLink>}>
-        Sign in with <strong>{link.email}</strong> and the password that you have just chosen.
+        Sign in with <strong>{link.email}</strong> and your new password.
       </FormResult>
     );
   }
@@ -83,7 +83,7 @@ function CreateAccountForm({ token, link, title, description }: CreateAccountFor
       <PageHeader title={title} description={description} />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.failure} />
+          <FormAlert message={submit.errorMessage} />
           <ReadOnlyEmailField value={link.email} autoComplete="username" />
           <TextInput
             key={form.key("name")}
@@ -96,10 +96,10 @@ function CreateAccountForm({ token, link, title, description }: CreateAccountFor
           />
           <NewPasswordInput key={form.key("password")} {...form.getInputProps("password")} />
           <Button type="submit" loading={submit.isBusy} fullWidth>
-            Make my account
+            Create account
           </Button>
           <TextLink to="/sign-in" fz="sm" ta="center">
-            I have an account
+            I already have an account
           </TextLink>
         </Stack>
       </form>

@@ -1,4 +1,4 @@
-/** Shows a page of a mail's link where the link is good, and says kindly where it is not. */
+/** Shows a page that was opened from an e-mail if its link is valid, and explains what to do if it is not. */
 import { IconLinkOff } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { FormResult } from "../../components/forms/form-result.tsx";
@@ -9,21 +9,21 @@ import { useEmailToken, type EmailTokenKind, type EmailTokenView } from "./use-e
 interface EmailTokenGateProps {
   kind: EmailTokenKind;
   title: string;
-  /** What to do where the link is not good any more. */
+  /** What to do if the link is invalid. */
   invalidHint: ReactNode;
-  /** The way on from there. */
+  /** A link or button for the next step. */
   nextAction: ReactNode;
-  children: (good: { token: string; link: EmailTokenView }) => ReactNode;
+  children: (valid: { token: string; link: EmailTokenView }) => ReactNode;
 }
 
 export function EmailTokenGate({ kind, title, invalidHint, nextAction, children }: EmailTokenGateProps) {
   const { state, retry } = useEmailToken(kind);
-  if (state.stage === "good") return children(state);
+  if (state.stage === "valid") return children(state);
   if (state.stage === "failed") return <ErrorState error={state.error} onRetry={retry} />;
-  if (state.stage === "gone") {
+  if (state.stage === "invalid") {
     return (
-      <FormResult icon={IconLinkOff} title="This link is not good any more" action={nextAction}>
-        It was used, has expired, or a newer one was sent. {invalidHint}
+      <FormResult icon={IconLinkOff} title="This link is no longer valid" action={nextAction}>
+        It has been used, has expired, or was replaced by a newer one. {invalidHint}
       </FormResult>
     );
   }

@@ -1,4 +1,4 @@
-/** Asking for a link to a new password. Whether there is an account is told by mail alone. */
+/** Requests a link to reset the password. The page never reveals whether an account exists. */
 import { Button, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { IconMail } from "@tabler/icons-react";
@@ -17,11 +17,11 @@ export function ForgottenPasswordPage() {
     return (
       <FormResult
         icon={IconMail}
-        title="Look into your mail"
-        action={<TextLink to="/sign-in">To the sign-in page</TextLink>}
+        title="Check your e-mail"
+        action={<TextLink to="/sign-in">Go to sign-in</TextLink>}
       >
-        If <strong>{sentTo}</strong> has an account, a link to choose a new password is on its way. It is good
-        for an hour.
+        If <strong>{sentTo}</strong> has an account, we have sent a link to choose a new password. It is valid
+        for one hour.
       </FormResult>
     );
   }
@@ -36,16 +36,19 @@ function ForgottenPasswordForm({ onSent }: { onSent: (email: string) => void }) 
   });
   return (
     <>
-      <PageHeader title="Forgotten password" description="We send you a link to choose a new one." />
+      <PageHeader
+        title="Reset your password"
+        description="We will e-mail you a link to choose a new password."
+      />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.failure} />
+          <FormAlert message={submit.errorMessage} />
           <EmailField key={form.key("email")} {...form.getInputProps("email")} autoComplete="username" />
           <Button type="submit" loading={submit.isBusy} fullWidth>
-            Send the link
+            Send link
           </Button>
           <Text fz="sm" ta="center">
-            <TextLink to="/sign-in">Back to the sign-in page</TextLink>
+            <TextLink to="/sign-in">Back to sign-in</TextLink>
           </Text>
         </Stack>
       </form>

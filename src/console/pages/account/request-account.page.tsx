@@ -1,4 +1,7 @@
-/** Asking for an account. The answer is the same for everybody: whether an address is known is told by mail alone. */
+/**
+ * Requests an account. Everyone sees the same confirmation, so that the page does not reveal which e-mail addresses
+ * are known.
+ */
 import { Button, Radio, Stack, Text, Textarea, TextInput, type RadioGroupProps } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { IconMail } from "@tabler/icons-react";
@@ -13,7 +16,7 @@ import { FormResult } from "../../components/forms/form-result.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
 
 const organizationTypeOptions = [
-  { value: "agent", label: "Agent", description: "The jobs are ours; others may carry them out." },
+  { value: "agent", label: "Agent", description: "We own the jobs. Contractors may carry them out." },
   { value: "contractor", label: "Contractor", description: "We carry out jobs that are assigned to us." },
 ];
 
@@ -34,14 +37,14 @@ function AccountRequestForm({ onSent }: { onSent: (email: string) => void }) {
   });
   return (
     <>
-      <PageHeader title="Request an account" description="We look at each request and answer by e-mail." />
+      <PageHeader title="Request an account" description="We review each request and reply by e-mail." />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.failure} />
+          <FormAlert message={submit.errorMessage} />
           <EmailField
             key={form.key("email")}
             {...form.getInputProps("email")}
-            label="Your e-mail at work"
+            label="Work e-mail"
             description="You will sign in with it."
             autoComplete="email"
           />
@@ -62,7 +65,7 @@ function AccountRequestForm({ onSent }: { onSent: (email: string) => void }) {
             key={form.key("message")}
             {...form.getInputProps("message")}
             label="Anything we should know (optional)"
-            description="Whose jobs you want to see, or who at our side knows you."
+            description="For example whose jobs you need to see, or your contact with us."
             rows={3}
             maxLength={2_000}
           />
@@ -70,7 +73,7 @@ function AccountRequestForm({ onSent }: { onSent: (email: string) => void }) {
             Send request
           </Button>
           <Text fz="sm" ta="center" c="dimmed">
-            You have an account? <TextLink to="/sign-in">Sign in</TextLink>
+            Already have an account? <TextLink to="/sign-in">Sign in</TextLink>
           </Text>
         </Stack>
       </form>
@@ -94,11 +97,11 @@ function RequestSent({ email }: { email: string }) {
   return (
     <FormResult
       icon={IconMail}
-      title="Your request is on its way"
-      action={<TextLink to="/sign-in">To the sign-in page</TextLink>}
+      title="Request sent"
+      action={<TextLink to="/sign-in">Go to sign-in</TextLink>}
     >
-      We write to <strong>{email}</strong> as soon as it is decided. Nothing has come within a few days? Look
-      among your unwanted mail first, then ask again.
+      We will e-mail <strong>{email}</strong> once we have reviewed it. If you hear nothing within a few days,
+      check your spam folder, then send the request again.
     </FormResult>
   );
 }

@@ -1,4 +1,4 @@
-/** Choosing a new password by the link of a mail. Every session ends with the old one. */
+/** Sets a new password with a link from an e-mail. This ends all sessions of the user. */
 import { Button, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
@@ -17,8 +17,8 @@ export function ResetPasswordPage() {
     <EmailTokenGate
       kind="password_reset"
       title="Choose a new password"
-      invalidHint="Links to a new password are good for an hour."
-      nextAction={<ButtonLink to="/forgotten-password">Ask for a new link</ButtonLink>}
+      invalidHint="Links to reset a password are valid for one hour."
+      nextAction={<ButtonLink to="/forgotten-password">Request a new link</ButtonLink>}
     >
       {({ token, link }) => <ResetForm token={token} email={link.email} />}
     </EmailTokenGate>
@@ -34,20 +34,17 @@ function ResetForm({ token, email }: { token: string; email: string }) {
   });
   if (isDone) {
     return (
-      <FormResult title="Your password is changed" action={<ButtonLink to="/sign-in">Sign in</ButtonLink>}>
-        You were signed out everywhere. Sign in with the new password.
+      <FormResult title="Password changed" action={<ButtonLink to="/sign-in">Sign in</ButtonLink>}>
+        You have been signed out everywhere. Sign in with your new password.
       </FormResult>
     );
   }
   return (
     <>
-      <PageHeader
-        title="Choose a new password"
-        description="It ends every session that the old one opened."
-      />
+      <PageHeader title="Choose a new password" description="You will be signed out on all devices." />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.failure} />
+          <FormAlert message={submit.errorMessage} />
           <ReadOnlyEmailField value={email} autoComplete="username" />
           <NewPasswordInput
             key={form.key("password")}

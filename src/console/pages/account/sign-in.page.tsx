@@ -1,4 +1,4 @@
-/** E-mail and password, and the second factor of who has one. */
+/** Signs in with e-mail and password, then with a code if two-factor authentication is on. */
 import { Button, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
@@ -13,21 +13,21 @@ import { PageHeader } from "../../components/layout/page-header.tsx";
 import { TwoFactorForm } from "./two-factor.form.tsx";
 
 export function SignInPage() {
-  const [step, setStep] = useState<"password" | "second-factor">("password");
+  const [step, setStep] = useState<"password" | "two-factor">("password");
   return step === "password" ? (
-    <PasswordStep onSecondFactor={() => setStep("second-factor")} />
+    <PasswordStep onTwoFactor={() => setStep("two-factor")} />
   ) : (
     <TwoFactorForm onBack={() => setStep("password")} />
   );
 }
 
-function PasswordStep({ onSecondFactor }: { onSecondFactor: () => void }) {
+function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
   const session = useSessionStore();
   const form = useForm({ mode: "uncontrolled", initialValues: { email: "", password: "" } });
   const submit = useSubmit(form, async (values) => {
-    const answer = await api.anonymous.post<{ two_factor_required: boolean }>("auth/sign-in", values);
-    if (answer.two_factor_required) onSecondFactor();
-    // The route's guard takes it from here: to where the person was going.
+    const result = await api.anonymous.post<{ two_factor_required: boolean }>("auth/sign-in", values);
+    if (result.two_factor_required) onTwoFactor();
+    // The route's guard then redirects to the requested page.
     else await session.load();
   });
   return (
@@ -35,7 +35,7 @@ function PasswordStep({ onSecondFactor }: { onSecondFactor: () => void }) {
       <PageHeader title="Sign in" />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.failure} />
+          <FormAlert message={submit.errorMessage} />
           <EmailField key={form.key("email")} {...form.getInputProps("email")} autoComplete="username" />
           <PasswordField
             key={form.key("password")}
@@ -48,7 +48,7 @@ function PasswordStep({ onSecondFactor }: { onSecondFactor: () => void }) {
             Sign in
           </Button>
           <Text fz="sm" ta="center">
-            <TextLink to="/forgotten-password">Forgotten your password?</TextLink>
+            <TextLink to="/forgotten-password">Forgot your password?</TextLink>
           </Text>
           <Text fz="sm" ta="center" c="dimmed">
             No account yet? <TextLink to="/request-account">Request one</TextLink>

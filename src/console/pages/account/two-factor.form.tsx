@@ -1,4 +1,4 @@
-/** The second step of signing in: a code of the authenticator app, or a recovery code. */
+/** The second part of signing in: a code from the authenticator app, or a recovery code. */
 import { Anchor, Button, Group, Stack, TextInput, type TextInputProps } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
@@ -13,14 +13,14 @@ type CodeKind = "totp" | "recovery_code";
 
 const texts = {
   totp: {
-    description: "Enter the six digits that your authenticator app shows for Waymark.",
+    description: "Enter the six-digit code from your authenticator app.",
     label: "Code",
-    other: "Use a recovery code",
+    switchTo: "Use a recovery code",
   },
   recovery_code: {
-    description: "Enter one of the recovery codes that you kept. Each is good once.",
+    description: "Enter one of your recovery codes. Each works once.",
     label: "Recovery code",
-    other: "Use the authenticator app",
+    switchTo: "Use your authenticator app",
   },
 } as const;
 
@@ -38,20 +38,20 @@ export function TwoFactorForm({ onBack }: { onBack: () => void }) {
   };
   return (
     <>
-      <PageHeader title="Second step" description={texts[kind].description} />
+      <PageHeader title="Two-factor authentication" description={texts[kind].description} />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.failure} />
+          <FormAlert message={submit.errorMessage} />
           <CodeInput key={kind} kind={kind} {...form.getInputProps("code")} />
           <Button type="submit" loading={submit.isBusy} fullWidth>
             Sign in
           </Button>
           <Group justify="space-between">
             <Anchor component="button" type="button" fz="sm" onClick={switchKind}>
-              {texts[kind].other}
+              {texts[kind].switchTo}
             </Anchor>
             <Anchor component="button" type="button" fz="sm" onClick={onBack}>
-              Start again
+              Start over
             </Anchor>
           </Group>
         </Stack>

@@ -1,4 +1,4 @@
-/** What a mail's link is good for, asked of the server before a form is shown. */
+/** Checks the token of a link from an e-mail before a form is shown. */
 import { useCallback, useEffect, useState } from "react";
 import { api, ApiError } from "../../app/api/client.ts";
 import { getUrlToken } from "../../app/session/url-token.ts";
@@ -15,12 +15,12 @@ export interface EmailTokenView {
 
 export type EmailTokenState =
   | { stage: "checking" }
-  | { stage: "good"; token: string; link: EmailTokenView }
-  /** Used, expired, void, of another kind, or come without: told in one way. */
-  | { stage: "gone" }
+  | { stage: "valid"; token: string; link: EmailTokenView }
+  /** Used, expired, revoked, of another kind, or missing. */
+  | { stage: "invalid" }
   | { stage: "failed"; error: unknown };
 
-/** `retry` asks again where it could not be learnt. */
+/** `retry` checks again after a failure. */
 export function useEmailToken(kind: EmailTokenKind): { state: EmailTokenState; retry: () => void } {
   const [state, setState] = useState<EmailTokenState>({ stage: "checking" });
   const check = useCallback(() => {
@@ -36,12 +36,12 @@ export function useEmailToken(kind: EmailTokenKind): { state: EmailTokenState; r
 
 async function checkToken(kind: EmailTokenKind): Promise<EmailTokenState> {
   const token = getUrlToken();
-  if (token === null) return { stage: "gone" };
+  if (token === null) return { stage: "invalid" };
   try {
     const link = await api.anonymous.post<EmailTokenView>("auth/links/check", { token });
-    return link.kind === kind ? { stage: "good", token, link } : { stage: "gone" };
+    return link.kind === kind ? { stage: "valid", token, link } : { stage: "invalid" };
   } catch (error) {
-    if (error instanceof ApiError && [400, 404, 410].includes(error.status)) return { stage: "gone" };
+    if (error instanceof ApiError && [400, 404, 410].includes(error.status)) return { stage: "invalid" };
     throw error;
   }
 }

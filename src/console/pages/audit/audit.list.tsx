@@ -1,4 +1,4 @@
-/** Entries of the audit log, each with its details behind a button. */
+/** Entries of the audit log, each with a button that shows its details. */
 import { useQuery } from "@apollo/client/react";
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconClipboardList } from "@tabler/icons-react";
@@ -19,9 +19,9 @@ type Entry = AuditEntryRowFragment;
 
 interface AuditListProps {
   filter: { actions?: string[] | undefined; organizationId?: string | undefined };
-  /** Where they differ in it. */
+  /** Shows the organisation of each entry. */
   showOrganization: boolean;
-  /** So many at once. */
+  /** Page size. */
   first: number;
 }
 
@@ -37,9 +37,9 @@ export function AuditList({ filter, showOrganization, first }: AuditListProps) {
     return (
       <EmptyState
         icon={IconClipboardList}
-        title={filter.actions === undefined ? "Nothing was done yet" : "Nothing like this was done yet"}
+        title={filter.actions === undefined ? "No entries yet" : "No matching entries"}
       >
-        What people and operators do with accounts stands here, one line for each act.
+        Actions of users and operators appear here, one entry per action.
       </EmptyState>
     );
   }
@@ -91,13 +91,13 @@ function auditColumns(showOrganization: boolean, onDetails: (entry: Entry) => vo
   return [
     {
       id: "action",
-      header: "What",
+      header: "Action",
       isTitle: true,
       cell: (entry) => <ActionCell entry={entry} withOrganization={showOrganization} />,
     },
-    { id: "actor", header: "Who", cell: ({ actor }) => <span className={classes.anywhere}>{actor}</span> },
+    { id: "actor", header: "Actor", cell: ({ actor }) => <span className={classes.anywhere}>{actor}</span> },
     ...(showOrganization ? [organizationColumn] : []),
-    { id: "at", header: "When", cell: ({ at }) => <Timestamp value={at} /> },
+    { id: "at", header: "Time", cell: ({ at }) => <Timestamp value={at} /> },
     {
       id: "details",
       header: "Details",
@@ -117,7 +117,7 @@ function auditColumns(showOrganization: boolean, onDetails: (entry: Entry) => vo
 }
 
 function ActionCell({ entry, withOrganization }: { entry: Entry; withOrganization: boolean }) {
-  // On the page of the organisation itself its id says nothing.
+  // The organisation's own page need not repeat its id.
   const isKnown = !withOrganization && entry.subject === entry.organization?.id;
   return (
     <div>
@@ -131,7 +131,7 @@ function ActionCell({ entry, withOrganization }: { entry: Entry; withOrganizatio
   );
 }
 
-/** What has a page leads to it. */
+/** Links to the subject's page if it has one. */
 function Subject({ id }: { id: string }) {
   if (!id.startsWith("arq_")) return id;
   return (
@@ -142,20 +142,20 @@ function Subject({ id }: { id: string }) {
 }
 
 function EntryDetails({ entry }: { entry: Entry }) {
-  const facts: [label: string, value: string | null][] = [
+  const items: [label: string, value: string | null][] = [
     ["Action", entry.action],
-    ["Who", entry.actor],
-    ["To what", entry.subject],
+    ["Actor", entry.actor],
+    ["Subject", entry.subject],
     ["Organisation", entry.organization?.name ?? null],
-    ["Address", entry.address],
-    ["Request", entry.requestId],
+    ["IP address", entry.address],
+    ["Request ID", entry.requestId],
   ];
   return (
     <Stack gap="sm">
       <Text c="dimmed" fz="sm">
         <Timestamp value={entry.at} display="exact" />
       </Text>
-      {facts.map(([label, value]) =>
+      {items.map(([label, value]) =>
         value === null ? null : (
           <Group key={label} gap="xs" justify="space-between" wrap="nowrap" align="baseline">
             <Text c="dimmed" fz="sm">
@@ -165,7 +165,7 @@ function EntryDetails({ entry }: { entry: Entry }) {
               <Text fz="sm" ta="end" className={classes.anywhere}>
                 {value}
               </Text>
-              {label === "Request" && <CopyButton value={value} label="request id" />}
+              {label === "Request ID" && <CopyButton value={value} label="request ID" />}
             </Group>
           </Group>
         ),

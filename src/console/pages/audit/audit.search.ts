@@ -1,4 +1,4 @@
-/** Which part of the audit log is shown, as its address says it. */
+/** The filters of the audit log in the URL. */
 import { enumParam, typedIdParam, type RawSearch } from "../../app/search-params.ts";
 import { auditActionLabels } from "./audit.labels.ts";
 

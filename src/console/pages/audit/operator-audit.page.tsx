@@ -1,4 +1,4 @@
-/** The audit log: who did what to whom, from where. */
+/** The audit log for operators, with filters. */
 import { Group, Select } from "@mantine/core";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { PageHeader } from "../../components/layout/page-header.tsx";
@@ -16,7 +16,7 @@ export function AuditPage() {
     <>
       <PageHeader
         title="Audit log"
-        description="Who did what to whom, and from where. Nothing here can be changed or removed by anyone."
+        description="Who did what, when and from which IP address. Entries can’t be changed or removed."
       />
       <Group mb="md" align="end">
         <Select

@@ -1,4 +1,4 @@
-/** What was done in the organisation, for its owners. */
+/** The audit log of an organisation, for its owners. */
 import { PageHeader } from "../../components/layout/page-header.tsx";
 import { AuditList } from "./audit.list.tsx";
 
@@ -7,7 +7,7 @@ export function OrganizationAuditPage() {
     <>
       <PageHeader
         title="Audit log"
-        description="Changes of members, API keys and webhooks of your organisation, and who made them. Entries cannot be changed or removed."
+        description="Changes to your organisation’s members, API keys and webhooks, and who made them. Entries can’t be changed or removed."
       />
       <AuditList filter={{}} showOrganization={false} first={30} />
     </>

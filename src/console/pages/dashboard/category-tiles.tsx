@@ -1,4 +1,4 @@
-/** How many jobs are where: each count leads to the jobs that it counts. */
+/** The number of jobs per category. Each tile links to its jobs. */
 import { Paper, SimpleGrid } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { StatusBadge } from "../../components/status/status-badge.tsx";

@@ -1,4 +1,4 @@
-/** What the dashboard makes of the API's groups: a count for each category, a number for each day, the commonest reasons. */
+/** Computes the dashboard's numbers from the API's groups: jobs per category, jobs per day, most common reasons. */
 import type { CountOfGroupFragment, JobFilter } from "../../generated/dashboard.ts";
 import { dueFilter } from "../jobs/filters/jobs.variables.ts";
 import { CATEGORIES, UNFINISHED, type Category, type JobsSearch } from "../jobs/filters/jobs.search.ts";
@@ -13,7 +13,7 @@ export interface CategoryCount {
   count: number;
 }
 
-/** All of them, in their order, those without a job too. */
+/** Every category in display order, including empty ones. */
 export function categoryCounts(groups: CountGroups): CategoryCount[] {
   const counts = countsByKey(groups);
   return CATEGORIES.map((category) => ({ category, count: counts.get(category) ?? 0 }));
@@ -25,7 +25,7 @@ export interface TrendDay {
   delivered: number;
 }
 
-/** The last 30 days, today included, days without a job too. */
+/** The last 30 days including today, and including days without jobs. */
 export function trendDays(created: CountGroups, delivered: CountGroups, today: string): TrendDay[] {
   const [createdCounts, deliveredCounts] = [countsByKey(created), countsByKey(delivered)];
   return Array.from({ length: TREND_DAYS }, (_, index) => {
@@ -35,12 +35,12 @@ export function trendDays(created: CountGroups, delivered: CountGroups, today: s
 }
 
 export interface ReasonCount {
-  /** Null: those without a reason. */
+  /** Null for jobs without a reason. */
   code: string | null;
   count: number;
 }
 
-/** The commonest, and how many there are of the others. */
+/** The `limit` most common reasons, and the number of jobs with other reasons. */
 export function commonReasons(groups: CountGroups, limit: number): { shown: ReasonCount[]; others: number } {
   const sorted = groups
     .map(({ count, keys }) => ({ code: keys[0]?.value ?? null, count }))
@@ -57,7 +57,7 @@ function daysBefore(day: string, days: number): string {
   return new Date(Date.parse(day) - days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** So many whole days from one day to a later one. */
+/** Whole days between two dates. */
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);
 }
@@ -68,7 +68,7 @@ interface DashboardVariables {
   deliveredSince: JobFilter;
 }
 
-/** What is asked for on a day, as the API counts days. */
+/** The query variables for a UTC day. */
 export function dashboardVariables(today: string): DashboardVariables {
   const since = { gte: `${daysBefore(today, TREND_DAYS - 1)}T00:00:00.000Z` };
   return {
@@ -78,7 +78,7 @@ export function dashboardVariables(today: string): DashboardVariables {
   };
 }
 
-/** The table that shows what the short list of due jobs begins. */
+/** The search of the jobs page that "See all" of the due jobs links to. */
 export function dueSearch(today: string): JobsSearch {
   return { due_from: today, due_to: today, category: [...UNFINISHED] };
 }

@@ -1,4 +1,4 @@
-/** How things stand: what is where, what comes in and goes out, what goes wrong, what is due and what is late. */
+/** The dashboard: jobs per category, trends, problems, due and late jobs, recent changes. */
 import { Grid } from "@mantine/core";
 import { useSession } from "../../app/session/session.ts";
 import { LiveIndicator } from "../../components/status/live-indicator.tsx";
@@ -21,7 +21,7 @@ export function DashboardPage() {
     <>
       <PageHeader
         title="Dashboard"
-        description={organization ? `The jobs of ${organization.name}` : "The jobs of all organisations"}
+        description={organization ? `Jobs of ${organization.name}` : "Jobs of all organisations"}
         actions={<LiveIndicator isPaused={dashboard.isPaused} onToggle={dashboard.togglePause} />}
       />
       <Content dashboard={dashboard} />

@@ -1,4 +1,4 @@
-/** A card of the dashboard. Where its own part of the answer failed, it says so and leaves the others alone. */
+/** A card of the dashboard. If its part of the response failed, it shows the error and leaves other cards alone. */
 import { Group, Paper, Title } from "@mantine/core";
 import { useId, type ReactNode } from "react";
 import { ErrorState } from "../../components/status/page-states.tsx";
@@ -6,9 +6,9 @@ import classes from "./dashboard.module.css";
 
 interface DashboardPanelProps<Part> {
   title: string;
-  /** At the end of the title's line. */
+  /** Next to the title. */
   action?: ReactNode;
-  /** Null or undefined: it could not be had. */
+  /** Null or undefined if loading it failed. */
   part: Part | null | undefined;
   error: unknown;
   onRetry: () => void;

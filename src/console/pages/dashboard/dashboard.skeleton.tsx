@@ -1,4 +1,4 @@
-/** Grey shapes of the dashboard's own form while its numbers are on their way. */
+/** Placeholder with the dashboard's layout while it loads. */
 import { Grid, SimpleGrid, Skeleton, VisuallyHidden } from "@mantine/core";
 import classes from "./dashboard.module.css";
 

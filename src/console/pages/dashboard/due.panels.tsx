@@ -1,4 +1,4 @@
-/** What is to be delivered today, and what should have been before. */
+/** The jobs due today, and late jobs. */
 import { Text, VisuallyHidden } from "@mantine/core";
 import type { ReactNode } from "react";
 import { TextLink } from "../../components/layout/links.tsx";
@@ -23,7 +23,7 @@ export function DueTodayPanel({ dashboard: { data, error, refetch, today } }: { 
       action={<SeeAllLink list={data?.due} search={dueSearch(today)} />}
     >
       {({ nodes }) => (
-        <ShortList jobs={nodes} empty="Nothing more is due today.">
+        <ShortList jobs={nodes} empty="No open jobs are due today.">
           {({ postalCode }) =>
             postalCode && (
               <>
@@ -48,7 +48,7 @@ export function LatePanel({ dashboard: { data, error, refetch, today } }: { dash
       action={<SeeAllLink list={data?.late} search={{ late: true, sort: "scheduled_date" }} />}
     >
       {({ nodes }) => (
-        <ShortList jobs={nodes} empty="Nothing is late.">
+        <ShortList jobs={nodes} empty="No late jobs.">
           {(job) => {
             const due = dueDay(job);
             return (
@@ -73,7 +73,7 @@ function SeeAllLink({ list, search }: { list: ShortListFragment | null | undefin
 interface ShortListProps {
   jobs: readonly DashboardJobFragment[];
   empty: string;
-  /** What the list is about, for one job. */
+  /** Extra text for one job, such as how late it is. */
   children: (job: DashboardJobFragment) => ReactNode;
 }
 
@@ -88,7 +88,7 @@ function ShortList({ jobs, empty, children }: ShortListProps) {
             <StatusBadge label={job.status.label} tone={toneOf(job.status.category)} />
           </div>
           <div className={classes.details}>
-            <span className={classes.small}>{job.recipientName ?? "No recipient given"}</span>
+            <span className={classes.small}>{job.recipientName ?? "No recipient"}</span>
             <span className={classes.small}>{children(job)}</span>
           </div>
         </li>

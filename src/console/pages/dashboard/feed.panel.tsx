@@ -1,4 +1,4 @@
-/** The latest changes, as they happen. */
+/** The most recent changes, updated live. */
 import { Text } from "@mantine/core";
 import { TextLink } from "../../components/layout/links.tsx";
 import { Timestamp } from "../../components/display/timestamp.tsx";
@@ -21,7 +21,7 @@ export function FeedPanel({ dashboard: { data, error, refetch, changes } }: { da
   const { labels } = useReferenceData();
   return (
     <DashboardPanel
-      title="Latest changes"
+      title="Recent changes"
       part={data?.recent}
       error={error}
       onRetry={refetch}
@@ -30,7 +30,7 @@ export function FeedPanel({ dashboard: { data, error, refetch, changes } }: { da
       {({ nodes }) => (
         <ul className={classes.list}>
           {buildFeed(changes, nodes).map((entry) => (
-            <FeedRow key={entry.key} entry={entry} names={labels} />
+            <FeedRow key={entry.key} entry={entry} labels={labels} />
           ))}
         </ul>
       )}
@@ -38,7 +38,7 @@ export function FeedPanel({ dashboard: { data, error, refetch, changes } }: { da
   );
 }
 
-function FeedRow({ entry, names }: { entry: FeedEntry; names: ReferenceLabels }) {
+function FeedRow({ entry, labels }: { entry: FeedEntry; labels: ReferenceLabels }) {
   return (
     <li className={classes.row}>
       <div className={classes.line}>
@@ -47,17 +47,17 @@ function FeedRow({ entry, names }: { entry: FeedEntry; names: ReferenceLabels })
           <Timestamp value={entry.at} />
         </span>
       </div>
-      <Text className={classes.small}>{describeEntry(entry, names)}</Text>
+      <Text className={classes.small}>{describeEntry(entry, labels)}</Text>
     </li>
   );
 }
 
-function describeEntry({ change, job }: FeedEntry, names: ReferenceLabels): string {
+function describeEntry({ change, job }: FeedEntry, labels: ReferenceLabels): string {
   if (!change) return `Now ${job.status.label}`;
   const status = change.changes.find(({ field }) => field === "normalizedStatus");
   if (change.type === "JOB_CREATED") return `Created, ${job.status.label}`;
   if (status)
-    return `${formatValue("normalizedStatus", status.from, names)} → ${formatValue("normalizedStatus", status.to, names)}`;
+    return `${formatValue("normalizedStatus", status.from, labels)} → ${formatValue("normalizedStatus", status.to, labels)}`;
   const fields = change.changes.map(({ field }) => fieldLabel(field));
   return `${fields.slice(0, 3).join(", ")}${fields.length > 3 ? ` and ${fields.length - 3} more` : ""} changed`;
 }

@@ -1,4 +1,4 @@
-/** The latest changes: those that came while one looked on, and below them what had changed before. */
+/** Merges live changes with the recently changed jobs of the last response. */
 import type { DashboardChangeSubscription, DashboardJobFragment } from "../../generated/dashboard.ts";
 
 export type FeedChange = DashboardChangeSubscription["jobChanged"];
@@ -7,19 +7,22 @@ export interface FeedEntry {
   key: string;
   at: string;
   job: DashboardJobFragment;
-  /** Null: what it was is not known, only that it changed. */
+  /** Null if only the time of the change is known. */
   change: FeedChange | null;
 }
 
-/** As many as the lists beside it have. */
+/** The same length as the other lists of the dashboard. */
 const MAX_ENTRIES = 6;
 
-/** The newest change first. A job that is not seen any more is left out. */
+/** Adds a change in front and drops duplicates and old entries. */
 export function prependChange(changes: readonly FeedChange[], change: FeedChange): FeedChange[] {
   return [change, ...changes.filter(({ id }) => id !== change.id)].slice(0, MAX_ENTRIES);
 }
 
-/** A job's last change is told once: by the event where it came, else by the job itself. */
+/**
+ * Lists a job's latest change once: from the live event if there is one, else from the job. Skips changes of jobs
+ * that are no longer visible.
+ */
 export function buildFeed(
   changes: readonly FeedChange[],
   recent: readonly DashboardJobFragment[],

@@ -1,4 +1,4 @@
-/** A dashboard without a job yet: what to do until there is one. */
+/** The dashboard before the first job. */
 import { Group } from "@mantine/core";
 import { IconPackage } from "@tabler/icons-react";
 import { canVisit } from "../../app/session/access.ts";
@@ -15,7 +15,7 @@ export function FirstSteps() {
         title="No jobs yet"
         action={<ButtonLink to="/operator/import">Import jobs</ButtonLink>}
       >
-        Import a file of jobs, or create them by the API. Counts, trends and what is late then stand here.
+        Import a file or create jobs through the API. Counts, trends and late jobs will appear here.
       </EmptyState>
     );
   return (
@@ -24,8 +24,8 @@ export function FirstSteps() {
       title="No jobs yet"
       action={canVisit(session, "integrations") && <NextSteps />}
     >
-      As soon as there is a job for your organisation, what is due, late or in trouble stands here, and
-      changes as it happens. Until then you can make your systems ready.
+      As soon as your organisation has a job, its due date, delays and problems appear here, updated live.
+      Meanwhile, connect your systems.
     </EmptyState>
   );
 }
@@ -33,7 +33,7 @@ export function FirstSteps() {
 function NextSteps() {
   return (
     <Group justify="center">
-      <ButtonLink to="/integrations/keys">Make an API key</ButtonLink>
+      <ButtonLink to="/integrations/keys">Create an API key</ButtonLink>
       <ButtonLink to="/integrations/endpoints" variant="default">
         Add a webhook endpoint
       </ButtonLink>

@@ -1,4 +1,4 @@
-/** Why jobs wait for somebody: the commonest reasons, as bars that lead to the jobs. */
+/** The most common reasons why jobs need attention, as bars that link to the jobs. */
 import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { formatCount, formatNumber } from "../jobs/job.labels.ts";
@@ -15,17 +15,13 @@ export function ReasonsPanel({ dashboard: { data, error, refetch } }: { dashboar
     <DashboardPanel title="Why jobs need attention" part={data?.reasons} error={error} onRetry={refetch}>
       {({ groups, total }) => {
         const { shown, others } = commonReasons(groups, MAX_REASONS);
-        if (total === 0) return <Text c="dimmed">No job has failed or is on hold.</Text>;
+        if (total === 0) return <Text c="dimmed">No jobs need attention.</Text>;
         return (
           <>
             <ul className={classes.list}>
               {shown.map((reason) => (
                 <li key={reason.code}>
-                  <ReasonBar
-                    reason={reason}
-                    label={reasonLabel(reason, labels)}
-                    greatest={shown[0]?.count ?? 1}
-                  />
+                  <ReasonBar reason={reason} label={reasonLabel(reason, labels)} max={shown[0]?.count ?? 1} />
                 </li>
               ))}
             </ul>
@@ -48,28 +44,28 @@ function reasonLabel({ code }: ReasonCount, labels: ReadonlyMap<string, string>)
 function ReasonBar({
   reason: { code, count },
   label,
-  greatest,
+  max,
 }: {
   reason: ReasonCount;
   label: string;
-  greatest: number;
+  max: number;
 }) {
-  const words = (
+  const content = (
     <>
       <span className={classes.line}>
         <span className={classes.reasonName}>{label}</span>
         <span className={classes.number}>{formatNumber(count)}</span>
       </span>
       <span className={classes.track} style={{ display: "block" }} aria-hidden="true">
-        <span className={classes.bar} style={{ display: "block", width: `${(count / greatest) * 100}%` }} />
+        <span className={classes.bar} style={{ display: "block", width: `${(count / max) * 100}%` }} />
       </span>
     </>
   );
-  // Jobs without a reason are no filter of the table.
-  if (code === null) return <span className={classes.reason}>{words}</span>;
+  // The jobs page has no filter for a missing reason.
+  if (code === null) return <span className={classes.reason}>{content}</span>;
   return (
     <Link to="/jobs" search={{ category: ["ATTENTION"], reason: [code] }} className={classes.reason}>
-      {words}
+      {content}
     </Link>
   );
 }

@@ -1,4 +1,4 @@
-/** The picture itself. It is loaded only where it is shown. */
+/** The trend chart, loaded on demand. */
 import { AreaChart } from "@mantine/charts";
 import "@mantine/charts/styles.css";
 import { useComputedColorScheme } from "@mantine/core";
@@ -25,7 +25,7 @@ export function TrendChart({ days, height }: { days: TrendDay[]; height: number 
       xAxisProps={{ tickFormatter: (day: string) => dayFormat.format(new Date(day)), minTickGap: 28 }}
       yAxisProps={{ allowDecimals: false, width: 40 }}
       tooltipProps={{ labelFormatter: (day) => (typeof day === "string" ? formatDay(day) : "") }}
-      // The whole is one picture; its numbers stand in the table.
+      // The chart is one image for screen readers; the table has the numbers.
       areaChartProps={{ accessibilityLayer: false, margin: { left: -8, right: 8, top: 8 } }}
     />
   );

@@ -1,4 +1,4 @@
-/** What came in and what was delivered, day by day: as a picture, or as a table for who reads numbers or cannot see the picture. */
+/** Jobs created and delivered per day, as a chart or as a table. */
 import { SegmentedControl, Skeleton, Text } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { Day } from "../../components/display/timestamp.tsx";
@@ -8,7 +8,7 @@ import classes from "./dashboard.module.css";
 import { DashboardPanel } from "./dashboard.panel.tsx";
 import type { Dashboard } from "./use-dashboard.ts";
 
-// Charts are heavy, and nobody waits for them to read the rest.
+// The chart library is large, so the rest of the page does not wait for it.
 const TrendChart = lazy(async () => ({ default: (await import("./trend.chart.tsx")).TrendChart }));
 
 const CHART_HEIGHT = 300;
@@ -23,7 +23,7 @@ export function TrendPanel({ dashboard: { data, error, refetch, today } }: { das
   );
   return (
     <DashboardPanel
-      title="The last 30 days"
+      title="Last 30 days"
       part={days}
       error={error}
       onRetry={refetch}
@@ -40,11 +40,11 @@ export function TrendPanel({ dashboard: { data, error, refetch, today } }: { das
         />
       }
     >
-      {(known) => (
+      {(loaded) => (
         <>
-          {view === "chart" ? <Chart days={known} /> : <Table days={known} />}
+          {view === "chart" ? <Chart days={loaded} /> : <Table days={loaded} />}
           <Text fz="xs" c="dimmed" mt="xs">
-            Days are UTC. A delivered job counts on the day of its last change.
+            Days are in UTC. A delivered job counts on the day of its last change.
           </Text>
         </>
       )}
@@ -81,7 +81,7 @@ function Chart({ days }: { days: TrendDay[] }) {
 
 function Table({ days }: { days: TrendDay[] }) {
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by the keyboard
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll it
     <div className={classes.days} tabIndex={0} role="region" aria-label="Jobs by day">
       <table>
         <thead>

@@ -1,4 +1,4 @@
-/** The dashboard's numbers, and the changes that come while one looks on: after a few of them the numbers are read anew. */
+/** Loads the dashboard, collects live changes, and refetches the numbers at most every two seconds. */
 import { useQuery, useSubscription } from "@apollo/client/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useOnSubscribed } from "../../app/api/connection-status.ts";
@@ -15,7 +15,7 @@ import { prependChange, type FeedChange } from "./feed.ts";
 export interface Dashboard {
   today: string;
   data: Partial<DashboardQuery> | undefined;
-  /** About all of it, or about the panels that have nothing. */
+  /** About the whole query, or about the panels without data. */
   error: unknown;
   changes: readonly FeedChange[];
   isPaused: boolean;
@@ -35,9 +35,9 @@ export function useDashboard(): Dashboard {
   useSubscription(DashboardChangeDocument, {
     skip: isPaused,
     ignoreResults: true,
-    onData({ data: { data: news } }) {
-      if (!news) return;
-      setChanges((former) => prependChange(former, news.jobChanged));
+    onData({ data: { data: update } }) {
+      if (!update) return;
+      setChanges((former) => prependChange(former, update.jobChanged));
       refetchThrottled();
     },
   });
@@ -52,7 +52,7 @@ export function useDashboard(): Dashboard {
 
 const THROTTLE_MS = 2_000;
 
-/** However often it is asked for, it is done once in a while: also in a stream of changes that never pauses. */
+/** Throttles `callback`: a continuous stream of calls still runs it every two seconds. */
 function useThrottled(callback: () => void): () => void {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);

@@ -25,10 +25,10 @@ interface RemoveMemberDialogProps {
 }
 
 export function RemoveMemberDialog({ dialog, onRemoved }: RemoveMemberDialogProps) {
-  const { subject: member, isOpen, close, turn } = dialog;
+  const { subject: member, isOpen, close, openCount } = dialog;
   return (
     <Dialog opened={isOpen} onClose={close} title={`Remove ${member?.name}?`}>
-      {member && <RemoveMember key={turn} member={member} onClose={close} onRemoved={onRemoved} />}
+      {member && <RemoveMember key={openCount} member={member} onClose={close} onRemoved={onRemoved} />}
     </Dialog>
   );
 }

@@ -23,7 +23,7 @@ export function PasswordSection() {
     <Section title="Password" description="A new one ends all your other sessions.">
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack maw={420}>
-          <FormAlert message={submit.failure} />
+          <FormAlert message={submit.errorMessage} />
           {/* For password managers, which keep a password beside a name. */}
           <input type="text" name="username" autoComplete="username" value={user.email} readOnly hidden />
           <PasswordField

@@ -34,13 +34,13 @@ const timeRanges = [
 const HOUR_MS = 3_600_000;
 
 export function ReplayDeliveriesDialog({
-  dialog: { subject, turn, isOpen, close },
+  dialog: { subject, openCount, isOpen, close },
 }: {
   dialog: DialogState<Endpoint>;
 }) {
   return (
     <Dialog opened={isOpen} onClose={close} title="Send events again">
-      {subject && <ReplayDeliveriesForm key={turn} endpoint={subject} onDone={close} />}
+      {subject && <ReplayDeliveriesForm key={openCount} endpoint={subject} onDone={close} />}
     </Dialog>
   );
 }
@@ -59,7 +59,7 @@ function ReplayDeliveriesForm({ endpoint, onDone }: { endpoint: Endpoint; onDone
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)} noValidate>
       <Stack>
-        <FormAlert message={submit.failure} />
+        <FormAlert message={submit.errorMessage} />
         <Radio.Group {...form.getInputProps("only")} label="Which events">
           <Stack gap="sm" mt="xs">
             <Radio

@@ -25,13 +25,13 @@ interface ResumeValues extends Record<string, unknown> {
 }
 
 export function ResumeEndpointDialog({
-  dialog: { subject, turn, isOpen, close },
+  dialog: { subject, openCount, isOpen, close },
 }: {
   dialog: DialogState<Endpoint>;
 }) {
   return (
     <Dialog opened={isOpen} onClose={close} title="Resume this endpoint">
-      {subject && <ResumeEndpointForm key={turn} endpoint={subject} onDone={close} />}
+      {subject && <ResumeEndpointForm key={openCount} endpoint={subject} onDone={close} />}
     </Dialog>
   );
 }
@@ -89,7 +89,7 @@ function ResumeEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: 
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
       <Stack>
-        <FormAlert message={submit.failure} />
+        <FormAlert message={submit.errorMessage} />
         <Text>{pendingEventsText(endpoint.waiting)} What comes from now on is sent in any case.</Text>
         {endpoint.waiting > 0 && <PendingFields form={form} />}
         <DialogActions action="Resume" isBusy={submit.isBusy} />

@@ -15,7 +15,7 @@ import { KeyCreated, type IssuedKey } from "./key-created.tsx";
 import { scopeLabels } from "./scope.labels.ts";
 
 export function CreateKeyDialog({ dialog }: { dialog: DialogState<true> }) {
-  return <CreateKeySteps key={dialog.turn} dialog={dialog} />;
+  return <CreateKeySteps key={dialog.openCount} dialog={dialog} />;
 }
 
 function CreateKeySteps({ dialog: { isOpen, close } }: { dialog: DialogState<true> }) {
@@ -51,7 +51,7 @@ function CreateKeyForm({ onIssued }: CreateKeyFormProps) {
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
       <Stack>
-        <FormAlert message={submit.failure} />
+        <FormAlert message={submit.errorMessage} />
         <TextInput
           {...form.getInputProps("name")}
           label="Name"

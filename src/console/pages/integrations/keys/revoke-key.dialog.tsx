@@ -21,7 +21,7 @@ interface RevokeKeyDialogProps {
 export function RevokeKeyDialog({ dialog, keys }: RevokeKeyDialogProps) {
   return (
     dialog.subject && (
-      <RevokeKeyConfirmation key={dialog.turn} apiKey={dialog.subject} dialog={dialog} keys={keys} />
+      <RevokeKeyConfirmation key={dialog.openCount} apiKey={dialog.subject} dialog={dialog} keys={keys} />
     )
   );
 }

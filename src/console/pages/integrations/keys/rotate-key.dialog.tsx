@@ -16,7 +16,7 @@ const MAX_GRACE_HOURS = 24;
 const marks = [0, 6, 12, 18, MAX_GRACE_HOURS].map((value) => ({ value, label: `${value} h` }));
 
 export function RotateKeyDialog({ dialog }: { dialog: DialogState<ApiKeyRowFragment> }) {
-  return dialog.subject && <RotateKeySteps key={dialog.turn} apiKey={dialog.subject} dialog={dialog} />;
+  return dialog.subject && <RotateKeySteps key={dialog.openCount} apiKey={dialog.subject} dialog={dialog} />;
 }
 
 interface RotateKeyStepsProps {

@@ -45,7 +45,7 @@ function SaveViewForm({ onClose, existingNames, onSave }: Omit<SaveViewDialogPro
         <Text fz="sm" c="dimmed">
           Its filters, order and columns. Only you see it; to share it, send somebody the page's address.
         </Text>
-        <FormAlert message={submit.failure} />
+        <FormAlert message={submit.errorMessage} />
         <TextInput
           {...form.getInputProps("name")}
           label="Name"

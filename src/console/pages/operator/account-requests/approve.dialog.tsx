@@ -51,7 +51,7 @@ function ApproveForm({ onClose, request }: ApproveFormProps) {
           {organizationTypeLabels[request.organizationType] === "Agent" ? "an agent" : "a contractor"}, and{" "}
           {email} will be its owner.
         </Text>
-        <FormAlert message={submit.failure} />
+        <FormAlert message={submit.errorMessage} />
         <TextInput
           {...form.getInputProps("organizationName")}
           label="Name of the organisation"

@@ -37,7 +37,7 @@ export function FailingEndpointsPage() {
       )}
       {dialog.subject && (
         <ResumeFailingEndpointDialog
-          key={dialog.turn}
+          key={dialog.openCount}
           opened={dialog.isOpen}
           onClose={dialog.close}
           endpoint={dialog.subject}

@@ -82,7 +82,7 @@ function MailList() {
         onLoadMore={() => fetchMore({ variables: { after: endCursor } })}
       />
       <MailDialog
-        key={dialog.turn}
+        key={dialog.openCount}
         opened={dialog.isOpen}
         onClose={dialog.close}
         mail={mails.find(({ id }) => id === dialog.subject) ?? null}

@@ -60,7 +60,7 @@ function StatusForm({ onClose, status, onSaved }: StatusFormProps) {
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
-        <FormAlert message={submit.failure} />
+        <FormAlert message={submit.errorMessage} />
         <TextInput
           {...form.getInputProps("label")}
           label="Label"

@@ -37,7 +37,7 @@ export function StatusesPage() {
         <LoadingState />
       )}
       <StatusDialog
-        key={dialog.turn}
+        key={dialog.openCount}
         opened={dialog.isOpen}
         onClose={dialog.close}
         status={dialog.subject === "new" ? null : dialog.subject}

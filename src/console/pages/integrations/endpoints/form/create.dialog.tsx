@@ -27,7 +27,7 @@ interface CreatedEndpoint {
 }
 
 export function CreateEndpointDialog({ dialog }: { dialog: DialogState<true> }) {
-  return <CreateEndpointSteps key={dialog.turn} dialog={dialog} />;
+  return <CreateEndpointSteps key={dialog.openCount} dialog={dialog} />;
 }
 
 function CreateEndpointSteps({ dialog: { isOpen, close } }: { dialog: DialogState<true> }) {
@@ -78,7 +78,7 @@ function CreateEndpointForm({ onCreated }: CreateEndpointFormProps) {
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
       <Stack>
-        <FormAlert message={submit.failure} />
+        <FormAlert message={submit.errorMessage} />
         <EndpointFields form={form} />
         <DialogActions action="Create endpoint" isBusy={submit.isBusy} />
       </Stack>

@@ -19,10 +19,10 @@ import { endpointPatch, validateEndpoint, toEndpointValues, type EndpointFormVal
 type Endpoint = EndpointDetailsFragment;
 
 export function EditEndpointDialog({ dialog }: { dialog: DialogState<Endpoint> }) {
-  const { subject, turn, isOpen, close } = dialog;
+  const { subject, openCount, isOpen, close } = dialog;
   return (
     <Dialog opened={isOpen} onClose={close} size="lg" title="Edit endpoint">
-      {subject && <EditEndpointForm key={turn} endpoint={subject} onDone={close} />}
+      {subject && <EditEndpointForm key={openCount} endpoint={subject} onDone={close} />}
     </Dialog>
   );
 }
@@ -46,7 +46,7 @@ function EditEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: ()
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
       <Stack>
-        <FormAlert message={submit.failure} />
+        <FormAlert message={submit.errorMessage} />
         <EndpointFields form={form} currentHeaders={endpoint.headers.map(({ name }) => name)} />
         {isUrlChanged && (
           <Text c="dimmed" fz="sm" role="status">

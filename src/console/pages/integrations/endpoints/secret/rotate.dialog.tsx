@@ -18,7 +18,9 @@ import { SecretCreated } from "./secret-created.tsx";
 type Endpoint = EndpointDetailsFragment;
 
 export function RotateSecretDialog({ dialog }: { dialog: DialogState<Endpoint> }) {
-  return dialog.subject && <RotateSecretSteps key={dialog.turn} endpoint={dialog.subject} dialog={dialog} />;
+  return (
+    dialog.subject && <RotateSecretSteps key={dialog.openCount} endpoint={dialog.subject} dialog={dialog} />
+  );
 }
 
 interface RotateSecretStepsProps {
