@@ -37,7 +37,7 @@ const organizationShots = (endpointId: string): readonly Shot[] => [
     target: async (page) => {
       await page.goto(`/integrations/endpoints/${endpointId}`);
       await page.getByRole("button", { name: "Send test event" }).click();
-      await page.getByRole("region", { name: "Test event" }).getByText("Answered 200").waitFor();
+      await page.getByRole("region", { name: "Test event" }).getByText("HTTP 200").waitFor();
     },
   },
   { name: "deliveries", target: "/integrations/deliveries" },
@@ -98,7 +98,7 @@ async function createKey(page: Page): Promise<void> {
 /** Opens the mail in the outbox, because the demo has no mail server. */
 async function approveAndOpenMail(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Approve and send" }).click();
-  await page.getByRole("button", { name: "Resend registration…" }).waitFor();
+  await page.getByRole("button", { name: "Resend registration link…" }).waitFor();
   await page.goto("/operator/mail");
   await page.getByRole("cell").getByRole("button").first().click();
 }

@@ -1,4 +1,4 @@
-/** Every page of the console as axe, a small screen, the dark, and the page's own policy see it. */
+/** Checks every page of the console with axe, on a phone and a desktop, in light and dark, and for console errors. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { findAccessibilityViolations } from "../support/browser/axe.ts";
@@ -15,26 +15,26 @@ import { createConsoleFixture, type ConsoleFixture } from "../support/browser/co
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
 
-/** A newcomer has yet to turn on the second step that their account must have. */
-type Who = "nobody" | "owner" | "operator" | "newcomer";
-type Address = string | ((world: ConsoleFixture) => string);
+/** `newcomer`: a user who must set up two-factor authentication first. */
+type Visitor = "anonymous" | "owner" | "operator" | "newcomer";
+type PageUrl = string | ((fixture: ConsoleFixture) => string);
 
-/** By the router's path: as whom it is looked at, its heading, and where it is if the path is no address. */
-const PAGES: Record<string, [Who, string | RegExp, Address?][]> = {
-  "/sign-in": [["nobody", "Sign in"]],
+/** By route path: the visitor, the expected heading, and the URL if it differs from the path. */
+const PAGES: Record<string, [Visitor, string | RegExp, PageUrl?][]> = {
+  "/sign-in": [["anonymous", "Sign in"]],
   "/two-factor-required": [
-    ["newcomer", "One more step"],
-    ["newcomer", "One more step", "/jobs"],
+    ["newcomer", "Set up two-factor authentication"],
+    ["newcomer", "Set up two-factor authentication", "/jobs"],
   ],
-  "/request-account": [["nobody", "Request an account"]],
-  "/account-request": [["nobody", "A question about your request", linkTo("account-request")]],
+  "/request-account": [["anonymous", "Request an account"]],
+  "/account-request": [["anonymous", "A question about your request", linkTo("account-request")]],
   "/register": [
-    ["nobody", "Register", linkTo("register")],
-    ["nobody", "This link is not good any more", "/register"],
+    ["anonymous", "Register", linkTo("register")],
+    ["anonymous", "This link is no longer valid", "/register"],
   ],
-  "/invitation": [["nobody", /^Join agent /, linkTo("invitation")]],
-  "/forgotten-password": [["nobody", "Forgotten password"]],
-  "/reset-password": [["nobody", "Choose a new password", linkTo("reset-password")]],
+  "/invitation": [["anonymous", /^Join agent /, linkTo("invitation")]],
+  "/forgotten-password": [["anonymous", "Reset your password"]],
+  "/reset-password": [["anonymous", "Choose a new password", linkTo("reset-password")]],
   "/": [
     ["owner", "Dashboard"],
     ["operator", "Dashboard"],
@@ -46,7 +46,7 @@ const PAGES: Record<string, [Who, string | RegExp, Address?][]> = {
   ],
   "/jobs/$markingNumber": [
     ["owner", /^MN-/, ({ markingNumber }) => `/jobs/${markingNumber}`],
-    ["owner", "There is nothing here", "/jobs/NOWHERE"],
+    ["owner", "Job not found", "/jobs/NOWHERE"],
   ],
   "/integrations/keys": [["owner", "API keys"]],
   "/integrations/endpoints": [["owner", "Webhook endpoints"]],
@@ -64,7 +64,7 @@ const PAGES: Record<string, [Who, string | RegExp, Address?][]> = {
   ],
   "/audit": [["owner", "Audit log"]],
   "/security": [["owner", "Security"]],
-  "/$": [["owner", "There is nothing here", "/nowhere/at/all"]],
+  "/$": [["owner", "Page not found", "/nowhere/at/all"]],
   "/operator/requests": [["operator", "Account requests"]],
   "/operator/requests/$id": [
     ["operator", "Mill Lane Couriers", ({ ids }) => `/operator/requests/${ids.request}`],
@@ -75,27 +75,27 @@ const PAGES: Record<string, [Who, string | RegExp, Address?][]> = {
   ],
   "/operator/import": [["operator", "Import jobs"]],
   "/operator/statuses": [["operator", "Statuses"]],
-  "/operator/endpoints": [["operator", "Endpoints in trouble"]],
+  "/operator/endpoints": [["operator", "Failing endpoints"]],
   "/operator/mail": [["operator", "Mail"]],
   "/operator/audit": [["operator", "Audit log"]],
   "/operator/tasks": [["operator", "Tasks"]],
 };
 
-/** They lead on to the first of their pages. */
+/** Paths that redirect to the first page of their section. */
 const REDIRECTS = ["/integrations", "/operator"];
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;
-let world: ConsoleFixture;
-let tabs: Record<Who, Tab>;
+let fixture: ConsoleFixture;
+let tabs: Record<Visitor, Tab>;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (one) => one.close());
-  world = opened.use(await createConsoleFixture());
-  const { app, owner, operator, member } = world;
+  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
+  fixture = opened.use(await createConsoleFixture());
+  const { app, owner, operator, member } = fixture;
   const strict = opened.use(await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "all" }));
   tabs = {
-    nobody: await openTab(browser, app),
+    anonymous: await openTab(browser, app),
     owner: await openTab(browser, app, { user: owner }),
     operator: await openTab(browser, app, { user: operator }),
     newcomer: await openTab(browser, strict, { user: member }),
@@ -103,33 +103,34 @@ beforeAll(async () => {
 });
 afterAll(() => opened.disposeAsync());
 
-it("leaves no page out: these are the routes that the console itself has", async () => {
-  const { page } = tabs.nobody;
+it("covers every route of the console", async () => {
+  const { page } = tabs.anonymous;
   await page.goto("/sign-in");
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   const paths = await page.evaluate<string[]>("Object.keys(__TSR_ROUTER__.routesByPath)");
-  const bare = paths.map((path) => path.replace(/(?<=.)\/$/, ""));
-  expect([...Object.keys(PAGES), ...REDIRECTS].toSorted()).toEqual([...new Set(bare)].toSorted());
+  const routePaths = paths.map((path) => path.replace(/(?<=.)\/$/, ""));
+  expect([...Object.keys(PAGES), ...REDIRECTS].toSorted()).toEqual([...new Set(routePaths)].toSorted());
 });
 
-const cases = Object.entries(PAGES).flatMap(([path, looks]) =>
-  looks.map(([who, heading, address = path]) => ({ path, who, heading, address })),
+const cases = Object.entries(PAGES).flatMap(([path, visits]) =>
+  visits.map(([visitor, heading, url = path]) => ({ path, visitor, heading, url })),
 );
 
-describe("no violation, no sideways scroll and no complaint, light and dark, at 360 and 1280 px", () => {
+describe("has no axe violations, horizontal scroll or page errors, in light and dark at 360 and 1280 px", () => {
   // evidence: console-pages-accessible
-  it.each(cases)("$path ($heading), as $who", async ({ who, heading, address }) => {
-    const { page, pageErrors } = tabs[who];
+  it.each(cases)("$path ($heading), as $visitor", async ({ visitor, heading, url }) => {
+    const { page, pageErrors } = tabs[visitor];
     pageErrors.length = 0;
     await page.setViewportSize(DESKTOP);
     await page.emulateMedia({ colorScheme: "light" });
-    await load(page, typeof address === "string" ? address : address(world));
+    await load(page, typeof url === "string" ? url : url(fixture));
     await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
     await settled(page);
 
-    const found: string[] = [];
-    const isWayOut = await page.getByRole("button", { name: "Sign out" }).isVisible();
-    if (isWayOut !== (who !== "nobody")) found.push(`Sign out is ${isWayOut ? "" : "not "}there`);
+    const problems: string[] = [];
+    const canSignOut = await page.getByRole("button", { name: "Sign out" }).isVisible();
+    if (canSignOut !== (visitor !== "anonymous"))
+      problems.push(`"Sign out" is ${canSignOut ? "" : "not "}visible`);
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
@@ -137,23 +138,25 @@ describe("no violation, no sideways scroll and no complaint, light and dark, at 
         await page.setViewportSize(viewport);
         await settled(page);
         const violations = await findAccessibilityViolations(page, { colorsAlone: colorScheme === "dark" });
-        const wide = (await widthOf(page)) > viewport.width ? ["it scrolls sideways"] : [];
-        found.push(
-          ...[...violations, ...wide].map((what) => `${colorScheme}, ${viewport.width} px: ${what}`),
+        const overflow = (await widthOf(page)) > viewport.width ? ["scrolls horizontally"] : [];
+        problems.push(
+          ...[...violations, ...overflow].map(
+            (problem) => `${colorScheme}, ${viewport.width} px: ${problem}`,
+          ),
         );
       }
     }
-    expect([...found, ...pageErrors]).toEqual([]);
+    expect([...problems, ...pageErrors]).toEqual([]);
   });
 });
 
-/** A link of a mail differs from the page before in its fragment alone, perhaps; it is a new visit all the same. */
-async function load(page: Page, address: string): Promise<void> {
+/** Loads about:blank first, because a URL that differs only in its fragment would not reload the page. */
+async function load(page: Page, url: string): Promise<void> {
   await page.goto("about:blank");
-  await page.goto(address);
+  await page.goto(url);
 }
 
-/** Nothing is on its way any more, neither data nor colours, and what was drawn for another width is drawn anew. */
+/** Waits until requests and animations have finished and the layout has been updated. */
 async function settled(page: Page): Promise<void> {
   const count = `document.querySelectorAll("[aria-busy=true]").length + document.getAnimations().length`;
   await expect.poll(() => page.evaluate<number>(count), { timeout: 30_000 }).toBe(0);
@@ -166,6 +169,6 @@ function widthOf(page: Page): Promise<number> {
   return page.evaluate<number>("document.documentElement.scrollWidth");
 }
 
-function linkTo(page: keyof ConsoleFixture["tokens"]): Address {
+function linkTo(page: keyof ConsoleFixture["tokens"]): PageUrl {
   return ({ tokens }) => `/${page}#token=${tokens[page]}`;
 }

@@ -1,4 +1,4 @@
-/** Closing dialogs: busy ones, unsaved input, secrets shown once, and the focus afterwards. */
+/** Closing dialogs: while busy, with unsaved input, with a secret, and where the focus goes. */
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { BROWSER_TIMEOUT_MS, expectVisible, openTab, startBrowser } from "../support/browser/tabs.ts";
@@ -8,37 +8,37 @@ vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS 
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;
-let world: ConsoleFixture;
+let fixture: ConsoleFixture;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (one) => one.close());
-  world = opened.use(await createConsoleFixture());
-  await world.owner.queryData(
+  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
+  fixture = opened.use(await createConsoleFixture());
+  await fixture.owner.queryData(
     `mutation { createApiKey(input: { name: "Night sync", scopes: [JOBS_READ] }) { userErrors { message } } }`,
   );
 });
 afterAll(() => opened.disposeAsync());
 
 interface Case {
-  who: "owner" | "operator";
-  path: (world: ConsoleFixture) => string;
-  /** Done by the API before. */
+  user: "owner" | "operator";
+  path: (fixture: ConsoleFixture) => string;
+  /** A mutation that is sent first. */
   before?: string;
-  /** Buttons and menu items, in the order in which they are pressed. The first one opens the dialog or its menu. */
+  /** The buttons and menu items to press, in order. The first one opens the dialog or its menu. */
   open: readonly RegExp[];
   title: RegExp;
   /** Changes the input. Undefined if the dialog has no input. */
   fill?: (dialog: Locator, page: Page) => Promise<void>;
-  /** The words on the button, and the request that it sends. */
+  /** The label of the button, and the operation that it sends. */
   action: string;
   request: string;
-  /** The answer shows a secret, or closes the dialog. */
+  /** What the response does: show a secret or close the dialog. */
   after: { secret: RegExp; done: string } | "closed";
 }
 
 let texts = 0;
 
-/** Another text each time: what is saved already would be no change. */
+/** Replaces # by a new number on each call, because an unchanged value would be no input. */
 const write =
   (label: string, text: string): NonNullable<Case["fill"]> =>
   (dialog) =>
@@ -48,46 +48,46 @@ const endpointPath = ({ ids }: ConsoleFixture): string => `/integrations/endpoin
 
 const cases: Record<string, Case> = {
   "create key": {
-    who: "owner",
+    user: "owner",
     path: () => "/integrations/keys",
     open: [/^Create API key$/],
     title: /^(Create API key|Your new API key)$/,
     fill: (dialog) => dialog.getByLabel("Name").fill("Warehouse sync"),
     action: "Create API key",
     request: "CreateApiKey",
-    after: { secret: /^wmk_/, done: "I have kept it" },
+    after: { secret: /^wmk_/, done: "I’ve saved it" },
   },
   "rotate key": {
-    who: "owner",
+    user: "owner",
     path: () => "/integrations/keys",
     open: [/^Actions for Night sync$/, /^Rotate/],
     title: /^(Rotate Night sync|Your new API key)$/,
     fill: (dialog) => dialog.getByRole("slider").press("ArrowLeft"),
     action: "Rotate key",
     request: "RotateApiKey",
-    after: { secret: /^wmk_/, done: "I have kept it" },
+    after: { secret: /^wmk_/, done: "I’ve saved it" },
   },
   "create endpoint": {
-    who: "owner",
+    user: "owner",
     path: () => "/integrations/endpoints",
     open: [/^Create endpoint$/],
-    title: /^(Create endpoint|Your endpoint's secret)$/,
+    title: /^(Create endpoint|Your signing secret)$/,
     fill: (dialog) => dialog.getByLabel("URL").fill("http://127.0.0.1:9/never-sent-to"),
     action: "Create endpoint",
     request: "CreateWebhookEndpoint",
-    after: { secret: /^whsec_/, done: "Go to the endpoint" },
+    after: { secret: /^whsec_/, done: "Go to endpoint" },
   },
   "rotate secret": {
-    who: "owner",
+    user: "owner",
     path: endpointPath,
     open: [/^Rotate…$/],
-    title: /^(Rotate the secret\?|The new secret)$/,
+    title: /^(Rotate signing secret\?|Your new signing secret)$/,
     action: "Rotate secret",
     request: "RotateWebhookSecret",
-    after: { secret: /^whsec_/, done: "I have kept it" },
+    after: { secret: /^whsec_/, done: "I’ve saved it" },
   },
   "edit endpoint": {
-    who: "owner",
+    user: "owner",
     path: endpointPath,
     open: [/^Edit$/],
     title: /^Edit endpoint$/,
@@ -97,7 +97,7 @@ const cases: Record<string, Case> = {
     after: "closed",
   },
   "pause endpoint": {
-    who: "owner",
+    user: "owner",
     before: `mutation ($endpoint: ID!) { resumeWebhookEndpoint(id: $endpoint) { userErrors { message } } }`,
     path: endpointPath,
     open: [/^Pause$/],
@@ -107,7 +107,7 @@ const cases: Record<string, Case> = {
     after: "closed",
   },
   "edit job": {
-    who: "owner",
+    user: "owner",
     path: ({ markingNumber }) => `/jobs/${markingNumber}`,
     open: [/^Edit$/],
     title: /^Edit MN-/,
@@ -117,17 +117,17 @@ const cases: Record<string, Case> = {
     after: "closed",
   },
   "save view": {
-    who: "owner",
+    user: "owner",
     path: () => "/jobs",
-    open: [/^Views/, /^Keep this view/],
-    title: /^Keep this view$/,
+    open: [/^Views/, /^Save view/],
+    title: /^Save view$/,
     fill: write("Name", "Late in the east #"),
-    action: "Keep view",
+    action: "Save view",
     request: "SaveView",
     after: "closed",
   },
   invite: {
-    who: "owner",
+    user: "owner",
     path: () => "/members",
     open: [/^Invite$/],
     title: /^Invite a member$/,
@@ -137,9 +137,9 @@ const cases: Record<string, Case> = {
     after: "closed",
   },
   "ask about a request": {
-    who: "operator",
+    user: "operator",
     path: ({ ids }) => `/operator/requests/${ids.request}`,
-    open: [/^Ask for more…$/],
+    open: [/^Ask a question…$/],
     title: /^Ask office@/,
     fill: write("Question", "Whose jobs would you carry out?"),
     action: "Send question",
@@ -147,7 +147,7 @@ const cases: Record<string, Case> = {
     after: "closed",
   },
   "add status": {
-    who: "operator",
+    user: "operator",
     path: () => "/operator/statuses",
     open: [/^Add status$/],
     title: /^Add a status$/,
@@ -161,21 +161,21 @@ const cases: Record<string, Case> = {
   },
 };
 
-interface Open {
+interface OpenedDialog {
   page: Page;
   dialog: Locator;
-  /** The button that opened the dialog, or the menu in which it was chosen. */
+  /** The button that opened the dialog or its menu. */
   opener: Locator;
 }
 
-async function openDialog({ who, before, path, open, title }: Case): Promise<Open> {
-  if (before) await world[who].queryData(before, { endpoint: world.ids.endpoint });
-  const { page, context } = await openTab(browser, world.app, { user: world[who] });
+async function openDialog({ user, before, path, open, title }: Case): Promise<OpenedDialog> {
+  if (before) await fixture[user].queryData(before, { endpoint: fixture.ids.endpoint });
+  const { page, context } = await openTab(browser, fixture.app, { user: fixture[user] });
   onTestFinished(() => context.close());
   await page.goto("/security");
   await expectVisible(page.getByRole("heading", { level: 1 }));
-  // Within the page, so that there is something to go back to.
-  await page.evaluate(`__TSR_ROUTER__.history.push("${path(world)}")`);
+  // Navigates within the app, so that Back stays in it.
+  await page.evaluate(`__TSR_ROUTER__.history.push("${path(fixture)}")`);
   const [first, second] = open;
   const opener = page.getByRole("button", { name: first! }).first();
   await opener.click();
@@ -185,26 +185,26 @@ async function openDialog({ who, before, path, open, title }: Case): Promise<Ope
   return { page, dialog, opener };
 }
 
-/** Keeps the answer back until it is released. */
-async function holdAnswer(
+/** Delays the response to a mutation until `release` is called. */
+async function holdResponse(
   page: Page,
   request: string,
-): Promise<{ asked: Promise<void>; release: () => void }> {
-  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+): Promise<{ received: Promise<void>; release: () => void }> {
+  const [received, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await page.route("**/graphql", async (route) => {
     if (!route.request().postData()?.includes(`mutation ${request}`)) return await route.fallback();
     const response = await route.fetch();
-    asked.resolve();
-    await answer.promise;
+    received.resolve();
+    await released.promise;
     return await route.fulfill({ response });
   });
-  return { asked: asked.promise, release: answer.resolve };
+  return { received: received.promise, release: released.resolve };
 }
 
 const prompt = (page: Page): Locator => page.getByRole("dialog", { name: "Discard your changes?" });
 
-/** Besides Cancel. A drawer covers the right edge, a dialog the middle. */
-const waysOut: readonly ((page: Page, dialog: Locator) => Promise<void>)[] = [
+/** Ways to close a dialog, except Cancel. The click at the top left is outside of drawers and dialogs. */
+const closeActions: readonly ((page: Page, dialog: Locator) => Promise<void>)[] = [
   (page) => page.keyboard.press("Escape"),
   (page) => page.mouse.click(4, 4),
   (_page, dialog) => dialog.getByRole("button", { name: "Close" }).click(),
@@ -216,14 +216,14 @@ const all = Object.entries(cases);
 const withInput = all.filter(([, { fill }]) => fill !== undefined);
 
 describe("a dialog", () => {
-  it.each(all)("stays open until the answer to it has come: %s", async (_name, one) => {
-    const { page, dialog } = await openDialog(one);
-    await one.fill?.(dialog, page);
-    const { asked, release } = await holdAnswer(page, one.request);
-    await dialog.getByRole("button", { name: one.action, exact: true }).click();
-    await asked;
+  it.each(all)("stays open until the response arrives: %s", async (_name, testCase) => {
+    const { page, dialog } = await openDialog(testCase);
+    await testCase.fill?.(dialog, page);
+    const { received, release } = await holdResponse(page, testCase.request);
+    await dialog.getByRole("button", { name: testCase.action, exact: true }).click();
+    await received;
 
-    for (const leave of waysOut) await leave(page, dialog);
+    for (const close of closeActions) await close(page, dialog);
     const { pathname } = new URL(page.url());
     await page.evaluate("history.back()");
     await expect.poll(() => new URL(page.url()).pathname).toBe(pathname);
@@ -231,19 +231,19 @@ describe("a dialog", () => {
     expect(await dialog.isVisible()).toBe(true);
 
     release();
-    if (one.after === "closed") await dialog.waitFor({ state: "hidden" });
-    else await expectVisible(dialog.getByText(one.after.secret));
+    if (testCase.after === "closed") await dialog.waitFor({ state: "hidden" });
+    else await expectVisible(dialog.getByText(testCase.after.secret));
   });
 
-  it.each(withInput)("asks before it drops what was entered: %s", async (_name, one) => {
-    const { page, dialog } = await openDialog(one);
-    await one.fill!(dialog, page);
-    for (const [leave, answer] of [...waysOut.map((way) => [way, "Enter"] as const), ESCAPE_TWICE]) {
-      await leave(page, dialog);
+  it.each(withInput)("asks before it discards input: %s", async (_name, testCase) => {
+    const { page, dialog } = await openDialog(testCase);
+    await testCase.fill!(dialog, page);
+    for (const [close, key] of [...closeActions.map((action) => [action, "Enter"] as const), ESCAPE_TWICE]) {
+      await close(page, dialog);
       const keep = prompt(page).getByRole("button", { name: "Keep editing" });
       await expectVisible(keep);
       await expect.poll(() => hasFocus(keep)).toBe(true);
-      await page.keyboard.press(answer);
+      await page.keyboard.press(key);
       await prompt(page).waitFor({ state: "hidden" });
       expect(await dialog.isVisible()).toBe(true);
       await expect
@@ -260,27 +260,30 @@ describe("a dialog", () => {
     await dialog.waitFor({ state: "hidden" });
   });
 
-  it.each(all)("closes at once without input, and returns the focus: %s", async (_name, one) => {
-    const { page, dialog, opener } = await openDialog(one);
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "hidden" });
-    await expect.poll(() => hasFocus(opener)).toBe(true);
-  });
+  it.each(all)(
+    "closes without asking if nothing was entered, and returns the focus: %s",
+    async (_name, testCase) => {
+      const { page, dialog, opener } = await openDialog(testCase);
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "hidden" });
+      await expect.poll(() => hasFocus(opener)).toBe(true);
+    },
+  );
 
   it.each(all.filter(([, { after }]) => after !== "closed"))(
-    "closes by its button alone once it shows a secret: %s",
-    async (_name, one) => {
-      const { page, dialog } = await openDialog(one);
-      await one.fill?.(dialog, page);
-      await dialog.getByRole("button", { name: one.action, exact: true }).click();
-      const { secret, done } = one.after as Exclude<Case["after"], "closed">;
+    "closes only through its own button while it shows a secret: %s",
+    async (_name, testCase) => {
+      const { page, dialog } = await openDialog(testCase);
+      await testCase.fill?.(dialog, page);
+      await dialog.getByRole("button", { name: testCase.action, exact: true }).click();
+      const { secret, done } = testCase.after as Exclude<Case["after"], "closed">;
       await expectVisible(dialog.getByText(secret));
 
       expect(await dialog.getByRole("button", { name: "Close" }).count()).toBe(0);
       await page.keyboard.press("Escape");
       await page.mouse.click(4, 4);
       await page.evaluate("history.back()");
-      await expect.poll(() => new URL(page.url()).pathname).toBe(one.path(world));
+      await expect.poll(() => new URL(page.url()).pathname).toBe(testCase.path(fixture));
       await expectVisible(dialog.getByText(secret));
 
       await dialog.getByRole("button", { name: done }).click();
@@ -288,8 +291,8 @@ describe("a dialog", () => {
     },
   );
 
-  it("moves the focus to the heading if its opener is gone", async () => {
-    await world.owner.queryData(
+  it("moves the focus to the heading if the opener no longer exists", async () => {
+    await fixture.owner.queryData(
       `mutation { createApiKey(input: { name: "Old sync", scopes: [JOBS_READ] }) { userErrors { message } } }`,
     );
     const { page, dialog } = await openDialog({
@@ -303,8 +306,8 @@ describe("a dialog", () => {
   });
 });
 
-async function editedName(): Promise<Page> {
-  const { page, context } = await openTab(browser, world.app, { user: world.member });
+async function editName(): Promise<Page> {
+  const { page, context } = await openTab(browser, fixture.app, { user: fixture.member });
   onTestFinished(() => context.close());
   await page.goto("/jobs");
   await page.getByRole("link", { name: "Security" }).click();
@@ -312,13 +315,13 @@ async function editedName(): Promise<Page> {
   return page;
 }
 
-describe("an edited form on a page", () => {
+describe("a form with unsaved changes", () => {
   it.each([
     ["by a link", (page: Page) => page.getByRole("link", { name: "Dashboard", exact: true }).click()],
     ["by going back", (page: Page) => page.evaluate("history.back()")],
     ["by signing out", (page: Page) => page.getByRole("button", { name: "Sign out" }).click()],
-  ] as const)("is not left without asking: %s", async (_way, leave) => {
-    const page = await editedName();
+  ] as const)("asks before the page is left: %s", async (_way, leave) => {
+    const page = await editName();
     await leave(page);
     await prompt(page).getByRole("button", { name: "Keep editing" }).click();
     await prompt(page).waitFor({ state: "hidden" });
@@ -330,27 +333,27 @@ describe("an edited form on a page", () => {
     await expect.poll(() => new URL(page.url()).pathname).not.toBe("/security");
   });
 
-  it("is not reloaded without the browser asking, until it is saved", async () => {
-    const page = await editedName();
-    const asked: string[] = [];
+  it("makes the browser ask before a reload, until it is saved", async () => {
+    const page = await editName();
+    const browserDialogs: string[] = [];
     page.on("dialog", (dialog) => {
-      asked.push(dialog.type());
+      browserDialogs.push(dialog.type());
       void dialog.accept();
     });
     await page.reload();
-    expect(asked).toEqual(["beforeunload"]);
+    expect(browserDialogs).toEqual(["beforeunload"]);
 
     await page.getByLabel("Name", { exact: true }).fill("A saved name");
     await page.getByRole("button", { name: "Save name" }).click();
-    await expectVisible(page.getByText("Your name is changed."));
+    await expectVisible(page.getByText("Name saved."));
     await page.reload();
-    expect(asked).toEqual(["beforeunload"]);
+    expect(browserDialogs).toEqual(["beforeunload"]);
   });
 });
 
 function hasFocus(target: Locator): Promise<boolean> {
-  return target.evaluate((one: unknown) => {
-    const element = one as { ownerDocument: { activeElement: unknown } };
+  return target.evaluate((node: unknown) => {
+    const element = node as { ownerDocument: { activeElement: unknown } };
     return element === element.ownerDocument.activeElement;
   });
 }

@@ -1,4 +1,4 @@
-/** What changes elsewhere is seen by who looks on, without a step of their own. */
+/** Changes made elsewhere appear without a reload. */
 import type { Browser, Page, Route, WebSocketRoute } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
@@ -16,7 +16,7 @@ let page: Page;
 let markingNumber: string;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (one) => one.close());
+  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
   app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
 });
 beforeEach(async () => {
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterAll(() => opened.disposeAsync());
 
-/** By REST, as another program does. */
+/** Changes the job through REST. */
 async function change(patch: object): Promise<void> {
   const path = `/v1/jobs/by-marking/${markingNumber}`;
   const { status } = await app.call(path, { method: "PATCH", key: agent.key, body: JSON.stringify(patch) });
@@ -36,175 +36,181 @@ async function change(patch: object): Promise<void> {
 }
 
 interface HeldSubscriptions {
-  /** Resolves when the page has been told that it follows. */
-  readonly letFollow: () => Promise<void>;
-  /** Resolves once the page has been told of a change. */
-  readonly told: Promise<void>;
+  /** Forwards the subscription; resolves once the server has confirmed it. */
+  readonly release: () => Promise<void>;
+  /** Resolves once the page received an event. */
+  readonly eventReceived: Promise<void>;
 }
 
-/** What the page subscribes to, from the nth time on, reaches the server once it is let follow. */
+/** Delays the page's subscriptions from the nth on until `release` is called. */
 async function holdSubscriptions(nth = 1): Promise<HeldSubscriptions> {
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const { promise: stands, resolve: stand } = Promise.withResolvers<void>();
-  const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const confirmed = Promise.withResolvers<void>();
+  const event = Promise.withResolvers<void>();
   let times = 0;
   await page.routeWebSocket(/\/graphql$/, (socket) => {
     const server = socket.connectToServer();
     socket.onMessage(async (message) => {
       const { type } = JSON.parse(String(message)) as { type: string };
-      if (type === "subscribe" && (times += 1) >= nth) await released;
+      if (type === "subscribe" && (times += 1) >= nth) await released.promise;
       server.send(message);
     });
     server.onMessage((message) => {
       socket.send(message);
       const { type } = JSON.parse(String(message)) as { type: string };
-      if (type === "ping" && times >= nth) stand();
-      if (type === "next") tell();
+      if (type === "ping" && times >= nth) confirmed.resolve();
+      if (type === "next") event.resolve();
     });
   });
   return {
-    async letFollow() {
-      release();
-      await stands;
+    async release() {
+      released.resolve();
+      await confirmed.promise;
     },
-    told,
+    eventReceived: event.promise,
   };
 }
 
-interface HeldAnswer {
-  /** Resolves once the server has answered. */
-  readonly isRead: Promise<void>;
-  readonly letArrive: () => void;
+interface HeldResponse {
+  /** Resolves once the server has responded. */
+  readonly received: Promise<void>;
+  readonly release: () => void;
 }
 
-/** The nth answer to this operation stays on its way until it may arrive. */
-async function holdAnswer(operationName: string, nth = 1): Promise<HeldAnswer> {
-  const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
-  const { promise: released, resolve: letArrive } = Promise.withResolvers<void>();
-  await atNth(operationName, nth, async (route) => {
+/** Delays the nth response to this operation until `release` is called. */
+async function holdResponse(operationName: string, nth = 1): Promise<HeldResponse> {
+  const received = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  await interceptNth(operationName, nth, async (route) => {
     const response = await route.fetch();
-    read();
-    await released;
+    received.resolve();
+    await released.promise;
     await route.fulfill({ response });
   });
-  return { isRead, letArrive };
+  return { received: received.promise, release: released.resolve };
 }
 
-/** Has the nth request of this operation answered by `act`; the call that comes back tells how many there were. */
-async function atNth(
+/** Handles the nth request of this operation with `handle`. The returned function counts the requests so far. */
+async function interceptNth(
   operationName: string,
   nth: number,
-  act: (route: Route) => Promise<void>,
+  handle: (route: Route) => Promise<void>,
 ): Promise<() => number> {
   let times = 0;
   await page.route("**/graphql", async (route) => {
-    const asked = route.request().postDataJSON() as { operationName?: string };
-    if (asked.operationName !== operationName || (times += 1) !== nth) return await route.continue();
-    return await act(route);
+    const body = route.request().postDataJSON() as { operationName?: string };
+    if (body.operationName !== operationName || (times += 1) !== nth) return await route.continue();
+    return await handle(route);
   });
   return () => times;
 }
 
-it("a job's page shows the new status, and the step in its history", async () => {
-  const { letFollow } = await holdSubscriptions();
+it("shows a new status and its history entry on the job's page", async () => {
+  const { release } = await holdSubscriptions();
   await page.goto(`/jobs/${markingNumber}`);
-  await letFollow();
+  await release();
 
   await change({ normalized_status: "out_for_delivery" });
   await expectVisible(
     page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
   );
-  await page.getByText("This job has changed. It is Out for delivery now.").waitFor({ state: "attached" });
+  await page
+    .getByText("This job has changed. Its status is Out for delivery.")
+    .waitFor({ state: "attached" });
 });
 
-describe("what changes between the page's reading and its following", () => {
-  it("is on a job's page all the same, and said", async () => {
-    const { letFollow } = await holdSubscriptions();
+describe("a change between loading the page and its subscription", () => {
+  it("appears on the job's page and is announced", async () => {
+    const { release } = await holdSubscriptions();
     await page.goto(`/jobs/${markingNumber}`);
     await expectVisible(page.getByRole("region", { name: "History" }).getByText("Created"));
 
     await change({ normalized_status: "out_for_delivery" });
-    expect(await page.getByText("Out for delivery").count(), "nobody has told the page").toBe(0);
-    await letFollow();
+    expect(await page.getByText("Out for delivery").count(), "the page is not subscribed yet").toBe(0);
+    await release();
     await expectVisible(
       page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
     );
-    await page.getByText("This job has changed. It is Out for delivery now.").waitFor({ state: "attached" });
+    await page
+      .getByText("This job has changed. Its status is Out for delivery.")
+      .waitFor({ state: "attached" });
   });
 
-  it("is on a job's page also where it is told of while an older reading is still under way", async () => {
-    const { letFollow, told } = await holdSubscriptions();
-    const second = await holdAnswer("JobPage", 2);
+  it("appears on the job's page even if its event arrives during an older query", async () => {
+    const { release, eventReceived } = await holdSubscriptions();
+    const second = await holdResponse("JobPage", 2);
     await page.goto(`/jobs/${markingNumber}`);
-    await letFollow();
-    await second.isRead;
+    await release();
+    await second.received;
     await change({ normalized_status: "out_for_delivery" });
-    await told;
+    await eventReceived;
 
-    second.letArrive();
+    second.release();
     await expectVisible(
       page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
     );
-    await page.getByText("This job has changed. It is Out for delivery now.").waitFor({ state: "attached" });
+    await page
+      .getByText("This job has changed. Its status is Out for delivery.")
+      .waitFor({ state: "attached" });
   });
 
-  it("is on a job's page also where reading it anew fails at first", async () => {
-    const { letFollow } = await holdSubscriptions();
-    const times = await atNth("JobPage", 2, (route) => route.abort());
+  it("appears on the job's page even if the first refetch fails", async () => {
+    const { release } = await holdSubscriptions();
+    const times = await interceptNth("JobPage", 2, (route) => route.abort());
     await page.goto(`/jobs/${markingNumber}`);
     await expectVisible(page.getByRole("region", { name: "History" }).getByText("Created"));
     await change({ normalized_status: "out_for_delivery" });
-    await letFollow();
+    await release();
     await expectVisible(
       page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
     );
     expect(times()).toBeGreaterThan(2);
   });
 
-  it("is in the job's history also where its first reading is still under way then", async () => {
-    const { letFollow } = await holdSubscriptions();
-    const first = await holdAnswer("JobHistory");
+  it("appears in the job's history even if the first query is still in flight", async () => {
+    const { release } = await holdSubscriptions();
+    const first = await holdResponse("JobHistory");
     await page.goto(`/jobs/${markingNumber}`);
-    await first.isRead;
+    await first.received;
     await change({ normalized_status: "out_for_delivery" });
 
-    await letFollow();
+    await release();
     await expectVisible(page.getByRole("main").getByText("Out for delivery").first());
-    first.letArrive();
+    first.release();
     await expectVisible(
       page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
     );
   });
 
-  it("is in the dashboard's numbers all the same", async () => {
-    const { letFollow } = await holdSubscriptions();
+  it("appears in the dashboard's numbers", async () => {
+    const { release } = await holdSubscriptions();
     await page.goto("/");
     const tiles = page.getByRole("list", { name: "Jobs by category" });
     await expectVisible(tiles.getByRole("link", { name: /^Open\s*1$/ }));
     await expectVisible(page.getByRole("status").getByText("Connecting", { exact: true }));
 
     await change({ normalized_status: "failed", failure_reason: "recipient_unavailable" });
-    await letFollow();
+    await release();
     await expectVisible(tiles.getByRole("link", { name: /^Attention\s*1$/ }));
     await expectVisible(page.getByRole("status").getByText("Live", { exact: true }));
   });
 
-  it("is in the dashboard's numbers also where the first reading is still under way then", async () => {
-    const { letFollow } = await holdSubscriptions();
-    const first = await holdAnswer("Dashboard");
+  it("appears in the dashboard's numbers even if the first query is still in flight", async () => {
+    const { release } = await holdSubscriptions();
+    const first = await holdResponse("Dashboard");
     await page.goto("/");
-    await first.isRead;
+    await first.received;
     await change({ normalized_status: "failed", failure_reason: "recipient_unavailable" });
 
-    await letFollow();
-    first.letArrive();
+    await release();
+    first.release();
     const tiles = page.getByRole("list", { name: "Jobs by category" });
     await expectVisible(tiles.getByRole("link", { name: /^Attention\s*1$/ }));
   });
 });
 
-it("a page says that it is live once what it follows itself stands, not what the page before it followed", async () => {
-  const { letFollow } = await holdSubscriptions(2);
+it("shows Live once the page's own subscription is active, not the previous page's", async () => {
+  const { release } = await holdSubscriptions(2);
   await page.goto(`/jobs/${markingNumber}`);
   await expectVisible(page.getByRole("region", { name: "History" }).getByText("Created"));
   await change({ instructions: "Ring the bell" });
@@ -213,16 +219,16 @@ it("a page says that it is live once what it follows itself stands, not what the
   await page.getByRole("link", { name: "Dashboard", exact: true }).click();
   const state = page.getByRole("status");
   await expectVisible(state.getByText("Connecting", { exact: true }));
-  await letFollow();
+  await release();
   await expectVisible(state.getByText("Live", { exact: true }));
 });
 
-it("what changes while the connection is lost is in the dashboard's numbers once it is back", async () => {
-  const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>();
+it("shows changes that happened while the connection was lost on the dashboard", async () => {
+  const { promise: reconnected, resolve: reconnect } = Promise.withResolvers<void>();
   const sockets: WebSocketRoute[] = [];
   await page.routeWebSocket(/\/graphql$/, async (socket) => {
     sockets.push(socket);
-    if (sockets.length > 1) await isBack;
+    if (sockets.length > 1) await reconnected;
     socket.connectToServer();
   });
   await page.goto("/");
@@ -232,30 +238,32 @@ it("what changes while the connection is lost is in the dashboard's numbers once
   await expectVisible(state.getByText("Reconnecting", { exact: true }));
 
   await change({ normalized_status: "failed", failure_reason: "recipient_unavailable" });
-  comeBack();
+  reconnect();
   const tiles = page.getByRole("list", { name: "Jobs by category" });
   await expectVisible(tiles.getByRole("link", { name: /^Attention\s*1$/ }));
   await expectVisible(state.getByText("Live", { exact: true }));
 });
 
-it("the form of a job keeps what was typed, and says what somebody else has changed meanwhile", async () => {
-  const { letFollow } = await holdSubscriptions();
+it("keeps input in a job's form and shows what someone else changed meanwhile", async () => {
+  const { release } = await holdSubscriptions();
   await page.goto(`/jobs/${markingNumber}`);
-  await letFollow();
+  await release();
   await page.getByRole("button", { name: "Edit" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("textbox", { name: "Recipient", exact: true }).fill("Harbour Pharmacy");
 
   await change({ recipient_name: "Mill Lane Bakery", postal_code: "1234" });
-  await expectVisible(dialog.getByText("Somebody changed this job meanwhile"));
+  await expectVisible(dialog.getByText("This job has changed"));
   await expect.poll(() => dialog.getByLabel("Postal code").inputValue()).toBe("1234");
   expect(await dialog.getByRole("textbox", { name: "Recipient", exact: true }).inputValue()).toBe(
     "Harbour Pharmacy",
   );
-  expect(await dialog.getByRole("button", { name: "Save" }).isDisabled(), "first one chooses").toBe(true);
+  expect(await dialog.getByRole("button", { name: "Save" }).isDisabled(), "the conflict is unresolved").toBe(
+    true,
+  );
 });
 
-it("the dashboard counts anew, and tells what has happened", async () => {
+it("updates the dashboard's counts and recent changes", async () => {
   await page.goto("/");
   await expectVisible(page.getByRole("status").getByText("Live", { exact: true }));
   const tiles = page.getByRole("list", { name: "Jobs by category" });

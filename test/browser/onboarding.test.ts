@@ -1,4 +1,4 @@
-/** From nothing to a working key and webhook, without writing to anyone by hand: with a mouse, and by the keyboard alone. */
+/** From requesting an account to a working key and webhook, with a mouse and by keyboard alone. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
@@ -21,7 +21,7 @@ let mails: TestSmtpServer;
 let operator: TestUser;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (one) => one.close());
+  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
   mails = opened.use(await startTestSmtpServer());
   const mongo = opened.use(createTestMongo());
   app = opened.use(
@@ -39,15 +39,15 @@ it.each([
   ["with a mouse", createMouseUser],
   ["by the keyboard alone", createKeyboardUser],
 ] as const)(
-  "somebody new gets access, a key, a webhook, and changes a first job: %s",
-  async (how, handsAt) => {
+  "gives a new partner access, a key, a webhook and a first changed job: %s",
+  async (input, createUser) => {
     await using receiver = await startTestReceiver({ respond: () => ({ body: "Thank you" }) });
-    const name = `Contractor ${how}`;
-    const email = `dispatch@${how.replaceAll(" ", "-")}.example`;
-    const visit = async (): Promise<journey.ConsoleVisitor & { complaints: string[] }> => {
+    const name = `Contractor ${input}`;
+    const email = `dispatch@${input.replaceAll(" ", "-")}.example`;
+    const visit = async (): Promise<journey.ConsoleVisitor & { errors: string[] }> => {
       const { page, context, pageErrors } = await openTab(browser, app);
       onTestFinished(() => context.close());
-      return { page, complaints: pageErrors, user: handsAt(page) };
+      return { page, errors: pageErrors, user: createUser(page) };
     };
     const [partner, reviewer] = [await visit(), await visit()];
 
@@ -63,17 +63,17 @@ it.each([
 
     const secret = await journey.createEndpoint(partner, receiver.url);
     expect(secret).toMatch(/^whsec_/);
-    await journey.sendTestEvent(partner, "Answered 200");
+    await journey.sendTestEvent(partner, "HTTP 200");
     await partner.page.getByText("Thank you").waitFor();
 
-    const markingNumber = `WM ${how}`;
-    await giveJob(name, markingNumber);
+    const markingNumber = `WM ${input}`;
+    await assignJob(name, markingNumber);
     await journey.changeStatus(partner, markingNumber, "In transit");
     expect(await jobsOf(key)).toEqual([[markingNumber, "in_transit"]]);
     await journey.expectDelivered(partner, "job.status_changed", markingNumber);
     expect(typesReceived(receiver)).toEqual(["webhook.test", "job.assigned", "job.status_changed"]);
 
-    expect([...partner.complaints, ...reviewer.complaints]).toEqual([]);
+    expect([...partner.errors, ...reviewer.errors]).toEqual([]);
   },
 );
 
@@ -84,7 +84,7 @@ async function registrationLink(email: string): Promise<string> {
         .filter(({ recipients }) => recipients.includes(email))
         .map(({ text }) => text ?? "");
       const [link] = /http:\S+\/register#token=[\w-]+/.exec(texts.join("\n")) ?? [];
-      if (link === undefined) throw new Error(`No link has come for ${email}`);
+      if (link === undefined) throw new Error(`No link was sent to ${email}`);
       return link;
     },
     { timeout: 30_000, interval: 20 },
@@ -100,9 +100,9 @@ async function jobsOf(key: string): Promise<[string, string][]> {
   ]);
 }
 
-/** What an operator's own system does, by GraphQL. */
-async function giveJob(contractor: string, markingNumber: string): Promise<void> {
-  const operatorsSystem = await createSignedInUser(app, null);
+/** Creates a job for the contractor, as an operator's system does through GraphQL. */
+async function assignJob(contractor: string, markingNumber: string): Promise<void> {
+  const operatorClient = await createSignedInUser(app, null);
   const agent = await app.createOrganization("agent");
   const to = await app.organizations.find(contractor);
   const item = {
@@ -111,7 +111,7 @@ async function giveJob(contractor: string, markingNumber: string): Promise<void>
     contractorId: toTypedId("org", to!.id),
     fields: { recipientName: "Harbour Pharmacy", normalizedStatus: "assigned" },
   };
-  const { createJobs } = await operatorsSystem.queryData(
+  const { createJobs } = await operatorClient.queryData(
     "mutation ($items: [CreateJobInput!]!) { createJobs(items: $items) { createdCount userErrors { message } } }",
     { items: [item] },
   );

@@ -1,4 +1,4 @@
-/** What the console shows where there is nothing, where something fails, and where somebody may not be. */
+/** Empty, error and access-denied states, signing in, and password fields. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
@@ -24,7 +24,7 @@ let owner: TestUser;
 let member: TestUser;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (one) => one.close());
+  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
   app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
   agent = await app.createOrganization("agent");
   owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
@@ -53,19 +53,19 @@ describe("a new organisation", () => {
   });
 
   it.each([
-    ["/", "No jobs yet", "Make an API key"],
+    ["/", "No jobs yet", "Create an API key"],
     ["/jobs", "No jobs yet", null],
-    ["/integrations/keys", "No API key yet", "Create API key"],
-    ["/integrations/endpoints", "No endpoint yet", "Create endpoint"],
-    ["/integrations/deliveries", "Nothing was sent yet", "Go to the endpoints"],
-    ["/integrations/requests", "No request yet", "Go to the API keys"],
-    ["/integrations/usage", "No request yet", null],
+    ["/integrations/keys", "No API keys yet", "Create API key"],
+    ["/integrations/endpoints", "No endpoints yet", "Create endpoint"],
+    ["/integrations/deliveries", "No deliveries yet", "Go to endpoints"],
+    ["/integrations/requests", "No requests yet", "Go to API keys"],
+    ["/integrations/usage", "No requests yet", null],
     [
       "/integrations/requests?request_id=req_01JD0000000000000000000000",
-      "No request like that",
-      "Clear the filters",
+      "No matching requests",
+      "Clear filters",
     ],
-  ])("is told at %s what will stand there, and what to do next", async (path, title, action) => {
+  ])("sees at %s what will appear there and what to do next", async (path, title, action) => {
     await page.goto(path);
     await expectVisible(page.getByRole("heading", { name: title }));
     if (action === null) return;
@@ -75,19 +75,19 @@ describe("a new organisation", () => {
 });
 
 describe("a failure", () => {
-  it("of the server is told in words, and what is tried again works once it is over", async () => {
+  it("of the server shows a message, and Try again works once it is over", async () => {
     const { page } = await openAs(owner);
     await page.route("**/graphql", (route) => route.fulfill({ status: 500, body: "" }));
     await page.goto("/jobs");
     const alert = page.getByRole("alert");
-    await expectVisible(alert.getByText("This did not work"));
+    await expectVisible(alert.getByText("Something went wrong"));
 
     await page.unroute("**/graphql");
     await alert.getByRole("button", { name: "Try again" }).click();
     await expectVisible(page.getByRole("link", { name: "WM-1" }));
   });
 
-  it("that GraphQL tells comes with the request to ask about", async () => {
+  it("reported by GraphQL shows the request ID", async () => {
     const { page } = await openAs(owner);
     const extensions = { code: "INTERNAL_SERVER_ERROR", requestId: "req_01JD0000000000000000000000" };
     const body = JSON.stringify({ data: null, errors: [{ message: "Something failed here", extensions }] });
@@ -98,7 +98,7 @@ describe("a failure", () => {
     await expectVisible(alert.getByText(extensions.requestId));
   });
 
-  it("to reach the server at all keeps nobody before an empty page", async () => {
+  it("to load the session shows an error instead of an empty page", async () => {
     const { page } = await openAs(owner);
     await page.route("**/auth/session", (route) => route.abort());
     await page.goto("/jobs");
@@ -109,7 +109,7 @@ describe("a failure", () => {
     await expectVisible(page.getByRole("link", { name: "WM-1" }));
   });
 
-  it("of the network is said on every page, until it is back", async () => {
+  it("of the network shows a banner until the connection is back", async () => {
     const { page, context } = await openAs(owner);
     await page.goto("/jobs");
     await expectVisible(page.getByRole("link", { name: "WM-1" }));
@@ -121,25 +121,25 @@ describe("a failure", () => {
   });
 });
 
-describe("somebody", () => {
+describe("access", () => {
   it.each([
     ["a member", "/integrations/keys"],
     ["a member", "/integrations/endpoints"],
     ["an owner", "/operator/requests"],
     ["an owner", "/operator/audit"],
-  ])("who is %s is told that %s is not for their role", async (role, path) => {
+  ])("is denied to %s at %s", async (role, path) => {
     const { page } = await openAs(role === "a member" ? member : owner);
-    const asked: string[] = [];
-    page.on("request", (request) => void (request.url().endsWith("/graphql") && asked.push(request.url())));
+    const queries: string[] = [];
+    page.on("request", (request) => void (request.url().endsWith("/graphql") && queries.push(request.url())));
     await page.goto(path);
-    await expectVisible(page.getByRole("heading", { level: 1, name: "This page is not for your role" }));
-    expect(asked).toEqual([]);
+    await expectVisible(page.getByRole("heading", { level: 1, name: "You don’t have access to this page" }));
+    expect(queries).toEqual([]);
     const links = await page.getByRole("navigation", { name: "Main" }).getByRole("link").allInnerTexts();
     expect(links).toContain("Jobs");
     expect(links).not.toContain(path.startsWith("/operator") ? "Requests" : "Integrations");
   });
 
-  it("who is not signed in is asked to, and then led to where they were going", async () => {
+  it("requires signing in and then opens the requested page", async () => {
     const { page } = await openAs();
     await page.goto("/jobs?q=WM-2");
     await expectVisible(page.getByRole("heading", { name: "Sign in" }));
@@ -157,13 +157,13 @@ describe("somebody", () => {
     ["an operator", "/operator/agenda/", "Scheduled tasks"],
     ["a member", "/jobs?q=WM-2", "Jobs · Waymark"],
   ] as const)(
-    "who is %s and must have a second step turns it on first, and then comes to %s",
-    async (who, path, title) => {
+    "requires %s to set up two-factor authentication, then opens %s",
+    async (visitor, path, title) => {
       const strict = await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "all" });
       onTestFinished(() => strict[Symbol.asyncDispose]());
       const user = await createTestUser(
         app,
-        who === "a member"
+        visitor === "a member"
           ? { organizationId: agent.id, role: "member" }
           : { organizationId: null, role: "operator" },
       );
@@ -171,12 +171,12 @@ describe("somebody", () => {
       onTestFinished(() => context.close());
       const { fill, activate } = createMouseUser(page);
       await page.goto(path);
-      await expectVisible(page.getByRole("heading", { name: "One more step" }));
+      await expectVisible(page.getByRole("heading", { name: "Set up two-factor authentication" }));
       expect(pathOf(page)).toBe(`/two-factor-required?next=${path}`);
 
-      await activate(page.getByRole("button", { name: "Turn it on" }));
+      await activate(page.getByRole("button", { name: "Set up" }));
       await fill(page.getByLabel("Your password"), user.password);
-      await activate(page.getByRole("button", { name: "Go on" }));
+      await activate(page.getByRole("button", { name: "Continue" }));
       const secret = (await page.getByText(/^([A-Z2-7]{4} )+[A-Z2-7]+$/).innerText()).replaceAll(" ", "");
       await fill(
         page.getByLabel("Code", { exact: true }),
@@ -185,33 +185,33 @@ describe("somebody", () => {
       await activate(page.getByRole("button", { name: "Turn on" }));
       const codes = page.getByRole("dialog", { name: "Your recovery codes" });
       await expectVisible(codes);
-      // Nothing but the word that they are kept puts them away.
+      // Only the confirmation button closes the dialog.
       await page.keyboard.press("Escape");
       expect(await codes.getByRole("button").allInnerTexts()).toEqual(
-        expect.arrayContaining(["Download", "I have kept them"]),
+        expect.arrayContaining(["Download", "I’ve saved them"]),
       );
       expect(await page.getByRole("button", { name: "Close" }).count()).toBe(0);
-      await activate(codes.getByRole("button", { name: "I have kept them" }));
+      await activate(codes.getByRole("button", { name: "I’ve saved them" }));
       await expect.poll(() => page.title()).toBe(title);
       expect(pathOf(page)).toBe(path);
 
       await page.goto("/security");
-      await expectVisible(page.getByText("Your account must have it."));
+      await expectVisible(page.getByText("Required for your account."));
       expect(await page.getByRole("button", { name: "Turn off" }).count()).toBe(0);
     },
   );
 
-  it("who needs no second step is led on from where it is turned on, and who is not signed in to where one can", async () => {
+  it("redirects from the two-factor setup page users who need no two-factor authentication, and asks others to sign in", async () => {
     const { page } = await openAs(owner);
     await page.goto("/two-factor-required?next=/members");
     await expectVisible(page.getByRole("heading", { name: "Members" }));
-    const stranger = await openAs();
-    await stranger.page.goto("/two-factor-required?next=/members");
-    await expectVisible(stranger.page.getByRole("heading", { name: "Sign in" }));
-    expect(pathOf(stranger.page)).toBe("/sign-in?next=/members");
+    const anonymous = await openAs();
+    await anonymous.page.goto("/two-factor-required?next=/members");
+    await expectVisible(anonymous.page.getByRole("heading", { name: "Sign in" }));
+    expect(pathOf(anonymous.page)).toBe("/sign-in?next=/members");
   });
 
-  it("who comes from the tasks' dashboard, a page of the server's own, comes back to it", async () => {
+  it("returns to Agenda's dashboard after signing in", async () => {
     const operator = await createTestUser(app, { organizationId: null, role: "operator" });
     const { page } = await openAs();
     await page.goto("/operator/agenda/");
@@ -225,7 +225,7 @@ describe("somebody", () => {
     await expect.poll(() => page.title()).toBe("Scheduled tasks");
   });
 
-  it("whose password is wrong is told so, and nothing else changes", async () => {
+  it("is denied with a message if the password is wrong", async () => {
     const { page } = await openAs();
     await page.goto("/sign-in");
     const { fill, activate } = createMouseUser(page);
@@ -236,7 +236,7 @@ describe("somebody", () => {
     expect(pathOf(page)).toBe("/sign-in");
   });
 
-  it("who has signed out in another tab is asked to sign in at the next step", async () => {
+  it("requires signing in again after signing out in another tab", async () => {
     const { page, context } = await openAs(owner);
     await page.goto("/jobs");
     await expectVisible(page.getByRole("link", { name: "WM-1" }));
@@ -251,21 +251,21 @@ describe("somebody", () => {
   });
 });
 
-describe("a field for a password", () => {
+describe("a password field", () => {
   // evidence: password-field-masked-and-pasteable
   it.each([
     ["/sign-in", "Password", "current-password"],
     ["/security", "Current password", "current-password"],
     ["/security", "New password", "new-password"],
   ])(
-    "is masked until its person looks, known to password managers, and takes what is pasted: %s, %s",
-    async (path, label, use) => {
+    "is masked until revealed, marked for password managers, and accepts pasted text: %s, %s",
+    async (path, label, autocomplete) => {
       const { page, context } = await openAs(path === "/sign-in" ? undefined : owner);
       await page.goto(path);
       const field = page.getByLabel(label, { exact: true });
       await expectVisible(field);
       expect(await field.getAttribute("type")).toBe("password");
-      expect(await field.getAttribute("autocomplete")).toBe(use);
+      expect(await field.getAttribute("autocomplete")).toBe(autocomplete);
 
       await context.grantPermissions(["clipboard-read", "clipboard-write"]);
       await page.evaluate(`navigator.clipboard.writeText("pasted words")`);

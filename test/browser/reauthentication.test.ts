@@ -27,7 +27,7 @@ let app: TestApp;
 let agent: TestOrganization;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (one) => one.close());
+  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
   app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
   agent = await app.createOrganization("agent");
 });
@@ -35,7 +35,7 @@ afterAll(() => opened.disposeAsync());
 
 interface Stale {
   page: Page;
-  hands: PageUser;
+  user: PageUser;
   owner: TestUser;
   dialog: Locator;
 }
@@ -48,7 +48,7 @@ async function staleOwner(path: string): Promise<Stale> {
   await expire(owner);
   await page.goto(path);
   const dialog = page.getByRole("dialog", { name: "Confirm it’s you" });
-  return { page, hands: createKeyboardUser(page), owner, dialog };
+  return { page, user: createKeyboardUser(page), owner, dialog };
 }
 
 async function expire({ id }: TestUser): Promise<void> {
@@ -58,26 +58,26 @@ async function expire({ id }: TestUser): Promise<void> {
 
 // evidence: reauthentication-console-prompt
 it("asks for the password before a key is created, and repeats the request", async () => {
-  const { page, hands, owner, dialog } = await staleOwner("/integrations/keys");
-  await hands.activate(page.getByRole("button", { name: "Create API key" }).first());
+  const { page, user, owner, dialog } = await staleOwner("/integrations/keys");
+  await user.activate(page.getByRole("button", { name: "Create API key" }).first());
   const form = page.getByRole("dialog", { name: "Create API key" });
-  await hands.fill(form.getByLabel("Name"), "Warehouse sync");
-  await hands.activate(form.getByRole("button", { name: "Create API key" }));
+  await user.fill(form.getByLabel("Name"), "Warehouse sync");
+  await user.activate(form.getByRole("button", { name: "Create API key" }));
 
   const password = dialog.getByLabel("Your password", { exact: true });
   await expectFocus(password);
   expect(await findAccessibilityViolations(page)).toEqual([]);
-  await hands.fill(password, "not my password");
+  await user.fill(password, "not my password");
   await page.keyboard.press("Enter");
   await expectVisible(dialog.getByText("This is not your password."));
-  await hands.fill(password, owner.password);
+  await user.fill(password, owner.password);
   await page.keyboard.press("Enter");
   await expectVisible(page.getByRole("dialog", { name: "Your new API key" }));
   expect(await dialog.count()).toBe(0);
 });
 
-it("cancelled by Escape, leaves the dialog of the action open, with the focus on its button", async () => {
-  const { page, action, dialog } = await staleTwoFactor("New recovery codes", "Make new codes");
+it("keeps the action's dialog open with the focus on its button when cancelled by Escape", async () => {
+  const { page, action, dialog } = await staleTwoFactor("New recovery codes", "Generate new codes");
   await action.press("Enter");
   await expectFocus(dialog.getByLabel("Your password", { exact: true }));
   await page.keyboard.press("Escape");
@@ -86,7 +86,7 @@ it("cancelled by Escape, leaves the dialog of the action open, with the focus on
   await expectFocus(action);
 });
 
-it("takes a recovery code from a user with two-factor, who then turns it off", async () => {
+it("accepts a recovery code, after which two-factor authentication is turned off", async () => {
   const { page, action, dialog, owner, recoveryCodes } = await staleTwoFactor("Turn off", "Turn off");
   await action.click();
   await dialog.getByLabel("Your password", { exact: true }).fill(owner.password);
@@ -94,11 +94,11 @@ it("takes a recovery code from a user with two-factor, who then turns it off", a
   await dialog.getByLabel("Recovery code").fill(recoveryCodes[0] ?? "");
   expect(await findAccessibilityViolations(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Confirm" }).click();
-  await expectVisible(page.getByText("The second step is off."));
+  await expectVisible(page.getByText("Two-factor authentication is off."));
 });
 
 /** An owner with two-factor who signed in more than ten minutes ago, before an action's button in its dialog. */
-async function staleTwoFactor(opener: string, act: string) {
+async function staleTwoFactor(opener: string, actionLabel: string) {
   const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   const session = await signIn(app, owner);
   const { recoveryCodes } = await enableTwoFactor(session, owner);
@@ -108,7 +108,7 @@ async function staleTwoFactor(opener: string, act: string) {
   await context.addCookies(browserCookies(app, session.cookie));
   await page.goto("/security");
   await page.getByRole("button", { name: opener }).click();
-  const action = page.getByRole("dialog").getByRole("button", { name: act });
+  const action = page.getByRole("dialog").getByRole("button", { name: actionLabel });
   return {
     page,
     owner,

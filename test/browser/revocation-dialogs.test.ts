@@ -15,7 +15,7 @@ let browser: Browser;
 let app: TestApp;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (one) => one.close());
+  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
   app = opened.use(await startTestApp({ ...ACCOUNT_ENV, LOG_LEVEL: "silent" }));
 });
 afterAll(() => opened.disposeAsync());
@@ -43,7 +43,7 @@ async function open(owner: SignedInTestUser, path: string, row: string, item: Re
   return { page, dialog: page.getByRole("dialog") };
 }
 
-async function goodKeysOf(owner: SignedInTestUser): Promise<string[]> {
+async function activeKeysOf(owner: SignedInTestUser): Promise<string[]> {
   const { apiKeys } = await owner.queryData("{ apiKeys { name revokedAt } }");
   const keys = apiKeys as { name: string; revokedAt: string | null }[];
   return keys.filter(({ revokedAt }) => revokedAt === null).map(({ name }) => name);
@@ -74,7 +74,7 @@ describe("revoking a key", () => {
     expect(await dialog.getByLabel("Also revoke this key").isChecked()).toBe(false);
     await expectAccessible(page);
     await confirm(dialog, "Revoke key");
-    expect(await goodKeysOf(owner)).toContain("Till backup");
+    expect(await activeKeysOf(owner)).toContain("Till backup");
   });
 
   it("also revokes them on request", async () => {
@@ -82,8 +82,8 @@ describe("revoking a key", () => {
     const { page, dialog } = await open(owner, "/integrations/keys", "Till", /^Revoke/);
     await dialog.getByLabel("Also revoke this key").check();
     await confirm(dialog, "Revoke key");
-    await expectVisible(page.getByText("Till and 1 key it created are revoked."));
-    expect(await goodKeysOf(owner)).not.toContain("Till backup");
+    await expectVisible(page.getByText("Till and 1 key it created revoked."));
+    expect(await activeKeysOf(owner)).not.toContain("Till backup");
   });
 });
 
@@ -97,7 +97,7 @@ describe("removing an owner", () => {
     expect(await dialog.getByLabel("Revoke this invitation").isChecked()).toBe(true);
     await expectAccessible(page);
     await confirm(dialog, "Remove");
-    expect(await goodKeysOf(owner)).toEqual(expect.arrayContaining(["Till", "Till backup"]));
+    expect(await activeKeysOf(owner)).toEqual(expect.arrayContaining(["Till", "Till backup"]));
     expect((await owner.queryData("{ invitations { id } }")).invitations).toEqual([]);
   });
 
@@ -107,7 +107,7 @@ describe("removing an owner", () => {
     await dialog.getByLabel("Revoke these 2 keys").check();
     await dialog.getByLabel("Revoke this invitation").uncheck();
     await confirm(dialog, "Remove");
-    const left = await goodKeysOf(owner);
+    const left = await activeKeysOf(owner);
     expect(left).not.toContain("Till");
     expect(left).not.toContain("Till backup");
     expect((await owner.queryData("{ invitations { id } }")).invitations).toHaveLength(1);

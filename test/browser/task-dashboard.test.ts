@@ -1,4 +1,4 @@
-/** The embedded dashboard of scheduled tasks in a real browser. */
+/** Agenda's dashboard in a real browser. */
 import { expect, it, vi } from "vitest";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { BROWSER_TIMEOUT_MS, openTab, startBrowser } from "../support/browser/tabs.ts";
@@ -7,7 +7,7 @@ import { createTestMongo } from "../support/database/test-mongo.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
 
-it("loads without an error on the console: it opens no event stream, which answers 204", async () => {
+it("loads without console errors, because its event stream returns 204", async () => {
   await using opened = new AsyncDisposableStack();
   const browser = opened.adopt(await startBrowser(), (one) => one.close());
   const mongo = opened.use(createTestMongo());

@@ -18,11 +18,11 @@ export async function requestAccount(
 ): Promise<void> {
   await page.goto("/");
   await user.activate(page.getByRole("link", { name: "Request one" }));
-  await user.fill(page.getByLabel("Your e-mail at work"), email);
+  await user.fill(page.getByLabel("Work e-mail"), email);
   await user.fill(page.getByLabel("Organisation", { exact: true }), organization);
   await user.check(page.getByRole("radio", { name: "Contractor" }));
   await user.activate(page.getByRole("button", { name: "Send request" }));
-  await page.getByRole("heading", { name: "Your request is on its way" }).waitFor();
+  await page.getByRole("heading", { name: "Request sent" }).waitFor();
 }
 
 export async function signInByForm(
@@ -40,8 +40,8 @@ export async function approveRequest({ page, user }: ConsoleVisitor, organizatio
   await user.activate(page.getByRole("link", { name: organization }));
   await user.activate(page.getByRole("button", { name: "Approve…" }));
   await user.activate(page.getByRole("button", { name: "Approve and send" }));
-  await page.getByText(`${organization} is approved.`).waitFor();
-  await page.getByRole("button", { name: "Resend registration…" }).waitFor();
+  await page.getByText(`${organization} approved.`).waitFor();
+  await page.getByRole("button", { name: "Resend registration link…" }).waitFor();
 }
 
 /** `link` comes from the registration mail. */
@@ -53,7 +53,7 @@ export async function registerAccount(
   await page.goto(link);
   await user.fill(page.getByLabel("Your name"), name);
   await user.fill(page.getByLabel("Password", { exact: true }), VALID_PASSWORD);
-  await user.activate(page.getByRole("button", { name: "Make my account" }));
+  await user.activate(page.getByRole("button", { name: "Create account" }));
   await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
   await user.activate(page.getByRole("link", { name: "Sign in" }));
 }
@@ -61,13 +61,13 @@ export async function registerAccount(
 /** Creates an API key and returns it. */
 export async function createKey({ page, user }: ConsoleVisitor, name: string): Promise<string> {
   await user.activate(page.getByRole("link", { name: "Integrations" }));
-  await page.getByRole("heading", { name: "No API key yet" }).waitFor();
+  await page.getByRole("heading", { name: "No API keys yet" }).waitFor();
   await user.activate(page.getByRole("button", { name: "Create API key" }).first());
   const dialog = page.getByRole("dialog");
   await user.fill(dialog.getByLabel("Name"), name);
   await user.activate(dialog.getByRole("button", { name: "Create API key" }));
   const key = await dialog.getByText(/^wmk_/).innerText();
-  await user.activate(dialog.getByRole("button", { name: "I have kept it" }));
+  await user.activate(dialog.getByRole("button", { name: "I’ve saved it" }));
   await page.getByRole("row", { name }).waitFor();
   expect(await page.locator("body").innerText(), "the key is shown once").not.toContain(key);
   return key;
@@ -76,13 +76,13 @@ export async function createKey({ page, user }: ConsoleVisitor, name: string): P
 /** Creates an endpoint, returns its secret and stays on the endpoint's page. */
 export async function createEndpoint({ page, user }: ConsoleVisitor, url: string): Promise<string> {
   await user.activate(page.getByRole("link", { name: "Endpoints" }));
-  await page.getByRole("heading", { name: "No endpoint yet" }).waitFor();
+  await page.getByRole("heading", { name: "No endpoints yet" }).waitFor();
   await user.activate(page.getByRole("button", { name: "Create endpoint" }).first());
   const dialog = page.getByRole("dialog");
   await user.fill(dialog.getByLabel("URL"), url);
   await user.activate(dialog.getByRole("button", { name: "Create endpoint" }));
   const secret = await dialog.getByText(/^whsec_/).innerText();
-  await user.activate(dialog.getByRole("button", { name: "Go to the endpoint" }));
+  await user.activate(dialog.getByRole("button", { name: "Go to endpoint" }));
   await page.getByRole("heading", { level: 1, name: url }).waitFor();
   return secret;
 }
@@ -105,7 +105,7 @@ export async function changeStatus(
   const dialog = page.getByRole("dialog");
   await user.selectOption(dialog.getByRole("combobox", { name: "Status" }), status);
   await user.activate(dialog.getByRole("button", { name: "Save" }));
-  await page.getByText(`${markingNumber} is saved.`).waitFor();
+  await page.getByText(`${markingNumber} saved.`).waitFor();
   await page.getByText(`Status changed: ${status}`).waitFor();
 }
 

@@ -18,7 +18,7 @@ describe("the dashboard's numbers", () => {
     expect(counts.map(({ count }) => count)).toEqual([2, 0, 0, 5, 0, 0]);
   });
 
-  it("include each of the last 30 days up to today", () => {
+  it("cover the last 30 days up to today, across a month boundary", () => {
     const days = trendDays(
       [group("2026-11-01", 3)],
       [group("2026-10-31", 4), group("2026-09-01", 9)],
@@ -33,7 +33,7 @@ describe("the dashboard's numbers", () => {
     ]);
   });
 
-  it("list the most common failure reasons and count the others", () => {
+  it("list the most common reasons and count the others", () => {
     expect(commonReasons([group("a", 1), group(null, 3), group("b", 2)], 2)).toEqual({
       shown: [
         { code: null, count: 3 },
@@ -43,15 +43,15 @@ describe("the dashboard's numbers", () => {
     });
   });
 
-  it("daysBetween counts the days between two dates", () => {
+  it("count the days between two dates", () => {
     expect(daysBetween("2026-02-27", "2026-03-01")).toBe(2);
   });
 
-  it("use the filter of the linked job list for due jobs", () => {
+  it("use the same filter for due jobs as the linked table", () => {
     expect(dashboardVariables("2026-11-21").due).toEqual(toFilter(dueSearch("2026-11-21"), 0));
   });
 
-  it("start at 00:00 UTC of the first day", () => {
+  it("start at midnight UTC of the first day", () => {
     expect(dashboardVariables("2026-11-30").createdSince).toEqual({
       createdAt: { gte: "2026-11-01T00:00:00.000Z" },
     });
@@ -79,8 +79,8 @@ const changeOf = (id: string, occurredAt: string, jobId: string | null): FeedCha
   job: jobId === null ? null : jobOf(jobId, occurredAt),
 });
 
-describe("the latest changes", () => {
-  it("show a change once, by its event if it was received", () => {
+describe("recent changes", () => {
+  it("list a job's change once, preferring the live event", () => {
     const feed = buildFeed(
       [changeOf("evt_1", "2026-11-21T10:00:00.000Z", "job_1")],
       [jobOf("job_1", "2026-11-21T10:00:00.000Z"), jobOf("job_2", "2026-11-21T09:00:00.000Z")],
@@ -99,17 +99,17 @@ describe("the latest changes", () => {
     expect(feed.map(({ at }) => at)).toEqual(["2026-11-21T11:00:00.000Z", "2026-11-21T10:00:00.000Z"]);
   });
 
-  it("leave out jobs that are no longer visible", () => {
+  it("omit a job that is no longer visible", () => {
     expect(buildFeed([changeOf("evt_1", "2026-11-21T10:00:00.000Z", null)], [])).toEqual([]);
   });
 
-  it("keep each event once and only the last 6", () => {
+  it("contain each event once and at most six", () => {
     const changes = Array.from({ length: 20 }, (_, index) =>
       changeOf(`evt_${index}`, "2026-11-21T10:00:00.000Z", "job_1"),
     );
-    const feed = changes.reduce<FeedChange[]>(prependChange, []);
-    expect(feed).toHaveLength(6);
-    expect(prependChange(feed, changes[19]!)).toHaveLength(6);
-    expect(feed[0]?.id).toBe("evt_19");
+    const recent = changes.reduce<FeedChange[]>(prependChange, []);
+    expect(recent).toHaveLength(6);
+    expect(prependChange(recent, changes[19]!)).toHaveLength(6);
+    expect(recent[0]?.id).toBe("evt_19");
   });
 });

@@ -9,7 +9,7 @@ import { detectFormat, readFileSample } from "../../../src/console/pages/operato
 import {
   failuresAsCsv,
   importPath,
-  LineReader,
+  NdjsonReader,
   MAX_FILE_BYTES,
   type ImportLine,
 } from "../../../src/console/pages/operator/import/import-api.ts";
@@ -17,12 +17,12 @@ import { MAX_IMPORT_BYTES } from "../../../src/http/console-api/import.routes.ts
 import { fileColumns } from "../../../src/jobs/import-export/file-codec.ts";
 import { csvLine } from "../../../src/platform/records/csv.ts";
 
-describe("the columns of an import file", () => {
-  it("can be mapped to exactly the columns that the server accepts", () => {
+describe("column mapping", () => {
+  it("offers exactly the columns that the server accepts", () => {
     expect(targetColumns.map(({ name }) => name)).toEqual(fileColumns);
   });
 
-  it("are recognised by API names, camel case and words", () => {
+  it("recognises API names, camel case names and labels", () => {
     expect(guessMapping(fileColumns)).toEqual(fileColumns);
     expect(guessMapping(["markingNumber", "Delivery Address", "POSTAL-CODE", "Piece quantity"])).toEqual([
       "marking_number",
@@ -32,7 +32,7 @@ describe("the columns of an import file", () => {
     ]);
   });
 
-  it("are recognised by common synonyms and left out otherwise", () => {
+  it("recognises aliases and skips unknown columns", () => {
     expect(guessMapping(["Tracking No.", "Consignee", "Qty", "Colour", ""])).toEqual([
       "marking_number",
       "recipient_name",
@@ -42,23 +42,23 @@ describe("the columns of an import file", () => {
     ]);
   });
 
-  it("are mapped to each target at most once, exact names first", () => {
+  it("maps each target once and prefers exact names", () => {
     expect(guessMapping(["Date", "scheduled_date"])).toEqual([null, "scheduled_date"]);
     expect(guessMapping(["Qty", "Pieces"])).toEqual([null, "piece_quantity"]);
   });
 
-  it("are left out if their name is not unique", () => {
+  it("skips columns with duplicate names", () => {
     expect(guessMapping(["weight", "weight", "pts"])).toEqual([null, null, "pts"]);
   });
 
-  it("must include a Marking Number but no agent", () => {
-    expect(mappingProblems([null, "agent"])).toEqual(["Choose the column that holds the Marking Number."]);
+  it("requires a Marking Number but no agent", () => {
+    expect(mappingProblems([null, "agent"])).toEqual(["Choose the column with the Marking Number."]);
     expect(mappingProblems(["marking_number", null])).toEqual([]);
   });
 });
 
-describe("the sample of a CSV file", () => {
-  it("has the column names and the first five rows", () => {
+describe("a CSV sample", () => {
+  it("contains the column names and the first five rows", () => {
     const text = `\uFEFFa,b\r\n${Array.from({ length: 9 }, (_, index) => `${index},x`).join("\r\n")}\r\n`;
     expect(readFileSample(text, "csv", true)).toEqual({
       names: ["a", "b"],
@@ -66,7 +66,7 @@ describe("the sample of a CSV file", () => {
     });
   });
 
-  it("reads quotes, commas and line breaks in cells, and missing cells", () => {
+  it("parses quotes, commas and line breaks in cells, and fills in missing cells", () => {
     expect(readFileSample('a,"b ""c""",d\n"1,\n2",,\n3\n', "csv", true)).toEqual({
       names: ["a", 'b "c"', "d"],
       rows: [
@@ -76,7 +76,7 @@ describe("the sample of a CSV file", () => {
     });
   });
 
-  it("leaves out a truncated last record unless it ends the file", () => {
+  it("omits a truncated last record, except at the end of the file", () => {
     expect(readFileSample("a,b\n1,2\n3,4", "csv", false).rows).toEqual([["1", "2"]]);
     expect(readFileSample("a,b\n1,2\n3,4", "csv", true).rows).toEqual([
       ["1", "2"],
@@ -84,7 +84,7 @@ describe("the sample of a CSV file", () => {
     ]);
   });
 
-  it("reads any cells that csvLine writes", () => {
+  it("round-trips arbitrary cells", () => {
     const cell = fc.string().filter((text) => !text.includes("\0") && !text.startsWith("\uFEFF"));
     const record = fc.array(cell, { minLength: 2, maxLength: 6 });
     fc.assert(
@@ -97,7 +97,7 @@ describe("the sample of a CSV file", () => {
     );
   });
 
-  it("says why a file cannot be imported", () => {
+  it("throws a readable message for an unusable file", () => {
     expect(() => readFileSample("", "csv", true)).toThrow("empty");
     expect(() => readFileSample("a,b\n", "csv", true)).toThrow("no rows");
     expect(() => readFileSample("a;b\n1;2\n", "csv", true)).toThrow("commas");
@@ -106,8 +106,8 @@ describe("the sample of a CSV file", () => {
   });
 });
 
-describe("the sample of an NDJSON file", () => {
-  it("has all keys of the first rows, and values as text", () => {
+describe("an NDJSON sample", () => {
+  it("contains all keys of the first rows, with values as text", () => {
     expect(readFileSample('{"a":1,"b":null}\n\n{"c":{"d":true},"a":"x"}\n{"e":', "ndjson", false)).toEqual({
       names: ["a", "b", "c"],
       rows: [
@@ -117,12 +117,12 @@ describe("the sample of an NDJSON file", () => {
     });
   });
 
-  it("fails if no line is an object", () => {
+  it("throws if no line is an object", () => {
     expect(() => readFileSample("[1]\n2\n", "ndjson", true)).toThrow("not JSON objects");
   });
 });
 
-it("detectFormat uses the file name's extension", () => {
+it("detects the format by file extension", () => {
   expect(["a.csv", "b.JSONL", "c.ndjson", "d.xlsx", "csv"].map(detectFormat)).toEqual([
     "csv",
     "ndjson",
@@ -132,11 +132,11 @@ it("detectFormat uses the file name's extension", () => {
   ]);
 });
 
-it("the page has the same size limit as the server", () => {
+it("has the same file size limit as the server", () => {
   expect(MAX_FILE_BYTES).toBe(MAX_IMPORT_BYTES);
 });
 
-it("importPath contains only the mapped columns", () => {
+it("sends only the mapped columns of a plan", () => {
   const path = importPath(
     {
       fileName: "x.csv",
@@ -157,13 +157,13 @@ it("importPath contains only the mapped columns", () => {
   });
 });
 
-it("LineReader returns each line once, however the response is split", () => {
+it("reads each line of a response once, however it is split", () => {
   const counts = { created: 1, updated: 0, unchanged: 0, failed: 0 };
   const lines = [1, 2, 3].map((bytes): ImportLine => ({ type: "progress", bytes, counts }));
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
   fc.assert(
     fc.property(fc.array(fc.nat(text.length)), (cuts) => {
-      const reader = new LineReader();
+      const reader = new NdjsonReader();
       const read = [...cuts.toSorted((a, b) => a - b), text.length].flatMap((cut) =>
         reader.push(text.slice(0, cut)),
       );
@@ -172,7 +172,7 @@ it("LineReader returns each line once, however the response is split", () => {
   );
 });
 
-it("failuresAsCsv escapes formulas", () => {
+it("escapes formulas in the CSV of failed rows", () => {
   const csv = failuresAsCsv([
     {
       line: 3,

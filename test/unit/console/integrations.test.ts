@@ -1,4 +1,4 @@
-/** The functions behind the Integrations pages. */
+/** Pure functions of the Integrations pages. */
 import { describe, expect, it } from "vitest";
 import { userErrorsByField, UserErrorsError } from "../../../src/console/app/api/user-errors.ts";
 import {
@@ -37,11 +37,11 @@ import {
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
 
-const statusLabel = (part: object) =>
+const statusLabelOf = (part: object) =>
   deliveryStatusOf({ status: "PENDING", isInFlight: false, attemptCount: 0, ...part }).label;
 
-describe("the form of a new key", () => {
-  it("sends the expiry and the IP ranges, if any", () => {
+describe("a new key", () => {
+  it("has an expiry time, and ranges if any are given", () => {
     const values = {
       ...emptyKeyValues,
       name: " Warehouse ",
@@ -57,15 +57,15 @@ describe("the form of a new key", () => {
     expect(parseRanges(" \n ,")).toBeNull();
   });
 
-  it("can send no expiry, or the end of a day", () => {
+  it("never expires, or expires at the end of a day", () => {
     expect(keyInput({ ...emptyKeyValues, lifetime: "never" }, NOW).expiresAt).toBeNull();
     const { expiresAt } = keyInput({ ...emptyKeyValues, lifetime: "day", lastDay: "2026-12-01" }, NOW);
     expect(new Date(expiresAt as string).toString()).toContain("Dec 01 2026 23:59:59");
   });
 
-  it("requires a name, a scope and a future day", () => {
-    const invalid = { ...emptyKeyValues, scopes: [], lifetime: "day" as const, lastDay: "" };
-    expect(Object.keys(validateKey(invalid, NOW))).toEqual(["name", "scopes", "lastDay"]);
+  it("requires a name, a scope and a future date", () => {
+    const wrong = { ...emptyKeyValues, scopes: [], lifetime: "day" as const, lastDay: "" };
+    expect(Object.keys(validateKey(wrong, NOW))).toEqual(["name", "scopes", "lastDay"]);
     expect(
       validateKey({ ...emptyKeyValues, name: "A", lifetime: "day", lastDay: "2026-11-19" }, NOW),
     ).toHaveProperty("lastDay");
@@ -74,10 +74,10 @@ describe("the form of a new key", () => {
     ).toEqual({});
   });
 
-  it("offers example requests that the key's scopes allow", () => {
-    const snippetOptions = { toUrl: (path: string) => `https://example.com/base/${path}`, key: "wmk_abc" };
+  it("comes with example requests that its scopes allow", () => {
+    const options = { toUrl: (path: string) => `https://example.com/base/${path}`, key: "wmk_abc" };
     const ids = (scopes: Parameters<typeof keySnippets>[0]["scopes"]) =>
-      keySnippets({ ...snippetOptions, scopes }).map(({ id, code }) => `${id}: ${code}`);
+      keySnippets({ ...options, scopes }).map(({ id, code }) => `${id}: ${code}`);
     const [curl, graphql, javascript] = ids(["JOBS_READ"]);
     expect(curl).toBe(
       'curl: curl -H "x-api-key: wmk_abc" \\\n  "https://example.com/base/v1/jobs?page_size=2"',
@@ -100,16 +100,16 @@ describe("an endpoint's form", () => {
     perSecond: 50,
   };
 
-  it("sends only changed fields", () => {
+  it("sends only changed settings", () => {
     const values = toEndpointValues(endpoint);
     expect(endpointPatch(values, endpoint)).toEqual({});
     expect(endpointPatch({ ...values, perSecond: "60" }, endpoint)).toEqual({ perSecond: 60 });
-    expect(endpointPatch({ ...values, events: "chosen", eventTypes: ["JOB_CREATED"] }, endpoint)).toEqual({
+    expect(endpointPatch({ ...values, events: "selected", eventTypes: ["JOB_CREATED"] }, endpoint)).toEqual({
       eventTypes: ["JOB_CREATED"],
     });
   });
 
-  it("keeps headers unless they are entered again, and drops empty rows", () => {
+  it("keeps headers unless they are replaced, and drops empty rows", () => {
     const values = toEndpointValues(endpoint);
     expect(endpointPatch({ ...values, headers: [] }, endpoint)).toEqual({ headers: [] });
     const headers = [
@@ -122,15 +122,15 @@ describe("an endpoint's form", () => {
     });
   });
 
-  it("validates its fields before sending", () => {
-    const invalid = {
+  it("validates before sending", () => {
+    const wrong = {
       ...emptyEndpointValues,
       url: "a.example/x",
-      events: "chosen" as const,
+      events: "selected" as const,
       maxInFlight: "",
       perSecond: 1_001,
     };
-    expect(Object.keys(validateEndpoint(invalid))).toEqual(["url", "eventTypes", "maxInFlight", "perSecond"]);
+    expect(Object.keys(validateEndpoint(wrong))).toEqual(["url", "eventTypes", "maxInFlight", "perSecond"]);
     expect(validateEndpoint({ ...emptyEndpointValues, url: "javascript:alert(1)" })).toHaveProperty("url");
     expect(validateEndpoint({ ...emptyEndpointValues, url: " https://a.example/x " })).toEqual({});
   });
@@ -155,20 +155,20 @@ describe("an endpoint's health", () => {
   it("shows the most severe problem", () => {
     expect(labelOf({})).toBe("Active");
     expect(labelOf({ failingSince: "2026-11-21T11:00:00.000Z" })).toBe("Failing");
-    expect(labelOf({ failingSince: later, blockedUntil: later })).toBe("Waits");
-    expect(labelOf({ isCircuitOpen: true, blockedUntil: later })).toBe("Only probed");
-    expect(labelOf({ isCircuitOpen: true, problem: "No secret" })).toBe("Cannot sign");
+    expect(labelOf({ failingSince: later, blockedUntil: later })).toBe("Throttled");
+    expect(labelOf({ isCircuitOpen: true, blockedUntil: later })).toBe("Backing off");
+    expect(labelOf({ isCircuitOpen: true, problem: "No secret" })).toBe("Can’t sign");
     expect(labelOf({ status: "PAUSED", problem: "No secret" })).toBe("Paused");
     expect(labelOf({ status: "DISABLED", disabledReason: "GONE" })).toBe("Disabled");
   });
 
-  it("ignores a blockedUntil in the past", () => {
+  it("ignores a block that has ended", () => {
     expect(labelOf({ blockedUntil: "2026-11-21T11:59:59.000Z" })).toBe("Active");
   });
 });
 
-describe("the filters in the URL", () => {
-  it("become query variables, and invalid values are left out", () => {
+describe("filters in the URL", () => {
+  it("become query variables, and invalid values are dropped", () => {
     const search = parseDeliveriesSearch({
       status: "dead",
       event: "job.status_changed",
@@ -240,30 +240,30 @@ describe("usage", () => {
     ]);
   });
 
-  it("weights mean durations by the number of requests", () => {
+  it("weights mean durations by request count", () => {
     expect(aggregateUsage(rows).meanDurationMs).toBe((4 * 10 + 6 * 40 + 6 * 20) / 16);
     expect(aggregateUsage([]).meanDurationMs).toBeNull();
   });
 });
 
 describe("labels", () => {
-  it("name delivery outcomes and statuses", () => {
-    expect(outcomeLabel("http_503")).toBe("Answered 503");
+  it("describe outcomes and delivery statuses", () => {
+    expect(outcomeLabel("http_503")).toBe("HTTP 503");
     expect(outcomeLabel("of_tomorrow")).toBe("of_tomorrow");
     expect([
-      statusLabel({}),
-      statusLabel({ attemptCount: 1 }),
-      statusLabel({ isInFlight: true }),
-      statusLabel({ status: "DEAD" }),
-    ]).toEqual(["Waiting", "To be retried", "Being sent", "Failed"]);
+      statusLabelOf({}),
+      statusLabelOf({ attemptCount: 1 }),
+      statusLabelOf({ isInFlight: true }),
+      statusLabelOf({ status: "DEAD" }),
+    ]).toEqual(["Pending", "Retrying", "Sending", "Failed"]);
   });
 
-  it("format JSON bodies and leave others unchanged", () => {
+  it("show JSON pretty-printed and other bodies unchanged", () => {
     expect(formatBody('{"a":1}')).toBe('{\n  "a": 1\n}');
     expect(formatBody("{cut")).toBe("{cut");
   });
 
-  it("put user errors at their fields", () => {
+  it("of user errors go to the field that they are about", () => {
     const error = new UserErrorsError([
       { field: "input.name", message: "name must not be empty" },
       { field: "patch.headers.Host", message: "headers.Host cannot be set" },

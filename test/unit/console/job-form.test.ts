@@ -12,7 +12,7 @@ import { rebase } from "../../../src/console/pages/jobs/detail/job.merge.ts";
 import { formatValue, userErrorMessage, userErrorField } from "../../../src/console/pages/jobs/job.labels.ts";
 import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
 
-function job(overrides: Partial<JobRowFragment> = {}): JobRowFragment {
+function job(difference: Partial<JobRowFragment> = {}): JobRowFragment {
   return {
     id: "job_1",
     markingNumber: "WM-1",
@@ -39,43 +39,43 @@ function job(overrides: Partial<JobRowFragment> = {}): JobRowFragment {
     status: { code: "pending", label: "Pending", category: "OPEN" },
     agent: { id: "org_1", name: "Northwind Agency" },
     contractor: null,
-    ...overrides,
+    ...difference,
   };
 }
 
 const camelCase = (name: string) =>
   name.replaceAll(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
 
-const names = {
+const labels = {
   statuses: new Map([["pending", "Pending"]]),
   reasons: new Map([["other", "Other"]]),
   organizations: new Map([["org_1", "Northwind Agency"]]),
 };
 
-describe("the form of a job", () => {
+describe("the job form", () => {
   it("has all editable fields", () => {
     expect(jobFields.map(({ name }) => name).toSorted()).toEqual(jobFieldNames.map(camelCase).toSorted());
   });
 
-  it("sends nothing if no field was changed", () => {
+  it("sends nothing if nothing changed", () => {
     expect(toPatch(toFormValues(job()), toFormValues(job()))).toEqual({});
   });
 
-  it("sends changed fields with their type, and null for cleared fields", () => {
+  it("sends changed fields in their own type, and null for cleared ones", () => {
     const base = toFormValues(job());
     const values = {
       ...base,
       weight: " 12.5 ",
       pieceQuantity: "4",
       recipientName: "",
-      labels: " unchanged ",
+      labels: " kept as it is ",
       scheduledDeliveryPending: "true",
     };
     expect(toPatch(base, values)).toEqual({
       weight: 12.5,
       pieceQuantity: 4,
       recipientName: null,
-      labels: " unchanged ",
+      labels: " kept as it is ",
       scheduledDeliveryPending: true,
     });
   });
@@ -89,7 +89,7 @@ describe("the form of a job", () => {
     ["pts", "0x10"],
     ["labels", "x".repeat(256)],
     ["normalizedStatus", ""],
-  ] as const)("rejects %s %j", (name, input) => {
+  ] as const)("rejects %s %j with a message", (name, input) => {
     const problem = validateInputs([name], { ...toFormValues(job()), [name]: input })[name];
     expect(problem).toContain(findField(name)?.label);
   });
@@ -105,10 +105,10 @@ describe("the form of a job", () => {
   });
 });
 
-describe("rebase, after another user changed the job", () => {
+describe("rebase on another user's change", () => {
   const base = toFormValues(job());
 
-  it("takes the other user's values, except for fields that this user changed", () => {
+  it("keeps own changes and takes over the others'", () => {
     const mine = { ...base, labels: "mine" };
     const theirs = { ...base, pts: "7" };
     expect(rebase(base, mine, theirs)).toEqual({
@@ -118,7 +118,7 @@ describe("rebase, after another user changed the job", () => {
     });
   });
 
-  it("reports a conflict if both changed a field, and keeps this user's value", () => {
+  it("reports a conflict if both changed a field, and keeps the own value until it is resolved", () => {
     const { values, conflicts } = rebase(base, { ...base, labels: "mine" }, { ...base, labels: "theirs" });
     expect(values.labels).toBe("mine");
     expect(conflicts).toEqual([{ name: "labels", base: "", mine: "mine", theirs: "theirs" }]);
@@ -129,7 +129,7 @@ describe("rebase, after another user changed the job", () => {
   });
 });
 
-describe("bulk editing", () => {
+describe("a bulk edit", () => {
   const before = new Map([
     ["WM-1", job()],
     ["WM-2", job({ markingNumber: "WM-2", version: 9, labels: "new" })],
@@ -147,11 +147,11 @@ describe("bulk editing", () => {
     { markingNumber: "WM-3", outcome: "FAILED", job: null, userErrors: [gone] },
   ]);
 
-  it("sends the version that was read as expectedVersion", () => {
+  it("sends the version that was read for each job", () => {
     expect(items.map(({ expectedVersion }) => expectedVersion)).toEqual([3, 9, undefined]);
   });
 
-  it("previews the outcome of each job", () => {
+  it("previews the result for each job", () => {
     expect(plan.rows).toEqual([
       {
         markingNumber: "WM-1",
@@ -164,11 +164,11 @@ describe("bulk editing", () => {
     ]);
   });
 
-  it("applies only the jobs that would change", () => {
+  it("applies only jobs that will change", () => {
     expect(plan.items).toEqual([{ markingNumber: "WM-1", patch, expectedVersion: 3 }]);
   });
 
-  it("reports failures of the preview and of the update", () => {
+  it("lists jobs rejected by the preview or when applied", () => {
     const late = {
       code: "CONFLICT",
       field: "items.0.expectedVersion",
@@ -179,25 +179,25 @@ describe("bulk editing", () => {
     ]);
     expect(outcome).toMatchObject({ updated: 0, unchanged: 1 });
     expect(outcome.failed.map(({ markingNumber }) => markingNumber)).toEqual(["WM-3", "WM-1"]);
-    expect(outcome.failed[1]?.problems).toEqual(["Somebody changed this job meanwhile."]);
+    expect(outcome.failed[1]?.problems).toEqual(["Someone else changed this job."]);
   });
 });
 
-describe("labels of values", () => {
+describe("job values", () => {
   it.each([
     ["normalizedStatus", "pending", "Pending"],
     ["normalizedStatus", "unheard_of", "unheard_of"],
     ["failureReason", "other", "Other"],
     ["contractorId", "org_1", "Northwind Agency"],
     ["scheduledDeliveryPending", true, "yes"],
-    ["labels", null, "nothing"],
-    ["labels", "", "nothing"],
+    ["labels", null, "empty"],
+    ["labels", "", "empty"],
     ["somethingNew", { a: 1 }, '{"a":1}'],
-  ])("show %s %j as %s", (field, value, label) => {
-    expect(formatValue(field, value, names)).toBe(label);
+  ])("formats %s %j as %s", (field, value, text) => {
+    expect(formatValue(field, value, labels)).toBe(text);
   });
 
-  it("show a user error at its field, with the field's label", () => {
+  it("shows a user error at its field, with the field's label", () => {
     const userError = {
       code: "INVALID",
       field: "items.3.patch.pieceQuantity",

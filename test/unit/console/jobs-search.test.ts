@@ -21,15 +21,15 @@ const read = (query: string) => parseJobsSearch(parseSearch(query));
 
 const variables = (query: string) => pageVariables(read(query), jobsListVariables(read(query), NOW));
 
-describe("the URL of the job list", () => {
-  it("is unchanged after parsing and writing", () => {
+describe("the jobs table's query string", () => {
+  it("round-trips", () => {
     const query =
       "?q=WM-1&status=failed&status=on_hold&category=ATTENTION&reason=other&due_from=2026-11-01&due_to=2026-11-30&late=true" +
       "&agent=org_01JD0000000000000000000001&contractor=org_01JD0000000000000000000002&postal_code=0493&updated=24h&sort=scheduled_date&columns=status&columns=due&size=50";
     expect(stringifySearch({ ...read(query) })).toBe(query);
   });
 
-  it("leaves out invalid values", () => {
+  it("drops invalid values", () => {
     const query =
       "?category=NOWHERE&due_from=yesterday&due_to=2026-13-01&late=perhaps&updated=soon&sort=weight&columns=secret&size=7&page=3";
     expect(read(query)).toEqual({});
@@ -41,7 +41,7 @@ describe("the URL of the job list", () => {
     );
   });
 
-  it("leaves out defaults", () => {
+  it("omits defaults", () => {
     expect(read("?sort=-created_at&size=25")).toEqual({});
   });
 
@@ -49,19 +49,19 @@ describe("the URL of the job list", () => {
     expect(read("?after=a&before=b")).toEqual({ after: "a" });
   });
 
-  it("returns to the first page when a filter changes", () => {
+  it("goes back to the first page when a filter changes", () => {
     expect(updateSearch(read("?q=a&after=c"), { q: "b" })).toEqual({ q: "b" });
     expect(updateSearch(read("?status=failed&before=c"), { status: [] })).toEqual({});
   });
 
-  it("keeps order and columns when filters are cleared", () => {
+  it("keeps sort order and columns when filters are cleared", () => {
     const search = read("?q=a&late=true&sort=updated_at&columns=due&after=c");
     expect(hasJobFilters(search)).toBe(true);
     expect(clearFilters(search)).toEqual({ sort: "updated_at", columns: ["due"] });
     expect(hasJobFilters(clearFilters(search))).toBe(false);
   });
 
-  it("gives the same saved view for any parameter order, without the cursor", () => {
+  it("identifies a view independent of parameter order and page", () => {
     expect(savedViewQuery({ status: ["failed"], q: "a", after: "c" })).toBe("q=a&status=failed");
     expect(savedViewQuery(read("?columns=due&columns=status"))).toBe(
       savedViewQuery(read("?columns=status&columns=due")),
@@ -69,12 +69,12 @@ describe("the URL of the job list", () => {
   });
 });
 
-describe("the GraphQL variables of the job list", () => {
+describe("the jobs table's API variables", () => {
   it("have no filter by default", () => {
     expect(toFilter({}, NOW)).toBeNull();
   });
 
-  it("contain each filter in GraphQL form", () => {
+  it("map each filter to the API", () => {
     expect(
       toFilter(
         read(
@@ -93,7 +93,7 @@ describe("the GraphQL variables of the job list", () => {
     });
   });
 
-  it("filter due dates by the confirmed date, or the scheduled date if none is confirmed", () => {
+  it("filter by confirmed date, or by scheduled date if none is confirmed", () => {
     expect(toFilter({ due_from: "2026-11-01" }, NOW)).toEqual({
       or: [
         { scheduledDeliveryDate: { gte: "2026-11-01" } },
@@ -102,18 +102,18 @@ describe("the GraphQL variables of the job list", () => {
     });
   });
 
-  it("round relative times to the minute", () => {
+  it("round relative periods to the minute", () => {
     expect(toFilter({ updated: "24h" }, NOW)).toEqual({ updatedAt: { gte: "2026-11-20T10:20:00.000Z" } });
   });
 
-  it("page forward from the start or `after`, and backward from `before`", () => {
+  it("page forward from the start or a cursor, and backward from a cursor", () => {
     const orderBy = { field: "CREATED_AT", direction: "DESC" };
     expect(variables("")).toEqual({ filter: null, orderBy, first: 25 });
     expect(variables("?after=c&size=100")).toEqual({ filter: null, orderBy, first: 100, after: "c" });
     expect(variables("?before=c")).toEqual({ filter: null, orderBy, last: 25, before: "c" });
   });
 
-  it("toggleSort reverses a column's order, and starts new columns with their default order", () => {
+  it("reverse the current column, and start a new column with its usual direction", () => {
     expect(toggleSort("-created_at", "created_at")).toBe("created_at");
     expect(toggleSort("created_at", "created_at")).toBe("-created_at");
     expect(toggleSort("created_at", "updated_at")).toBe("-updated_at");
@@ -121,8 +121,8 @@ describe("the GraphQL variables of the job list", () => {
   });
 });
 
-describe("the URL of the export", () => {
-  it("has the list's filter and order in GraphQL form", () => {
+describe("the export URL", () => {
+  it("contains the table's filter and order", () => {
     const listVariables = jobsListVariables(read("?q=a%26b&sort=marking_number"), NOW);
     const url = new URL(exportPath(listVariables, "exact"), "http://any/");
     expect(url.pathname).toBe("/console-api/jobs.csv");
@@ -134,7 +134,7 @@ describe("the URL of the export", () => {
     expect(url.searchParams.get("values")).toBe("exact");
   });
 
-  it("has no filter parameter without a filter", () => {
+  it("has no filter parameter without filters", () => {
     expect(exportPath(jobsListVariables({}, NOW), "spreadsheet")).not.toContain("filter");
   });
 });

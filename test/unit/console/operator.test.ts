@@ -15,17 +15,25 @@ import {
   type MailDraft,
 } from "../../../src/console/pages/operator/account-requests/mail-drafts.ts";
 
-/** Ignores line breaks, which differ between the draft and the mail. */
+/** Collapses whitespace, because mails wrap lines. */
 const plain = (text: string): string => text.replaceAll(/\s+/g, " ");
 
-describe("the preview of a mail", () => {
-  const request = { email: "office@harbour.example", organizationName: "Harbour" };
+describe("the mail preview", () => {
+  const recipient = { email: "office@harbour.example", organizationName: "Harbour" };
   const url = "https://api.example.com/register#token=x";
 
   it.each<[string, MailDraft, { to: string; subject: string; text: string }]>([
-    ["a registration", registrationDraft(request), registrationMail(request, url)],
-    ["a rejection", rejectionDraft(request, "No such company."), rejectionMail(request, "No such company.")],
-    ["a question", questionDraft(request, "How many jobs?"), questionMail(request, "How many jobs?", url)],
+    ["a registration", registrationDraft(recipient), registrationMail(recipient, url)],
+    [
+      "a rejection",
+      rejectionDraft(recipient, "No such company."),
+      rejectionMail(recipient, "No such company."),
+    ],
+    [
+      "a question",
+      questionDraft(recipient, "How many jobs?"),
+      questionMail(recipient, "How many jobs?", url),
+    ],
   ])("matches the mail that is sent: %s", (_name, draft, mail) => {
     expect([draft.to, draft.subject]).toEqual([mail.to, mail.subject]);
     const text = plain(mail.text);
@@ -33,10 +41,10 @@ describe("the preview of a mail", () => {
   });
 });
 
-describe("splitLinks", () => {
+describe("links in a mail", () => {
   const own = "https://api.example.com/console/";
 
-  it("links URLs of this service, without the punctuation after them", () => {
+  it("to this service are clickable, without trailing punctuation", () => {
     expect(splitLinks("Go to (https://api.example.com/register#token=a-_b). Now.", own)).toEqual([
       { text: "Go to (", href: null },
       {
@@ -55,7 +63,7 @@ describe("splitLinks", () => {
     "http://api.example.com/",
     "https://api.example.com:444/",
     "javascript:alert(1)",
-  ])("does not link %s", (link) => {
+  ])("to other sites stay plain text: %s", (link) => {
     expect(splitLinks(`See ${link} there`, own).every(({ href }) => href === null)).toBe(true);
     expect(
       splitLinks(`See ${link} there`, own)
@@ -64,28 +72,28 @@ describe("splitLinks", () => {
     ).toBe(`See ${link} there`);
   });
 
-  it("treats loopback names as equal on the same port", () => {
+  it("treat loopback host names on the same port as equal", () => {
     const [link] = splitLinks("http://127.0.0.1:4000/register#token=a", "http://localhost:4000/");
     expect(link?.href).toBe("http://127.0.0.1:4000/register#token=a");
     expect(splitLinks("http://127.0.0.1:4001/", "http://localhost:4000/")[0]?.href).toBeNull();
   });
 });
 
-describe("the filters in the URL", () => {
-  it("select pending account requests by default", () => {
+describe("filters in the URL", () => {
+  it("select account requests, by default the pending ones", () => {
     expect(toStatuses(parseAccountRequestsSearch({}))).toEqual(["PENDING"]);
     expect(toStatuses(parseAccountRequestsSearch({ status: "rejected" }))).toEqual(["REJECTED"]);
     expect(toStatuses(parseAccountRequestsSearch({ status: "all" }))).toBeUndefined();
     expect(toStatuses(parseAccountRequestsSearch({ status: "nonsense" }))).toEqual(["PENDING"]);
   });
 
-  it("select all mails by default", () => {
+  it("select mails, by default all", () => {
     expect(toMailStatus(parseMailSearch({}))).toBeUndefined();
     expect(toMailStatus(parseMailSearch({ status: "failed" }))).toBe("FAILED");
     expect(toMailStatus(parseMailSearch({ status: ["x", "failed"] }))).toBeUndefined();
   });
 
-  it("select audit entries, and leave out invalid values", () => {
+  it("select audit log entries, and drop invalid values", () => {
     const organization = "org_01JD0000000000000000000000";
     expect(parseAuditSearch({ action: "session.opened", organization })).toEqual({
       action: "session.opened",
@@ -98,8 +106,8 @@ describe("the filters in the URL", () => {
   });
 });
 
-it("the audit log's menu lists each action once", () => {
+it("lists each audit action once in the menu", () => {
   const listed = actionGroups().flatMap(({ items }) => items.map(({ value }) => value));
   expect(listed.toSorted()).toEqual(Object.keys(auditActionLabels).toSorted());
-  expect(actionGroups().map(({ group }) => group)).not.toContain("Others");
+  expect(actionGroups().map(({ group }) => group)).not.toContain("Other");
 });

@@ -1,4 +1,4 @@
-/** Parsing of the console's URLs, which are untrusted input. */
+/** Parses query strings, which anyone can have written. */
 import { describe, expect, it } from "vitest";
 import { parseReturnTo } from "../../../src/console/app/session/return-to.ts";
 import {
@@ -17,13 +17,13 @@ import {
 } from "../../../src/console/app/search-params.ts";
 
 // evidence: sign-in-redirect-stays-in-console
-describe("the redirect after sign-in", () => {
+describe("the page after signing in", () => {
   it.each([
     "/jobs",
     "/jobs?status=failed&status=on_hold",
     "/jobs/WM%2F1",
     "/integrations/deliveries/dlv_1#x",
-  ])("can be a page of the console: %s", (next) => {
+  ])("is a path of the console: %s", (next) => {
     expect(parseReturnTo({ next })).toEqual({ next });
   });
 
@@ -42,13 +42,13 @@ describe("the redirect after sign-in", () => {
     ["/\t/evil.example", "/jobs"],
     { a: 1 },
     `/${"x".repeat(2_000)}`,
-  ])("is the dashboard for other sites and invalid values: %j", (next) => {
+  ])("is never another site, and is omitted for the dashboard: %j", (next) => {
     expect(parseReturnTo({ next })).toEqual({});
   });
 });
 
-describe("search parameters", () => {
-  it("are unchanged after writing and parsing", () => {
+describe("a query string", () => {
+  it("round-trips", () => {
     const search = { q: "WM 1&2=3", status: ["failed", "on_hold"], late: true, page: 3 };
     const written = stringifySearch(search);
 
@@ -61,16 +61,16 @@ describe("search parameters", () => {
     });
   });
 
-  it("are written without empty values", () => {
+  it("omits empty values", () => {
     expect(stringifySearch({ q: "", status: undefined, after: null, list: [], object: { a: 1 } })).toBe("");
   });
 
-  it("can have names of Object.prototype members", () => {
+  it("supports names of inherited object properties", () => {
     expect(Object.keys(parseSearch("?constructor=1&q=2"))).toEqual(["constructor", "q"]);
     expect(textParam(parseSearch("?q=2")["constructor"])).toBeUndefined();
   });
 
-  it("are parsed by type, and invalid values are left out", () => {
+  it("is parsed value by value, and invalid values are dropped", () => {
     expect([
       textParam(" a "),
       textParam("   "),
@@ -99,8 +99,8 @@ describe("search parameters", () => {
   });
 });
 
-describe("removedValues", () => {
-  it("lists invalid values, but no defaults and no unknown parameters", () => {
+describe("removed values of a link", () => {
+  it("are listed one by one, without defaults and foreign parameters", () => {
     const raw = parseSearch("?status=failed&status=nope&days=9&size=25&utm_source=mail&q=+");
     const search = { status: ["failed"], days: undefined, size: undefined, q: undefined };
     expect(removedValues(raw, search, { size: "25" })).toEqual([
@@ -110,7 +110,7 @@ describe("removedValues", () => {
     expect(removedValues(parseSearch("?late=true&days=7"), { late: true, days: 7 })).toEqual([]);
   });
 
-  it("typedIdParam rejects IDs of another type", () => {
+  it("include ids of another type", () => {
     const id = "org_01JD0000000000000000000000";
     expect([typedIdParam(id, "org"), typedIdParam(id, "whe"), typedIdParam("org_1", "org")]).toEqual([
       id,

@@ -1,21 +1,24 @@
-/** What is known of something: names on the left, values on the right, as a description list. */
+/** Labels on the left, values on the right. */
 import type { ReactNode } from "react";
 import classes from "./description-list.module.css";
 
 export interface DescriptionItem {
   label: string;
+  /** Items without a value (null) are skipped. */
   value: ReactNode;
 }
 
-export function DescriptionList({ facts }: { facts: readonly DescriptionItem[] }) {
+export function DescriptionList({ items }: { items: readonly DescriptionItem[] }) {
   return (
     <dl className={classes.root}>
-      {facts.map(({ label, value }) => (
-        <div key={label} className={classes.fact}>
-          <dt>{label}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {items
+        .filter(({ value }) => value !== null)
+        .map(({ label, value }) => (
+          <div key={label} className={classes.item}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

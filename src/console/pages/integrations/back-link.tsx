@@ -1,4 +1,4 @@
-/** The way back to a list, above a page's heading. */
+/** A link back to a list, above a page's heading. */
 import { IconChevronLeft } from "@tabler/icons-react";
 import { createLink } from "@tanstack/react-router";
 import type { ComponentPropsWithRef } from "react";

@@ -1,17 +1,20 @@
-/** The types of events, as webhooks write them. */
+/** Event types and their codes in webhooks. */
 import type { JobEventType } from "../../generated/webhook-endpoints.ts";
 import type { WebhookEventType } from "../../generated/webhook-deliveries.ts";
 
-/** `JOB_STATUS_CHANGED` is `job.status_changed`. */
+/** `JOB_STATUS_CHANGED` becomes `job.status_changed`. */
 export function eventTypeCode(type: WebhookEventType | JobEventType): string {
   return type.toLowerCase().replace("_", ".");
 }
 
-export const jobEventTypes: readonly { type: JobEventType; meaning: string }[] = [
-  { type: "JOB_CREATED", meaning: "A job came to be." },
-  { type: "JOB_ASSIGNED", meaning: "A job was given to a contractor, or to another one." },
-  { type: "JOB_STATUS_CHANGED", meaning: "The status changed, with whatever changed beside it." },
-  { type: "JOB_UPDATED", meaning: "Anything else changed." },
+export const jobEventTypes: readonly { type: JobEventType; description: string }[] = [
+  { type: "JOB_CREATED", description: "A job was created." },
+  { type: "JOB_ASSIGNED", description: "A job was assigned to a contractor, or reassigned." },
+  {
+    type: "JOB_STATUS_CHANGED",
+    description: "The status changed. Other fields may have changed in the same update.",
+  },
+  { type: "JOB_UPDATED", description: "Any other field changed." },
 ];
 
 export const webhookEventTypes = [

@@ -1,6 +1,6 @@
-/** Bodies and headers as they are read best. */
+/** Formats request and response data for display. */
 
-/** JSON with its lines and indents; everything else as it is. */
+/** Pretty-prints JSON; returns other text unchanged. */
 export function formatBody(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
@@ -23,7 +23,7 @@ function formatDecimals(value: number, maxDecimals: number): string {
   return value.toLocaleString(undefined, { maximumFractionDigits: maxDecimals });
 }
 
-/** The first `most` characters, and whether there are more. */
+/** The first `maxLength` characters; `isCut` is true if there are more. */
 export function truncate(text: string, maxLength: number): { shown: string; isCut: boolean } {
   return { shown: text.slice(0, maxLength), isCut: text.length > maxLength };
 }

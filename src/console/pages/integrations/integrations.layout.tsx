@@ -1,4 +1,4 @@
-/** The pages of Integrations have their tabs in common. */
+/** The tabs of the Integrations section. */
 import { Outlet } from "@tanstack/react-router";
 import { useSession } from "../../app/session/session.ts";
 import { SectionTabs } from "../../components/layout/section-tabs.tsx";
@@ -13,7 +13,7 @@ const tabs = [
 
 export function IntegrationsLayout() {
   const { organization } = useSession();
-  // What is counted is counted for organisations.
+  // Usage is counted per organisation, and operators have none.
   const shown = organization === null ? tabs.filter(({ to }) => to !== "/integrations/usage") : tabs;
   return (
     <>

@@ -1,4 +1,4 @@
-/** Asking again and again, as long as somebody looks. */
+/** Options for polling a query while the page is visible. */
 
 interface PollingOptions {
   pollInterval: number;

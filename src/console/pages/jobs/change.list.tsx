@@ -1,9 +1,9 @@
-/** What a change does, field by field: from what to what. */
+/** The changed fields of a job, with old and new values. */
 import { VisuallyHidden } from "@mantine/core";
 import { IconArrowRight } from "@tabler/icons-react";
 import classes from "./change.list.module.css";
 import { fieldLabel } from "./job.fields.ts";
-import { formatValue, NO_VALUE_LABEL, type ReferenceLabels } from "./job.labels.ts";
+import { formatValue, isEmptyValue, type ReferenceLabels } from "./job.labels.ts";
 
 export interface JobFieldChange {
   readonly field: string;
@@ -14,41 +14,40 @@ export interface JobFieldChange {
 interface ChangeListProps {
   changes: readonly JobFieldChange[];
   labels: ReferenceLabels;
-  /** Before it there was nothing of which to tell. */
+  /** True for the first event of a job, which has no old values. */
   isCreation?: boolean;
 }
 
 export function ChangeList({ changes, labels, isCreation = false }: ChangeListProps) {
   return (
     <ul className={classes.root}>
-      {changes.map(({ field, from, to }) => (
-        <li key={field}>
-          <span className={classes.field}>{fieldLabel(field)}</span>{" "}
-          {!isCreation && <PreviousValue words={formatValue(field, from, labels)} />}
-          <ChangedValue words={formatValue(field, to, labels)} isNew />
+      {changes.map((change) => (
+        <li key={change.field}>
+          <span className={classes.field}>{fieldLabel(change.field)}</span>{" "}
+          <ChangeText change={change} labels={labels} isCreation={isCreation} />
         </li>
       ))}
     </ul>
   );
 }
 
-function PreviousValue({ words }: { words: string }) {
-  return (
-    <>
-      <ChangedValue words={words} /> <IconArrowRight size={13} className={classes.arrow} aria-hidden="true" />
-      <VisuallyHidden>becomes</VisuallyHidden>{" "}
-    </>
-  );
+interface ChangeTextProps {
+  change: JobFieldChange;
+  labels: ReferenceLabels;
+  isCreation: boolean;
 }
 
-function ChangedValue({ words, isNew = false }: { words: string; isNew?: boolean }) {
+/** "Open → Assigned", "set to Swift Couriers" or "cleared (was fragile)". */
+function ChangeText({ change: { field, from, to }, labels, isCreation }: ChangeTextProps) {
+  const previous = formatValue(field, from, labels);
+  const next = <strong className={classes.newValue}>{formatValue(field, to, labels)}</strong>;
+  if (isCreation) return next;
+  if (isEmptyValue(from)) return <>set to {next}</>;
+  if (isEmptyValue(to)) return <>cleared (was {previous})</>;
   return (
-    <span
-      className={classes.value}
-      data-nothing={words === NO_VALUE_LABEL || undefined}
-      data-new={isNew || undefined}
-    >
-      {words}
-    </span>
+    <>
+      {previous} <IconArrowRight size={13} className={classes.arrow} aria-hidden="true" />
+      <VisuallyHidden>changed to</VisuallyHidden> {next}
+    </>
   );
 }

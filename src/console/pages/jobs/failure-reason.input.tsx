@@ -1,12 +1,12 @@
-/** Why a job failed or waits: any text is taken, the catalogue is advice. */
+/** An input for the failure reason. Suggests codes and accepts any text. */
 import { Autocomplete, Text } from "@mantine/core";
 import type { FieldInputProps } from "./field-input.props.ts";
 import type { ReferenceData } from "./use-reference-data.ts";
 
 const NEXT_STEP_LABELS = {
-  RETRY: "try again",
-  ACTION: "mend something first",
-  RETURN: "bring it back",
+  RETRY: "retry delivery",
+  ACTION: "resolve the problem first",
+  RETURN: "return to sender",
 } as const;
 
 export function FailureReasonInput({ referenceData, ...input }: FieldInputProps) {
@@ -33,8 +33,8 @@ export function FailureReasonInput({ referenceData, ...input }: FieldInputProps)
   );
 }
 
-function descriptionOf(known: ReferenceData["reasons"][number] | undefined): string {
-  return known
-    ? `${known.label}: ${NEXT_STEP_LABELS[known.nextStep]}`
-    : "A code of the catalogue, or your own words";
+function descriptionOf(reason: ReferenceData["reasons"][number] | undefined): string {
+  return reason
+    ? `${reason.label}: ${NEXT_STEP_LABELS[reason.nextStep]}`
+    : "Choose a reason, or enter your own text";
 }

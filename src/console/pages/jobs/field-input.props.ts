@@ -1,4 +1,4 @@
-/** What each input of a field of a job is given. */
+/** The props of every input for a job field. */
 import type { ReferenceData } from "./use-reference-data.ts";
 
 export interface FieldInputProps {

@@ -1,4 +1,4 @@
-/** The right input for a field of a job: a menu, a day, a number, a line or several. All of them hold text. */
+/** The input for a job field, by its kind. All inputs hold text. */
 import { Checkbox, Select, Textarea, TextInput } from "@mantine/core";
 import type { ComponentType } from "react";
 import { CATEGORY_LABELS } from "./job.category.ts";
@@ -39,7 +39,7 @@ function StatusInput({ referenceData, value, onChange, ...input }: FieldInputPro
       {...input}
       searchable
       allowDeselect={false}
-      nothingFoundMessage="There is no such status"
+      nothingFoundMessage="No matching status"
       data={statusOptions(referenceData, value)}
       value={value === "" ? null : value}
       onChange={(code) => onChange(code ?? "")}
@@ -58,10 +58,10 @@ function statusOptions(
       .map(({ code, label }) => ({ value: code, label })),
   })).filter(({ items }) => items.length > 0);
   const isKnown = value === "" || statuses.some(({ code }) => code === value);
-  return isKnown ? groups : [{ group: "Now", items: [{ value, label: value }] }, ...groups];
+  return isKnown ? groups : [{ group: "Current", items: [{ value, label: value }] }, ...groups];
 }
 
-function FlagInput({ referenceData: _choices, value, onChange, ...input }: FieldInputProps) {
+function FlagInput({ referenceData: _referenceData, value, onChange, ...input }: FieldInputProps) {
   return (
     <Checkbox
       {...input}
@@ -72,7 +72,7 @@ function FlagInput({ referenceData: _choices, value, onChange, ...input }: Field
   );
 }
 
-function SingleLineInput({ referenceData: _choices, onChange, ...input }: FieldInputProps) {
+function SingleLineInput({ referenceData: _referenceData, onChange, ...input }: FieldInputProps) {
   return (
     <TextInput
       {...input}
@@ -82,7 +82,7 @@ function SingleLineInput({ referenceData: _choices, onChange, ...input }: FieldI
   );
 }
 
-function IntegerInput({ referenceData: _choices, onChange, ...input }: FieldInputProps) {
+function IntegerInput({ referenceData: _referenceData, onChange, ...input }: FieldInputProps) {
   return (
     <TextInput
       {...input}
@@ -93,7 +93,7 @@ function IntegerInput({ referenceData: _choices, onChange, ...input }: FieldInpu
   );
 }
 
-function NumberInput({ referenceData: _choices, onChange, ...input }: FieldInputProps) {
+function NumberInput({ referenceData: _referenceData, onChange, ...input }: FieldInputProps) {
   return (
     <TextInput
       {...input}
@@ -104,7 +104,7 @@ function NumberInput({ referenceData: _choices, onChange, ...input }: FieldInput
   );
 }
 
-function DateInput({ referenceData: _choices, onChange, ...input }: FieldInputProps) {
+function DateInput({ referenceData: _referenceData, onChange, ...input }: FieldInputProps) {
   return (
     <TextInput
       {...input}
@@ -115,7 +115,7 @@ function DateInput({ referenceData: _choices, onChange, ...input }: FieldInputPr
   );
 }
 
-function MultiLineInput({ referenceData: _choices, onChange, ...input }: FieldInputProps) {
+function MultiLineInput({ referenceData: _referenceData, onChange, ...input }: FieldInputProps) {
   return (
     <Textarea
       {...input}

@@ -1,4 +1,4 @@
-/** The 16 fields that can be changed: what they are called, how they are written in a form, and what a form makes of them. */
+/** The 16 editable fields of a job: labels, kinds, validation and conversion to and from form values. */
 import type { JobRowFragment } from "../../generated/job-row.ts";
 import type { JobPatch } from "../../generated/job.ts";
 
@@ -10,9 +10,9 @@ export interface JobField {
   label: string;
   kind: FieldKind;
   group: FieldGroup;
-  /** Characters that a text may have. */
+  /** Maximum length in characters. */
   maxLength?: number;
-  /** It has a value always: it cannot be cleared. */
+  /** The field cannot be cleared. */
   isRequired?: boolean;
 }
 
@@ -40,7 +40,13 @@ export const jobFields: readonly JobField[] = [
   },
   { name: "recipientName", label: "Recipient", kind: "text", group: "Delivery", maxLength: 255 },
   { name: "recipientContact", label: "Contact", kind: "text", group: "Delivery", maxLength: 255 },
-  { name: "deliveryAddress", label: "Address", kind: "long-text", group: "Delivery", maxLength: 1000 },
+  {
+    name: "deliveryAddress",
+    label: "Delivery address",
+    kind: "long-text",
+    group: "Delivery",
+    maxLength: 1000,
+  },
   { name: "postalCode", label: "Postal code", kind: "text", group: "Delivery", maxLength: 60 },
   { name: "instructions", label: "Instructions", kind: "long-text", group: "Delivery", maxLength: 1000 },
   { name: "pieceQuantity", label: "Pieces", kind: "integer", group: "Goods" },
@@ -57,7 +63,7 @@ export function findField(name: string): JobField | undefined {
   return fieldsByName.get(name);
 }
 
-/** Fields that only operators and carriers change: they stand in the history. */
+/** Fields that cannot be edited here but appear in the history. */
 const OTHER_LABELS: Record<string, string> = {
   providerStatus: "Carrier's status",
   contractorId: "Contractor",
@@ -69,12 +75,12 @@ export function fieldLabel(name: string): string {
   return fieldsByName.get(name)?.label ?? OTHER_LABELS[name] ?? name;
 }
 
-/** The order in which fields are told: as in the form, others first. */
+/** Sort key: the order of the form, with other fields first (-1). */
 export function fieldIndex(name: string): number {
   return jobFields.findIndex((field) => field.name === name);
 }
 
-/** As inputs hold it: text, and "true" or "false" for a flag. An empty text is no value. */
+/** Input values: text, and "true" or "false" for a flag. Empty text means no value. */
 export type FormValues = Record<FieldName, string>;
 
 type EditableJob = Pick<JobRowFragment, FieldName>;
@@ -87,13 +93,13 @@ function toInput(value: string | number | boolean | null): string {
   return value === null ? "" : String(value);
 }
 
-/** What differs from the job as it was when the form was opened. */
+/** The fields whose values differ from `base`. */
 export function toPatch(base: FormValues, values: FormValues): JobPatch {
   const names = jobFields.map(({ name }) => name).filter((name) => base[name] !== values[name]);
   return buildPatch(names, values);
 }
 
-/** These fields, whatever they were. */
+/** A patch with the given fields. */
 export function buildPatch(names: readonly FieldName[], values: FormValues): JobPatch {
   return Object.fromEntries(names.map((name) => [name, parseInput(name, values[name])])) as JobPatch;
 }
@@ -111,18 +117,18 @@ function isBlank(input: string): boolean {
 
 const MAX_INTEGER = 2_147_483_647;
 
-/** What is wrong with an input, in a sentence; null: nothing. The server has the last word. */
+/** The error message for an input; null if it is valid. The server validates again. */
 function validateInput(
   { label, kind, maxLength, isRequired = false }: JobField,
   input: string,
 ): string | null {
-  if (isBlank(input)) return isRequired ? `${label} always has a value` : null;
-  if (kind === "integer" && !isPieceCount(input)) return `${label} is a whole number, from 1`;
-  if (kind === "number" && !isNumber(input)) return `${label} is a number, such as 12.5`;
-  // Code points, as the server counts.
+  if (isBlank(input)) return isRequired ? `${label} is required` : null;
+  if (kind === "integer" && !isPieceCount(input)) return `${label} must be a whole number of at least 1`;
+  if (kind === "number" && !isNumber(input)) return `${label} must be a number such as 12.5`;
+  // The server counts code points too.
   const { length } = Array.from(input);
   if (maxLength !== undefined && length > maxLength)
-    return `${label} has at most ${maxLength} characters; these are ${length}`;
+    return `${label} must be at most ${maxLength} characters long, but has ${length}`;
   return null;
 }
 
@@ -135,7 +141,7 @@ function isNumber(input: string): boolean {
   return /^\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i.test(input) && Number.isFinite(Number(input));
 }
 
-/** What is wrong, by field; empty where nothing is. */
+/** Error messages by field; empty if all inputs are valid. */
 export function validateInputs(
   names: readonly FieldName[],
   values: FormValues,

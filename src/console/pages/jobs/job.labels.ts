@@ -1,7 +1,7 @@
-/** Values of jobs in words: codes by their labels, days as days. */
+/** Formats the values of jobs for display. */
 import { findField, fieldLabel, type FieldKind } from "./job.fields.ts";
 
-/** What codes and ids are called. */
+/** Labels by code or ID. */
 export interface ReferenceLabels {
   statuses: ReadonlyMap<string, string>;
   reasons: ReadonlyMap<string, string>;
@@ -11,37 +11,41 @@ export interface ReferenceLabels {
 const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 const numberFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
 
-export const NO_VALUE_LABEL = "nothing";
+const NO_VALUE_LABEL = "empty";
 
-/** A value of a change, or of a form; null and the empty text are nothing. */
-export function formatValue(field: string, value: unknown, names: ReferenceLabels): string {
-  if (value === null || value === undefined || value === "") return NO_VALUE_LABEL;
+export function isEmptyValue(value: unknown): boolean {
+  return value === null || value === undefined || value === "";
+}
+
+/** Formats a value of a change or a form. Null and empty text become "empty". */
+export function formatValue(field: string, value: unknown, labels: ReferenceLabels): string {
+  if (isEmptyValue(value)) return NO_VALUE_LABEL;
   const text = isPrimitive(value) ? String(value) : JSON.stringify(value);
   const kind = findField(field)?.kind;
-  return kind === undefined ? organizationName(text, names) : FORMATTERS[kind](text, names);
+  return kind === undefined ? organizationName(text, labels) : FORMATTERS[kind](text, labels);
 }
 
 function isPrimitive(value: unknown): value is string | number | boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 
-function identity(given: string): string {
-  return given;
+function identity(text: string): string {
+  return text;
 }
 
 function organizationName(id: string, { organizations }: ReferenceLabels): string {
   return organizations.get(id) ?? id;
 }
 
-function formatNumberInput(given: string): string {
-  return Number.isFinite(Number(given)) ? formatNumber(Number(given)) : given;
+function formatNumberInput(text: string): string {
+  return Number.isFinite(Number(text)) ? formatNumber(Number(text)) : text;
 }
 
-const FORMATTERS: Record<FieldKind, (given: string, names: ReferenceLabels) => string> = {
+const FORMATTERS: Record<FieldKind, (text: string, labels: ReferenceLabels) => string> = {
   status: (code, { statuses }) => statuses.get(code) ?? code,
   reason: (code, { reasons }) => reasons.get(code) ?? code,
   date: formatDay,
-  flag: (given) => (given === "true" ? "yes" : "no"),
+  flag: (text) => (text === "true" ? "yes" : "no"),
   integer: formatNumberInput,
   number: formatNumberInput,
   text: identity,
@@ -57,7 +61,7 @@ export function formatNumber(number: number): string {
   return numberFormat.format(number);
 }
 
-/** `12 jobs`. */
+/** Formats a count with its noun: `12 jobs`. */
 export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
   return `${numberFormat.format(count)} ${count === 1 ? singular : plural}`;
 }
@@ -68,14 +72,14 @@ interface JobUserError {
   readonly message: string;
 }
 
-/** The field of the form that a refusal is about: `items.3.patch.weight` is about `weight`. */
+/** The form field that an error is about: `weight` for `items.3.patch.weight`. */
 export function userErrorField({ field }: JobUserError): string | null {
   const name = field?.match(/(?:^|\.)patch\.(\w+)$/)?.[1];
   return name !== undefined && findField(name) ? name : null;
 }
 
-/** The server's sentence, with the field called as the page calls it. */
+/** The server's message, with field names replaced by labels. */
 export function userErrorMessage(userError: JobUserError): string {
-  if (userError.code === "CONFLICT") return "Somebody changed this job meanwhile.";
+  if (userError.code === "CONFLICT") return "Someone else changed this job.";
   return userError.message.replaceAll(/\bpatch\.(\w+)/g, (_path, name: string) => fieldLabel(name));
 }

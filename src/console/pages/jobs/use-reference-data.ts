@@ -1,7 +1,11 @@
-/** Statuses, failure reasons and organisations: for menus, and to call codes and ids by their names. */
+/** Statuses, failure reasons and organisations, for menus and labels. */
 import { useQuery } from "@apollo/client/react";
 import { useMemo } from "react";
-import { JobChoicesDocument, type JobChoicesQuery, type StatusOfJobFragment } from "../../generated/jobs.ts";
+import {
+  JobReferenceDataDocument,
+  type JobReferenceDataQuery,
+  type StatusOfJobFragment,
+} from "../../generated/jobs.ts";
 import type { ReferenceLabels } from "./job.labels.ts";
 
 export interface SelectOption {
@@ -9,7 +13,7 @@ export interface SelectOption {
   label: string;
 }
 
-type Reason = NonNullable<JobChoicesQuery["failureReasons"]>[number];
+type Reason = NonNullable<JobReferenceDataQuery["failureReasons"]>[number];
 
 export interface ReferenceData {
   statuses: readonly StatusOfJobFragment[];
@@ -21,12 +25,15 @@ export interface ReferenceData {
 }
 
 export function useReferenceData(): ReferenceData {
-  const { data, loading } = useQuery(JobChoicesDocument, { fetchPolicy: "cache-first", errorPolicy: "all" });
+  const { data, loading } = useQuery(JobReferenceDataDocument, {
+    fetchPolicy: "cache-first",
+    errorPolicy: "all",
+  });
   return useMemo(() => ({ ...toReferenceData(data), isLoading: loading }), [data, loading]);
 }
 
-/** Whatever of it did not come is called by its code. */
-function toReferenceData(data: Partial<JobChoicesQuery> | undefined): Omit<ReferenceData, "isLoading"> {
+/** Missing parts become empty lists; codes then stand in for labels. */
+function toReferenceData(data: Partial<JobReferenceDataQuery> | undefined): Omit<ReferenceData, "isLoading"> {
   const statuses = data?.jobStatuses ?? [];
   const reasons = data?.failureReasons ?? [];
   const agents = organizationOptions(data?.agents);
@@ -44,7 +51,7 @@ function toReferenceData(data: Partial<JobChoicesQuery> | undefined): Omit<Refer
   };
 }
 
-function organizationOptions(stats: JobChoicesQuery["agents"] | undefined): SelectOption[] {
+function organizationOptions(stats: JobReferenceDataQuery["agents"] | undefined): SelectOption[] {
   const keys = (stats?.groups ?? []).flatMap((group) => group.keys);
   return keys
     .flatMap(({ value, label }) => (value === null ? [] : [{ value, label: label ?? value }]))

@@ -48,12 +48,12 @@ export function InvitationsTable({ invitations, onChange }: InvitationsTableProp
       <ConfirmDialog
         opened={revoking.isOpen}
         onClose={revoking.close}
-        title="Take the invitation back?"
-        action="Take back"
+        title="Revoke the invitation?"
+        action="Revoke invitation"
         isDangerous
         onConfirm={revoke}
       >
-        The link that {revoking.subject?.email} was sent is good no more.
+        The link sent to {revoking.subject?.email} will stop working.
       </ConfirmDialog>
     </>
   );
@@ -64,16 +64,12 @@ const columns: readonly Column<InvitationRowFragment>[] = [
   { id: "role", header: "Role", cell: ({ role }) => roleLabels[role] },
   { id: "by", header: "Invited by", cell: ({ invitedBy }) => invitedBy },
   { id: "at", header: "Sent", cell: ({ invitedAt }) => <Timestamp value={invitedAt} /> },
-  { id: "expires", header: "Link", cell: ({ expiresAt }) => <LinkExpiry expiresAt={expiresAt} /> },
+  { id: "expires", header: "Expires", cell: ({ expiresAt }) => <LinkExpiry expiresAt={expiresAt} /> },
 ];
 
 function LinkExpiry({ expiresAt }: { expiresAt: string }) {
   if (Date.parse(expiresAt) < useNow()) return <StatusBadge label="Expired" tone="attention" />;
-  return (
-    <span style={{ whiteSpace: "nowrap" }}>
-      Ends <Timestamp value={expiresAt} />
-    </span>
-  );
+  return <Timestamp value={expiresAt} />;
 }
 
 function InvitationActions({
@@ -88,7 +84,7 @@ function InvitationActions({
     try {
       const { data } = await resendInvitation({ variables: { id: invitation.id } });
       payloadOrThrow(data?.resendInvitation);
-      notify(`The invitation is on its way to ${invitation.email} again.`);
+      notify(`Invitation resent to ${invitation.email}.`);
     } catch (error) {
       notifyError(error);
     }
@@ -96,10 +92,10 @@ function InvitationActions({
   return (
     <RowActions label={`Actions for ${invitation.email}`}>
       <Menu.Item leftSection={<IconMailForward size={16} aria-hidden="true" />} onClick={() => void resend()}>
-        Send again
+        Resend{" "}
       </Menu.Item>
       <Menu.Item color="red" leftSection={<IconMailOff size={16} aria-hidden="true" />} onClick={onRevoke}>
-        Take back…
+        Revoke…{" "}
       </Menu.Item>
     </RowActions>
   );

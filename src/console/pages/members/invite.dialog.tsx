@@ -19,8 +19,8 @@ interface InviteDialogProps {
 }
 
 const roleOptions = [
-  { value: "MEMBER", label: "Member", description: "Reads and changes jobs." },
-  { value: "OWNER", label: "Owner", description: "Everything: also keys, webhooks and members." },
+  { value: "MEMBER", label: "Member", description: "Can view and change jobs." },
+  { value: "OWNER", label: "Owner", description: "Full access, including API keys, webhooks and members." },
 ];
 
 export function InviteDialog({ opened, onClose, ...form }: InviteDialogProps) {
@@ -47,7 +47,7 @@ function InviteForm({ onClose, isOperator, onInvited }: Omit<InviteDialogProps, 
     payloadOrThrow(data?.inviteMember);
     onClose();
     onInvited();
-    notify(`${input.email} is invited. The link in the mail is good for three days.`);
+    notify(`Invitation sent to ${input.email}. The link expires in three days.`);
   });
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>

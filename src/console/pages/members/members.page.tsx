@@ -1,4 +1,4 @@
-/** The people of an organisation, and those who are invited; for operators the operators. */
+/** The members of an organisation and pending invitations; for operators, the operators. */
 import { Button, Stack, Title } from "@mantine/core";
 import { useQuery } from "@apollo/client/react";
 import { useDisclosure } from "@mantine/hooks";
@@ -11,7 +11,7 @@ import { InvitationsTable } from "./invitations.table.tsx";
 import { InviteDialog } from "./invite.dialog.tsx";
 import { MembersTable } from "./members.table.tsx";
 
-/** Members see who is there; owners, and operators among themselves, also decide about it. */
+/** Members can only view the list. Owners and operators can change it. */
 function canManageMembers({ user }: Session): boolean {
   return user.role !== "member";
 }
@@ -29,13 +29,13 @@ export function MembersPage() {
         title={isOperator ? "Operators" : "Members"}
         description={
           isOperator
-            ? "Who runs this service. Operators see every organisation."
-            : `Who signs in for ${session.organization?.name}. Owners manage keys, webhooks and members; members read and change jobs.`
+            ? "Users who run this service. Operators can see every organisation."
+            : `Users of ${session.organization?.name}. Owners manage API keys, webhooks and members; members view and change jobs.`
         }
         actions={
           canManage && (
             <Button leftSection={<IconUserPlus size={16} aria-hidden="true" />} onClick={inviting.open}>
-              Invite
+              Invite{" "}
             </Button>
           )
         }

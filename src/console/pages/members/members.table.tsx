@@ -44,8 +44,8 @@ const columns: readonly Column<MemberRowFragment>[] = [
   { id: "name", header: "Name", isTitle: true, cell: (member) => <MemberName member={member} /> },
   { id: "role", header: "Role", cell: ({ role }) => roleLabels[role] },
   {
-    id: "second-factor",
-    header: "Second step",
+    id: "two-factor",
+    header: "Two-factor",
     cell: ({ hasTwoFactor }) => (
       <StatusBadge label={hasTwoFactor ? "On" : "Off"} tone={hasTwoFactor ? "success" : "muted"} />
     ),
@@ -72,11 +72,11 @@ function MemberName({ member }: { member: MemberRowFragment }) {
   );
 }
 
-/** To the minute: of oneself it is known better. */
+/** `lastSeenAt` is accurate to a minute; the current user is always "Now". */
 function LastSeen({ member: { id, lastSeenAt } }: { member: MemberRowFragment }) {
   const { user } = useSession();
   if (id === user.id) return "Now";
-  return lastSeenAt === null ? "Not yet" : <Timestamp value={lastSeenAt} />;
+  return lastSeenAt === null ? "Never" : <Timestamp value={lastSeenAt} />;
 }
 
 function MemberActions({ member, onRemove }: { member: MemberRowFragment; onRemove: () => void }) {
@@ -89,8 +89,8 @@ function MemberActions({ member, onRemove }: { member: MemberRowFragment; onRemo
     try {
       const { data } = await setMemberRole({ variables: { id: member.id, role: other } });
       payloadOrThrow(data?.setMemberRole);
-      notify(`${member.name} is ${other === "OWNER" ? "an owner" : "a member"} now.`);
-      // Who has given up their own rights is led to no door that is closed now.
+      notify(`${member.name} is now ${other === "OWNER" ? "an owner" : "a member"}.`);
+      // Users who changed their own role get the navigation of the new role.
       if (member.id === user.id) await session.load();
     } catch (error) {
       notifyError(error);

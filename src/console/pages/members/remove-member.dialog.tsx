@@ -1,4 +1,4 @@
-/** Removes a member after listing the keys that they created and the invitations that they sent, and offers to revoke both. */
+/** Removes a member, and offers to revoke the keys that they created and the invitations that they sent. */
 import { useMutation, useQuery } from "@apollo/client/react";
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
@@ -52,14 +52,16 @@ function RemoveMember({ member, onClose, onRemoved }: RemoveMemberProps) {
     const variables = { id: member.id, revokeKeys, revokeInvitations };
     payloadOrThrow((await removeMember({ variables })).data?.removeMember);
     await onRemoved();
-    notify(`${member.name} is removed.`);
+    notify(`${member.name} removed.`);
   };
   return (
     <ConfirmForm action="Remove" isDangerous onConfirm={confirm} onClose={onClose}>
       <Stack gap="md">
         <Text>
-          Their sessions end at once, and they cannot sign in any more.
-          {keys.length === 0 && invitations.length === 0 && " They have no keys and no pending invitations."}
+          They are signed out immediately and can’t sign in again.
+          {keys.length === 0 &&
+            invitations.length === 0 &&
+            " They created no API keys and sent no pending invitations."}
         </Text>
         {keys.length > 0 && (
           <AlsoRevoke
@@ -68,7 +70,7 @@ function RemoveMember({ member, onClose, onRemoved }: RemoveMemberProps) {
             isChecked={revokeKeys}
             onChange={setRevokeKeys}
           >
-            API keys that they created, directly or through other keys. They may know the secrets. Programs
+            API keys that they created, directly or through other keys. They may know these keys. Integrations
             that use a revoked key need a new one.
           </AlsoRevoke>
         )}
@@ -83,7 +85,7 @@ function RemoveMember({ member, onClose, onRemoved }: RemoveMemberProps) {
             isChecked={revokeInvitations}
             onChange={setRevokeInvitations}
           >
-            Pending invitations that they sent.
+            Pending invitations that they sent:
           </AlsoRevoke>
         )}
       </Stack>
@@ -91,7 +93,9 @@ function RemoveMember({ member, onClose, onRemoved }: RemoveMemberProps) {
   );
 }
 
-/** The good keys that `member` created for their organisation, or for the operators, and their pending invitations. */
+/**
+ * Active keys that the member created for their organisation (or for the operators), and their pending invitations.
+ */
 function useMemberAccess({ id, email }: MemberRowFragment, data: MemberAccessQuery | undefined) {
   const { organization } = useSession();
   const ofGroup = (data?.apiKeys ?? []).filter((key) => key.organization?.id === organization?.id);

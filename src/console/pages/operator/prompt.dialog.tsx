@@ -1,4 +1,4 @@
-/** Asks for the words that go with an act: a reason, a question. */
+/** A dialog that asks for a text, such as a reason or a question. */
 import { Stack, Text, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
@@ -11,18 +11,18 @@ interface PromptDialogProps {
   opened: boolean;
   onClose: () => void;
   title: string;
-  /** What will happen. */
+  /** What the action does. */
   children?: ReactNode;
-  /** What the server calls the words: its refusals go to them. */
+  /** The server's name for the text, to which its errors refer. */
   fieldName: string;
   label: string;
   description: string;
   action: string;
   isDangerous?: boolean;
-  /** What somebody will be sent. */
-  preview?: (words: string) => ReactNode;
-  /** Throws where it is refused. */
-  onSubmit: (words: string) => Promise<void>;
+  /** A preview of the e-mail that is sent. */
+  preview?: (text: string) => ReactNode;
+  /** An error that it throws is shown in the dialog. */
+  onSubmit: (text: string) => Promise<void>;
 }
 
 const MAX_TEXT_LENGTH = 2_000;

@@ -1,4 +1,4 @@
-/** What Agenda's own dashboard is for, and the way to it. */
+/** Explains Agenda's dashboard and links to it. */
 import { Anchor, Button, List, Paper, Stack, Text } from "@mantine/core";
 import { IconExternalLink } from "@tabler/icons-react";
 import { AGENDA_DASHBOARD_PATH, serverUrl } from "../../app/api/server-url.ts";
@@ -10,7 +10,7 @@ export function TasksPage() {
     <>
       <PageHeader
         title="Tasks"
-        description="What this service does by itself, at set times and again after failures."
+        description="Background tasks: scheduled work and retries."
         actions={
           <Button
             component="a"
@@ -19,28 +19,29 @@ export function TasksPage() {
             rel="noopener"
             rightSection={<IconExternalLink size={16} aria-hidden="true" />}
           >
-            Open the dashboard
+            Open dashboard
           </Button>
         }
       />
       <Paper p="lg" maw={720}>
         <Stack gap="sm">
           <Text>
-            Agenda schedules deliveries, their retries, mails and the daily housekeeping. Its own dashboard,
-            in a page of its own, shows each kind of task, when it runs next, and what failed.
+            Agenda schedules deliveries, retries, e-mails and daily maintenance. Its dashboard opens in a new
+            tab and shows each type of task, its next run and its failures.
           </Text>
-          <Text fw={600}>Before you change anything there</Text>
+          <Text fw={600}>Before you change anything</Text>
           <List spacing={6}>
             <List.Item>
-              It shows when something is looked at, not what is due: that is in PostgreSQL. A task that you
-              delete comes back by itself, and a task that you run again does no harm.
+              The dashboard shows when tasks run. The work itself is stored in PostgreSQL, so deleted tasks
+              are created again, and running a task twice is harmless.
             </List.Item>
             <List.Item>
-              To send a webhook again use <TextLink to="/operator/endpoints">Endpoints</TextLink> or a
-              delivery’s own page; to send a mail again, <TextLink to="/operator/mail">Mail</TextLink>.
+              To replay a webhook, use the page of the delivery or{" "}
+              <TextLink to="/operator/endpoints">Failing endpoints</TextLink>. To resend an e-mail, use{" "}
+              <TextLink to="/operator/mail">Mail</TextLink>.
             </List.Item>
             <List.Item>
-              It needs MongoDB. Whether that is there says{" "}
+              Tasks need MongoDB. Check its status on{" "}
               <Anchor href={serverUrl("health/ready")} target="_blank" rel="noopener" inherit>
                 the health page
               </Anchor>

@@ -1,6 +1,6 @@
-/** A browser's own words about itself, as a person would say them. They prove nothing: anybody can send any. */
+/** Names the browser and the system of a User-Agent header, which can be forged. */
 
-const BROWSERS: readonly [mark: RegExp, name: string][] = [
+const BROWSERS: readonly [pattern: RegExp, name: string][] = [
   [/\bEdgA?\//, "Edge"],
   [/\bOPR\//, "Opera"],
   [/\bFirefox\//, "Firefox"],
@@ -8,7 +8,7 @@ const BROWSERS: readonly [mark: RegExp, name: string][] = [
   [/^(?=.*\bVersion\/\d).*Safari\//, "Safari"],
 ];
 
-const OPERATING_SYSTEMS: readonly [mark: RegExp, name: string][] = [
+const OPERATING_SYSTEMS: readonly [pattern: RegExp, name: string][] = [
   [/iPhone|iPad/, "iOS"],
   [/Android/, "Android"],
   [/Windows/, "Windows"],
@@ -24,9 +24,9 @@ export interface Device {
 
 export function describeDevice(userAgent: string | null): Device {
   if (userAgent === null || userAgent === "") return { name: "Unknown browser", isMobile: false };
-  const named = (list: typeof BROWSERS): string | undefined =>
-    list.find(([mark]) => mark.test(userAgent))?.[1];
-  const [browser, system] = [named(BROWSERS), named(OPERATING_SYSTEMS)];
-  const name = [browser ?? "Another browser", system].filter(Boolean).join(" on ");
+  const findName = (list: typeof BROWSERS): string | undefined =>
+    list.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const [browser, system] = [findName(BROWSERS), findName(OPERATING_SYSTEMS)];
+  const name = [browser ?? "Other browser", system].filter(Boolean).join(" on ");
   return { name, isMobile: /Mobile|iPhone|iPad|Android/.test(userAgent) };
 }

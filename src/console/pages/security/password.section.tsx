@@ -17,14 +17,14 @@ export function PasswordSection() {
   const submit = useSubmit(form, async (values) => {
     await api.post("auth/password/change", values);
     form.reset();
-    notify("Your password is changed. Your other sessions have ended.");
+    notify("Password changed. Your other sessions have been signed out.");
   });
   return (
-    <Section title="Password" description="A new one ends all your other sessions.">
+    <Section title="Password" description="Changing your password signs you out of all other sessions.">
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack maw={420}>
           <FormAlert message={submit.errorMessage} />
-          {/* For password managers, which keep a password beside a name. */}
+          {/* Password managers need a user name in the form. */}
           <input type="text" name="username" autoComplete="username" value={user.email} readOnly hidden />
           <PasswordField
             key={form.key("current_password")}

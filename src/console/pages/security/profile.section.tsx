@@ -17,12 +17,12 @@ export function ProfileSection() {
   const submit = useSubmit(form, async (values) => {
     await api.patch("auth/profile", values);
     await session.load();
-    notify("Your name is changed.");
+    notify("Name saved.");
   });
   return (
     <Section
       title="Profile"
-      description="Your name stands beside what you do. Your e-mail is what you sign in with."
+      description="Your name appears next to your changes. You sign in with your e-mail address."
     >
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack maw={420}>

@@ -1,4 +1,4 @@
-/** A QR code, drawn here: what stands in it is a secret that no other server may see. */
+/** A QR code, rendered in the browser because it contains a secret. */
 import { encode } from "uqr";
 import classes from "./qr-code.module.css";
 

@@ -1,4 +1,4 @@
-/** The codes for when the phone is lost, shown once. */
+/** Recovery codes for two-factor authentication, shown once. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { downloadText } from "../../app/download.ts";
@@ -9,8 +9,8 @@ export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onD
   return (
     <Stack>
       <Text>
-        Each of these signs you in once, in the place of the app&rsquo;s code. Keep them apart from your
-        password.
+        Each code signs you in once if you don’t have your authenticator app. Store the codes separately from
+        your password.
       </Text>
       <OneTimeSecret value={text} label="recovery codes" />
       <Group justify="flex-end">
@@ -21,7 +21,7 @@ export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onD
         >
           Download
         </Button>
-        <Button onClick={onDone}>I have kept them</Button>
+        <Button onClick={onDone}>I’ve saved them</Button>
       </Group>
     </Stack>
   );

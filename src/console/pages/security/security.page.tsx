@@ -1,4 +1,4 @@
-/** One's own account: name, password, second factor and sessions. */
+/** The user's own account: name, password, two-factor authentication and sessions. */
 import { PageHeader } from "../../components/layout/page-header.tsx";
 import { PasswordSection } from "./password.section.tsx";
 import { ProfileSection } from "./profile.section.tsx";
@@ -8,7 +8,10 @@ import { TwoFactorSection } from "./two-factor.section.tsx";
 export function SecurityPage() {
   return (
     <>
-      <PageHeader title="Security" description="Your own account, whatever organisation you belong to." />
+      <PageHeader
+        title="Security"
+        description="Manage your profile, password, two-factor authentication and sessions."
+      />
       <ProfileSection />
       <PasswordSection />
       <TwoFactorSection />

@@ -1,4 +1,4 @@
-/** Where one is signed in, and the end of it. */
+/** The user's sessions, and signing out of them. */
 import { Badge, Button, Group, Stack, Text } from "@mantine/core";
 import { notify } from "../../app/interaction/notify.ts";
 import { IconDeviceDesktop, IconDeviceMobile } from "@tabler/icons-react";
@@ -28,7 +28,7 @@ export function SessionsSection() {
   return (
     <Section
       title="Sessions"
-      description="Where you are signed in. End what you do not know, and change your password."
+      description="Devices where you are signed in. If you don’t recognise a session, end it and change your password."
     >
       {data ? (
         <SessionList sessions={data} onChange={reload} />
@@ -48,7 +48,7 @@ function SessionList({ sessions, onChange }: { sessions: readonly OwnSession[]; 
     const { subject } = dialog;
     await api.delete(subject === "others" || !subject ? "auth/sessions" : `auth/sessions/${subject.id}`);
     onChange();
-    notify(isAboutOthers ? "Your other sessions have ended." : "The session has ended.");
+    notify(isAboutOthers ? "Other sessions ended." : "Session ended.");
   };
   return (
     <Stack gap="md">
@@ -60,7 +60,7 @@ function SessionList({ sessions, onChange }: { sessions: readonly OwnSession[]; 
       {sessions.length > 1 && (
         <Group>
           <Button variant="default" onClick={() => dialog.open("others")}>
-            End all others
+            End all other sessions{" "}
           </Button>
         </Group>
       )}
@@ -68,11 +68,11 @@ function SessionList({ sessions, onChange }: { sessions: readonly OwnSession[]; 
         opened={dialog.isOpen}
         onClose={dialog.close}
         title={isAboutOthers ? "End all other sessions?" : "End this session?"}
-        action={isAboutOthers ? "End all others" : "End session"}
+        action={isAboutOthers ? "End all other sessions" : "End session"}
         isDangerous
         onConfirm={end}
       >
-        Whoever uses {isAboutOthers ? "them" : "it"} has to sign in again.
+        {isAboutOthers ? "These devices have" : "This device has"} to sign in again.
       </ConfirmDialog>
     </Stack>
   );
@@ -92,12 +92,12 @@ function SessionItem({ session, onEnd }: { session: OwnSession; onEnd: () => voi
           {session.current && <Badge>This session</Badge>}
         </Group>
         <Text fz="sm" c="dimmed">
-          {session.address ?? "Unknown address"} · seen <Timestamp value={session.last_seen_at} /> · signed in{" "}
-          <Timestamp value={session.created_at} display="exact" />
+          {session.address ?? "Unknown IP address"} · last seen <Timestamp value={session.last_seen_at} /> ·
+          signed in <Timestamp value={session.created_at} display="exact" />
         </Text>
       </div>
       {!session.current && (
-        <Button variant="default" size="xs" onClick={onEnd} aria-label={`End the session of ${device.name}`}>
+        <Button variant="default" size="xs" onClick={onEnd} aria-label={`End session on ${device.name}`}>
           End
         </Button>
       )}

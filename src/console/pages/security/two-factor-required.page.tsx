@@ -1,4 +1,4 @@
-/** The one page that is open to who must have a second step and has none. */
+/** Requires users to set up two-factor authentication before they can open any other page. */
 import { Button, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { Toasts } from "../../app/interaction/toasts.tsx";
@@ -10,19 +10,19 @@ import { TwoFactorSetup } from "./two-factor-setup.tsx";
 export function TwoFactorRequiredPage() {
   const session = useOptionalSession();
   const [isOpen, setIsOpen] = useState(false);
-  // For the moment between a session's end and the way to the sign-in page there is nobody.
+  // Null for a moment after the session ended, before the router redirects to the sign-in page.
   if (!session) return null;
   return (
     <>
-      <PageHeader title="One more step" />
+      <PageHeader title="Set up two-factor authentication" />
       <Stack>
         <Text>
-          Your account needs a second step: a code of an authenticator app, beside your password. Turn it on
-          to go on.
+          Your account requires two-factor authentication: a code from your authenticator app as well as your
+          password. Set it up to continue.
         </Text>
-        {/* Once it is on, the route's guard takes it from here: to where the person was going. */}
+        {/* Afterwards the route's guard redirects to the requested page. */}
         <Button fullWidth onClick={() => setIsOpen(true)}>
-          Turn it on
+          Set up{" "}
         </Button>
         <Text fz="sm" ta="center" c="dimmed" style={{ overflowWrap: "anywhere" }}>
           You are signed in as {session.user.email}.

@@ -1,4 +1,4 @@
-/** Turning the second step on: the password, the app's first code, and the recovery codes. */
+/** Sets up two-factor authentication: password, first code, recovery codes. */
 import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
@@ -20,8 +20,8 @@ type Step =
   | { name: "recovery"; codes: readonly string[] };
 
 const titles: Record<Step["name"], string> = {
-  password: "Turn the second step on",
-  code: "Scan, then enter the code",
+  password: "Set up two-factor authentication",
+  code: "Scan the QR code",
   recovery: "Your recovery codes",
 };
 
@@ -34,7 +34,7 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
   const session = useSessionStore();
   const [step, setStep] = useState<Step>({ name: "password" });
   const close = (): void => {
-    // Only now: what is around this is drawn anew, and must not take the codes away before they were seen.
+    // Reload the session only now, because it rerenders the page and would hide the recovery codes.
     if (step.name === "recovery") session.load().catch(notifyError);
     setStep({ name: "password" });
     onClose();
@@ -44,7 +44,7 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
       const { totp_uri: uri } = await api.post<{ totp_uri: string }>("auth/two-factor/begin", { password });
       setStep({ name: "code", uri });
     } catch (error) {
-      // It was turned on meanwhile, in another tab: what is known here of the session is old.
+      // Turned on in another tab meanwhile, so the session here is outdated.
       if (error instanceof ApiError && error.status === 409) await session.load();
       throw error;
     }
@@ -53,8 +53,8 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
   return (
     <Dialog opened={opened} onClose={close} title={titles[step.name]} isShownOnce={step.name === "recovery"}>
       {step.name === "password" && (
-        <PasswordForm action="Go on" onPassword={begin}>
-          You need an authenticator app on your phone, or a password manager that makes such codes.
+        <PasswordForm action="Continue" onPassword={begin}>
+          You need an authenticator app, or a password manager that generates one-time codes.
         </PasswordForm>
       )}
       {step.name === "code" && (
@@ -65,7 +65,7 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
   );
 }
 
-/** As people read and type it. */
+/** Groups of four are easier to read and type. */
 function groupByFour(secret: string): string {
   return secret.replaceAll(/(.{4})(?=.)/g, "$1 ");
 }
@@ -83,7 +83,7 @@ function CodeStep({ uri, onCodes }: { uri: string; onCodes: (codes: readonly str
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
-        <Text>Scan this with your authenticator app, then enter the six digits that it shows.</Text>
+        <Text>Scan this code with your authenticator app, then enter the six-digit code that it shows.</Text>
         <QrCode value={uri} label="QR code for your authenticator app" />
         <Group gap={6} wrap="nowrap" justify="center">
           <Text fz="sm" c="dimmed" ta="center" style={{ overflowWrap: "anywhere" }}>

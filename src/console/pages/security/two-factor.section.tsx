@@ -1,4 +1,4 @@
-/** The second factor: on or off, and the ways between. */
+/** Turns two-factor authentication on and off, and generates new recovery codes. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { notify } from "../../app/interaction/notify.ts";
 import { useState } from "react";
@@ -17,7 +17,7 @@ export function TwoFactorSection() {
   const { user } = useSession();
   const session = useSessionStore();
   const [dialog, setDialog] = useState<OpenDialog>("none");
-  /** Shown once, after new ones were made. */
+  /** New recovery codes, which are shown once. */
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const close = (): void => setDialog("none");
   const open = (next: OpenDialog): void => {
@@ -26,19 +26,19 @@ export function TwoFactorSection() {
   };
 
   const renewCodes = async (): Promise<void> => {
-    const made = await api.post<{ recovery_codes: string[] }>("auth/two-factor/recovery-codes");
-    setCodes(made.recovery_codes);
+    const response = await api.post<{ recovery_codes: string[] }>("auth/two-factor/recovery-codes");
+    setCodes(response.recovery_codes);
   };
   const disable = async (): Promise<void> => {
     await api.post("auth/two-factor/disable");
     await session.load();
-    notify("The second step is off.");
+    notify("Two-factor authentication is off.");
   };
 
   return (
     <Section
-      title="Second step"
-      description="A code of an authenticator app, beside the password: who has only one of them does not come in."
+      title="Two-factor authentication"
+      description="Requires a code from your authenticator app as well as your password."
     >
       <TwoFactorStatus user={user} onOpen={open} />
       <TwoFactorSetup opened={dialog === "turn-on"} onClose={close} />
@@ -51,20 +51,20 @@ export function TwoFactorSection() {
         {codes ? (
           <RecoveryCodes codes={codes} onDone={close} />
         ) : (
-          <ConfirmForm action="Make new codes" onConfirm={renewCodes}>
-            The codes that you have now will stop working.
+          <ConfirmForm action="Generate new codes" onConfirm={renewCodes}>
+            Your current recovery codes will stop working.
           </ConfirmForm>
         )}
       </Dialog>
       <ConfirmDialog
         opened={dialog === "turn-off"}
         onClose={close}
-        title="Turn the second step off?"
+        title="Turn off two-factor authentication?"
         action="Turn off"
         isDangerous
         onConfirm={disable}
       >
-        Whoever has your password can sign in as you.
+        Anyone with your password will be able to sign in as you.
       </ConfirmDialog>
     </Section>
   );
@@ -72,15 +72,15 @@ export function TwoFactorSection() {
 
 function TwoFactorStatus({ user, onOpen }: { user: Session["user"]; onOpen: (dialog: OpenDialog) => void }) {
   const { has_two_factor: isEnabled, requires_two_factor: isRequired } = user;
-  const asks = "Signing in asks for a code of your app, or one of your recovery codes.";
+  const description = "You sign in with your password and a code from your app, or a recovery code.";
   return (
     <Stack>
       <Group>
         <StatusBadge label={isEnabled ? "On" : "Off"} tone={isEnabled ? "success" : "attention"} />
         <Text fz="sm" c="dimmed">
           {isEnabled
-            ? `${asks}${isRequired ? " Your account must have it." : ""}`
-            : "Signing in asks for your password alone."}
+            ? `${description}${isRequired ? " Required for your account." : ""}`
+            : "You sign in with your password only."}
         </Text>
       </Group>
       {isEnabled ? (

@@ -1,4 +1,4 @@
-/** The attempts of a delivery in order, and what comes next. */
+/** The attempts of a delivery in order, and the next step. */
 import { Stack, Text, Timeline } from "@mantine/core";
 import { IconCheck, IconClock, IconX } from "@tabler/icons-react";
 import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
@@ -32,22 +32,22 @@ export function AttemptTimeline({ delivery }: { delivery: Delivery }) {
       ))}
       {next !== null && (
         <Timeline.Item bullet={<IconClock size={15} aria-hidden="true" />} title={next} lineVariant="dashed">
-          {delivery.nextAttemptAt !== null && <NextAttempt at={delivery.nextAttemptAt} />}
+          {delivery.nextAttemptAt !== null && <NextAttempt time={delivery.nextAttemptAt} />}
         </Timeline.Item>
       )}
     </Timeline>
   );
 }
 
-function NextAttempt({ at }: { at: string }) {
+function NextAttempt({ time }: { time: string }) {
   return (
     <Text c="dimmed" fz="sm">
-      {isFuture(at, useNow()) ? (
+      {isFuture(time, useNow()) ? (
         <>
-          <Timestamp value={at} />, at <Timestamp value={at} display="exact" />
+          <Timestamp value={time} />, at <Timestamp value={time} display="exact" />
         </>
       ) : (
-        "As soon as the endpoint is sent to again"
+        "As soon as the endpoint accepts deliveries again"
       )}
     </Text>
   );
@@ -61,11 +61,11 @@ function attemptBullet({ outcome }: AttemptDetailsFragment) {
   );
 }
 
-/** Null: it is over, and its last attempt says how. */
+/** Null if the delivery has ended and its last attempt shows the result. */
 function nextStepLabel({ status, isInFlight, nextAttemptAt, attemptCount }: Delivery): string | null {
-  if (isInFlight) return "Being sent now";
-  if (nextAttemptAt !== null) return `Attempt ${attemptCount + 1} is to come`;
-  if (status === "PENDING") return "It waits to be sent";
-  if (status === "DISCARDED") return "Discarded: nobody wanted it any more, or it was sent again";
-  return status === "DEAD" ? "Given up: it can be sent again" : null;
+  if (isInFlight) return "Sending now";
+  if (nextAttemptAt !== null) return `Attempt ${attemptCount + 1} is scheduled`;
+  if (status === "PENDING") return "Not sent yet";
+  if (status === "DISCARDED") return "Discarded: no longer needed, or replaced by a replay";
+  return status === "DEAD" ? "Failed after the last attempt. You can replay it." : null;
 }

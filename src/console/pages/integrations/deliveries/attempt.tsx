@@ -1,4 +1,4 @@
-/** One request of a delivery: how it ended, what was sent, and what the receiver answered. */
+/** One attempt of a delivery: the request, the response and the result. */
 import { Group, Stack, Text } from "@mantine/core";
 import { CodeBlock } from "../../../components/display/code-block.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
@@ -11,13 +11,13 @@ interface AttemptProps {
   attempt: AttemptDetailsFragment;
 }
 
-/** The test's answer and the timeline show so much of a body; the log keeps 4 KiB. */
+/** Characters shown before the full body is expanded. The log stores up to 4 KiB. */
 const BODY_PREVIEW_LENGTH = 1_024;
 
 export function AttemptSummary({ attempt }: AttemptProps) {
   const { outcome, httpStatus, durationMs, error } = attempt;
   const isDelivered = outcome === "delivered";
-  const label = isDelivered && httpStatus !== null ? `Answered ${httpStatus}` : outcomeLabel(outcome);
+  const label = isDelivered && httpStatus !== null ? `HTTP ${httpStatus}` : outcomeLabel(outcome);
   return (
     <Stack gap={6}>
       <Group gap="sm">
@@ -43,25 +43,25 @@ export function AttemptRequest({ attempt }: AttemptProps) {
   );
 }
 
-/** `isOpen`: unfolded from the start. */
+/** `isOpen`: the body is initially expanded. */
 export function AttemptResponse({ attempt, isOpen = false }: AttemptProps & { isOpen?: boolean }) {
   const { responseHeaders, responseBody } = attempt;
   if (responseHeaders === null) return null;
   return (
     <>
-      <Collapsible title="Answer's headers">
+      <Collapsible title="Response headers">
         <CodeBlock
           code={formatHeaders(responseHeaders)}
-          label={`answer's headers of attempt ${attempt.number}`}
+          label={`response headers of attempt ${attempt.number}`}
           wrap
         />
       </Collapsible>
       {responseBody === null || responseBody === "" ? (
         <Text c="dimmed" fz="sm">
-          The answer has no body.
+          The response has no body.
         </Text>
       ) : (
-        <Collapsible title="Answer's body" isOpen={isOpen}>
+        <Collapsible title="Response body" isOpen={isOpen}>
           <ResponseBody body={responseBody} number={attempt.number} />
         </Collapsible>
       )}
@@ -73,10 +73,10 @@ function ResponseBody({ body, number }: { body: string; number: number }) {
   const { shown, isCut } = truncate(formatBody(body), BODY_PREVIEW_LENGTH);
   return (
     <Stack gap={6}>
-      <CodeBlock code={shown} label={`answer's body of attempt ${number}`} wrap />
+      <CodeBlock code={shown} label={`response body of attempt ${number}`} wrap />
       {isCut && (
-        <Collapsible title="All that was kept">
-          <CodeBlock code={formatBody(body)} label={`whole answer's body of attempt ${number}`} wrap />
+        <Collapsible title="Show all">
+          <CodeBlock code={formatBody(body)} label={`full response body of attempt ${number}`} wrap />
         </Collapsible>
       )}
     </Stack>

@@ -1,4 +1,4 @@
-/** What narrows the log of deliveries; each filter goes into the address. */
+/** Filters of the delivery log, stored in the URL. */
 import { useQuery } from "@apollo/client/react";
 import { Select } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
@@ -61,13 +61,13 @@ export function DeliveriesFilters() {
   );
 }
 
-/** A deleted endpoint has its deliveries still, and may be asked for. */
-function useEndpointOptions(chosen: string | undefined): { value: string; label: string }[] {
+/** Includes a deleted endpoint if the URL names one, because its deliveries stay in the log. */
+function useEndpointOptions(selected: string | undefined): { value: string; label: string }[] {
   const { data } = useQuery(WebhookEndpointNamesDocument);
   const options = (data?.webhookEndpoints ?? []).map(({ id, url, description }) => ({
     value: id,
     label: description === "" ? url : `${description} (${url})`,
   }));
-  const isMissing = chosen !== undefined && !options.some(({ value }) => value === chosen);
-  return isMissing ? [...options, { value: chosen, label: chosen }] : options;
+  const isMissing = selected !== undefined && !options.some(({ value }) => value === selected);
+  return isMissing ? [...options, { value: selected, label: selected }] : options;
 }

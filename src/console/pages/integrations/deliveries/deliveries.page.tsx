@@ -1,4 +1,4 @@
-/** The log of deliveries: filtered by what stands in the address. */
+/** The delivery log, with filters from the URL. */
 import { NetworkStatus } from "@apollo/client";
 import { useQuery } from "@apollo/client/react";
 import { Button } from "@mantine/core";
@@ -28,10 +28,7 @@ export function DeliveriesPage() {
   const isStale = !data && networkStatus === NetworkStatus.setVariables;
   return (
     <>
-      <PageHeader
-        title="Deliveries"
-        description="Each logged delivery of an event to an endpoint. Newest first."
-      />
+      <PageHeader title="Deliveries" description="Every delivery of an event to an endpoint, newest first." />
       <DeliveriesFilters />
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !log && <LoadingState label="Loading deliveries" rows={9} />}
@@ -53,23 +50,23 @@ function NoDeliveries({ hasFilters }: { hasFilters: boolean }) {
   if (hasFilters) {
     const clear = (
       <Button variant="default" onClick={() => void navigate({ to: "/integrations/deliveries", search: {} })}>
-        Clear the filters
+        Clear filters
       </Button>
     );
     return (
-      <EmptyState icon={IconFilterOff} title="No delivery like that" action={clear}>
-        No logged delivery fits all filters.
+      <EmptyState icon={IconFilterOff} title="No matching deliveries" action={clear}>
+        No delivery in the log matches all filters.
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon={IconSend}
-      title="Nothing was sent yet"
-      action={<ButtonLink to="/integrations/endpoints">Go to the endpoints</ButtonLink>}
+      title="No deliveries yet"
+      action={<ButtonLink to="/integrations/endpoints">Go to endpoints</ButtonLink>}
     >
-      As soon as a job changes, each endpoint that wants the event has a delivery here. A test event shows at
-      once whether a receiver takes it.
+      When a job changes, a delivery appears here for each endpoint that subscribes to the event. Send a test
+      event to check your receiver now.
     </EmptyState>
   );
 }

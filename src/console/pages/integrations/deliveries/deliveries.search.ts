@@ -1,4 +1,4 @@
-/** Which deliveries the log shows, as its address says it. */
+/** The filters of the delivery log in the URL. */
 import { enumParam, textParam, typedIdParam, type RawSearch } from "../../../app/search-params.ts";
 import type {
   WebhookDeliveriesQueryVariables,

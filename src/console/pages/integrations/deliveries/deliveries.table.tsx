@@ -1,4 +1,4 @@
-/** Deliveries in a table. */
+/** A table of deliveries. */
 import { Stack, Text } from "@mantine/core";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
@@ -22,14 +22,14 @@ const eventColumn: Column<Delivery> = {
       </TextLink>
       {origin === "REPLAY" && (
         <Text c="dimmed" fz="xs">
-          sent again
+          replay
         </Text>
       )}
     </Stack>
   ),
 };
 
-/** The same with the job below it, for less room. */
+/** Also shows the Marking Number, for the compact table. */
 const compactEventColumn: Column<Delivery> = {
   ...eventColumn,
   cell: (delivery) => (
@@ -69,14 +69,14 @@ const statusColumn: Column<Delivery> = {
 
 const createdColumn: Column<Delivery> = {
   id: "when",
-  header: "When",
+  header: "Time",
   align: "end",
   cell: ({ createdAt }) => <Timestamp value={createdAt} />,
 };
 
 interface DeliveriesTableProps {
   deliveries: readonly Delivery[];
-  /** Of one endpoint, in less room. */
+  /** For the deliveries of one endpoint: fewer columns. */
   isCompact?: boolean;
   isStale?: boolean;
 }
@@ -111,8 +111,8 @@ function MarkingNumberCell({ value }: { value: string | null }) {
   );
 }
 
-function EndpointCell({ delivery: { endpoint: to } }: { delivery: Delivery }) {
-  if (to === null)
+function EndpointCell({ delivery: { endpoint } }: { delivery: Delivery }) {
+  if (endpoint === null)
     return (
       <Text c="dimmed" fz="sm">
         Deleted
@@ -121,26 +121,26 @@ function EndpointCell({ delivery: { endpoint: to } }: { delivery: Delivery }) {
   return (
     <TextLink
       to="/integrations/endpoints/$id"
-      params={{ id: to.id }}
-      title={to.url}
+      params={{ id: endpoint.id }}
+      title={endpoint.url}
       className={classes.shortened}
     >
-      {to.url.replace(/^https?:\/\//, "")}
+      {endpoint.url.replace(/^https?:\/\//, "")}
     </TextLink>
   );
 }
 
-/** Why it did not arrive, how often it was tried, and when it is tried again. */
+/** Why the last attempt failed, the number of attempts, and when the next one is. */
 function OutcomeNote({ delivery: { outcome, attemptCount, nextAttemptAt } }: { delivery: Delivery }) {
   const nowMs = useNow();
   if (outcome === null || outcome === "delivered") return null;
   return (
     <Text c="dimmed" fz="xs">
       {outcomeLabel(outcome)}
-      {attemptCount > 1 && ` at attempt ${attemptCount}`}
+      {attemptCount > 1 && ` (attempt ${attemptCount})`}
       {isFuture(nextAttemptAt, nowMs) && (
         <>
-          , again <Timestamp value={nextAttemptAt} />
+          , next attempt <Timestamp value={nextAttemptAt} />
         </>
       )}
     </Text>

@@ -1,27 +1,27 @@
-/** How deliveries and their attempts stand, in words. */
+/** Labels for the status of deliveries and for the outcome of attempts. */
 import type { DeliveryRowFragment, WebhookDeliveryStatus } from "../../../generated/webhook-deliveries.ts";
 import type { Tone } from "../../../components/status/tone.ts";
 
 const OUTCOME_LABELS: Readonly<Record<string, string>> = {
   delivered: "Delivered",
-  dns: "The host name does not resolve to public addresses",
-  connect_refused: "The connection was refused",
-  connect_timeout: "No connection in time",
-  tls: "The TLS handshake failed",
-  timeout: "No answer in time",
-  reset: "The connection broke off",
+  dns: "The host name does not resolve to a public IP address",
+  connect_refused: "Connection refused",
+  connect_timeout: "Connection timed out",
+  tls: "TLS handshake failed",
+  timeout: "No response in time",
+  reset: "Connection reset",
   blocked_address: "The IP address in the URL is not public",
-  invalid_response: "The answer was not HTTP",
-  event_missing: "The event is gone",
+  invalid_response: "Invalid HTTP response",
+  event_missing: "The event no longer exists",
   interrupted: "Interrupted on our side",
-  secret_unreadable: "The secret cannot be read",
-  internal_error: "An error on our side",
+  secret_unreadable: "The signing secret cannot be read",
+  internal_error: "Internal error on our side",
 };
 
-/** `http_503` is "Answered 503". */
+/** `http_503` becomes "HTTP 503". */
 export function outcomeLabel(outcome: string): string {
   const status = /^http_(\d{3})$/.exec(outcome)?.[1];
-  return status === undefined ? (OUTCOME_LABELS[outcome] ?? outcome) : `Answered ${status}`;
+  return status === undefined ? (OUTCOME_LABELS[outcome] ?? outcome) : `HTTP ${status}`;
 }
 
 interface StatusDisplay {
@@ -36,15 +36,15 @@ export const deliveryStatuses = [
   "DISCARDED",
 ] as const satisfies readonly WebhookDeliveryStatus[];
 
-/** Of a delivery as a whole. */
+/** Labels for the status of a delivery. */
 export const DELIVERY_STATUS: Record<WebhookDeliveryStatus, StatusDisplay> = {
-  PENDING: { label: "Waiting", tone: "progress" },
+  PENDING: { label: "Pending", tone: "progress" },
   DELIVERED: { label: "Delivered", tone: "success" },
   DEAD: { label: "Failed", tone: "danger" },
   DISCARDED: { label: "Discarded", tone: "muted" },
 };
 
-/** For menus: how a status is called. */
+/** For menus. */
 export function statusLabel(status: WebhookDeliveryStatus): string {
   return DELIVERY_STATUS[status].label;
 }
@@ -54,12 +54,12 @@ export function deliveryStatusOf({
   isInFlight,
   attemptCount,
 }: Pick<DeliveryRowFragment, "status" | "isInFlight" | "attemptCount">): StatusDisplay {
-  if (isInFlight) return { label: "Being sent", tone: "progress" };
-  if (status === "PENDING" && attemptCount > 0) return { label: "To be retried", tone: "attention" };
+  if (isInFlight) return { label: "Sending", tone: "progress" };
+  if (status === "PENDING" && attemptCount > 0) return { label: "Retrying", tone: "attention" };
   return DELIVERY_STATUS[status];
 }
 
-/** A retry whose time has come, and that waits for its endpoint, is not ahead any more. */
+/** False for a retry that is already due but waits for its endpoint. */
 export function isFuture(instant: string | null, nowMs: number): instant is string {
   return instant !== null && Date.parse(instant) > nowMs;
 }

@@ -1,4 +1,4 @@
-/** What is known of a delivery. */
+/** The details of a delivery. */
 import { Code, Text } from "@mantine/core";
 import { CopyButton } from "../../../components/display/copy-button.tsx";
 import { DescriptionList } from "../../../components/display/description-list.tsx";
@@ -10,28 +10,28 @@ import { isFuture } from "./delivery-status.ts";
 
 type Delivery = DeliveryDetailsFragment;
 
-const ORIGIN_LABELS = { EVENT: "The event happened", REPLAY: "It was sent again", TEST: "A test" } as const;
+const ORIGIN_LABELS = { EVENT: "Event", REPLAY: "Replay", TEST: "Test event" } as const;
 
 export function DeliveryDetails({ delivery }: { delivery: Delivery }) {
   const nowMs = useNow();
   const { markingNumber, nextAttemptAt, finishedAt } = delivery;
   return (
     <DescriptionList
-      facts={[
+      items={[
         { label: "Endpoint", value: <EndpointLink delivery={delivery} /> },
         ...(markingNumber === null
           ? []
           : [{ label: "Job", value: <JobLink markingNumber={markingNumber} /> }]),
-        { label: "Why", value: ORIGIN_LABELS[delivery.origin] },
+        { label: "Origin", value: ORIGIN_LABELS[delivery.origin] },
         { label: "Created", value: <Timestamp value={delivery.createdAt} display="exact" /> },
         ...(isFuture(nextAttemptAt, nowMs)
           ? [{ label: "Next attempt", value: <Timestamp value={nextAttemptAt} /> }]
           : []),
         ...(finishedAt === null
           ? []
-          : [{ label: "Over", value: <Timestamp value={finishedAt} display="exact" /> }]),
+          : [{ label: "Finished", value: <Timestamp value={finishedAt} display="exact" /> }]),
         { label: "webhook-id", value: <CopyableId value={delivery.eventId} label="webhook-id" /> },
-        { label: "Delivery", value: <CopyableId value={delivery.id} label="delivery's id" /> },
+        { label: "Delivery ID", value: <CopyableId value={delivery.id} label="delivery ID" /> },
       ]}
     />
   );

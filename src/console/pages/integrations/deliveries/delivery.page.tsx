@@ -1,4 +1,4 @@
-/** One delivery: what it tells, and each request that was made of it. */
+/** One delivery: its details, its attempts and its request body. */
 import { useMutation, useQuery } from "@apollo/client/react";
 import { Button, Code, Stack } from "@mantine/core";
 import { IconRepeat } from "@tabler/icons-react";
@@ -31,7 +31,7 @@ import { formatBody } from "../formatting.ts";
 type Delivery = DeliveryDetailsFragment;
 
 const route = getRouteApi("/console/integrations/deliveries/$id");
-/** Of a delivery that is not over yet. */
+/** While the delivery is pending. */
 const POLL_INTERVAL_MS = 5_000;
 
 const backLink = <BackLink to="/integrations/deliveries">All deliveries</BackLink>;
@@ -51,8 +51,11 @@ export function DeliveryPage() {
   if (delivery) return <DeliveryView delivery={delivery} />;
   if (data) {
     return (
-      <NotFound action={<ButtonLink to="/integrations/deliveries">All deliveries</ButtonLink>}>
-        There is no such delivery, or the log no longer has it.
+      <NotFound
+        title="Delivery not found"
+        action={<ButtonLink to="/integrations/deliveries">All deliveries</ButtonLink>}
+      >
+        This delivery doesn’t exist or is no longer in the log.
       </NotFound>
     );
   }
@@ -70,7 +73,7 @@ export function DeliveryPage() {
 
 function DeliveryView({ delivery }: { delivery: Delivery }) {
   const replaying = useDialog<Delivery>();
-  // A test event is not replayed: another is sent. Nothing goes to an endpoint that is deleted.
+  // Test events are not replayed, and deleted endpoints receive nothing.
   const canReplay = delivery.origin !== "TEST" && delivery.endpoint !== null;
   return (
     <>
@@ -85,7 +88,7 @@ function DeliveryView({ delivery }: { delivery: Delivery }) {
               leftSection={<IconRepeat size={16} aria-hidden="true" />}
               onClick={() => replaying.open(delivery)}
             >
-              Send again
+              Replay{" "}
             </Button>
           )
         }
@@ -95,7 +98,7 @@ function DeliveryView({ delivery }: { delivery: Delivery }) {
           <Panel title="Attempts">
             <AttemptTimeline delivery={delivery} />
           </Panel>
-          <Panel title="What is sent">
+          <Panel title="Request">
             <RequestBody body={delivery.requestBody} />
           </Panel>
         </Stack>
@@ -109,7 +112,8 @@ function DeliveryView({ delivery }: { delivery: Delivery }) {
 }
 
 function RequestBody({ body }: { body: string | null }) {
-  if (body === null) return <>The event is older than the log, so its body cannot be shown any more.</>;
+  if (body === null)
+    return <>The request body is no longer available, because the event is older than the log.</>;
   return <CodeBlock code={formatBody(body)} label="request body" />;
 }
 
@@ -123,21 +127,21 @@ function ReplayDeliveryDialog({
   if (!delivery) return null;
   const confirm = async (): Promise<void> => {
     const { data } = await replay({ variables: { id: delivery.id } });
-    const { delivery: made } = payloadOrThrow(data?.replayDelivery);
-    notify("The event is sent again.");
-    if (!made) return;
-    await navigate({ to: "/integrations/deliveries/$id", params: { id: made.id }, ignoreBlocker: true });
+    const { delivery: created } = payloadOrThrow(data?.replayDelivery);
+    notify("Replay started.");
+    if (!created) return;
+    await navigate({ to: "/integrations/deliveries/$id", params: { id: created.id }, ignoreBlocker: true });
   };
   return (
     <ConfirmDialog
       opened={isOpen}
       onClose={close}
-      title="Send this event again?"
-      action="Send again"
+      title="Replay this event?"
+      action="Replay"
       onConfirm={confirm}
     >
-      It becomes a new delivery with the same <Code>webhook-id</Code> and body, and ten attempts of its own.
-      {delivery.status === "PENDING" && " This one, which still waits, is discarded for it."}
+      This creates a new delivery with the same <Code>webhook-id</Code> and body, and up to ten attempts.
+      {delivery.status === "PENDING" && " This delivery is still pending and will be discarded."}
     </ConfirmDialog>
   );
 }

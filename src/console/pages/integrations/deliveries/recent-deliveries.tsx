@@ -1,4 +1,4 @@
-/** The last deliveries to an endpoint. */
+/** The latest deliveries to an endpoint. */
 import { useQuery } from "@apollo/client/react";
 import { Group, Stack, Text, Title } from "@mantine/core";
 import { useId } from "react";
@@ -14,7 +14,7 @@ export function RecentDeliveries({ endpointId }: { endpointId: string }) {
   const heading = useId();
   const { data, error, refetch } = useQuery(WebhookDeliveriesDocument, {
     variables: { endpointId, first: RECENT_COUNT },
-    // The log holds more of the same list, and would be cut off by this one.
+    // Not cached: it would overwrite the longer list of the delivery log.
     fetchPolicy: "no-cache",
     ...pollWhileVisible(30_000),
   });
@@ -26,14 +26,14 @@ export function RecentDeliveries({ endpointId }: { endpointId: string }) {
           Recent deliveries
         </Title>
         <TextLink to="/integrations/deliveries" search={{ endpoint: endpointId }} fz="sm">
-          The whole log
+          View all deliveries
         </TextLink>
       </Group>
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <LoadingState rows={4} label="Loading deliveries" />}
       {data && deliveries.length === 0 && (
         <Text c="dimmed" fz="sm">
-          Nothing was sent yet. Send a test event to see whether your receiver takes it.
+          No deliveries yet. Send a test event to check your receiver.
         </Text>
       )}
       {deliveries.length > 0 && <DeliveriesTable deliveries={deliveries} isCompact />}

@@ -1,4 +1,4 @@
-/** What can be done to an endpoint, in the heading of its page. */
+/** The actions on an endpoint, in the heading of its page. */
 import { useMutation } from "@apollo/client/react";
 import { ActionIcon, Button, Menu, Text } from "@mantine/core";
 import { IconDots, IconRepeat, IconSend, IconTrash } from "@tabler/icons-react";
@@ -54,7 +54,7 @@ export function EndpointActions({ endpoint, onTested }: EndpointActionsProps) {
             leftSection={<IconRepeat size={16} aria-hidden="true" />}
             onClick={() => replaying.open(endpoint)}
           >
-            Send events again…
+            Replay events…
           </Menu.Item>
           <Menu.Item
             color="red"
@@ -83,7 +83,7 @@ function PauseEndpointDialog({
   const confirm = async (): Promise<void> => {
     const { data } = await pause({ variables: { id: endpoint.id } });
     payloadOrThrow(data?.pauseWebhookEndpoint);
-    notify("The endpoint is paused.");
+    notify("Endpoint paused.");
   };
   return (
     <ConfirmDialog
@@ -94,8 +94,8 @@ function PauseEndpointDialog({
       onConfirm={confirm}
     >
       <Text>
-        Nothing more is sent to it. Its events are kept for the retention time; when you resume it, you choose
-        what becomes of them.
+        Deliveries stop. New events are kept for the retention period, and when you resume the endpoint you
+        choose whether to send or discard them.
       </Text>
     </ConfirmDialog>
   );
@@ -112,9 +112,9 @@ function DeleteEndpointDialog({
   const confirm = async (): Promise<void> => {
     const { data } = await remove({ variables: { id: endpoint.id } });
     payloadOrThrow(data?.deleteWebhookEndpoint);
-    notify("The endpoint is deleted.");
+    notify("Endpoint deleted.");
     await navigate({ to: "/integrations/endpoints", ignoreBlocker: true });
-    // Once its page is left, which would look for it anew.
+    // After leaving its page, which would otherwise load it again.
     client.cache.evict({ id: client.cache.identify({ __typename: "WebhookEndpoint", id: endpoint.id }) });
   };
   return (
@@ -127,9 +127,9 @@ function DeleteEndpointDialog({
       onConfirm={confirm}
     >
       <Text>
-        Nothing more is sent to {endpoint.url}, and its secret is gone for good.{" "}
-        {pendingEventsText(endpoint.waiting)} What waits is discarded. The log of sent events stays for the
-        retention time.
+        Deliveries to {endpoint.url} stop, and its signing secret is deleted. This can’t be undone.{" "}
+        {pendingEventsText(endpoint.waiting)} Pending events are discarded. Past deliveries stay in the log
+        for the retention period.
       </Text>
     </ConfirmDialog>
   );

@@ -1,19 +1,19 @@
-/** How an endpoint fares, as one word and one sentence. */
+/** The health of an endpoint as a label and a message. */
 import type { EndpointHealthFragment } from "../../../generated/webhook-endpoints.ts";
 import { isFuture } from "../deliveries/delivery-status.ts";
 import type { Tone } from "../../../components/status/tone.ts";
 
-/** Instants in a sentence are shown by whoever shows it. */
+/** Times are separate from the message, so that components can render them. */
 export interface EndpointHealth {
   label: string;
   tone: Tone;
-  /** Null: there is nothing to say. */
+  /** Null for a healthy endpoint. */
   message: string | null;
-  /** Since when it is so. */
+  /** When the state began. */
   since: string | null;
-  /** Until when it is so. */
+  /** When the state ends. */
   until: string | null;
-  /** Whether somebody has to do something. */
+  /** True if a user has to act. */
   needsAction: boolean;
 }
 
@@ -34,27 +34,28 @@ export function describeHealth(endpoint: EndpointHealthFragment, nowMs: number):
     return { ...unhealthy, label: "Disabled", message: disabledMessage(endpoint), since: statusSince };
   }
   if (status === "PAUSED") {
-    const message = "Nothing is sent. Its events are kept for the retention time.";
+    const message = "Deliveries are paused. New events are kept for the retention period.";
     return { ...healthy, label: "Paused", tone: "muted", message, since: statusSince };
   }
-  if (problem !== null) return { ...unhealthy, label: "Cannot sign", message: problem };
+  if (problem !== null) return { ...unhealthy, label: "Can’t sign", message: problem };
   if (isCircuitOpen) {
     const message =
-      "So much failed in a row that only single probes are sent. The first that succeeds brings everything back.";
-    return { ...unhealthy, label: "Only probed", message, since: failingSince, until: blockedUntil };
+      "Recent deliveries failed, so we only send an occasional test request. Normal delivery resumes after the first success.";
+    return { ...unhealthy, label: "Backing off", message, since: failingSince, until: blockedUntil };
   }
   if (blockedUntil !== null) {
-    const message = "The receiver asked for time. Nothing is sent until then.";
-    return { ...healthy, label: "Waits", tone: "attention", message, until: blockedUntil };
+    const message = "The receiver asked us to wait (Retry-After). Deliveries resume at the time below.";
+    return { ...healthy, label: "Throttled", tone: "attention", message, until: blockedUntil };
   }
   if (failingSince !== null) {
-    const message = "The last attempts failed. They are tried again by themselves.";
+    const message = "The latest attempts failed. We retry them automatically.";
     return { ...unhealthy, label: "Failing", tone: "attention", message, since: failingSince };
   }
   return healthy;
 }
 
 function disabledMessage({ disabledReason }: EndpointHealthFragment): string {
-  const reason = disabledReason === "GONE" ? "It answered 410 Gone." : "Nothing succeeded there for 5 days.";
-  return `${reason} Its events are kept for the retention time. Resume it once the receiver is well.`;
+  const reason =
+    disabledReason === "GONE" ? "The receiver returned 410 Gone." : "No delivery succeeded for 5 days.";
+  return `${reason} New events are kept for the retention period. Resume the endpoint once the receiver works.`;
 }

@@ -1,4 +1,4 @@
-/** One endpoint: how it fares, what was sent to it, and everything that can be done about it. */
+/** One endpoint: its health, recent deliveries, settings and secret. */
 import { useQuery } from "@apollo/client/react";
 import { Stack } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
@@ -35,8 +35,11 @@ export function EndpointPage() {
   if (data?.webhookEndpoint) return <EndpointView key={id} endpoint={data.webhookEndpoint} />;
   if (data) {
     return (
-      <NotFound action={<ButtonLink to="/integrations/endpoints">All endpoints</ButtonLink>}>
-        There is no such endpoint. It may be deleted; its deliveries stay in the log.
+      <NotFound
+        title="Endpoint not found"
+        action={<ButtonLink to="/integrations/endpoints">All endpoints</ButtonLink>}
+      >
+        This endpoint doesn’t exist or was deleted. Deliveries of a deleted endpoint stay in the log.
       </NotFound>
     );
   }
@@ -79,7 +82,7 @@ function EndpointView({ endpoint }: { endpoint: EndpointDetailsFragment }) {
             />
           )}
           <RecentDeliveries endpointId={endpoint.id} />
-          <Panel title="Verify what arrives">
+          <Panel title="Verify signatures">
             <ReceiverTabs url={endpoint.url} />
           </Panel>
         </Stack>

@@ -1,4 +1,4 @@
-/** What is set of an endpoint. */
+/** The settings of an endpoint. */
 import { Badge, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useSession } from "../../../app/session/session.ts";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
@@ -26,18 +26,18 @@ export function EndpointSettingsPanel({ endpoint }: { endpoint: Endpoint }) {
       }
     >
       <DescriptionList
-        facts={[
+        items={[
           ...(organization === null ? [owner] : []),
           { label: "Events", value: <EventTypes types={endpoint.eventTypes} /> },
-          { label: "Headers", value: <Headers headers={endpoint.headers} /> },
+          { label: "Custom headers", value: <Headers headers={endpoint.headers} /> },
           {
             label: "Limits",
-            value: `${endpoint.maxInFlight.toLocaleString()} at once, ${endpoint.perSecond.toLocaleString()} a second`,
+            value: `${endpoint.maxInFlight.toLocaleString()} requests in flight, ${endpoint.perSecond.toLocaleString()} per second`,
           },
-          { label: "Waiting", value: endpoint.waiting.toLocaleString() },
+          { label: "Pending", value: endpoint.waiting.toLocaleString() },
           { label: "Created", value: <Timestamp value={endpoint.createdAt} display="exact" /> },
-          { label: "Changed", value: <Timestamp value={endpoint.updatedAt} /> },
-          { label: "Id", value: <Code className={classes.quietCode}>{endpoint.id}</Code> },
+          { label: "Updated", value: <Timestamp value={endpoint.updatedAt} /> },
+          { label: "ID", value: <Code className={classes.quietCode}>{endpoint.id}</Code> },
         ]}
       />
       <EditEndpointDialog dialog={editing} />
@@ -62,7 +62,7 @@ function Headers({ headers }: { headers: Endpoint["headers"] }) {
   if (headers.length === 0)
     return (
       <Text c="dimmed" fz="sm">
-        None of your own
+        None
       </Text>
     );
   return (

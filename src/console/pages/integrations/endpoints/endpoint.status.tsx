@@ -1,4 +1,4 @@
-/** How an endpoint fares: a badge, a note beside it, and the whole story. */
+/** The health of an endpoint as a badge, a note and an alert. */
 import { Alert, Text } from "@mantine/core";
 import { IconAlertTriangle, IconPlayerPause } from "@tabler/icons-react";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
@@ -16,7 +16,7 @@ export function EndpointStatusBadge({ endpoint }: EndpointProps) {
   return <StatusBadge label={label} tone={tone} />;
 }
 
-/** Since when, or until when, in a few words. */
+/** When the state began or ends. */
 export function EndpointHealthNote({ endpoint }: EndpointProps) {
   const { since, until } = describeHealth(endpoint, useNow());
   if (since === null && until === null) return null;
@@ -27,7 +27,7 @@ export function EndpointHealthNote({ endpoint }: EndpointProps) {
       ) : (
         until !== null && (
           <>
-            again <Timestamp value={until} />
+            until <Timestamp value={until} />
           </>
         )
       )}
@@ -37,7 +37,7 @@ export function EndpointHealthNote({ endpoint }: EndpointProps) {
 
 const ALERT_COLORS: Partial<Record<Tone, string>> = { danger: "red", attention: "amber", muted: "gray" };
 
-/** What is the matter, and what comes next; nothing where all is well. */
+/** Explains the problem and what happens next; renders nothing for a healthy endpoint. */
 export function EndpointHealthAlert({ endpoint }: EndpointProps) {
   const { label, tone, message, since, until, needsAction } = describeHealth(endpoint, useNow());
   if (message === null) return null;
@@ -63,6 +63,6 @@ export function EndpointHealthAlert({ endpoint }: EndpointProps) {
 }
 
 export function pendingEventsText(waiting: number): string {
-  if (waiting === 0) return "No event waits.";
-  return waiting === 1 ? "1 event waits." : `${waiting.toLocaleString()} events wait.`;
+  if (waiting === 0) return "No events are pending.";
+  return waiting === 1 ? "1 event is pending." : `${waiting.toLocaleString()} events are pending.`;
 }

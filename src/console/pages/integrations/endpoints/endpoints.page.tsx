@@ -1,4 +1,4 @@
-/** Where events are sent to, and how each of these places fares. */
+/** The webhook endpoints and their health. */
 import { useQuery } from "@apollo/client/react";
 import { Button } from "@mantine/core";
 import { IconPlus, IconWebhook } from "@tabler/icons-react";
@@ -15,7 +15,7 @@ export function EndpointsPage() {
   const { organization } = useSession();
   const { data, error, refetch } = useQuery(WebhookEndpointsDocument, pollWhileVisible(60_000));
   const creating = useDialog<true>();
-  // An operator belongs to no organisation that an endpoint could be made for.
+  // Operators belong to no organisation, so they cannot create endpoints.
   const create = organization && (
     <Button leftSection={<IconPlus size={16} aria-hidden="true" />} onClick={() => creating.open(true)}>
       Create endpoint
@@ -26,15 +26,14 @@ export function EndpointsPage() {
     <>
       <PageHeader
         title="Webhook endpoints"
-        description="For each event of a job that you can see, Waymark sends one signed request to each endpoint that wants it."
+        description="Waymark sends every event of your jobs as a signed request to each endpoint that subscribes to it."
         actions={create}
       />
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <LoadingState label="Loading endpoints" />}
       {data && endpoints.length === 0 && (
-        <EmptyState icon={IconWebhook} title="No endpoint yet" action={create}>
-          Give the address of a receiver of yours. You get a secret to verify requests with, and can send a
-          test event at once.
+        <EmptyState icon={IconWebhook} title="No endpoints yet" action={create}>
+          Enter the URL of your receiver. You get a secret for verifying requests, and can send a test event.
         </EmptyState>
       )}
       {endpoints.length > 0 && (

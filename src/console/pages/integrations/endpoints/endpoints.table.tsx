@@ -1,4 +1,4 @@
-/** Endpoints in a table, with how each fares. */
+/** A table of endpoints with their health. */
 import { Stack, Text } from "@mantine/core";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
@@ -29,7 +29,7 @@ const columns: readonly Column<Endpoint>[] = [
   },
   {
     id: "health",
-    header: "State",
+    header: "Status",
     cell: (endpoint) => (
       <Stack gap={4} className={classes.state}>
         <EndpointStatusBadge endpoint={endpoint} />
@@ -38,7 +38,7 @@ const columns: readonly Column<Endpoint>[] = [
     ),
   },
   { id: "events", header: "Events", cell: ({ eventTypes }) => <EventTypes types={eventTypes} /> },
-  { id: "waiting", header: "Waiting", align: "end", cell: ({ waiting }) => waiting.toLocaleString() },
+  { id: "waiting", header: "Pending", align: "end", cell: ({ waiting }) => waiting.toLocaleString() },
 ];
 
 const organizationColumn: Column<Endpoint> = {
@@ -49,7 +49,7 @@ const organizationColumn: Column<Endpoint> = {
 
 interface EndpointsTableProps {
   endpoints: readonly Endpoint[];
-  /** Whose each is is worth a column. */
+  /** For operators, who see the endpoints of all organisations. */
   showOrganization: boolean;
 }
 

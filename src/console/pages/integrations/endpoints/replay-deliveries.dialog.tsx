@@ -1,4 +1,4 @@
-/** Sends many events again: those that failed, or those that the endpoint never had. */
+/** Replays many events to an endpoint: failed ones, or ones that it never received. */
 import { useMutation } from "@apollo/client/react";
 import { Radio, Select, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -19,16 +19,16 @@ type Endpoint = EndpointDetailsFragment;
 
 interface ReplayValues extends Record<string, unknown> {
   only: ReplaySelection;
-  /** Hours back; empty: as far as the log goes. */
+  /** Hours to go back; empty for the whole log. */
   hours: string;
 }
 
 const timeRanges = [
-  { value: "1", label: "The last hour" },
-  { value: "12", label: "The last 12 hours" },
-  { value: "24", label: "The last day" },
-  { value: "168", label: "The last 7 days" },
-  { value: "", label: "As far as the log goes" },
+  { value: "1", label: "Last hour" },
+  { value: "12", label: "Last 12 hours" },
+  { value: "24", label: "Last 24 hours" },
+  { value: "168", label: "Last 7 days" },
+  { value: "", label: "Whole log" },
 ];
 
 const HOUR_MS = 3_600_000;
@@ -39,7 +39,7 @@ export function ReplayDeliveriesDialog({
   dialog: DialogState<Endpoint>;
 }) {
   return (
-    <Dialog opened={isOpen} onClose={close} title="Send events again">
+    <Dialog opened={isOpen} onClose={close} title="Replay events">
       {subject && <ReplayDeliveriesForm key={openCount} endpoint={subject} onDone={close} />}
     </Dialog>
   );
@@ -60,33 +60,33 @@ function ReplayDeliveriesForm({ endpoint, onDone }: { endpoint: Endpoint; onDone
     <form onSubmit={form.onSubmit(submit.onSubmit)} noValidate>
       <Stack>
         <FormAlert message={submit.errorMessage} />
-        <Radio.Group {...form.getInputProps("only")} label="Which events">
+        <Radio.Group {...form.getInputProps("only")} label="Events">
           <Stack gap="sm" mt="xs">
             <Radio
               value="FAILED"
-              label="What failed for good"
-              description="Every attempt failed, and it was not sent again already"
+              label="Failed events"
+              description="All attempts failed, and the event was not replayed since"
             />
             <Radio
               value="MISSING"
-              label="Everything that is missing"
-              description="Events that this endpoint wants and never had, say because it is new"
+              label="Missing events"
+              description="Events that this endpoint subscribes to but never received, for example because it is new"
             />
           </Stack>
         </Radio.Group>
-        <Select {...form.getInputProps("hours")} label="From" data={timeRanges} allowDeselect={false} />
+        <Select {...form.getInputProps("hours")} label="Period" data={timeRanges} allowDeselect={false} />
         <Text c="dimmed" fz="sm">
-          Each is a new delivery with the same webhook-id, a fresh signature and ten attempts of its own. Your
-          receiver may have seen some of them: it knows a repeat by the webhook-id.
-          {endpoint.status !== "ACTIVE" && " They wait until the endpoint is resumed."}
+          Each event becomes a new delivery with the same webhook-id, a new signature and up to ten attempts.
+          Your receiver may have received some of them before and can detect duplicates by the webhook-id.
+          {endpoint.status !== "ACTIVE" && " They are sent once the endpoint is resumed."}
         </Text>
-        <DialogActions action="Send again" isBusy={submit.isBusy} />
+        <DialogActions action="Replay" isBusy={submit.isBusy} />
       </Stack>
     </form>
   );
 }
 
 function replayedMessage(count: number): string {
-  if (count === 0) return "There is nothing to send again.";
-  return count === 1 ? "1 event is sent again." : `${count.toLocaleString()} events are sent again.`;
+  if (count === 0) return "No events to replay.";
+  return count === 1 ? "Replaying 1 event." : `Replaying ${count.toLocaleString()} events.`;
 }

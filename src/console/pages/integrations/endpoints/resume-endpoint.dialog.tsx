@@ -1,4 +1,4 @@
-/** Resumes an endpoint, and says what becomes of the events that waited. */
+/** Resumes an endpoint, and asks what to do with its pending events. */
 import { useMutation } from "@apollo/client/react";
 import { Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
@@ -9,29 +9,34 @@ import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
 import { DialogActions } from "../../../components/dialogs/dialog-actions.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
-import {
-  ResumeWebhookEndpointDocument,
-  type EndpointDetailsFragment,
-  type PendingPolicy,
-} from "../../../generated/webhook-endpoint.ts";
+import { ResumeWebhookEndpointDocument, type PendingPolicy } from "../../../generated/webhook-endpoint.ts";
+import type { EndpointCardFragment } from "../../../generated/webhook-endpoints.ts";
 import { pendingEventsText } from "./endpoint.status.tsx";
 
-type Endpoint = EndpointDetailsFragment;
+type Endpoint = EndpointCardFragment;
 
 interface ResumeValues extends Record<string, unknown> {
   pendingPolicy: PendingPolicy;
-  /** As the field for times has it, in the reader's zone. */
+  /** Value of a `datetime-local` input, in the browser's time zone. */
   since: string;
+}
+
+interface ResumeEndpointDialogProps {
+  dialog: Omit<DialogState<Endpoint>, "open">;
+  onResumed?: () => void;
 }
 
 export function ResumeEndpointDialog({
   dialog: { subject, openCount, isOpen, close },
-}: {
-  dialog: DialogState<Endpoint>;
-}) {
+  onResumed,
+}: ResumeEndpointDialogProps) {
+  const finish = (): void => {
+    close();
+    onResumed?.();
+  };
   return (
-    <Dialog opened={isOpen} onClose={close} title="Resume this endpoint">
-      {subject && <ResumeEndpointForm key={openCount} endpoint={subject} onDone={close} />}
+    <Dialog opened={isOpen} onClose={close} title="Resume endpoint">
+      {subject && <ResumeEndpointForm key={openCount} endpoint={subject} onDone={finish} />}
     </Dialog>
   );
 }
@@ -39,26 +44,22 @@ export function ResumeEndpointDialog({
 function PendingFields({ form }: { form: UseFormReturnType<ResumeValues> }) {
   return (
     <>
-      <Radio.Group {...form.getInputProps("pendingPolicy")} label="What becomes of those that wait">
+      <Radio.Group {...form.getInputProps("pendingPolicy")} label="Pending events">
         <Stack gap="sm" mt="xs">
-          <Radio value="SEND" label="Send them all" description="As fast as the endpoint's limits allow" />
+          <Radio value="SEND" label="Send all" description="As fast as the endpoint’s limits allow" />
           <Radio
             value="SEND_SINCE"
-            label="Send only the newer ones"
-            description="The older ones are discarded"
+            label="Send recent events only"
+            description="Older events are discarded"
           />
-          <Radio
-            value="DISCARD"
-            label="Discard them all"
-            description="They can still be sent again from the log"
-          />
+          <Radio value="DISCARD" label="Discard all" description="You can still replay them from the log" />
         </Stack>
       </Radio.Group>
       {form.values.pendingPolicy === "SEND_SINCE" && (
         <TextInput
           {...form.getInputProps("since")}
           type="datetime-local"
-          label="Send what happened since"
+          label="Send events since"
           required
         />
       )}
@@ -72,7 +73,7 @@ function ResumeEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: 
     initialValues: { pendingPolicy: "SEND", since: "" },
     validate: ({ pendingPolicy, since }) =>
       pendingPolicy === "SEND_SINCE" && Number.isNaN(Date.parse(since))
-        ? { since: "Choose a day and a time" }
+        ? { since: "Choose a date and time" }
         : {},
   });
   const submit = useSubmit(form, async ({ pendingPolicy, since }) => {
@@ -81,8 +82,8 @@ function ResumeEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: 
     const { discarded } = payloadOrThrow(data?.resumeWebhookEndpoint);
     notify(
       discarded
-        ? `The endpoint is active. ${discarded.toLocaleString()} discarded.`
-        : "The endpoint is active.",
+        ? `Endpoint resumed. ${discarded === 1 ? "1 pending event was" : `${discarded.toLocaleString()} pending events were`} discarded.`
+        : "Endpoint resumed.",
     );
     onDone();
   });
@@ -90,7 +91,10 @@ function ResumeEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: 
     <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
       <Stack>
         <FormAlert message={submit.errorMessage} />
-        <Text>{pendingEventsText(endpoint.waiting)} What comes from now on is sent in any case.</Text>
+        <Text>
+          {pendingEventsText(endpoint.waiting)} New events are sent in any case. If deliveries keep failing,
+          the endpoint is disabled again after 5 days, or at once if the receiver returns 410.
+        </Text>
         {endpoint.waiting > 0 && <PendingFields form={form} />}
         <DialogActions action="Resume" isBusy={submit.isBusy} />
       </Stack>

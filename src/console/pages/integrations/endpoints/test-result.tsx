@@ -1,4 +1,4 @@
-/** What the receiver answered to a test event. */
+/** The receiver's response to a test event. */
 import { CloseButton, Paper, Stack, Text, Title } from "@mantine/core";
 import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
 import { TextLink } from "../../../components/layout/links.tsx";
@@ -14,12 +14,12 @@ interface TestEventResultProps {
 export function TestEventResult({ result, onClose }: TestEventResultProps) {
   const attempt = result.attempts?.at(-1);
   return (
-    <Paper component="section" p="lg" aria-labelledby="test-answer" className={classes.raised}>
-      <CloseButton aria-label="Close the test's answer" onClick={onClose} className={classes.corner} />
+    <Paper component="section" p="lg" aria-labelledby="test-result" className={classes.raised}>
+      <CloseButton aria-label="Close test result" onClick={onClose} className={classes.corner} />
       <Stack gap="sm">
         <Title
           order={2}
-          id="test-answer"
+          id="test-result"
           ref={focusOnMount}
           tabIndex={-1}
           style={{ outline: "none" }}
@@ -33,11 +33,11 @@ export function TestEventResult({ result, onClose }: TestEventResultProps) {
             <AttemptResponse attempt={attempt} isOpen />
           </>
         ) : (
-          <Text>It was not sent.</Text>
+          <Text>The test event was not sent.</Text>
         )}
         <Text fz="sm">
           <TextLink to="/integrations/deliveries/$id" params={{ id: result.id }}>
-            What was sent
+            View delivery
           </TextLink>
         </Text>
       </Stack>

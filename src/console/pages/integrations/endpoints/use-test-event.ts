@@ -1,4 +1,4 @@
-/** Sends a test event and keeps what the receiver answered. */
+/** Sends a test event and passes the delivery with the receiver's response to `onTested`. */
 import { useMutation } from "@apollo/client/react";
 import { useState } from "react";
 import { notifyError } from "../../../app/interaction/notify.ts";

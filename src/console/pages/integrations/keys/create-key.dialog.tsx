@@ -1,8 +1,8 @@
-/** Makes an API key, and shows it the one time with a first request. */
+/** Creates an API key, then shows it once with an example request. */
 import { useMutation } from "@apollo/client/react";
 import { Checkbox, Group, Select, Stack, Textarea, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import type { DialogState } from "../../../app/interaction/use-dialog.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { useSubmit } from "../../../app/interaction/use-submit.ts";
@@ -10,7 +10,14 @@ import { Dialog } from "../../../components/dialogs/dialog.tsx";
 import { DialogActions } from "../../../components/dialogs/dialog-actions.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
 import { CreateApiKeyDocument } from "../../../generated/api-keys.ts";
-import { keyInput, validateKey, lifetimeOptions, emptyKeyValues, type KeyFormValues } from "./key.form.ts";
+import {
+  cidrsErrorMessage,
+  keyInput,
+  validateKey,
+  lifetimeOptions,
+  emptyKeyValues,
+  type KeyFormValues,
+} from "./key.form.ts";
 import { KeyCreated, type IssuedKey } from "./key-created.tsx";
 import { scopeLabels } from "./scope.labels.ts";
 
@@ -55,7 +62,7 @@ function CreateKeyForm({ onIssued }: CreateKeyFormProps) {
         <TextInput
           {...form.getInputProps("name")}
           label="Name"
-          description="Which program uses it, and where"
+          description="The integration that uses the key, and its environment"
           placeholder="Warehouse sync, production"
           maxLength={100}
           required
@@ -65,8 +72,9 @@ function CreateKeyForm({ onIssued }: CreateKeyFormProps) {
         <LifetimeFields form={form} />
         <Textarea
           {...form.getInputProps("cidrs")}
-          label="Only from these addresses"
-          description="Addresses or CIDR ranges, one a line. Leave it empty for anywhere."
+          error={cidrsError(form)}
+          label="Allowed IPs"
+          description="IP addresses or CIDR ranges, one per line. Leave empty to allow any."
           placeholder="203.0.113.0/24"
           autosize
           minRows={1}
@@ -81,12 +89,17 @@ function CreateKeyForm({ onIssued }: CreateKeyFormProps) {
 
 type KeyForm = UseFormReturnType<KeyFormValues>;
 
+function cidrsError({ errors, values }: KeyForm): ReactNode {
+  const { cidrs: error } = errors;
+  return typeof error === "string" ? cidrsErrorMessage(error, values.cidrs) : error;
+}
+
 function ScopeField({ form }: { form: KeyForm }) {
   return (
     <Checkbox.Group
       {...form.getInputProps("scopes")}
-      label="What it may do"
-      description="No more than the program needs"
+      label="Permissions"
+      description="Grant only what the integration needs"
       required
     >
       <Stack gap="sm" mt="xs">

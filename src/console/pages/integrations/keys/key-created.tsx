@@ -1,4 +1,4 @@
-/** A key that was just made: to be copied now, and tried at once. */
+/** Shows a new API key with example requests. */
 import { Button, Group, Stack, Tabs, Text } from "@mantine/core";
 import { serverUrl } from "../../../app/api/server-url.ts";
 import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
@@ -14,7 +14,7 @@ export interface IssuedKey {
 
 interface KeyCreatedProps {
   issued: IssuedKey;
-  /** What else there is to know. */
+  /** Additional text below the key. */
   children?: React.ReactNode;
   onDone: () => void;
 }
@@ -22,7 +22,7 @@ interface KeyCreatedProps {
 export function KeyCreated({ issued: { secret, scopes }, children, onDone }: KeyCreatedProps) {
   const snippets = keySnippets({ toUrl: serverUrl, key: secret, scopes });
   return (
-    <Stack ref={focusOnMount} tabIndex={-1} role="group" aria-label="The new key" style={{ outline: "none" }}>
+    <Stack ref={focusOnMount} tabIndex={-1} role="group" aria-label="New API key" style={{ outline: "none" }}>
       <OneTimeSecret value={secret} label="API key">
         {children}
       </OneTimeSecret>
@@ -46,7 +46,7 @@ export function KeyCreated({ issued: { secret, scopes }, children, onDone }: Key
         </Tabs>
       </Stack>
       <Group justify="flex-end">
-        <Button onClick={onDone}>I have kept it</Button>
+        <Button onClick={onDone}>I’ve saved it</Button>
       </Group>
     </Stack>
   );

@@ -1,4 +1,4 @@
-/** A new key as it is typed, and as it is asked for. */
+/** Converts the form values of a new API key into the mutation's input. */
 import type { CreateApiKeyInput, Scope } from "../../../generated/api-keys.ts";
 
 export type Lifetime = "30" | "90" | "365" | "never" | "day";
@@ -7,9 +7,9 @@ export interface KeyFormValues extends Record<string, unknown> {
   name: string;
   scopes: Scope[];
   lifetime: Lifetime;
-  /** With `day`: the last day that the key is good, `2026-11-21`, in the reader's zone. */
+  /** For `day`: the last day on which the key is valid, such as `2026-11-21`, in the browser's time zone. */
   lastDay: string;
-  /** Ranges, parted by line breaks, spaces or commas. */
+  /** Ranges, separated by line breaks, spaces, commas or semicolons. */
   cidrs: string;
 }
 
@@ -24,32 +24,51 @@ export const emptyKeyValues: KeyFormValues = {
 export const lifetimeOptions: { value: Lifetime; label: string }[] = [
   { value: "30", label: "In 30 days" },
   { value: "90", label: "In 90 days" },
-  { value: "365", label: "In a year" },
-  { value: "day", label: "On a day of your choice" },
+  { value: "365", label: "In 1 year" },
+  { value: "day", label: "On a specific date" },
   { value: "never", label: "Never" },
 ];
 
 const DAY_MS = 86_400_000;
 
-/** Null: never. */
+/** Null if the key never expires. */
 function computeExpiresAt({ lifetime, lastDay }: KeyFormValues, nowMs: number): string | null {
   if (lifetime === "never") return null;
   if (lifetime === "day") return endOfDay(lastDay).toISOString();
   return new Date(nowMs + Number(lifetime) * DAY_MS).toISOString();
 }
 
-/** The last moment of a day in the reader's zone. */
+/** The last millisecond of a day in the browser's time zone. */
 function endOfDay(day: string): Date {
   return new Date(`${day}T23:59:59.999`);
 }
 
-/** Null: from anywhere. */
+/** Null if the text is empty: any IP address is allowed. */
 export function parseRanges(text: string): string[] | null {
   const ranges = text.split(/[\s,;]+/).filter((range) => range !== "");
   return ranges.length === 0 ? null : ranges.map(toCidr);
 }
 
-/** A single address is a range of one. */
+/** Replaces the server's message about one range, such as "cidrs.0 must be …", by one that names its line in `text`. */
+export function cidrsErrorMessage(message: string, text: string): string {
+  const index = /cidrs\.(\d+)\b/.exec(message)?.[1];
+  if (index === undefined) return message;
+  const line = lineOfRange(text, Number(index));
+  return `Line ${line}: enter an IP address or range such as 203.0.113.0/24`;
+}
+
+/** The number of the line with the range at `index`, starting at 1. */
+function lineOfRange(text: string, index: number): number {
+  let count = 0;
+  const lines = text.split("\n");
+  const found = lines.findIndex((line) => {
+    count += parseRanges(line)?.length ?? 0;
+    return count > index;
+  });
+  return found === -1 ? lines.length : found + 1;
+}
+
+/** A single IP address becomes a range of one. */
 function toCidr(text: string): string {
   if (text.includes("/")) return text;
   return text.includes(":") ? `${text}/128` : `${text}/32`;
@@ -64,15 +83,15 @@ export function keyInput(values: KeyFormValues, nowMs: number): CreateApiKeyInpu
   };
 }
 
-/** What is wrong before the server is asked; by field. */
+/** Client-side error messages by field. */
 export function validateKey(values: KeyFormValues, nowMs: number): Record<string, string> {
   const problems: Record<string, string> = {};
-  if (values.name.trim() === "") problems["name"] = "Say what the key is for";
-  if (values.scopes.length === 0) problems["scopes"] = "Choose at least one";
+  if (values.name.trim() === "") problems["name"] = "Enter a name";
+  if (values.scopes.length === 0) problems["scopes"] = "Select at least one permission";
   if (values.lifetime === "day") {
     const end = endOfDay(values.lastDay).getTime();
-    if (Number.isNaN(end)) problems["lastDay"] = "Choose the last day";
-    else if (end <= nowMs) problems["lastDay"] = "Choose a day that is still to come";
+    if (Number.isNaN(end)) problems["lastDay"] = "Choose a date";
+    else if (end <= nowMs) problems["lastDay"] = "Choose a future date";
   }
   return problems;
 }

@@ -1,4 +1,4 @@
-/** The organisation's API keys: those that are good, and apart from them those that have ended. */
+/** The organisation's API keys: active ones, then revoked and expired ones. */
 import { useQuery } from "@apollo/client/react";
 import { Button, Stack, Title } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
@@ -25,7 +25,7 @@ export function KeysPage() {
     <>
       <PageHeader
         title="API keys"
-        description="A program shows its key with each request. Give each program a key of its own: then each can be ended without the others."
+        description="Use a separate key for each integration so you can revoke one without affecting the others."
         actions={create}
       />
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
@@ -46,16 +46,16 @@ function KeyLists({ keys, create }: { keys: readonly ApiKeyRowFragment[]; create
   return (
     <Stack gap="xl">
       {activeKeys.length === 0 ? (
-        <EmptyState icon={IconKey} title="No API key yet" action={create}>
-          Create one, and try it at once: the first request to copy comes with it.
+        <EmptyState icon={IconKey} title="No API keys yet" action={create}>
+          Create a key and try it with the example request that comes with it.
         </EmptyState>
       ) : (
         <KeysTable keys={activeKeys} onRotate={rotating.open} onRevoke={revoking.open} />
       )}
       {inactiveKeys.length > 0 && (
-        <Stack component="section" gap="sm" aria-labelledby="ended-keys">
-          <Title order={2} id="ended-keys">
-            Ended keys
+        <Stack component="section" gap="sm" aria-labelledby="inactive-keys">
+          <Title order={2} id="inactive-keys">
+            Inactive keys
           </Title>
           <InactiveKeysTable keys={inactiveKeys} />
         </Stack>

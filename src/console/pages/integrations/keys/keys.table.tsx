@@ -1,4 +1,4 @@
-/** API keys in a table. */
+/** Tables of API keys. */
 import { Badge, Code, Group, Menu, Stack, Text, Tooltip } from "@mantine/core";
 import { IconRefresh, IconTrash } from "@tabler/icons-react";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
@@ -12,7 +12,7 @@ import { scopeCode } from "./scope.labels.ts";
 type Key = ApiKeyRowFragment;
 
 const DAY_MS = 86_400_000;
-/** From then on its end is worth a colour. */
+/** Highlights keys that expire within 14 days. */
 const EXPIRES_SOON_MS = 14 * DAY_MS;
 
 const nameColumn: Column<Key> = {
@@ -29,7 +29,7 @@ const nameColumn: Column<Key> = {
 
 const scopesColumn: Column<Key> = {
   id: "scopes",
-  header: "May",
+  header: "Permissions",
   cell: (key) => (
     <Group gap={4} className={classes.tags}>
       {key.scopes.map((scope) => (
@@ -43,11 +43,11 @@ const scopesColumn: Column<Key> = {
 
 const allowedIpsColumn: Column<Key> = {
   id: "from",
-  header: "From",
+  header: "Allowed IPs",
   cell: ({ cidrs }) =>
     cidrs === null ? (
       <Text c="dimmed" fz="sm">
-        Anywhere
+        Any
       </Text>
     ) : (
       <Ranges cidrs={cidrs} />
@@ -63,21 +63,21 @@ const lastUsedColumn: Column<Key> = {
 const expiresColumn: Column<Key> = {
   id: "expires",
   header: "Expires",
-  cell: ({ expiresAt }) => <Expiry at={expiresAt} />,
+  cell: ({ expiresAt }) => <Expiry value={expiresAt} />,
 };
 
 const endedColumn: Column<Key> = {
   id: "ended",
   header: "Ended",
   cell: ({ revokedAt, expiresAt }) => {
-    const at = revokedAt ?? expiresAt;
-    return at === null ? null : <Timestamp value={at} />;
+    const endedAt = revokedAt ?? expiresAt;
+    return endedAt === null ? null : <Timestamp value={endedAt} />;
   },
 };
 
 const endReasonColumn: Column<Key> = {
   id: "how",
-  header: "How",
+  header: "Status",
   cell: ({ revokedAt }) => <StatusBadge tone="muted" label={revokedAt === null ? "Expired" : "Revoked"} />,
 };
 
@@ -114,7 +114,7 @@ export function KeysTable({ keys, onRotate, onRevoke }: KeysTableProps) {
 export function InactiveKeysTable({ keys }: { keys: readonly Key[] }) {
   return (
     <DataTable
-      caption="Ended API keys"
+      caption="Inactive API keys"
       columns={[nameColumn, scopesColumn, lastUsedColumn, endedColumn, endReasonColumn]}
       rows={keys}
       rowKey={({ id }) => id}
@@ -138,13 +138,13 @@ function Ranges({ cidrs }: { cidrs: readonly string[] }) {
   );
 }
 
-function Expiry({ at }: { at: string | null }) {
+function Expiry({ value }: { value: string | null }) {
   const nowMs = useNow();
-  if (at === null) return <Never />;
-  const isSoon = Date.parse(at) - nowMs < EXPIRES_SOON_MS;
+  if (value === null) return <Never />;
+  const isSoon = Date.parse(value) - nowMs < EXPIRES_SOON_MS;
   return (
     <Text component="span" fz="sm" className={isSoon ? classes.warning : undefined}>
-      <Timestamp value={at} />
+      <Timestamp value={value} />
     </Text>
   );
 }

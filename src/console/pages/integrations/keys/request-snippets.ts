@@ -1,4 +1,4 @@
-/** Requests to try a new key with, ready to run: of this server, and of what the key may do. */
+/** Example requests for a new key, which fit this server and the key's permissions. */
 import type { Scope } from "../../../generated/api-keys.ts";
 
 export interface Snippet {
@@ -8,7 +8,7 @@ export interface Snippet {
 }
 
 interface SnippetOptions {
-  /** An address of this server, such as `https://example.com/v1/jobs`. */
+  /** Returns the URL of a path on this server, such as `https://example.com/v1/jobs`. */
   toUrl: (path: string) => string;
   key: string;
   scopes: readonly Scope[];
@@ -17,22 +17,22 @@ interface SnippetOptions {
 const VIEWER_QUERY = "{ viewer { kind scopes } }";
 const JOBS_QUERY = "{ jobs(first: 2) { nodes { markingNumber normalizedStatus } } }";
 
-export function keySnippets(asked: SnippetOptions): Snippet[] {
-  const hasScope = (scope: Scope): boolean => asked.scopes.includes(scope);
+export function keySnippets(options: SnippetOptions): Snippet[] {
+  const hasScope = (scope: Scope): boolean => options.scopes.includes(scope);
   const graphql: Snippet = {
     id: "graphql",
     label: "GraphQL",
-    code: graphqlRequest(asked, hasScope("JOBS_READ") ? JOBS_QUERY : VIEWER_QUERY),
+    code: graphqlRequest(options, hasScope("JOBS_READ") ? JOBS_QUERY : VIEWER_QUERY),
   };
   if (hasScope("JOBS_READ")) {
     return [
-      { id: "curl", label: "curl", code: readRequest(asked) },
+      { id: "curl", label: "curl", code: readRequest(options) },
       graphql,
-      { id: "javascript", label: "JavaScript", code: fetchRequest(asked) },
+      { id: "javascript", label: "JavaScript", code: fetchRequest(options) },
     ];
   }
   return hasScope("JOBS_WRITE")
-    ? [{ id: "curl", label: "curl", code: dryRunRequest(asked) }, graphql]
+    ? [{ id: "curl", label: "curl", code: dryRunRequest(options) }, graphql]
     : [graphql];
 }
 
@@ -40,7 +40,7 @@ function readRequest({ toUrl, key }: SnippetOptions): string {
   return `curl -H "x-api-key: ${key}" \\\n  "${toUrl("v1/jobs?page_size=2")}"`;
 }
 
-/** It changes nothing: `dry_run` answers as if it had. */
+/** A dry run, which changes nothing. */
 function dryRunRequest({ toUrl, key }: SnippetOptions): string {
   return [
     `curl -X PATCH -H "x-api-key: ${key}" \\`,
@@ -59,7 +59,7 @@ function graphqlRequest({ toUrl, key }: SnippetOptions, query: string): string {
   ].join("\n");
 }
 
-/** The key comes from the environment: what is written into a program ends in its repository. */
+/** Reads the key from the environment, so that it is not committed to a repository. */
 function fetchRequest({ toUrl, key }: SnippetOptions): string {
   return `// WAYMARK_KEY=${key} node jobs.mjs
 const response = await fetch("${toUrl("v1/jobs?page_size=2")}", {

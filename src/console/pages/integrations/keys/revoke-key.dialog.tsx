@@ -1,4 +1,4 @@
-/** Revokes a key, and on request the keys that it created, after saying what stops with it. */
+/** Revokes a key, and optionally the keys that it created. */
 import { useMutation } from "@apollo/client/react";
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
@@ -14,7 +14,7 @@ import { keyCount } from "./key-count.ts";
 
 interface RevokeKeyDialogProps {
   dialog: DialogState<ApiKeyRowFragment>;
-  /** All keys, the oldest first. */
+  /** All keys, oldest first. */
   keys: readonly ApiKeyRowFragment[];
 }
 
@@ -36,9 +36,11 @@ function RevokeKeyConfirmation({
   const created = keysCreatedBy(keys, key.id, useNow());
   const confirm = async (): Promise<void> => {
     const { data } = await revoke({ variables: { id: key.id, includeCreatedKeys: revokeCreated } });
-    const also = payloadOrThrow(data?.revokeApiKey).alsoRevoked?.length ?? 0;
+    const alsoRevoked = payloadOrThrow(data?.revokeApiKey).alsoRevoked?.length ?? 0;
     notify(
-      also === 0 ? `${key.name} is revoked.` : `${key.name} and ${keyCount(also)} it created are revoked.`,
+      alsoRevoked === 0
+        ? `${key.name} revoked.`
+        : `${key.name} and ${keyCount(alsoRevoked)} it created revoked.`,
     );
   };
   return (
@@ -52,15 +54,15 @@ function RevokeKeyConfirmation({
     >
       <Stack gap="sm">
         <Text>
-          Every request with this key ({key.startsWith}…) is refused within a second. That cannot be undone:
-          programs that use it need a new key.
+          Requests with this key ({key.startsWith}…) are rejected within one second. This can’t be undone:
+          integrations that use it need a new key.
         </Text>
         <Text c="dimmed" fz="sm">
           {key.lastUsedAt === null ? (
-            "It was never used."
+            "The key was never used."
           ) : (
             <>
-              It was last used <Timestamp value={key.lastUsedAt} />.
+              The key was last used <Timestamp value={key.lastUsedAt} />.
             </>
           )}
         </Text>
@@ -72,7 +74,7 @@ function RevokeKeyConfirmation({
             onChange={setRevokeCreated}
           >
             This key created {keyCount(created.length)}, directly or through other keys. If it leaked, revoke
-            them as well.
+            them too.
           </AlsoRevoke>
         )}
       </Stack>

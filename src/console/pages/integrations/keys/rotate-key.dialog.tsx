@@ -1,4 +1,4 @@
-/** Gives a new key in an old one's place; the old one may stay good for a while. */
+/** Replaces a key with a new one. The old key can stay valid for up to 24 hours. */
 import { useMutation } from "@apollo/client/react";
 import { Slider, Stack, Text } from "@mantine/core";
 import { useId, useState } from "react";
@@ -60,8 +60,8 @@ function RotateKeyForm({ apiKey, onDone }: RotateKeyFormProps) {
     setFailure(null);
     try {
       const { data } = await rotate({ variables: { id: apiKey.id, graceHours: hours } });
-      const { apiKey: made, secret } = payloadOrThrow(data?.rotateApiKey);
-      if (made && secret !== null) onDone({ secret, scopes: made.scopes }, hours);
+      const { apiKey: created, secret } = payloadOrThrow(data?.rotateApiKey);
+      if (created && secret !== null) onDone({ secret, scopes: created.scopes }, hours);
     } catch (error) {
       setFailure(errorMessage(error));
     }
@@ -70,11 +70,12 @@ function RotateKeyForm({ apiKey, onDone }: RotateKeyFormProps) {
     <Stack>
       <FormAlert message={failure} />
       <Text>
-        You get a new key that may do the same. Put it into your program while the old one is still good.
+        You get a new key with the same permissions. Switch your integration to it while the old key is still
+        valid.
       </Text>
       <div>
         <Text fw={600} fz="sm" id={label}>
-          The old key stays good for
+          Keep the old key valid for
         </Text>
         <Slider
           value={hours}
@@ -98,8 +99,8 @@ function RotateKeyForm({ apiKey, onDone }: RotateKeyFormProps) {
 
 function graceText(hours: number): string {
   return hours === 0
-    ? "The old key ends at once: whatever uses it is refused until it has the new one."
-    : `Both keys are good for ${formatHours(hours)}. Then the old one ends by itself.`;
+    ? "The old key stops working now. Requests that still use it are rejected."
+    : `Both keys work for ${formatHours(hours)}. Then the old one expires.`;
 }
 
 function formatHours(hours: number): string {

@@ -1,9 +1,9 @@
-/** What a key may do, in words. */
+/** Labels and descriptions of the scopes. */
 import type { Scope } from "../../../generated/api-keys.ts";
 
 export interface ScopeLabel {
   scope: Scope;
-  /** As REST, the command line and error messages write it. */
+  /** The scope's name in REST, the CLI and error messages. */
   code: string;
   description: string;
 }
@@ -12,20 +12,20 @@ export const scopeLabels: readonly ScopeLabel[] = [
   {
     scope: "JOBS_READ",
     code: "jobs:read",
-    description: "List the jobs that you can see, their history and events, and the reference tables.",
+    description: "Read jobs, their history and events, and reference data.",
   },
   {
     scope: "JOBS_WRITE",
     code: "jobs:write",
-    description: "Change jobs, one at a time or up to 100 at once.",
+    description: "Change jobs, one at a time or up to 100 per request.",
   },
   {
     scope: "WEBHOOKS_MANAGE",
     code: "webhooks:manage",
-    description: "Manage webhook endpoints, deliveries and API keys. Few programs need it.",
+    description: "Manage webhook endpoints, deliveries and API keys. Few integrations need it.",
   },
 ];
 
 export function scopeCode(scope: Scope): string {
-  return scopeLabels.find((words) => words.scope === scope)?.code ?? scope;
+  return scopeLabels.find((label) => label.scope === scope)?.code ?? scope;
 }

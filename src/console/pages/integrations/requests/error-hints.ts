@@ -1,33 +1,39 @@
-/** What to do about an error code of the API. */
+/** Readable names of the API's error codes, and hints how to fix the error. */
 
 const HINTS: Readonly<Record<string, string>> = {
   BadRequestException:
-    "Something in the request is wrong. The answer's details name each field and what would be right.",
+    "The request is invalid. The response's details name each invalid field and what would be valid.",
   UnauthorizedException:
-    "The key is missing, unknown, expired or revoked. Check the header x-api-key, and the list of API keys.",
+    "The key is missing, unknown, expired or revoked. Check the x-api-key header and your API keys.",
   ForbiddenException:
-    "The key is good, but lacks the scope, was used from an IP address outside of its ranges, is an operator's key, or its organisation is suspended.",
+    "The key is valid but not allowed: it lacks the scope, was used from an IP address outside its ranges, is an operator’s key, or its organisation is suspended.",
   NotFoundException:
-    "No such job is visible to you, or the path is unknown. Marking Numbers are case-sensitive.",
-  MethodNotAllowedException: "The path is right, the method is not. The header Allow names those that are.",
-  ConflictException:
-    "A request with the same Idempotency-Key is still being worked on. Ask again in a moment.",
+    "The job doesn’t exist, you can’t see it, or the path is unknown. Marking Numbers are case-sensitive.",
+  MethodNotAllowedException:
+    "The path doesn’t support this method. The Allow header lists the supported methods.",
+  ConflictException: "A request with the same Idempotency-Key is still in progress. Retry in a moment.",
   GoneException:
-    "The cursor is older than 30 days. Take a new one with after=latest, list the jobs, then follow the feed.",
+    "The cursor is older than 30 days. Get a new one with after=latest, list the jobs, then continue with the feed.",
   PreconditionFailedException:
-    "The job has changed since you read it. Read it again, then send the change with the new ETag.",
-  PayloadTooLargeException: "Send less at once: 64 KiB for one job, 100 jobs and 4 MiB for a batch.",
+    "The job has changed since you read it. Read it again and retry with the new ETag.",
+  PayloadTooLargeException:
+    "Send a smaller body: at most 64 KiB for one job, or 100 jobs and 4 MiB for a batch.",
   UnsupportedMediaTypeException: "Send the body as JSON, with Content-Type: application/json.",
   UnprocessableEntityException:
-    "The same Idempotency-Key came with another URL, If-Match or body. Give each new request a new key.",
-  TooManyRequestsException:
-    "Too many requests at once. Wait as long as Retry-After says, and spread them out.",
+    "The Idempotency-Key was already used with another URL, If-Match or body. Use a new key for each new request.",
+  TooManyRequestsException: "Too many requests. Wait for the time in Retry-After, and spread requests out.",
   InternalServerErrorException:
-    "The fault is ours. Send it again; if it stays, tell whoever runs this service the request id.",
-  ServiceUnavailableException: "The service was not ready. Send it again after as long as Retry-After says.",
+    "An error on our side. Retry. If it persists, send the request ID to the operator of this service.",
+  ServiceUnavailableException: "The service was unavailable. Retry after the time in Retry-After.",
 };
 
-/** Null: there is nothing to say that the code does not say. */
+/** `BadRequestException` becomes "Bad request". */
+export function errorLabel(code: string): string {
+  const name = code.replace(/Exception$/, "");
+  return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** Null for an unknown code. */
 export function errorHint(code: string): string | null {
   return Object.hasOwn(HINTS, code) ? (HINTS[code] ?? null) : null;
 }

@@ -1,4 +1,4 @@
-/** Everything that is known of one request, beside the log. */
+/** The details of one request, next to the log. */
 import { useQuery } from "@apollo/client/react";
 import { Alert, Code, Group, Stack, Text, Title } from "@mantine/core";
 import { IconBulb } from "@tabler/icons-react";
@@ -9,7 +9,7 @@ import { DescriptionList } from "../../../components/display/description-list.ts
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import { Timestamp } from "../../../components/display/timestamp.tsx";
 import { RequestLogEntryDocument, type RequestLogEntryQuery } from "../../../generated/request-log.ts";
-import { errorHint } from "./error-hints.ts";
+import { errorHint, errorLabel } from "./error-hints.ts";
 import classes from "../integrations.module.css";
 import { formatDuration, formatBody } from "../formatting.ts";
 import { HttpStatus, RequestKey } from "./requests.table.tsx";
@@ -17,7 +17,7 @@ import { HttpStatus, RequestKey } from "./requests.table.tsx";
 type Entry = NonNullable<RequestLogEntryQuery["requestLog"]>["edges"][number]["node"];
 
 interface RequestDrawerProps {
-  /** Undefined: none is opened. */
+  /** Undefined while the drawer is closed. */
   requestId: string | undefined;
   onClose: () => void;
 }
@@ -37,8 +37,8 @@ function RequestDetails({ requestId }: { requestId: string }) {
   if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!data) return <LoadingState label="Loading the request" />;
   return (
-    <EmptyState title="No such request">
-      It may be older than the log. The newest requests appear after a few seconds.
+    <EmptyState title="Request not found">
+      It may be older than the log. New requests appear after a few seconds.
     </EmptyState>
   );
 }
@@ -51,25 +51,27 @@ function EntryView({ entry }: { entry: Entry }) {
         <span className={classes.method}>{entry.method}</span> {entry.path}
       </Text>
       <DescriptionList
-        facts={[
+        items={[
           { label: "Status", value: <HttpStatus status={entry.status} /> },
-          ...(entry.errorCode === null ? [] : [{ label: "Error", value: entry.errorCode }]),
+          ...(entry.errorCode === null
+            ? []
+            : [{ label: "Error", value: <ErrorCode code={entry.errorCode} /> }]),
           { label: "Key", value: <RequestKey request={entry} /> },
-          { label: "When", value: <Timestamp value={entry.at} display="exact" /> },
+          { label: "Time", value: <Timestamp value={entry.at} display="exact" /> },
           { label: "Duration", value: formatDuration(entry.durationMs) },
           {
-            label: "Request id",
+            label: "Request ID",
             value: (
               <>
                 <Code className={classes.quietCode}>{entry.requestId}</Code>{" "}
-                <CopyButton value={entry.requestId} label="request id" />
+                <CopyButton value={entry.requestId} label="request ID" />
               </>
             ),
           },
         ]}
       />
       {hint !== null && (
-        <Alert color="blue" icon={<IconBulb aria-hidden="true" />} title="What to do">
+        <Alert color="blue" icon={<IconBulb aria-hidden="true" />} title="How to fix it">
           {hint}
         </Alert>
       )}
@@ -78,21 +80,29 @@ function EntryView({ entry }: { entry: Entry }) {
   );
 }
 
+function ErrorCode({ code }: { code: string }) {
+  return (
+    <>
+      {errorLabel(code)} <Code className={classes.quietCode}>{code}</Code>
+    </>
+  );
+}
+
 function Bodies({ entry: { status, requestBody, responseBody } }: { entry: Entry }) {
   if (status < 400) {
     return (
       <Text c="dimmed" fz="sm">
-        Bodies are kept of failed requests alone.
+        Bodies are stored only for failed requests.
       </Text>
     );
   }
   return (
     <>
-      <BodySection title="What was sent" label="request body" body={requestBody} />
-      <BodySection title="What was answered" label="answer's body" body={responseBody} />
+      <BodySection title="Request" label="request body" body={requestBody} />
+      <BodySection title="Response" label="response body" body={responseBody} />
       <Group>
         <Text c="dimmed" fz="sm">
-          The first 4 KiB of each are kept; personal data is masked.
+          Only the first 4 KiB of each body are stored. Personal data is masked.
         </Text>
       </Group>
     </>

@@ -1,4 +1,4 @@
-/** What narrows the request log; each filter goes into the address. */
+/** Filters of the request log, stored in the URL. */
 import { useQuery } from "@apollo/client/react";
 import { Select } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
@@ -18,7 +18,7 @@ export function RequestsFilters() {
   return (
     <div className={classes.filters} role="search" aria-label="Filter requests">
       <SearchField
-        label="Request id"
+        label="Request ID"
         placeholder="req_…"
         value={search.request_id ?? ""}
         onDebouncedChange={(text) => change({ request_id: text === "" ? undefined : text })}
@@ -46,13 +46,13 @@ export function RequestsFilters() {
   );
 }
 
-/** A key that ended long ago has its requests still, and may be asked for. */
-function useKeyOptions(chosen: string | undefined): { value: string; label: string }[] {
+/** Includes an unknown key if the URL names one, because its requests may still be in the log. */
+function useKeyOptions(selected: string | undefined): { value: string; label: string }[] {
   const { data } = useQuery(RequestLogKeysDocument);
   const options = (data?.apiKeys ?? []).toReversed().map(({ id, name, startsWith, revokedAt }) => ({
     value: id,
     label: `${name} (${startsWith}…)${revokedAt === null ? "" : ", revoked"}`,
   }));
-  const isMissing = chosen !== undefined && !options.some(({ value }) => value === chosen);
-  return isMissing ? [...options, { value: chosen, label: chosen }] : options;
+  const isMissing = selected !== undefined && !options.some(({ value }) => value === selected);
+  return isMissing ? [...options, { value: selected, label: selected }] : options;
 }

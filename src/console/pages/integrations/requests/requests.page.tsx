@@ -1,4 +1,4 @@
-/** The log of requests that the organisation's keys and members made. */
+/** The log of API requests of the organisation. */
 import { NetworkStatus } from "@apollo/client";
 import { skipToken, useQuery } from "@apollo/client/react";
 import { Button } from "@mantine/core";
@@ -21,7 +21,7 @@ const PAGE_SIZE = 50;
 export function RequestsPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  // Operators find any request by its id, and have no list of them.
+  // Operators have no list, but can look up any request by its ID.
   const needsId = useSession().organization === null && search.request_id === undefined;
   const query = useQuery(
     RequestLogDocument,
@@ -39,11 +39,11 @@ export function RequestsPage() {
     <>
       <PageHeader
         title="Request log"
-        description="Every logged request to the API in your organisation's name. The request_id of each answer leads here."
+        description="API requests made with your organisation’s keys. Search by the request_id of a response."
       />
       <RequestsFilters />
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {needsId && <EmptyState icon={IconListSearch} title="Enter a request id" />}
+      {needsId && <EmptyState icon={IconListSearch} title="Enter a request ID" />}
       {!needsId && !error && !log && <LoadingState label="Loading requests" rows={9} />}
       {!error && log && requests.length === 0 && <NoRequests hasFilters={hasRequestFilters(search)} />}
       {!error && requests.length > 0 && <RequestsTable requests={requests} isStale={isStale} onOpen={open} />}
@@ -64,22 +64,22 @@ function NoRequests({ hasFilters }: { hasFilters: boolean }) {
   if (hasFilters) {
     const clear = (
       <Button variant="default" onClick={() => void navigate({ search: {} })}>
-        Clear the filters
+        Clear filters
       </Button>
     );
     return (
-      <EmptyState icon={IconFilterOff} title="No request like that" action={clear}>
-        No logged request fits all filters. The newest appear here after a few seconds.
+      <EmptyState icon={IconFilterOff} title="No matching requests" action={clear}>
+        No request in the log matches all filters. New requests appear after a few seconds.
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon={IconListSearch}
-      title="No request yet"
-      action={<ButtonLink to="/integrations/keys">Go to the API keys</ButtonLink>}
+      title="No requests yet"
+      action={<ButtonLink to="/integrations/keys">Go to API keys</ButtonLink>}
     >
-      Each request with one of your keys appears here a few seconds after its answer.
+      Requests made with your keys appear here after a few seconds.
     </EmptyState>
   );
 }

@@ -1,10 +1,10 @@
-/** Which requests the log shows, and which one is opened, as its address says it. */
+/** The filters of the request log and the opened request in the URL. */
 import { enumParam, textParam, typedIdParam, type RawSearch } from "../../../app/search-params.ts";
 import type { RequestLogQueryVariables, RequestOutcome } from "../../../generated/request-log.ts";
 
 export const requestOutcomeOptions = [
   { value: "succeeded", label: "Succeeded (2xx, 3xx)" },
-  { value: "refused", label: "Refused (4xx)" },
+  { value: "refused", label: "Rejected (4xx)" },
   { value: "failed", label: "Failed (5xx)" },
 ] as const;
 
@@ -12,7 +12,7 @@ export interface RequestsSearch {
   request_id?: string | undefined;
   outcome?: (typeof requestOutcomeOptions)[number]["value"] | undefined;
   key?: string | undefined;
-  /** The request that is opened. */
+  /** ID of the request shown in the drawer. */
   open?: string | undefined;
 }
 

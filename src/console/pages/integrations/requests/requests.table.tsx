@@ -1,4 +1,4 @@
-/** Requests in a table; each opens the rest of what is known of it. */
+/** A table of requests. Clicking one opens its details. */
 import { Stack, Text, UnstyledButton } from "@mantine/core";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
@@ -7,6 +7,7 @@ import { Timestamp } from "../../../components/display/timestamp.tsx";
 import type { RequestRowFragment } from "../../../generated/request-log.ts";
 import classes from "../integrations.module.css";
 import { formatDuration } from "../formatting.ts";
+import { errorLabel } from "./error-hints.ts";
 
 type Request = RequestRowFragment;
 
@@ -20,7 +21,7 @@ const otherColumns: readonly Column<Request>[] = [
   { id: "status", header: "Status", cell: (request) => <RequestStatus request={request} /> },
   { id: "key", header: "Key", cell: (request) => <RequestKey request={request} /> },
   { id: "duration", header: "Duration", align: "end", cell: ({ durationMs }) => formatDuration(durationMs) },
-  { id: "when", header: "When", align: "end", cell: ({ at }) => <Timestamp value={at} /> },
+  { id: "when", header: "Time", align: "end", cell: ({ at }) => <Timestamp value={at} /> },
 ];
 
 export function RequestsTable({ requests, isStale, onOpen }: RequestsTableProps) {
@@ -47,7 +48,10 @@ export function RequestsTable({ requests, isStale, onOpen }: RequestsTableProps)
 
 export function HttpStatus({ status }: { status: number }) {
   return (
-    <StatusBadge label={status === 499 ? "499 went away" : String(status)} tone={httpStatusTone(status)} />
+    <StatusBadge
+      label={status === 499 ? "499 Client closed" : String(status)}
+      tone={httpStatusTone(status)}
+    />
   );
 }
 
@@ -60,7 +64,7 @@ export function RequestKey({ request: { keyName } }: { request: Request }) {
   if (keyName !== null) return <span className={classes.anywhere}>{keyName}</span>;
   return (
     <Text component="span" c="dimmed" fz="sm">
-      A key that is gone
+      Deleted key
     </Text>
   );
 }
@@ -71,7 +75,7 @@ function RequestStatus({ request: { status, errorCode } }: { request: Request })
       <HttpStatus status={status} />
       {errorCode !== null && (
         <Text c="dimmed" fz="xs" className={classes.anywhere}>
-          {errorCode}
+          {errorLabel(errorCode)}{" "}
         </Text>
       )}
     </Stack>

@@ -1,4 +1,4 @@
-/** How often requests may come. */
+/** The rate limits of the caller's keys. */
 import { useQuery } from "@apollo/client/react";
 import { Code, Stack, Text } from "@mantine/core";
 import { DescriptionList } from "../../../components/display/description-list.tsx";
@@ -6,13 +6,13 @@ import { RateLimitsDocument, type RateLimitClass } from "../../../generated/rate
 import { Panel } from "../../../components/layout/panel.tsx";
 
 const CLASS_LABELS: Record<RateLimitClass, string> = {
-  READ: "Reading",
-  WRITE: "Changing one job",
-  BATCH: "Changing many jobs",
+  READ: "Read requests",
+  WRITE: "Single changes",
+  BATCH: "Batch changes",
 };
 
 function formatLimit({ perSecond, burst }: { perSecond: number; burst: number }): string {
-  return `${perSecond.toLocaleString()} a second, ${burst.toLocaleString()} at once`;
+  return `${perSecond.toLocaleString()} per second, bursts of ${burst.toLocaleString()}`;
 }
 
 export function RateLimits() {
@@ -22,19 +22,19 @@ export function RateLimits() {
   return (
     <Panel title="Rate limits">
       {limits.length === 0 ? (
-        <Text fz="sm">There are none: requests may come as often as they like.</Text>
+        <Text fz="sm">No rate limits are set.</Text>
       ) : (
         <Stack gap="sm">
           <DescriptionList
-            facts={limits.map(({ class: kind, perSecond, burst, organization }) => ({
+            items={limits.map(({ class: kind, perSecond, burst, organization }) => ({
               label: CLASS_LABELS[kind],
-              value: `${formatLimit({ perSecond, burst })}${organization ? `; all together ${formatLimit(organization)}` : ""}`,
+              value: `${formatLimit({ perSecond, burst })}${organization ? `; all keys together ${formatLimit(organization)}` : ""}`,
             }))}
           />
           <Text c="dimmed" fz="sm">
-            The first limit is for each key, the second for all keys of your organisation together. Each REST
-            response says in <Code>RateLimit</Code> how much is left. Requests beyond a limit return 429 with{" "}
-            <Code>Retry-After</Code>.
+            The first limit applies to each key, the second to all keys of your organisation together. The{" "}
+            <Code>RateLimit</Code> header of REST responses shows what is left. Requests over a limit get 429
+            with <Code>Retry-After</Code>.
           </Text>
         </Stack>
       )}

@@ -1,4 +1,4 @@
-/** One number that matters, with its name. */
+/** A number with its label. */
 import { Paper, Text } from "@mantine/core";
 
 interface StatProps {

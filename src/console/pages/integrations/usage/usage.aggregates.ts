@@ -1,4 +1,4 @@
-/** Rows of days and keys, added up for a chart and its tables. */
+/** Adds up usage rows for the chart and the tables. */
 import type { UsageQuery } from "../../../generated/usage.ts";
 
 export type UsageRow = NonNullable<UsageQuery["usage"]>[number];
@@ -8,7 +8,7 @@ export interface UsageTotals {
   refused: number;
   failed: number;
   total: number;
-  /** Null: there was no request. */
+  /** Null if there were no requests. */
   meanDurationMs: number | null;
 }
 
@@ -19,7 +19,7 @@ export interface DayUsage extends UsageTotals {
 
 export interface KeyUsage extends UsageTotals {
   keyId: string;
-  /** Null: the key is gone. */
+  /** Null for a deleted key. */
   keyName: string | null;
 }
 
@@ -39,16 +39,16 @@ export function aggregateUsage(rows: readonly UsageRow[]): UsageTotals {
   return { ...totals, meanDurationMs: totals.total === 0 ? null : durationMs / totals.total };
 }
 
-/** Each of the last `days` days up to today, oldest first, those without a request among them. */
+/** The last `days` days up to today, oldest first, including days without requests. */
 export function usageByDay(rows: readonly UsageRow[], days: number, nowMs: number): DayUsage[] {
   const rowsByDay = Map.groupBy(rows, ({ day }) => day);
-  return Array.from({ length: days }, (_, at) => {
-    const day = new Date(nowMs - (days - 1 - at) * DAY_MS).toISOString().slice(0, 10);
+  return Array.from({ length: days }, (_, index) => {
+    const day = new Date(nowMs - (days - 1 - index) * DAY_MS).toISOString().slice(0, 10);
     return { day, ...aggregateUsage(rowsByDay.get(day) ?? []) };
   });
 }
 
-/** The busiest first. */
+/** Keys with the most requests first. */
 export function usageByKey(rows: readonly UsageRow[]): KeyUsage[] {
   return [...Map.groupBy(rows, ({ keyId }) => keyId)]
     .map(([keyId, ofKey]) => ({ keyId, keyName: ofKey.at(-1)?.keyName ?? null, ...aggregateUsage(ofKey) }))

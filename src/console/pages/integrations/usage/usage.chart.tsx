@@ -1,11 +1,11 @@
-/** Requests by day, stacked by how they ended. The table below it says the same to who does not see it. */
+/** Requests per day, stacked by outcome. Hidden from screen readers, which have the table below it. */
 import { BarChart } from "@mantine/charts";
 import "@mantine/charts/styles.css";
 import type { DayUsage } from "./usage.aggregates.ts";
 
 const series = [
   { name: "succeeded", label: "Succeeded", color: "spruce.5" },
-  { name: "refused", label: "Refused (4xx)", color: "amber.4" },
+  { name: "refused", label: "Rejected (4xx)", color: "amber.4" },
   { name: "failed", label: "Failed (5xx)", color: "red.5" },
 ];
 

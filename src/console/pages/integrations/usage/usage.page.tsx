@@ -1,4 +1,4 @@
-/** How much the API was used, by day and by key. */
+/** API usage by day and by key. */
 import { useQuery } from "@apollo/client/react";
 import { SegmentedControl, SimpleGrid, Stack } from "@mantine/core";
 import { IconChartBar } from "@tabler/icons-react";
@@ -28,9 +28,9 @@ export function UsagePage() {
   const rows = (data ?? (error ? undefined : previousData))?.usage;
   const spanControl = (
     <SegmentedControl
-      aria-label="How far back"
+      aria-label="Period"
       value={String(days)}
-      onChange={(chosen) => void navigate({ search: { days: Number(chosen) }, replace: true })}
+      onChange={(value) => void navigate({ search: { days: Number(value) }, replace: true })}
       data={DAY_SPANS.map((each) => ({ value: String(each), label: `${each} days` }))}
     />
   );
@@ -38,7 +38,7 @@ export function UsagePage() {
     <>
       <PageHeader
         title="Usage"
-        description="Requests in your organisation's name. Days are in UTC."
+        description="API requests made with your organisation’s keys. Days are in UTC."
         actions={spanControl}
       />
       {error && !rows && <ErrorState error={error} onRetry={() => void refetch()} />}
@@ -54,10 +54,10 @@ function NoUsage() {
     <>
       <EmptyState
         icon={IconChartBar}
-        title="No request yet"
-        action={<ButtonLink to="/integrations/keys">Go to the API keys</ButtonLink>}
+        title="No requests yet"
+        action={<ButtonLink to="/integrations/keys">Go to API keys</ButtonLink>}
       >
-        Requests with your keys are counted here by day and by key.
+        Requests made with your keys are counted here by day and by key.
       </EmptyState>
       <RateLimits />
     </>
@@ -72,7 +72,7 @@ function UsageView({ rows, days }: { rows: readonly UsageRow[]; days: number }) 
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
         <Stat label="Requests" value={totals.total.toLocaleString()} />
         <Stat
-          label="Refused (4xx)"
+          label="Rejected (4xx)"
           value={totals.refused.toLocaleString()}
           note={percentOf(totals.refused, totals.total)}
         />
@@ -90,7 +90,7 @@ function UsageView({ rows, days }: { rows: readonly UsageRow[]; days: number }) 
         <Suspense fallback={<LoadingCard height={260} />}>
           <UsageChart days={byDay} />
         </Suspense>
-        <Collapsible title="The same as a table">
+        <Collapsible title="View as table">
           <DayUsageTable days={byDay.toReversed()} />
         </Collapsible>
       </Panel>

@@ -1,4 +1,4 @@
-/** How many days the usage goes back, as its address says it. */
+/** The period of the usage page in the URL. */
 import { integerParam, type RawSearch } from "../../../app/search-params.ts";
 
 export const DAY_SPANS = [7, 14, 30] as const;

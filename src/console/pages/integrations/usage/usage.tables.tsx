@@ -1,4 +1,4 @@
-/** Usage in tables: by day, which says in words what the chart draws, and by key. */
+/** Tables of usage by day and by key. */
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { Day } from "../../../components/display/timestamp.tsx";
@@ -8,7 +8,7 @@ import type { DayUsage, KeyUsage, UsageTotals } from "./usage.aggregates.ts";
 const countColumns: readonly Column<UsageTotals>[] = [
   { id: "total", header: "Requests", align: "end", cell: ({ total }) => total.toLocaleString() },
   { id: "succeeded", header: "Succeeded", align: "end", cell: ({ succeeded }) => succeeded.toLocaleString() },
-  { id: "refused", header: "Refused", align: "end", cell: ({ refused }) => refused.toLocaleString() },
+  { id: "refused", header: "Rejected", align: "end", cell: ({ refused }) => refused.toLocaleString() },
   { id: "failed", header: "Failed", align: "end", cell: ({ failed }) => failed.toLocaleString() },
   {
     id: "mean",
@@ -56,7 +56,7 @@ export function KeyUsageTable({ keys }: { keys: readonly KeyUsage[] }) {
 function KeyName({ sum: { keyId, keyName } }: { sum: KeyUsage }) {
   return (
     <TextLink to="/integrations/requests" search={{ key: keyId }}>
-      {keyName ?? "A key that is gone"}
+      {keyName ?? "Deleted key"}
     </TextLink>
   );
 }

@@ -1,4 +1,4 @@
-/** Editing many jobs at once: nothing changes before it was seen what would. */
+/** Edits many jobs at once, with a preview before anything changes. */
 import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
 import { formatCount } from "../job.labels.ts";
@@ -15,7 +15,7 @@ interface BulkEditDrawerProps {
   markingNumbers: readonly string[];
   referenceData: ReferenceData;
   onClose: () => void;
-  /** Jobs have changed. */
+  /** Called after jobs were changed. */
   onApplied: () => void;
 }
 
@@ -35,7 +35,7 @@ export function BulkEditDrawer(props: BulkEditDrawerProps) {
   );
 }
 
-/** It is made anew each time that the drawer opens. */
+/** Mounted again each time the drawer opens. */
 function BulkEditSteps({ markingNumbers, referenceData, onClose, onApplied }: BulkEditDrawerProps) {
   const bulkEdit = useBulkEdit(markingNumbers, onApplied);
   const fieldEditor = useFieldEditor();
@@ -45,7 +45,7 @@ function BulkEditSteps({ markingNumbers, referenceData, onClose, onApplied }: Bu
     return step.kind !== "done" && fieldEditor.names.length > 0 ? "changed" : "clean";
   });
   if (step.kind === "preview")
-    return <BulkEditPreviewStep edit={bulkEdit} plan={step.plan} names={referenceData.labels} />;
+    return <BulkEditPreviewStep bulkEdit={bulkEdit} plan={step.plan} labels={referenceData.labels} />;
   if (step.kind === "done") return <BulkEditResultStep outcome={step.outcome} onClose={onClose} />;
   return <BulkEditFieldsStep bulkEdit={bulkEdit} fieldEditor={fieldEditor} referenceData={referenceData} />;
 }

@@ -1,4 +1,4 @@
-/** The first step: which fields, and their new values. */
+/** The first step: choose fields and their new values. */
 import { ActionIcon, Button, Checkbox, Group, Paper, Select, Stack, Text } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { errorMessage } from "../../../app/api/describe-error.ts";
@@ -34,13 +34,13 @@ export function BulkEditFieldsStep({ bulkEdit, fieldEditor, referenceData }: Bul
     >
       <Stack>
         <Text c="dimmed" fz="sm">
-          Choose what to change. You will see what becomes of each job before anything is changed.
+          Choose the fields to change. You can review every change before it is made.
         </Text>
         <FormAlert message={bulkEdit.error === null ? null : errorMessage(bulkEdit.error)} />
         {fieldEditor.names.map((name) => (
-          <EditedField key={name} name={name} chosen={fieldEditor} choices={referenceData} />
+          <EditedField key={name} name={name} fieldEditor={fieldEditor} referenceData={referenceData} />
         ))}
-        <AddField chosen={fieldEditor} />
+        <AddField fieldEditor={fieldEditor} />
         <div className={classes.actions}>
           <CancelButton isBusy={bulkEdit.isBusy} />
           <Button type="submit" loading={bulkEdit.isBusy} disabled={fieldEditor.names.length === 0}>
@@ -52,63 +52,63 @@ export function BulkEditFieldsStep({ bulkEdit, fieldEditor, referenceData }: Bul
   );
 }
 
-function AddField({ chosen }: { chosen: FieldEditor }) {
+function AddField({ fieldEditor }: { fieldEditor: FieldEditor }) {
   const groups = FIELD_GROUPS.map((group) => ({
     group,
     items: jobFields
-      .filter((field) => field.group === group && !chosen.names.includes(field.name))
+      .filter((field) => field.group === group && !fieldEditor.names.includes(field.name))
       .map(({ name, label }) => ({ value: name, label })),
   })).filter(({ items }) => items.length > 0);
   if (groups.length === 0) return null;
   return (
     <Select
-      label={chosen.names.length === 0 ? "Field to change" : "Another field to change"}
+      label={fieldEditor.names.length === 0 ? "Field to change" : "Another field to change"}
       placeholder="Choose a field"
       searchable
-      nothingFoundMessage="There is no such field"
+      nothingFoundMessage="No matching field"
       data-autofocus
       data={groups}
       value={null}
-      onChange={(name) => name !== null && chosen.add(name)}
+      onChange={(name) => name !== null && fieldEditor.add(name)}
     />
   );
 }
 
 function EditedField({
   name,
-  chosen,
-  choices,
+  fieldEditor,
+  referenceData,
 }: {
   name: FieldName;
-  chosen: FieldEditor;
-  choices: ReferenceData;
+  fieldEditor: FieldEditor;
+  referenceData: ReferenceData;
 }) {
   const field = findField(name);
   if (!field) return null;
-  const isCleared = chosen.cleared.has(name);
+  const isCleared = fieldEditor.cleared.has(name);
   return (
     <Paper p="sm">
       <Group wrap="nowrap" align="flex-start" gap="xs">
         <Stack gap="xs" flex={1} miw={0}>
           <JobFieldInput
             field={field}
-            value={isCleared ? "" : chosen.values[name]}
-            onChange={(value) => chosen.set(name, value)}
-            referenceData={choices}
-            error={chosen.problems[name]}
+            value={isCleared ? "" : fieldEditor.values[name]}
+            onChange={(value) => fieldEditor.set(name, value)}
+            referenceData={referenceData}
+            error={fieldEditor.problems[name]}
             disabled={isCleared}
           />
           {!field.isRequired && (
             <Checkbox
               size="xs"
-              label="Clear it: the jobs will have no value"
+              label="Clear this field"
               aria-label={`Clear ${field.label}`}
               checked={isCleared}
-              onChange={({ currentTarget }) => chosen.clear(name, currentTarget.checked)}
+              onChange={({ currentTarget }) => fieldEditor.clear(name, currentTarget.checked)}
             />
           )}
         </Stack>
-        <ActionIcon aria-label={`Leave ${field.label} as it is`} onClick={() => chosen.remove(name)}>
+        <ActionIcon aria-label={`Don’t change ${field.label}`} onClick={() => fieldEditor.remove(name)}>
           <IconTrash size={16} aria-hidden="true" />
         </ActionIcon>
       </Group>

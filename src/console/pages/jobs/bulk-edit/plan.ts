@@ -1,4 +1,4 @@
-/** What editing many jobs would do, made of the jobs as they are and the answer of a dry run; and what became of it. */
+/** Builds the preview of a bulk edit from a dry run, and the summary of its result. */
 import type { JobRowFragment } from "../../../generated/job-row.ts";
 import type {
   BulkOutcome,
@@ -21,17 +21,17 @@ export interface BulkEditRow {
   markingNumber: string;
   outcome: BulkOutcome;
   changes: PlannedChange[];
-  /** Why it is refused; empty where it is not. */
+  /** Reasons for a rejection; empty if there is none. */
   problems: string[];
 }
 
 export interface BulkEditPlan {
-  /** What is sent to be applied: those that would change, each at the version that was looked at. */
+  /** The jobs that will change, each with the version that the preview was based on. */
   items: UpdateJobInput[];
   rows: BulkEditRow[];
 }
 
-/** Each job at the version that was read: what changes meanwhile is refused and not overwritten. */
+/** Includes the version that was read, so that the server rejects jobs that change meanwhile. */
 export function buildItems(
   markingNumbers: readonly string[],
   before: ReadonlyMap<string, JobRowFragment>,
@@ -75,9 +75,9 @@ function plannedChanges(
 
 export interface BulkEditResult {
   updated: number;
-  /** They held the values already. */
+  /** Jobs that already had the values. */
   unchanged: number;
-  /** Refused, by the preview or when it was applied. */
+  /** Rejected by the preview or when the change was applied. */
   failed: BulkEditRow[];
 }
 

@@ -1,4 +1,4 @@
-/** The second step: what would become of each job. Refused ones come first. */
+/** The second step: preview the changes. Rejected jobs come first. */
 import { Alert, Button, Paper, Stack, Text } from "@mantine/core";
 import { errorMessage } from "../../../app/api/describe-error.ts";
 import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
@@ -10,13 +10,13 @@ import type { BulkEdit } from "./use-bulk-edit.ts";
 import classes from "../list/jobs.module.css";
 
 export function BulkEditPreviewStep({
-  edit,
+  bulkEdit,
   plan,
-  names,
+  labels,
 }: {
-  edit: BulkEdit;
+  bulkEdit: BulkEdit;
   plan: BulkEditPlan;
-  names: ReferenceLabels;
+  labels: ReferenceLabels;
 }) {
   const rowsWith = (outcome: BulkEditRow["outcome"]): BulkEditRow[] =>
     plan.rows.filter((row) => row.outcome === outcome);
@@ -24,19 +24,24 @@ export function BulkEditPreviewStep({
   return (
     <Stack>
       <Text ref={focusOnMount} tabIndex={-1} className={classes.summary}>
-        {formatCount(updated.length, "job")} would change
-        {unchanged.length > 0 && `, ${unchanged.length} ${unchanged.length === 1 ? "is" : "are"} so already`}
-        {failed.length > 0 && `, ${failed.length} cannot be changed so`}. Nothing has been changed yet.
+        {formatCount(updated.length, "job")} will change
+        {unchanged.length > 0 &&
+          `, ${unchanged.length} already ${unchanged.length === 1 ? "matches" : "match"}`}
+        {failed.length > 0 && `, ${failed.length} can’t be changed`}. Nothing has been changed yet.
       </Text>
-      <FormAlert message={edit.error === null ? null : errorMessage(edit.error)} />
-      <RejectedRows rows={failed} title="These will be left as they are" />
-      <ChangedRows title="Would change" rows={updated} names={names} />
+      <FormAlert message={bulkEdit.error === null ? null : errorMessage(bulkEdit.error)} />
+      <RejectedRows rows={failed} title="These jobs can’t be changed" />
+      <ChangedRows title="Changes" rows={updated} labels={labels} />
       <UnchangedRows rows={unchanged} />
       <div className={classes.actions}>
-        <Button variant="default" onClick={edit.back} disabled={edit.isBusy}>
+        <Button variant="default" onClick={bulkEdit.back} disabled={bulkEdit.isBusy}>
           Back
         </Button>
-        <Button loading={edit.isBusy} disabled={updated.length === 0} onClick={() => void edit.apply(plan)}>
+        <Button
+          loading={bulkEdit.isBusy}
+          disabled={updated.length === 0}
+          onClick={() => void bulkEdit.apply(plan)}
+        >
           Change {formatCount(updated.length, "job")}
         </Button>
       </div>
@@ -62,11 +67,11 @@ export function RejectedRows({ rows, title }: { rows: readonly BulkEditRow[]; ti
 function ChangedRows({
   title,
   rows,
-  names,
+  labels,
 }: {
   title: string;
   rows: readonly BulkEditRow[];
-  names: ReferenceLabels;
+  labels: ReferenceLabels;
 }) {
   if (rows.length === 0) return null;
   return (
@@ -77,7 +82,7 @@ function ChangedRows({
             <Text fw={600} fz="sm">
               {markingNumber}
             </Text>
-            <ChangeList changes={changes} labels={names} />
+            <ChangeList changes={changes} labels={labels} />
           </li>
         ))}
       </Stack>
@@ -89,7 +94,7 @@ function UnchangedRows({ rows }: { rows: readonly BulkEditRow[] }) {
   if (rows.length === 0) return null;
   return (
     <Text fz="sm" c="dimmed">
-      So already: {rows.map(({ markingNumber }) => markingNumber).join(", ")}.
+      Already match: {rows.map(({ markingNumber }) => markingNumber).join(", ")}.
     </Text>
   );
 }

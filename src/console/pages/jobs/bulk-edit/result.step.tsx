@@ -1,4 +1,4 @@
-/** The last step: what became of the jobs. */
+/** The last step: the result. */
 import { Alert, Button, Stack } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
@@ -22,10 +22,10 @@ export function BulkEditResultStep({
         icon={<IconCheck aria-hidden="true" />}
         title={`${formatCount(updated, "job")} changed`}
       >
-        {unchanged > 0 && `${formatCount(unchanged, "job")} had these values already. `}
-        Your selection stands, for what you may want to do next.
+        {unchanged > 0 && `${formatCount(unchanged, "job")} already matched. `}
+        The jobs are still selected.
       </Alert>
-      <RejectedRows rows={failed} title={`${formatCount(failed.length, "job")} could not be changed`} />
+      <RejectedRows rows={failed} title={`${formatCount(failed.length, "job")} couldn’t be changed`} />
       <div className={classes.actions}>
         <Button onClick={onClose} ref={focusOnMount}>
           Done

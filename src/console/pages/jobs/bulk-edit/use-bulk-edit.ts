@@ -1,4 +1,4 @@
-/** The steps of editing many: choose what to change, see what it would do, do it. */
+/** The steps of a bulk edit: choose fields, preview, apply. */
 import { useApolloClient } from "@apollo/client/react";
 import { useState } from "react";
 import {
@@ -18,7 +18,7 @@ export type BulkEditStep =
 export interface BulkEdit {
   step: BulkEditStep;
   isBusy: boolean;
-  /** Null: nothing went wrong. */
+  /** Null if the last step succeeded. */
   error: unknown;
   preview: (patch: JobPatch) => Promise<void>;
   apply: (plan: BulkEditPlan) => Promise<void>;
@@ -55,10 +55,10 @@ export function useBulkEdit(markingNumbers: readonly string[], onApplied: () => 
     const { data } = await client.mutate({
       mutation: UpdateJobsDocument,
       variables: { items, dryRun },
-      // What a dry run answers with is not so.
+      // The jobs of a dry run must not reach the cache.
       fetchPolicy: dryRun ? "no-cache" : "network-only",
     });
-    if (!data) throw new Error("The server gave no answer");
+    if (!data) throw new Error("The server returned no data");
     return data.updateJobs.results;
   };
 
@@ -73,7 +73,7 @@ export function useBulkEdit(markingNumbers: readonly string[], onApplied: () => 
       }),
     apply: (plan) =>
       runStep(async () => {
-        // Also where the answer is lost: the server may have done it all the same.
+        // Also if the response is lost, because the server may have applied the change.
         const applied = await send(plan.items, false).finally(onApplied);
         return { kind: "done", outcome: buildResult(plan, applied) };
       }),

@@ -1,4 +1,4 @@
-/** Which fields are to change, and to what. */
+/** The fields to change in a bulk edit, and their new values. */
 import { useState } from "react";
 import type { JobPatch } from "../../../generated/bulk-edit.ts";
 import {
@@ -13,14 +13,14 @@ import {
 export interface FieldEditor {
   names: readonly FieldName[];
   values: FormValues;
-  /** Fields that are to lose their value. */
+  /** Fields whose value will be removed. */
   cleared: ReadonlySet<FieldName>;
   problems: Partial<Record<FieldName, string>>;
   add: (name: FieldName) => void;
   remove: (name: FieldName) => void;
   set: (name: FieldName, value: string) => void;
   clear: (name: FieldName, isCleared: boolean) => void;
-  /** Null where an input makes no sense: `problems` say why. */
+  /** Null if an input is invalid; `problems` then has the messages. */
   toPatch: () => JobPatch | null;
 }
 
@@ -65,7 +65,7 @@ export function useFieldEditor(): FieldEditor {
   };
 }
 
-/** An input left empty is no wish to clear: with many jobs that has to be said. */
+/** An empty input is an error here: clearing a field of many jobs must be explicit. */
 function validateFields({ names, values, cleared }: FieldEditorState): Partial<Record<FieldName, string>> {
   const given = names.filter((name) => !cleared.has(name));
   const missing = given
@@ -78,5 +78,5 @@ function missingValueMessage(name: FieldName): string {
   const field = findField(name);
   return field?.isRequired
     ? `Choose a ${field.label.toLowerCase()}`
-    : "Give a value, or say that it is to be cleared";
+    : "Enter a value, or select “Clear this field”";
 }

@@ -1,4 +1,4 @@
-/** Changing a job. What somebody else changes meanwhile is never overwritten unseen. */
+/** Edits a job. Changes that other users make meanwhile are never overwritten silently. */
 import { Alert, Button, Stack, Text, Title } from "@mantine/core";
 import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
@@ -8,6 +8,7 @@ import { FormAlert } from "../../../components/forms/form-alert.tsx";
 import { FIELD_GROUPS, jobFields, fieldLabel } from "../job.fields.ts";
 import { JobFieldInput } from "../job-field.input.tsx";
 import { ConflictChoice } from "./job.conflict.tsx";
+import type { ReferenceLabels } from "../job.labels.ts";
 import type { ReferenceData } from "../use-reference-data.ts";
 import { useEditJob, type EditJob } from "./use-edit-job.ts";
 import classes from "../list/jobs.module.css";
@@ -34,7 +35,7 @@ export function EditJobDrawer({ opened, ...props }: EditJobProps & { opened: boo
   );
 }
 
-/** It is made anew each time that the drawer opens. */
+/** Mounted again each time the drawer opens. */
 function EditJobForm({ job, referenceData, onClose, onReload }: EditJobProps) {
   const edit = useEditJob({ job, onSaved: onClose, onReload });
   useUnsavedInput(() => (edit.isBusy ? "locked" : edit.isChanged ? "changed" : "clean"));
@@ -48,7 +49,7 @@ function EditJobForm({ job, referenceData, onClose, onReload }: EditJobProps) {
     >
       <div className={classes.alerts}>
         <FormAlert message={edit.failure} />
-        <ChangesByOthers edit={edit} choices={referenceData} />
+        <ChangesByOthers edit={edit} labels={referenceData.labels} />
       </div>
       <Stack gap="lg">
         {FIELD_GROUPS.map((group) => (
@@ -71,7 +72,7 @@ function EditJobForm({ job, referenceData, onClose, onReload }: EditJobProps) {
         <div className={classes.actions}>
           {edit.conflicts.length > 0 && (
             <Text fz="sm" c="dimmed" me="auto">
-              First choose, above, between your values and theirs.
+              Choose which values to keep first.
             </Text>
           )}
           <CancelButton isBusy={edit.isBusy} />
@@ -84,25 +85,23 @@ function EditJobForm({ job, referenceData, onClose, onReload }: EditJobProps) {
   );
 }
 
-/** What others have changed since the form was opened. */
-function ChangesByOthers({ edit, choices }: { edit: EditJob; choices: ReferenceData }) {
+/** Fields that other users changed since the form was opened. */
+function ChangesByOthers({ edit, labels }: { edit: EditJob; labels: ReferenceLabels }) {
   const { conflicts, changedByOthers } = edit;
   return (
     <div role="status">
       {changedByOthers.length > 0 && (
-        <Alert color="amber" title="Somebody changed this job meanwhile">
+        <Alert color="amber" title="This job has changed">
           <Stack gap="sm">
             <span>
-              {changedByOthers.map(fieldLabel).join(", ")}: the form has the new values where you had changed
-              nothing.
-              {conflicts.length > 0 &&
-                " You both changed what follows: choose which value stands, then save."}
+              Someone else changed {changedByOthers.map(fieldLabel).join(", ")} while you were editing.
+              {conflicts.length > 0 ? " Choose which value to keep." : " The form shows the new values."}
             </span>
-            {conflicts.map((clash) => (
+            {conflicts.map((conflict) => (
               <ConflictChoice
-                key={clash.name}
-                conflict={clash}
-                labels={choices.labels}
+                key={conflict.name}
+                conflict={conflict}
+                labels={labels}
                 onChoose={edit.resolveConflict}
               />
             ))}

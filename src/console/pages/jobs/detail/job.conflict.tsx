@@ -1,4 +1,4 @@
-/** Two people changed the same field: both values side by side, and a button for each. */
+/** A field that two users changed: both values, and a button for each. */
 import { Button, Group, Text } from "@mantine/core";
 import { fieldLabel, type FieldName } from "../job.fields.ts";
 import type { FieldConflict } from "./job.merge.ts";
@@ -18,7 +18,7 @@ export function ConflictChoice({
 }: ConflictChoiceProps) {
   const label = fieldLabel(name);
   return (
-    <div className={classes.clash} role="group" aria-label={label}>
+    <div className={classes.conflict} role="group" aria-label={label}>
       <Text fz="sm" style={{ overflowWrap: "anywhere" }}>
         <strong>{label}</strong> was {formatValue(name, base, labels)}. Theirs:{" "}
         <strong>{formatValue(name, theirs, labels)}</strong>. Yours:{" "}
@@ -26,7 +26,7 @@ export function ConflictChoice({
       </Text>
       <Group gap="xs" mt="xs">
         <Button size="xs" variant="default" onClick={() => onChoose(name, theirs)}>
-          Take theirs
+          Use theirs
         </Button>
         <Button size="xs" variant="default" onClick={() => onChoose(name, mine)}>
           Keep mine

@@ -1,4 +1,4 @@
-/** Which endpoints were told of a job's changes. */
+/** The webhook deliveries of a job's events. */
 import { useQuery } from "@apollo/client/react";
 import { Group, Paper, Text, Title } from "@mantine/core";
 import { useEffect } from "react";
@@ -16,7 +16,7 @@ import { formatCount } from "../job.labels.ts";
 
 type Delivery = NonNullable<JobDeliveriesQuery["webhookDeliveries"]>["edges"][number]["node"];
 
-/** `changes`: grows with each change of the job, which may have deliveries. */
+/** `changes` increases with each change of the job and triggers a refetch. */
 export function JobDeliveries({ markingNumber, changes }: { markingNumber: string; changes: number }) {
   return (
     <Paper component="section" aria-labelledby="job-deliveries" className={classes.section}>
@@ -48,8 +48,8 @@ function DeliveryList({ markingNumber, changes }: { markingNumber: string; chang
   if (list.edges.length === 0)
     return (
       <Text c="dimmed" fz="sm">
-        The log has no delivery of this job. <TextLink to="/integrations/endpoints">Endpoints</TextLink> are
-        told of each change from when they are made.
+        No deliveries of this job in the log. <TextLink to="/integrations/endpoints">Endpoints</TextLink>{" "}
+        receive every change from the time they are created.
       </Text>
     );
   return (
@@ -79,7 +79,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
         <StatusBadge {...DELIVERY_STATUS[status]} />
       </Group>
       <div className={classes.meta}>
-        <span className={classes.url}>{endpoint?.url ?? "To an endpoint that is deleted"}</span>
+        <span className={classes.url}>{endpoint?.url ?? "Deleted endpoint"}</span>
         <span>
           <Timestamp value={createdAt} />, {formatCount(attemptCount, "attempt")}
         </span>

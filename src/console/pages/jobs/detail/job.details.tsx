@@ -1,4 +1,4 @@
-/** What is known of a job, in the order in which somebody on the road would ask. */
+/** The details of a job, with the most important ones first. */
 import { Paper, SimpleGrid, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Day, Timestamp } from "../../../components/display/timestamp.tsx";
@@ -7,13 +7,13 @@ import { isLate, todayUtc } from "../job.category.ts";
 import classes from "./job.module.css";
 import { formatValue, formatNumber, type ReferenceLabels } from "../job.labels.ts";
 
-export function JobDetails({ job, names }: { job: JobRowFragment; names: ReferenceLabels }) {
+export function JobDetails({ job, labels }: { job: JobRowFragment; labels: ReferenceLabels }) {
   return (
     <Paper className={classes.card}>
       <DetailSection title="Delivery">
         <DetailItem label="Recipient">{job.recipientName}</DetailItem>
         <DetailItem label="Contact">{job.recipientContact}</DetailItem>
-        <DetailItem label="Address">{job.deliveryAddress}</DetailItem>
+        <DetailItem label="Delivery address">{job.deliveryAddress}</DetailItem>
         <DetailItem label="Postal code">{job.postalCode}</DetailItem>
         <DetailItem label="Instructions" isWide>
           {job.instructions}
@@ -22,7 +22,7 @@ export function JobDetails({ job, names }: { job: JobRowFragment; names: Referen
       <DetailSection title="Status and schedule">
         <DetailItem label="Status">{job.status.label}</DetailItem>
         <DetailItem label="Failure reason">
-          {job.failureReason && formatValue("failureReason", job.failureReason, names)}
+          {job.failureReason && formatValue("failureReason", job.failureReason, labels)}
         </DetailItem>
         <DetailItem label="Carrier's status">{job.providerStatus}</DetailItem>
         <DetailItem label="Scheduled date">
@@ -34,7 +34,7 @@ export function JobDetails({ job, names }: { job: JobRowFragment; names: Referen
         <DetailItem label="Confirmation pending">{job.scheduledDeliveryPending ? "Yes" : "No"}</DetailItem>
         {isLate(job, todayUtc()) && (
           <DetailItem label="Late" isWide>
-            <span className={classes.late}>It was due before today, and is not done.</span>
+            <span className={classes.late}>This job was due before today and is not finished.</span>
           </DetailItem>
         )}
       </DetailSection>
@@ -54,7 +54,7 @@ export function JobDetails({ job, names }: { job: JobRowFragment; names: Referen
         <DetailItem label="Created">
           <Timestamp value={job.createdAt} display="exact" />
         </DetailItem>
-        <DetailItem label="Last changed">
+        <DetailItem label="Last updated">
           <Timestamp value={job.updatedAt} />, version {formatNumber(job.version)}
         </DetailItem>
       </DetailSection>
@@ -78,7 +78,7 @@ function DetailSection({ title, children }: { title: string; children: ReactNode
 interface DetailItemProps {
   label: string;
   isWide?: boolean;
-  /** False, null or empty: it is not known. */
+  /** False, null or empty text are shown as "Not set". */
   children: ReactNode;
 }
 
@@ -87,7 +87,7 @@ function DetailItem({ label, isWide = false, children }: DetailItemProps) {
   return (
     <div className={classes.fact} data-wide={isWide || undefined}>
       <dt>{label}</dt>
-      <dd data-unknown={!isKnown || undefined}>{isKnown ? children : "Not given"}</dd>
+      <dd data-unknown={!isKnown || undefined}>{isKnown ? children : "Not set"}</dd>
     </div>
   );
 }

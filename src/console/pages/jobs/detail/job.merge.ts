@@ -1,4 +1,4 @@
-/** Somebody else changed the job while one was editing it: what of it stands, and what both have touched. */
+/** Merges changes of other users into a form that is being edited. */
 import { jobFields, type FieldName, type FormValues } from "../job.fields.ts";
 
 export interface FieldConflict {
@@ -9,11 +9,11 @@ export interface FieldConflict {
 }
 
 interface MergeResult {
-  /** Theirs where one has changed nothing, one's own where one has. */
+  /** The user's own values for fields that they changed, otherwise the others' values. */
   values: FormValues;
-  /** Changed by both, to different values. */
+  /** Fields that both sides changed to different values. */
   conflicts: FieldConflict[];
-  /** Changed by the others, in whatever field. */
+  /** All fields that others changed. */
   changedByOthers: FieldName[];
 }
 

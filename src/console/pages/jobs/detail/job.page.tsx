@@ -1,4 +1,4 @@
-/** One job: what is known of it, what happened to it, whom it was told to, and the way to change it. It follows what others do. */
+/** One job: details, history, webhook deliveries, and editing. Updates live. */
 import { useQuery } from "@apollo/client/react";
 import { Button, Grid, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
@@ -26,7 +26,7 @@ const route = getRouteApi("/console/jobs/$markingNumber");
 
 export function JobPage() {
   const { markingNumber } = route.useParams();
-  // Another job is another page: nothing of the former one's form stays.
+  // The key resets all state when the job changes.
   return <JobLoader key={markingNumber} markingNumber={markingNumber} />;
 }
 
@@ -46,9 +46,9 @@ function JobLoader({ markingNumber }: { markingNumber: string }) {
       </>
     );
   return (
-    <NotFound action={<ButtonLink to="/jobs">To the jobs</ButtonLink>}>
-      No job that you may see has the Marking Number <strong>{markingNumber}</strong>. It is written exactly
-      so, capitals and all.
+    <NotFound title="Job not found" action={<ButtonLink to="/jobs">Go to jobs</ButtonLink>}>
+      You can’t see a job with the Marking Number <strong>{markingNumber}</strong>. Marking Numbers are
+      case-sensitive.
     </NotFound>
   );
 }
@@ -98,7 +98,7 @@ function JobView({ job, onReload }: { job: JobRowFragment; onReload: () => void 
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, md: 7 }}>
           <Stack gap="lg">
-            <JobDetails job={job} names={referenceData.labels} />
+            <JobDetails job={job} labels={referenceData.labels} />
             {scopes.includes("webhooks:manage") && (
               <JobDeliveries markingNumber={job.markingNumber} changes={changes} />
             )}
@@ -113,7 +113,7 @@ function JobView({ job, onReload }: { job: JobRowFragment; onReload: () => void 
         </Grid.Col>
       </Grid>
       <Text component="div" role="status" fz={0} pos="absolute">
-        {changes > 0 && `This job has changed. It is ${job.status.label} now.`}
+        {changes > 0 && `This job has changed. Its status is ${job.status.label}.`}
       </Text>
       <EditJobDrawer
         opened={isEditing}

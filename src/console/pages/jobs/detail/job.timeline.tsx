@@ -1,4 +1,4 @@
-/** What happened to a job, newest first: what changed, by whom, when and by which request. */
+/** The history of a job, newest first: what changed, who changed it, when and with which request. */
 import { useQuery } from "@apollo/client/react";
 import { Anchor, Code, Paper, Text, Title } from "@mantine/core";
 import { useEffect, useState } from "react";
@@ -19,7 +19,7 @@ import { useDescribeActor, type ActorDescription } from "./use-actor.ts";
 
 interface JobTimelineProps {
   markingNumber: string;
-  /** A new one has a new entry. */
+  /** Each version has an entry in the history. */
   version: number;
   labels: ReferenceLabels;
 }
@@ -57,7 +57,7 @@ function HistoryList({ markingNumber, version, labels }: JobTimelineProps) {
     <>
       <ol className={classes.timeline}>
         {history.edges.map(({ node }) => (
-          <HistoryEntry key={node.id} event={node} names={labels} />
+          <HistoryEntry key={node.id} event={node} labels={labels} />
         ))}
       </ol>
       <LoadMore
@@ -71,22 +71,22 @@ function HistoryList({ markingNumber, version, labels }: JobTimelineProps) {
 
 const TITLES: Record<JobEventType, string> = {
   JOB_CREATED: "Created",
-  JOB_UPDATED: "Changed",
+  JOB_UPDATED: "Updated",
   JOB_STATUS_CHANGED: "Status changed",
   JOB_ASSIGNED: "Assigned",
 };
 
-function HistoryEntry({ event, names }: { event: JobEventEntryFragment; names: ReferenceLabels }) {
+function HistoryEntry({ event, labels }: { event: JobEventEntryFragment; labels: ReferenceLabels }) {
   const status = event.changes.find(({ field }) => field === "normalizedStatus");
   const actor = useDescribeActor()(event.actor);
   return (
     <li className={classes.event} data-kind={status ? "status" : undefined}>
       <Text fw={600}>
         {status
-          ? `${TITLES[event.type]}: ${formatValue("normalizedStatus", status.to, names)}`
+          ? `${TITLES[event.type]}: ${formatValue("normalizedStatus", status.to, labels)}`
           : TITLES[event.type]}
       </Text>
-      <EntryChanges event={event} names={names} />
+      <EntryChanges event={event} labels={labels} />
       <div className={classes.meta}>
         <Timestamp value={event.occurredAt} display="exact" />
         <span>{actor.name}</span>
@@ -96,7 +96,7 @@ function HistoryEntry({ event, names }: { event: JobEventEntryFragment; names: R
   );
 }
 
-/** It leads to the request's log where that is one's own, and may be seen. */
+/** Links to the request log if the request was made with a key of the user's organisation. */
 function RequestId({ id, actor }: { id: string; actor: ActorDescription }) {
   const hasLog = canVisit(useSession(), "integrations") && actor.isOwnKey;
   return (
@@ -108,15 +108,15 @@ function RequestId({ id, actor }: { id: string; actor: ActorDescription }) {
       ) : (
         <Code>{id}</Code>
       )}
-      <CopyButton value={id} label="request id" />
+      <CopyButton value={id} label="request ID" />
     </span>
   );
 }
 
-/** So many are shown at once; a job that is created has nearly all its fields changed. */
+/** Changes shown before "Show more". Creating a job changes nearly every field. */
 const COLLAPSED_CHANGE_COUNT = 4;
 
-function EntryChanges({ event, names }: { event: JobEventEntryFragment; names: ReferenceLabels }) {
+function EntryChanges({ event, labels }: { event: JobEventEntryFragment; labels: ReferenceLabels }) {
   const [isExpanded, setExpanded] = useState(false);
   const changes = event.changes.toSorted((one, other) => fieldIndex(one.field) - fieldIndex(other.field));
   const shown =
@@ -125,7 +125,7 @@ function EntryChanges({ event, names }: { event: JobEventEntryFragment; names: R
       : changes.slice(0, COLLAPSED_CHANGE_COUNT);
   return (
     <>
-      <ChangeList changes={shown} labels={names} isCreation={event.type === "JOB_CREATED"} />
+      <ChangeList changes={shown} labels={labels} isCreation={event.type === "JOB_CREATED"} />
       {changes.length > COLLAPSED_CHANGE_COUNT + 1 && (
         <Anchor
           component="button"

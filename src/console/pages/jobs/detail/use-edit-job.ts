@@ -1,4 +1,4 @@
-/** The form of a job: only what was changed is sent, for the version that it was changed at. */
+/** The form of a job. Saves only changed fields, with the version that they are based on. */
 import { useMutation } from "@apollo/client/react";
 import { useState } from "react";
 import { errorMessage } from "../../../app/api/describe-error.ts";
@@ -22,19 +22,19 @@ export interface EditJob {
   isChanged: boolean;
   isBusy: boolean;
   problems: Partial<Record<FieldName, string>>;
-  /** About the form as a whole; null: nothing. */
+  /** An error about the form as a whole; null if there is none. */
   failure: string | null;
   conflicts: readonly FieldConflict[];
-  /** Fields that somebody else changed since the form was opened. */
+  /** Fields that other users changed since the form was opened. */
   changedByOthers: readonly FieldName[];
   setValue: (name: FieldName, value: string) => void;
-  /** Ends a clash. */
+  /** Settles a conflict. */
   resolveConflict: (name: FieldName, value: string) => void;
   save: () => void;
 }
 
 interface Draft {
-  /** The job that the values started from, and its version. */
+  /** The job's values at `version`, which the edit is based on. */
   base: FormValues;
   version: number;
   values: FormValues;
@@ -55,7 +55,7 @@ function createDraft(job: JobRowFragment): Draft {
   return { base, version: job.version, values: base, conflicts: [], changedByOthers: [] };
 }
 
-/** The draft on top of what the job has become. */
+/** Applies the draft's changes to a newer version of the job. */
 function rebaseDraft(draft: Draft, job: JobRowFragment): Draft {
   const theirs = toFormValues(job);
   const { values, conflicts, changedByOthers } = rebase(draft.base, draft.values, theirs);
@@ -64,7 +64,7 @@ function rebaseDraft(draft: Draft, job: JobRowFragment): Draft {
     version: job.version,
     values,
     conflicts: [
-      ...draft.conflicts.filter(({ name }) => !conflicts.some((clash) => clash.name === name)),
+      ...draft.conflicts.filter(({ name }) => !conflicts.some((conflict) => conflict.name === name)),
       ...conflicts,
     ],
     changedByOthers: [...new Set([...draft.changedByOthers, ...changedByOthers])],
@@ -81,7 +81,7 @@ export function useEditJob({ job, onSaved, onReload }: UseEditJobOptions): EditJ
   const [draft, setDraft] = useState(() => createDraft(job));
   const [saveState, setSaveState] = useState(idleState);
   const [update] = useMutation(UpdateJobDocument);
-  // Told by the subscription, or read anew after a refusal. One's own change comes back so, too.
+  // A newer version arrives from the subscription or from a refetch after a rejection.
   if (job.version > draft.version && !saveState.isBusy) setDraft(rebaseDraft(draft, job));
 
   const patch = toPatch(draft.base, draft.values);
@@ -100,15 +100,15 @@ export function useEditJob({ job, onSaved, onReload }: UseEditJobOptions): EditJ
       const { data } = await update({
         variables: { input: { markingNumber, expectedVersion: draft.version, patch } },
       });
-      const refusal = toRejection(data?.updateJob);
-      if (refusal === null) {
-        notify(`${markingNumber} is saved.`);
+      const rejection = toRejection(data?.updateJob);
+      if (rejection === null) {
+        notify(`${markingNumber} saved.`);
         onSaved();
         return undefined;
       }
-      setSaveState(refusal);
+      setSaveState(rejection);
       focusFirstError();
-      if (refusal.isConflict) onReload();
+      if (rejection.isConflict) onReload();
     } catch (error) {
       setSaveState({ ...idleState, failure: errorMessage(error) });
     }
@@ -127,21 +127,20 @@ export function useEditJob({ job, onSaved, onReload }: UseEditJobOptions): EditJ
       setDraft((former) => ({
         ...former,
         values: { ...former.values, [name]: value },
-        conflicts: former.conflicts.filter((clash) => clash.name !== name),
+        conflicts: former.conflicts.filter((conflict) => conflict.name !== name),
       })),
     save: () => void send(),
   };
 }
 
-/** Said also where what was changed is no field of the form: else a press of the button would come to nothing, unexplained. */
-const OUTDATED_MESSAGE =
-  "Nothing is saved yet: the job is newer than what the form began with. Look it over and save again.";
+/** Shown even if no field of the form changed, because otherwise pressing Save would seem to do nothing. */
+const OUTDATED_MESSAGE = "Not saved: the job changed while you were editing. Review the form and save again.";
 
-/** Null: it was taken. */
+/** Null if the server accepted the change. */
 function toRejection(
   payload: UpdateJobMutation["updateJob"] | undefined,
 ): (SaveState & { isConflict: boolean }) | null {
-  if (!payload) throw new Error("The server gave no answer");
+  if (!payload) throw new Error("The server returned no data");
   const { userErrors } = payload;
   if (userErrors.length === 0) return null;
   const isConflict = userErrors.some(({ code }) => code === "CONFLICT");

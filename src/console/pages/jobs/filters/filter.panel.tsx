@@ -1,4 +1,4 @@
-/** Every way to narrow the table, and its order. What is chosen goes into the address at once. */
+/** All filters of the jobs table, and its sort order. Changes go to the URL immediately. */
 import { Checkbox, MultiSelect, Paper, Select } from "@mantine/core";
 import { useSession } from "../../../app/session/session.ts";
 import { CATEGORY_LABELS, categoryOptions } from "../job.category.ts";
@@ -24,21 +24,21 @@ export interface FilterProps {
 }
 
 export const PERIOD_LABELS: Record<Period, string> = {
-  "1h": "the last hour",
-  "24h": "the last 24 hours",
-  "7d": "the last 7 days",
-  "30d": "the last 30 days",
+  "1h": "last hour",
+  "24h": "last 24 hours",
+  "7d": "last 7 days",
+  "30d": "last 30 days",
 };
 
 const sortOptions: { value: Sort; label: string }[] = [
   { value: "-created_at", label: "Newest first" },
   { value: "created_at", label: "Oldest first" },
-  { value: "-updated_at", label: "Last changed first" },
-  { value: "updated_at", label: "Longest unchanged first" },
-  { value: "scheduled_date", label: "Scheduled earliest first" },
-  { value: "-scheduled_date", label: "Scheduled latest first" },
-  { value: "marking_number", label: "Marking Number, A to Z" },
-  { value: "-marking_number", label: "Marking Number, Z to A" },
+  { value: "-updated_at", label: "Recently updated first" },
+  { value: "updated_at", label: "Least recently updated first" },
+  { value: "scheduled_date", label: "Earliest scheduled date first" },
+  { value: "-scheduled_date", label: "Latest scheduled date first" },
+  { value: "marking_number", label: "Marking Number, A–Z" },
+  { value: "-marking_number", label: "Marking Number, Z–A" },
 ];
 
 export function FilterPanel({ search, referenceData, onChange }: FilterProps) {
@@ -49,23 +49,23 @@ export function FilterPanel({ search, referenceData, onChange }: FilterProps) {
       <DayFilter label="Due from" value={search.due_from} onChange={(due_from) => onChange({ due_from })} />
       <DayFilter label="Due until" value={search.due_to} onChange={(due_to) => onChange({ due_to })} />
       <SearchField
-        label="Postal code begins with"
+        label="Postal code starts with"
         value={search.postal_code ?? ""}
         onDebouncedChange={(text) => onChange({ postal_code: text === "" ? undefined : text })}
       />
       <Select
-        label="Changed within"
+        label="Updated in the"
         placeholder="Any time"
         clearable
-        clearButtonProps={{ "aria-label": "Clear changed within" }}
+        clearButtonProps={{ "aria-label": "Clear “Updated in the”" }}
         data={PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] }))}
         value={search.updated ?? null}
         onChange={(updated) => onChange({ updated: updated ?? undefined })}
       />
       <Checkbox
         mt={{ base: 0, xs: 28 }}
-        label="Late ones only"
-        description="Due before today and not done"
+        label="Late only"
+        description="Due before today and not finished"
         checked={search.late === true}
         onChange={({ currentTarget }) => onChange({ late: currentTarget.checked ? true : undefined })}
       />
@@ -78,16 +78,16 @@ function SortInputs({ search, onChange }: Pick<FilterProps, "search" | "onChange
   return (
     <>
       <Select
-        label="Order"
+        label="Sort by"
         allowDeselect={false}
         data={sortOptions}
         value={search.sort ?? DEFAULT_SORT}
         onChange={(sort) => onChange({ sort: sort === DEFAULT_SORT ? undefined : (sort as Sort) })}
       />
       <Select
-        label="On a page"
+        label="Rows per page"
         allowDeselect={false}
-        data={PAGE_SIZES.map((size) => ({ value: String(size), label: `${size} jobs` }))}
+        data={PAGE_SIZES.map((size) => ({ value: String(size), label: String(size) }))}
         value={String(pageSize(search))}
         onChange={(value) => onChange({ size: PAGE_SIZES.find((size) => String(size) === value) })}
       />
@@ -151,12 +151,12 @@ function OrganizationFilters({ search, referenceData, onChange }: FilterProps) {
   );
 }
 
-/** What somebody's address names is shown, also where the menu does not have it. */
-function withUnknown(known: readonly SelectOption[], chosen: readonly string[] = []): SelectOption[] {
-  const values = new Set(known.map(({ value }) => value));
+/** Adds values from the URL that are not among the options. */
+function withUnknown(options: readonly SelectOption[], selected: readonly string[] = []): SelectOption[] {
+  const values = new Set(options.map(({ value }) => value));
   return [
-    ...known,
-    ...chosen.filter((value) => !values.has(value)).map((value) => ({ value, label: value })),
+    ...options,
+    ...selected.filter((value) => !values.has(value)).map((value) => ({ value, label: value })),
   ];
 }
 
@@ -177,7 +177,7 @@ function MultiFilter({ label, data, value, onChange }: MultiFilterProps) {
       clearButtonProps={{ "aria-label": `Clear ${label.toLowerCase()}` }}
       maxValues={50}
       hidePickedOptions
-      nothingFoundMessage="Nothing like that"
+      nothingFoundMessage="No matches"
       data={data}
       value={value ?? []}
       onChange={(values) => onChange(values.length === 0 ? undefined : values)}
@@ -193,7 +193,7 @@ interface DayFilterProps {
 
 function DayFilter({ label, value = "", onChange }: DayFilterProps) {
   return (
-    // Not the address at once: a year that is being typed is a day of the year 2 first, and each step would begin it anew.
+    // Debounced: while a year is typed, the input briefly holds dates such as 0002-01-01.
     <SearchField
       type="date"
       label={label}

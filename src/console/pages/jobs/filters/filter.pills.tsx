@@ -1,4 +1,4 @@
-/** The filters that hold, in words, each to be taken away. */
+/** The active filters, each with a button that removes it. */
 import { Anchor, CloseButton } from "@mantine/core";
 import { useEffect, useRef, type RefObject } from "react";
 import { CATEGORY_LABELS } from "../job.category.ts";
@@ -11,7 +11,7 @@ import type { ReferenceData } from "../use-reference-data.ts";
 interface Pill {
   name: string;
   value: string;
-  /** What the address becomes without it. */
+  /** The search parameters that removing it changes. */
   without: Partial<JobsSearch>;
 }
 
@@ -30,7 +30,7 @@ export function FilterPills({
   return (
     <div ref={box} tabIndex={-1} className={classes.pillBox}>
       {pills.length > 0 && (
-        <div className={classes.pills} role="group" aria-label="Filters that hold">
+        <div className={classes.pills} role="group" aria-label="Active filters">
           {pills.map(({ name, value, without }) => (
             <span key={`${name} ${value}`} className={classes.pill}>
               <span className={classes.pillWords}>
@@ -52,7 +52,7 @@ export function FilterPills({
   );
 }
 
-/** What had the focus is gone with its filter: the next one gets it, or the place where they stood. */
+/** After a filter is removed, focuses the next filter's button, or the box if none is left. */
 function useFocusAfterRemoval(count: number): {
   box: RefObject<HTMLDivElement | null>;
   remember: () => void;
@@ -92,7 +92,7 @@ function buildPills(search: JobsSearch, { labels }: ReferenceData): Pill[] {
     ...one("due_from", "Due from", search.due_from && formatDay(search.due_from)),
     ...one("due_to", "Due until", search.due_to && formatDay(search.due_to)),
     ...one("postal_code", "Postal code", search.postal_code),
-    ...one("updated", "Changed within", search.updated && PERIOD_LABELS[search.updated]),
-    ...one("late", "Only", search.late && "late ones"),
+    ...one("updated", "Updated in the", search.updated && PERIOD_LABELS[search.updated]),
+    ...one("late", "Late", search.late && "only"),
   ];
 }

@@ -1,4 +1,6 @@
-/** What the address of the table of jobs says: filters, order, columns and place. A view that is kept is the same without its place. */
+/**
+ * The filters, sort order, columns and page of the jobs table in the URL. A saved view is the same without the page.
+ */
 import {
   dayParam,
   flagParam,
@@ -16,7 +18,7 @@ export const CATEGORIES = ["OPEN", "IN_PROGRESS", "ATTENTION", "SUCCESS", "RETUR
 
 export type Category = (typeof CATEGORIES)[number];
 
-/** Where somebody still has to do something. */
+/** Categories of jobs that are not finished. */
 export const UNFINISHED: readonly Category[] = ["OPEN", "IN_PROGRESS", "ATTENTION"];
 
 export const SORT_FIELDS = ["created_at", "updated_at", "scheduled_date", "marking_number"] as const;
@@ -24,16 +26,16 @@ export type SortField = (typeof SORT_FIELDS)[number];
 export type Sort = SortField | `-${SortField}`;
 export const DEFAULT_SORT: Sort = "-created_at";
 
-/** Not an instant but how long ago, so that a kept view stays true. */
+/** Relative periods, so that a saved view stays correct over time. */
 export const PERIODS = ["1h", "24h", "7d", "30d"] as const;
 export type Period = (typeof PERIODS)[number];
 
 export const PAGE_SIZES = [25, 50, 100] as const;
 const DEFAULT_PAGE_SIZE = PAGE_SIZES[0];
-/** What one filter may list. */
+/** Most values of one filter. */
 const MAX_FILTER_VALUES = 50;
 
-/** Those that can be hidden; the Marking Number always stands. */
+/** Columns that can be hidden. The Marking Number is always shown. */
 export const COLUMNS = [
   "status",
   "failureReason",
@@ -63,7 +65,7 @@ export interface JobsFilter {
   status?: string[] | undefined;
   category?: Category[] | undefined;
   reason?: string[] | undefined;
-  /** The confirmed date, or else the scheduled one. */
+  /** The confirmed date, or the scheduled date if none is confirmed. */
   due_from?: string | undefined;
   due_to?: string | undefined;
   late?: true | undefined;
@@ -74,7 +76,7 @@ export interface JobsFilter {
 }
 
 export interface JobsSearch extends JobsFilter {
-  /** As REST has it: `-` in front for descending. The newest first unless said. */
+  /** As in REST: a leading `-` means descending. Default: newest first. */
   sort?: Sort | undefined;
   columns?: ColumnId[] | undefined;
   size?: (typeof PAGE_SIZES)[number] | undefined;
@@ -108,10 +110,10 @@ export function parseJobsSearch(search: RawSearch): JobsSearch {
   };
 }
 
-/** Values that `jobsSearch` leaves out because they apply anyway. */
+/** Default values, which `parseJobsSearch` omits. */
 export const JOBS_SEARCH_DEFAULTS: RawSearch = { sort: DEFAULT_SORT, size: String(DEFAULT_PAGE_SIZE) };
 
-/** In their own order, which is the table's. */
+/** In the order of COLUMNS, which is the table's order. */
 function parseColumns(value: unknown): ColumnId[] | undefined {
   const requested = enumListParam(value, COLUMNS);
   return requested && COLUMNS.filter((id) => requested.includes(id));
@@ -131,13 +133,13 @@ const FILTER_NAMES = [
   "updated",
 ] as const satisfies readonly (keyof JobsFilter)[];
 
-/** Another filter or order begins at the first page again. */
+/** Applies a change and goes back to the first page. */
 export function updateSearch(search: JobsSearch, change: Partial<JobsSearch>): JobsSearch {
   const { after: _after, before: _before, ...rest } = search;
   return omitEmpty({ ...rest, ...change });
 }
 
-/** Order and columns stay. */
+/** Removes all filters, but keeps sort order and columns. */
 export function clearFilters(search: JobsSearch): JobsSearch {
   return updateSearch(search, Object.fromEntries(FILTER_NAMES.map((name) => [name, undefined])));
 }
@@ -150,7 +152,7 @@ export function pageSize(search: JobsSearch): number {
   return search.size ?? DEFAULT_PAGE_SIZE;
 }
 
-/** What is kept of a view: the same for the same view, in whatever order it was put together. */
+/** The normalised query string of a view: equal views have equal strings. */
 export function savedViewQuery(search: JobsSearch): string {
   return stringifySearch({ ...parseJobsSearch({ ...updateSearch(search, {}) }) }).replace(/^\?/, "");
 }

@@ -1,4 +1,4 @@
-/** The address of the table as the API asks for it. */
+/** Converts the search of the jobs table into the API's filter, order and page arguments. */
 import type { JobFilter, JobOrder, JobsPageQueryVariables } from "../../../generated/jobs.ts";
 import {
   DEFAULT_SORT,
@@ -25,7 +25,7 @@ const ORDER_FIELD_BY_SORT: Record<SortField, JobOrder["field"]> = {
   marking_number: "MARKING_NUMBER",
 };
 
-/** What the table, the file of its jobs and its count have in common. */
+/** Shared by the table, its count and the CSV export. */
 export interface JobsListVariables {
   filter: JobFilter | null;
   orderBy: JobOrder;
@@ -58,7 +58,7 @@ export function toFilter(search: JobsFilter, nowMs: number): JobFilter | null {
   return Object.keys(filter).length === 0 ? null : filter;
 }
 
-/** As `isLate` has it: the confirmed date, or the scheduled one where none is confirmed. */
+/** Filters by due date as `isLate` defines it: the confirmed date, or the scheduled date if none is confirmed. */
 export function dueFilter({
   due_from: from,
   due_to: to,
@@ -70,7 +70,7 @@ export function dueFilter({
   };
 }
 
-/** To the minute: the same question within a minute is the same to the cache. */
+/** Rounded down to a minute, so that repeated queries hit the cache. */
 function periodStart(period: Period, nowMs: number): string {
   const begin = nowMs - PERIOD_MS[period];
   return new Date(begin - (begin % 60_000)).toISOString();
@@ -86,7 +86,7 @@ export function parseSort(sort: Sort): { field: SortField; isDescending: boolean
   return { field: (isDescending ? sort.slice(1) : sort) as SortField, isDescending };
 }
 
-/** A column that is not yet ordered by begins with what is mostly wanted: the newest instants, else the first of the alphabet. */
+/** Reverses the order of the current column. A new column starts descending for times and ascending otherwise. */
 export function toggleSort(current: Sort, field: SortField): Sort {
   const { field: currentField, isDescending } = parseSort(current);
   if (currentField === field) return isDescending ? field : `-${field}`;

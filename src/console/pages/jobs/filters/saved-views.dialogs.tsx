@@ -1,4 +1,4 @@
-/** Keeping a view by a name, and removing those that are not wanted any more. */
+/** Dialogs for saving and removing views of the jobs table. */
 import { Button, Group, List, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
@@ -18,14 +18,14 @@ interface ViewDialogProps {
 }
 
 interface SaveViewDialogProps extends ViewDialogProps {
-  /** Names of those that there are: one of the same name is replaced. */
+  /** Saving under an existing name replaces that view. */
   existingNames: readonly string[];
   onSave: (name: string) => Promise<void>;
 }
 
 export function SaveViewDialog({ opened, ...form }: SaveViewDialogProps) {
   return (
-    <Dialog opened={opened} onClose={form.onClose} title="Keep this view">
+    <Dialog opened={opened} onClose={form.onClose} title="Save view">
       <SaveViewForm {...form} />
     </Dialog>
   );
@@ -35,7 +35,7 @@ function SaveViewForm({ onClose, existingNames, onSave }: Omit<SaveViewDialogPro
   const form = useForm({ initialValues: { name: "" } });
   const submit = useSubmit(form, async ({ name }) => {
     await onSave(name.trim());
-    notify(`The view “${name.trim()}” is kept.`);
+    notify(`View “${name.trim()}” saved.`);
     onClose();
   });
   const isTaken = existingNames.includes(form.values.name.trim());
@@ -43,20 +43,21 @@ function SaveViewForm({ onClose, existingNames, onSave }: Omit<SaveViewDialogPro
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
         <Text fz="sm" c="dimmed">
-          Its filters, order and columns. Only you see it; to share it, send somebody the page's address.
+          Saves the filters, sort order and columns. Only you can see it. To share a view, copy the page’s
+          URL.
         </Text>
         <FormAlert message={submit.errorMessage} />
         <TextInput
           {...form.getInputProps("name")}
           label="Name"
-          description={isTaken ? "There is one of this name: it is replaced." : undefined}
+          description={isTaken ? "A view with this name exists and will be replaced." : undefined}
           placeholder="Late in the east"
           maxLength={MAX_NAME_LENGTH}
           required
           withAsterisk={false}
           data-autofocus
         />
-        <DialogActions action="Keep view" isBusy={submit.isBusy} />
+        <DialogActions action="Save view" isBusy={submit.isBusy} />
       </Stack>
     </form>
   );
@@ -77,7 +78,7 @@ export function RemoveViewsDialog({ opened, onClose, views, onRemove }: RemoveVi
     <Dialog opened={opened} onClose={onClose} title="Remove views">
       <Stack>
         <FormAlert message={failure} />
-        {views.length === 0 && <Text c="dimmed">None is left.</Text>}
+        {views.length === 0 && <Text c="dimmed">No saved views</Text>}
         <List
           listStyleType="none"
           spacing="xs"

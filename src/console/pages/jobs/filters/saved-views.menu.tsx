@@ -1,4 +1,4 @@
-/** Views of the table that a person has kept: to go to, to keep another, to remove one. */
+/** The menu of a user's saved views. */
 import { useMutation, useQuery } from "@apollo/client/react";
 import { Button, Menu } from "@mantine/core";
 import { IconBookmark, IconBookmarkFilled, IconPlus, IconTrash } from "@tabler/icons-react";
@@ -40,7 +40,7 @@ export function SavedViewsMenu({ search, onGo }: SavedViewsMenuProps) {
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Label>{views.length === 0 ? "You have kept no view yet" : "Your views"}</Menu.Label>
+          <Menu.Label>{views.length === 0 ? "No saved views" : "Saved views"}</Menu.Label>
           {views.map((view) => (
             <Menu.Item
               key={view.id}
@@ -55,7 +55,7 @@ export function SavedViewsMenu({ search, onGo }: SavedViewsMenuProps) {
             leftSection={<IconPlus size={16} aria-hidden="true" />}
             onClick={() => setDialog("save")}
           >
-            Keep this view…
+            Save view…
           </Menu.Item>
           {views.length > 0 && (
             <Menu.Item

@@ -1,10 +1,10 @@
-/** Removes statuses from the link that the reference data does not have. */
+/** Removes unknown statuses from the URL. */
 import { useEffect } from "react";
 import { notifyRemovedFilters } from "../../../app/link-repair.ts";
 import type { JobsSearch } from "./jobs.search.ts";
 import type { ReferenceData } from "../use-reference-data.ts";
 
-/** Returns false while the search must not be sent: the API refuses an unknown status. */
+/** Returns false while the search must not be sent, because the API rejects unknown statuses. */
 export function useStatusRepair(
   search: JobsSearch,
   referenceData: ReferenceData,
@@ -12,7 +12,7 @@ export function useStatusRepair(
 ): boolean {
   const requested = search.status ?? [];
   const isKnown = (code: string): boolean => referenceData.labels.statuses.has(code);
-  // Without reference data the API decides.
+  // If the reference data failed to load, the API validates the statuses.
   const unknown = referenceData.statuses.length === 0 ? [] : requested.filter((code) => !isKnown(code));
   useEffect(() => {
     if (unknown.length === 0) return;

@@ -1,4 +1,4 @@
-/** Which columns the table shows. */
+/** Chooses the columns of the jobs table. */
 import { Anchor, Button, Checkbox, Popover, ScrollArea, Stack } from "@mantine/core";
 import { IconColumns3 } from "@tabler/icons-react";
 import { columnDefinitions } from "./jobs.columns.tsx";
@@ -7,7 +7,7 @@ import { COLUMNS, type ColumnId } from "../filters/jobs.search.ts";
 interface ColumnMenuProps {
   shown: readonly ColumnId[];
   isDefault: boolean;
-  /** Undefined: as they are unless chosen. */
+  /** Undefined restores the default columns. */
   onChange: (columns: ColumnId[] | undefined) => void;
 }
 
@@ -21,7 +21,7 @@ export function ColumnMenu({ shown, isDefault, onChange }: ColumnMenuProps) {
       </Popover.Target>
       <Popover.Dropdown aria-label="Columns">
         <Checkbox.Group
-          label="Columns to show"
+          label="Columns"
           value={[...shown]}
           onChange={(columns) => onChange(columns.length === 0 ? [...shown] : columns)}
         >
@@ -41,7 +41,7 @@ export function ColumnMenu({ shown, isDefault, onChange }: ColumnMenuProps) {
         </Checkbox.Group>
         {!isDefault && (
           <Anchor component="button" type="button" fz="sm" mt="sm" onClick={() => onChange(undefined)}>
-            Show the usual columns
+            Reset to default columns
           </Anchor>
         )}
       </Popover.Dropdown>

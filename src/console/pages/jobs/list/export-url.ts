@@ -1,7 +1,7 @@
-/** Where the file of what the table shows is made: all its pages, in its order. */
+/** The URL of the CSV export: all pages of the table, in its order. */
 import type { JobsListVariables } from "../filters/jobs.variables.ts";
 
-/** `spreadsheet` keeps a cell from being read as a formula; `exact` can be imported again as it is. */
+/** `spreadsheet` escapes formulas; `exact` is for importing the file again. */
 export type ExportFormat = "spreadsheet" | "exact";
 
 export function exportPath({ filter, orderBy }: JobsListVariables, format: ExportFormat): string {

@@ -1,20 +1,20 @@
-/** The table as a file. The browser fetches it by itself: however long it is, nothing of it is held in the page. */
+/** Exports the table as CSV. The browser downloads the file directly, so the page does not hold it in memory. */
 import { Button, Menu, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { serverUrl } from "../../../app/api/server-url.ts";
 import { exportPath, type ExportFormat } from "./export-url.ts";
-import { formatCount } from "../job.labels.ts";
+import { formatNumber } from "../job.labels.ts";
 import type { JobsListVariables } from "../filters/jobs.variables.ts";
 
 interface ExportMenuProps {
   listVariables: JobsListVariables;
-  /** Undefined: not counted yet. */
+  /** Undefined until the jobs are counted. */
   total: number | undefined;
 }
 
 const formats: { values: ExportFormat; label: string; description: string }[] = [
-  { values: "spreadsheet", label: "For a spreadsheet", description: "To read and to reckon with" },
-  { values: "exact", label: "To import again", description: "Every value exactly as it is" },
+  { values: "spreadsheet", label: "Spreadsheet", description: "Formatted for Excel and Google Sheets" },
+  { values: "exact", label: "For re-import", description: "Exact values, without formatting" },
 ];
 
 export function ExportMenu({ listVariables, total }: ExportMenuProps) {
@@ -27,7 +27,7 @@ export function ExportMenu({ listVariables, total }: ExportMenuProps) {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
-          {total === undefined ? "All jobs that match" : `All that match: ${formatCount(total, "job")}`}
+          {total === undefined ? "All matching jobs" : `All matching jobs (${formatNumber(total)})`}
         </Menu.Label>
         {formats.map(({ values, label, description }) => (
           <Menu.Item key={values} component="a" href={serverUrl(exportPath(listVariables, values))} download>

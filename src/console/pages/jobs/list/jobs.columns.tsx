@@ -1,4 +1,4 @@
-/** What the table of jobs can show of a job. */
+/** The columns of the jobs table. */
 import { Checkbox, Text } from "@mantine/core";
 import type { Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
@@ -18,7 +18,7 @@ interface ColumnDefinition {
   header: string;
   align?: "end";
   sort?: SortField;
-  cell: (job: JobRowFragment, names: ReferenceLabels) => React.ReactNode;
+  cell: (job: JobRowFragment, labels: ReferenceLabels) => React.ReactNode;
 }
 
 const emptyCell = (
@@ -40,15 +40,15 @@ export const columnDefinitions: Record<ColumnId, ColumnDefinition> = {
   },
   failureReason: {
     header: "Failure reason",
-    cell: ({ failureReason }, names) =>
-      failureReason === null ? emptyCell : formatValue("failureReason", failureReason, names),
+    cell: ({ failureReason }, labels) =>
+      failureReason === null ? emptyCell : formatValue("failureReason", failureReason, labels),
   },
   due: { header: "Due", cell: (job) => <Due job={job} /> },
   scheduledDate: { header: "Scheduled", sort: "scheduled_date", cell: (job) => dayCell(job.scheduledDate) },
   scheduledDeliveryDate: { header: "Confirmed", cell: (job) => dayCell(job.scheduledDeliveryDate) },
   recipientName: { header: "Recipient", cell: (job) => longTextCell(job.recipientName) },
   recipientContact: { header: "Contact", cell: (job) => textCell(job.recipientContact) },
-  deliveryAddress: { header: "Address", cell: (job) => longTextCell(job.deliveryAddress) },
+  deliveryAddress: { header: "Delivery address", cell: (job) => longTextCell(job.deliveryAddress) },
   postalCode: { header: "Postal code", cell: (job) => textCell(job.postalCode) },
   agent: { header: "Agent", cell: (job) => job.agent.name },
   contractor: { header: "Contractor", cell: (job) => textCell(job.contractor?.name ?? null) },
@@ -60,7 +60,7 @@ export const columnDefinitions: Record<ColumnId, ColumnDefinition> = {
   labels: { header: "Labels", cell: (job) => textCell(job.labels) },
   providerStatus: { header: "Carrier's status", cell: (job) => textCell(job.providerStatus) },
   createdAt: { header: "Created", sort: "created_at", cell: (job) => <Timestamp value={job.createdAt} /> },
-  updatedAt: { header: "Changed", sort: "updated_at", cell: (job) => <Timestamp value={job.updatedAt} /> },
+  updatedAt: { header: "Updated", sort: "updated_at", cell: (job) => <Timestamp value={job.updatedAt} /> },
 };
 
 function Due({ job }: { job: JobRowFragment }) {
@@ -74,7 +74,7 @@ function Due({ job }: { job: JobRowFragment }) {
   );
 }
 
-/** A partner's own organisation is the same in each row. */
+/** Omits the user's own organisation, which is the same in every row. */
 export function defaultColumns(organizationType: "agent" | "contractor" | null): ColumnId[] {
   if (organizationType === null) return ["status", "due", "recipientName", "agent", "contractor"];
   return [
@@ -116,7 +116,7 @@ export function jobColumns({ shown, labels, sortOf }: JobColumnsOptions): JobCol
   return [markingNumber, ...others];
 }
 
-/** A box before each row, and one that ticks the page. */
+/** A checkbox for each row, and one for the whole page. */
 export function selectionColumn(selection: Selection, page: readonly JobRowFragment[]): JobColumn {
   const numbers = page.map(({ markingNumber }) => markingNumber);
   const selectedCount = numbers.filter((markingNumber) => selection.selected.has(markingNumber)).length;

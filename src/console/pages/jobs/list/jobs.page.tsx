@@ -1,4 +1,4 @@
-/** The table of jobs: filtered, ordered and turned by its address, so that what one sees can be sent to somebody. */
+/** The jobs table. Filters, sort order and page are in the URL, so that a view can be shared as a link. */
 import { useDisclosure } from "@mantine/hooks";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useSession } from "../../../app/session/session.ts";
@@ -26,7 +26,7 @@ export function JobsPage() {
   const canEdit = useSession().scopes.includes("jobs:write");
 
   const go = (next: JobsSearch): void => void navigate({ search: next });
-  // Filters are narrowed step by step: the way back leads out of the page, not through every letter.
+  // Replaces the history entry, so that Back leaves the page instead of undoing each keystroke.
   const change = (difference: Partial<JobsSearch>): void =>
     void navigate({ search: (former) => updateSearch(former, difference), replace: true });
   const clear = (): void => go(clearFilters(search));

@@ -1,4 +1,4 @@
-/** The jobs themselves, or what stands in their place. */
+/** The table of jobs, or its empty, loading or error state. */
 import { Button } from "@mantine/core";
 import { IconPackage, IconSearchOff } from "@tabler/icons-react";
 import { useSession } from "../../../app/session/session.ts";
@@ -23,7 +23,7 @@ interface JobsTableProps {
   search: JobsSearch;
   table: JobsPageState;
   labels: ReferenceLabels;
-  /** Null: nothing can be done with many. */
+  /** Null if the user may not edit jobs. */
   selection: Selection | null;
   onChange: (change: Partial<JobsSearch>) => void;
   onGo: (search: JobsSearch) => void;
@@ -59,7 +59,7 @@ export function JobsTable({ search, table, labels, selection, onChange, onGo, on
       />
       <CursorPager
         pageInfo={page.pageInfo}
-        summary={`${formatCount(page.totalCount, "job")} in all, ${page.nodes.length} on this page`}
+        summary={`${formatCount(page.totalCount, "job")} in total, ${page.nodes.length} on this page`}
         onPageChange={(to) => onGo(updateSearch(search, to))}
       />
     </>
@@ -84,24 +84,24 @@ function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
       <EmptyState
         icon={IconSearchOff}
         title="This page is empty"
-        action={<Button onClick={onFirst}>To the first page</Button>}
+        action={<Button onClick={onFirst}>Go to first page</Button>}
       >
-        Jobs have moved to other pages since.
+        The jobs on this page have moved to other pages.
       </EmptyState>
     );
   if (hasJobFilters(search))
     return (
       <EmptyState
         icon={IconSearchOff}
-        title="No job matches"
+        title="No matching jobs"
         action={
           <Button variant="default" onClick={onClear}>
-            Clear all filters
+            Clear filters
           </Button>
         }
       >
-        Take a filter away, or look for less of a word: a search finds the beginning of a Marking Number or a
-        postal code, and any part of a recipient or an address.
+        Remove a filter or shorten your search. Search matches the start of a Marking Number or postal code,
+        and any part of a recipient or delivery address.
       </EmptyState>
     );
   if (isOperator)
@@ -111,12 +111,12 @@ function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
         title="No jobs yet"
         action={<ButtonLink to="/operator/import">Import jobs</ButtonLink>}
       >
-        Import a file, or create jobs by the API.
+        Import a file or create jobs through the API.
       </EmptyState>
     );
   return (
     <EmptyState icon={IconPackage} title="No jobs yet">
-      Jobs stand here as soon as the service has one for your organisation.
+      Jobs of your organisation will appear here.
     </EmptyState>
   );
 }

@@ -1,4 +1,4 @@
-/** Above the table: search, filters, columns and kept views. */
+/** Search, filters, columns and saved views above the table. */
 import { Button, Collapse } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconAdjustmentsHorizontal, IconSearch } from "@tabler/icons-react";

@@ -1,10 +1,10 @@
-/** What can be done with the jobs that are ticked. */
+/** Actions on the selected jobs. */
 import { Button, Group, Paper, Text } from "@mantine/core";
 import { IconPencil } from "@tabler/icons-react";
 import { formatCount } from "../job.labels.ts";
 import classes from "./jobs.module.css";
 
-/** What one `updateJobs` takes. */
+/** The API's limit for one `updateJobs` mutation. */
 const MAX_BULK_EDIT_JOBS = 100;
 
 interface SelectionBarProps {
@@ -24,13 +24,13 @@ export function SelectionBar({ count, onEdit, onClear }: SelectionBarProps) {
         </Text>
         {excess > 0 && (
           <Text fz="sm" c="dimmed">
-            {MAX_BULK_EDIT_JOBS} can be edited at once: take {excess} away, or edit them in turns.
+            You can edit up to {MAX_BULK_EDIT_JOBS} jobs at once. Deselect {excess} or edit them in batches.
           </Text>
         )}
       </div>
       <Group gap="xs">
         <Button variant="default" onClick={onClear}>
-          Clear
+          Clear selection{" "}
         </Button>
         <Button
           leftSection={<IconPencil size={16} aria-hidden="true" />}

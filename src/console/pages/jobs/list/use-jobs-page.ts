@@ -1,4 +1,4 @@
-/** The page of jobs that the address asks for; while the next is on its way the former one stays. */
+/** Loads the page of jobs that the URL asks for. The previous page stays visible while the next one loads. */
 import { skipToken, useQuery } from "@apollo/client/react";
 import { useMemo } from "react";
 import { JobsPageDocument, type JobsPageQuery } from "../../../generated/jobs.ts";
@@ -8,15 +8,15 @@ import type { JobsSearch } from "../filters/jobs.search.ts";
 export interface JobsPageState {
   listVariables: JobsListVariables;
   page: NonNullable<JobsPageQuery["jobs"]> | null;
-  /** Shows what was asked before. */
+  /** True while `page` is still the previous result. */
   isStale: boolean;
   error: unknown;
   refetch: () => void;
 }
 
-/** `isReady`: the search is checked and may be sent. */
+/** `isReady`: the search is valid and may be sent. */
 export function useJobsPage(search: JobsSearch, isReady: boolean): JobsPageState {
-  // Filters by how long ago hold from when they were chosen.
+  // Memoised, so that relative periods count from when the filter was chosen.
   const listVariables = useMemo(() => jobsListVariables(search), [search]);
   const variables = useMemo(() => pageVariables(search, listVariables), [search, listVariables]);
   const { data, previousData, error, loading, refetch } = useQuery(

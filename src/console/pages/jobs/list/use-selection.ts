@@ -1,10 +1,10 @@
-/** Which jobs are ticked, by Marking Number, on whatever page of the table. */
+/** The selected jobs, by Marking Number, across all pages of the table. */
 import { useState } from "react";
 
 export interface Selection {
   selected: ReadonlySet<string>;
   toggle: (markingNumber: string) => void;
-  /** Ticks all of a page, or none where all are ticked. */
+  /** Selects all jobs of a page, or deselects them if all are selected. */
   togglePage: (markingNumbers: readonly string[]) => void;
   clear: () => void;
 }

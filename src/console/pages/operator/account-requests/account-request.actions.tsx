@@ -1,4 +1,4 @@
-/** What can be decided about a request as it stands, each with what the person will be sent. */
+/** The decisions on an account request. Each dialog previews the e-mail that is sent. */
 import { useMutation } from "@apollo/client/react";
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
@@ -34,7 +34,7 @@ interface ActionProps {
   request: AccountRequestViewFragment;
 }
 
-/** The list's tabs count. */
+/** Updates the counts in the tabs of the list. */
 const refetchCounts = { refetchQueries: [AccountRequestCountsDocument] };
 
 function ApproveAction({ request }: ActionProps) {
@@ -63,15 +63,17 @@ function RejectAction({ request }: ActionProps) {
         title={`Reject the request of ${request.organizationName}`}
         fieldName="reason"
         label="Reason"
-        description="The person reads it as you write it."
+        description="Sent to the person exactly as you write it."
         action="Reject and send"
         isDangerous
-        preview={(reason) => <MailPreview draft={rejectionDraft(request, reason)} hole="Your reason" />}
+        preview={(reason) => (
+          <MailPreview draft={rejectionDraft(request, reason)} placeholder="Your reason" />
+        )}
         onSubmit={async (reason) => {
           payloadOrThrow(
             (await reject({ variables: { id: request.id, reason } })).data?.rejectAccountRequest,
           );
-          notify(`${request.email} is told that the request was rejected, and why.`);
+          notify(`Request rejected. ${request.email} gets an e-mail with your reason.`);
         }}
       />
     </>
@@ -84,7 +86,7 @@ function AskQuestionAction({ request }: ActionProps) {
   return (
     <>
       <Button variant="default" onClick={dialog.open}>
-        Ask for more…
+        Ask a question…{" "}
       </Button>
       <PromptDialog
         opened={isOpen}
@@ -94,16 +96,18 @@ function AskQuestionAction({ request }: ActionProps) {
         label="Question"
         description={
           request.status === "ASKED"
-            ? "The link of your earlier question ends. They answer by a link that is good for 14 days."
-            : "They answer by a link that is good for 14 days; the answer comes here."
+            ? "The link of your earlier question stops working. The new link is valid for 14 days."
+            : "They answer through a link that is valid for 14 days. The answer appears here."
         }
         action="Send question"
-        preview={(question) => <MailPreview draft={questionDraft(request, question)} hole="Your question" />}
+        preview={(question) => (
+          <MailPreview draft={questionDraft(request, question)} placeholder="Your question" />
+        )}
         onSubmit={async (question) => {
           payloadOrThrow(
             (await ask({ variables: { id: request.id, question } })).data?.askAccountRequestQuestion,
           );
-          notify(`Your question is on its way to ${request.email}.`);
+          notify(`Question sent to ${request.email}.`);
         }}
       />
     </>
@@ -117,19 +121,19 @@ function ResendRegistrationAction({ request }: ActionProps) {
   return (
     <>
       <Button leftSection={<IconMail size={16} aria-hidden="true" />} onClick={dialog.open}>
-        Resend registration…
+        Resend registration link…{" "}
       </Button>
       <ConfirmDialog
         opened={isOpen}
         onClose={dialog.close}
-        title="Send the registration’s link again"
-        action="Send again"
+        title="Resend registration link?"
+        action="Resend link"
         onConfirm={async () => {
           payloadOrThrow((await resend({ variables: { id: request.id } })).data?.resendRegistration);
-          notify(`A new link is on its way to ${email}.`);
+          notify(`New registration link sent to ${email}.`);
         }}
       >
-        <p style={{ marginTop: 0 }}>The earlier link ends at once. This is sent:</p>
+        <p style={{ marginTop: 0 }}>The previous link stops working. This e-mail is sent:</p>
         <MailPreview
           draft={registrationDraft({ email, organizationName: organization?.name ?? organizationName })}
         />

@@ -1,4 +1,4 @@
-/** What a request says, and what became of it. */
+/** The details of an account request. */
 import { CopyButton } from "../../../components/display/copy-button.tsx";
 import { Group } from "@mantine/core";
 import { DescriptionCard } from "../../../components/display/description-card.tsx";
@@ -13,20 +13,20 @@ export function AccountRequestDetails({ request }: { request: AccountRequestView
   const { registrationExpiresAt } = request;
   return (
     <DescriptionCard
-      label="The request"
-      facts={[
+      label="Request details"
+      items={[
         { label: "E-mail", value: <CopyableEmail email={email} /> },
-        { label: "Organisation asked for", value: organizationName },
-        { label: "Kind", value: organizationTypeLabels[organizationType] },
+        { label: "Requested name", value: organizationName },
+        { label: "Type", value: organizationTypeLabels[organizationType] },
         { label: "Received", value: <Timestamp value={createdAt} display="exact" /> },
         { label: "Decided", value: decidedAt && <Timestamp value={decidedAt} display="exact" /> },
         { label: "Decided by", value: decidedBy },
         {
-          label: "Registration’s link",
-          value: registrationExpiresAt && <LinkExpiry at={registrationExpiresAt} />,
+          label: "Registration link",
+          value: registrationExpiresAt && <LinkExpiry expiresAt={registrationExpiresAt} />,
         },
         {
-          label: "Organisation made",
+          label: "Organisation",
           value: organization && (
             <TextLink to="/operator/organizations/$id" params={{ id: organization.id }}>
               {organization.name}
@@ -47,13 +47,13 @@ function CopyableEmail({ email }: { email: string }) {
   );
 }
 
-function LinkExpiry({ at }: { at: string }) {
-  const hasEnded = Date.parse(at) < useNow();
+function LinkExpiry({ expiresAt }: { expiresAt: string }) {
+  const isExpired = Date.parse(expiresAt) < useNow();
   return (
     <>
-      {hasEnded ? "Ended " : "Ends "}
-      <Timestamp value={at} />
-      {hasEnded && ": resend it if they still want in"}
+      {isExpired ? "Expired " : "Expires "}
+      <Timestamp value={expiresAt} />
+      {isExpired && ". Resend it if they still want access."}
     </>
   );
 }

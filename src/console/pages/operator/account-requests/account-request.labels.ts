@@ -1,32 +1,32 @@
-/** A request's states, and what it was asked for, in words. */
+/** Labels for the status and the organisation type of account requests. */
 import type { Tone } from "../../../components/status/tone.ts";
 import type { AccountRequestStatus, OrganizationType } from "../../../generated/account-requests.ts";
 
 interface RequestStatusLabel {
   label: string;
   tone: Tone;
-  /** What is to happen next. */
+  /** What happens next. */
   nextStep: string;
 }
 
 export const requestStatusLabels: Record<AccountRequestStatus, RequestStatusLabel> = {
-  PENDING: { label: "Waiting", tone: "attention", nextStep: "It waits for a decision." },
+  PENDING: { label: "Pending", tone: "attention", nextStep: "Waiting for your decision." },
   ASKED: {
-    label: "Asked",
+    label: "Question sent",
     tone: "progress",
-    nextStep: "It waits for the person's answer. You can decide without it.",
+    nextStep: "Waiting for the person’s answer. You can decide without it.",
   },
   APPROVED: {
     label: "Approved",
     tone: "progress",
-    nextStep: "The registration's link was sent. It waits for the person.",
+    nextStep: "The registration link was sent. The person has not registered yet.",
   },
   REGISTERED: {
     label: "Registered",
     tone: "success",
     nextStep: "The person has registered and can sign in.",
   },
-  REJECTED: { label: "Rejected", tone: "muted", nextStep: "The person was told why." },
+  REJECTED: { label: "Rejected", tone: "muted", nextStep: "The person received the reason by e-mail." },
 };
 
 export const organizationTypeLabels: Record<OrganizationType, string> = {

@@ -1,4 +1,4 @@
-/** One request: who asks for what, what was said about it, and the decision. */
+/** One account request: its details, its history and the decision. */
 import { useQuery } from "@apollo/client/react";
 import { Alert, List, Paper, Stack, Text, Title } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
@@ -28,7 +28,12 @@ export function AccountRequestPage() {
   const node = data?.node;
   const request = node && "email" in node ? (node as AccountRequestViewFragment) : null;
   if (request) return <RequestView key={request.id} request={request} />;
-  if (data) return <NotFound action={back}>There is no such request.</NotFound>;
+  if (data)
+    return (
+      <NotFound title="Request not found" action={back}>
+        This account request doesn’t exist.
+      </NotFound>
+    );
   return (
     <>
       <PageHeader title="Account request" back={back} />
@@ -54,7 +59,7 @@ function RequestView({ request }: { request: AccountRequestViewFragment }) {
           <Message message={request.message} />
           <section aria-labelledby="timeline">
             <Title order={2} id="timeline" mb="sm">
-              What has happened
+              Activity
             </Title>
             <AccountRequestTimeline request={request} />
           </section>
@@ -69,11 +74,7 @@ function RequestView({ request }: { request: AccountRequestViewFragment }) {
 function Warnings({ warnings }: { warnings: readonly string[] }) {
   if (warnings.length === 0) return null;
   return (
-    <Alert
-      color="amber"
-      icon={<IconAlertTriangle aria-hidden="true" />}
-      title="Look at this before you decide"
-    >
+    <Alert color="amber" icon={<IconAlertTriangle aria-hidden="true" />} title="Check before you decide">
       <List fz="sm">
         {warnings.map((warning) => (
           <List.Item key={warning}>{warning}</List.Item>
@@ -87,10 +88,10 @@ function Message({ message }: { message: string | null }) {
   return (
     <Paper component="section" p="lg" aria-label="Message">
       <Text c="dimmed" fz="sm" mb={4}>
-        What they wrote
+        Message
       </Text>
       {message === null ? (
-        <Text c="dimmed">Nothing beside the form.</Text>
+        <Text c="dimmed">No message</Text>
       ) : (
         <Text className={classes.words}>{message}</Text>
       )}

@@ -1,4 +1,4 @@
-/** What was asked, answered, noted and decided, oldest first. */
+/** The questions, answers, notes and decision of a request, oldest first. */
 import { Text, Timeline } from "@mantine/core";
 import {
   IconCheck,
@@ -16,12 +16,12 @@ import type {
 } from "../../../generated/account-request.ts";
 import classes from "../operator.module.css";
 
-const noteKinds: Record<AccountRequestNoteKind, { icon: Icon; says: (by: string) => string }> = {
-  NOTE: { icon: IconNote, says: (by) => `${by} noted, for operators alone` },
-  QUESTION: { icon: IconMessageQuestion, says: (by) => `${by} asked` },
-  ANSWER: { icon: IconMessageCircle, says: (by) => `${by} answered` },
-  REJECTION: { icon: IconX, says: (by) => `${by} rejected it, and told the person why` },
-  APPROVAL: { icon: IconCheck, says: (by) => `${by} approved it` },
+const noteKinds: Record<AccountRequestNoteKind, { icon: Icon; title: (by: string) => string }> = {
+  NOTE: { icon: IconNote, title: (by) => `${by} added a note for operators` },
+  QUESTION: { icon: IconMessageQuestion, title: (by) => `${by} asked a question` },
+  ANSWER: { icon: IconMessageCircle, title: (by) => `${by} answered` },
+  REJECTION: { icon: IconX, title: (by) => `${by} rejected the request with this reason` },
+  APPROVAL: { icon: IconCheck, title: (by) => `${by} approved the request` },
 };
 
 export function AccountRequestTimeline({ request }: { request: AccountRequestViewFragment }) {
@@ -29,19 +29,19 @@ export function AccountRequestTimeline({ request }: { request: AccountRequestVie
     <Timeline bulletSize={30} lineWidth={2} color="gray" styles={{ itemTitle: { lineHeight: 1.4 } }}>
       <Timeline.Item
         bullet={<IconInbox size={16} aria-hidden="true" />}
-        title={`${request.email} asked for an account`}
+        title={`${request.email} requested an account`}
       >
-        <EntryTime at={request.createdAt} />
+        <EntryTime value={request.createdAt} />
       </Timeline.Item>
       {request.notes.map(({ at, by, kind, text }) => {
-        const { icon: Picture, says } = noteKinds[kind];
+        const { icon: Picture, title } = noteKinds[kind];
         return (
           <Timeline.Item
             key={`${at} ${kind}`}
             bullet={<Picture size={16} aria-hidden="true" />}
-            title={says(by)}
+            title={title(by)}
           >
-            <EntryTime at={at} />
+            <EntryTime value={at} />
             {kind !== "APPROVAL" || text !== "Approved" ? (
               <Text mt={4} className={classes.words}>
                 {text}
@@ -54,10 +54,10 @@ export function AccountRequestTimeline({ request }: { request: AccountRequestVie
   );
 }
 
-function EntryTime({ at }: { at: string }) {
+function EntryTime({ value }: { value: string }) {
   return (
     <Text c="dimmed" fz="sm">
-      <Timestamp value={at} />
+      <Timestamp value={value} />
     </Text>
   );
 }

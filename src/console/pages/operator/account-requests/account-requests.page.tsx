@@ -1,4 +1,4 @@
-/** Who would like an account: the list that an operator works through. */
+/** The list of account requests. */
 import { useQuery } from "@apollo/client/react";
 import { Text } from "@mantine/core";
 import { IconInbox } from "@tabler/icons-react";
@@ -21,7 +21,7 @@ export function AccountRequestsPage() {
     <>
       <PageHeader
         title="Account requests"
-        description="Who would like to work with this service. Nobody gets in without your approval."
+        description="People who requested an account. Nobody gets access without your approval."
       />
       <StatusTabs />
       <RequestList />
@@ -36,10 +36,10 @@ function StatusTabs() {
   return (
     <FilterTabs label="Status">
       <FilterTab {...exactMatch} search={{}} count={data?.pending?.totalCount}>
-        Waiting
+        Pending{" "}
       </FilterTab>
       <FilterTab {...exactMatch} search={{ status: "asked" }} count={data?.asked?.totalCount}>
-        Asked
+        Question sent{" "}
       </FilterTab>
       <FilterTab {...exactMatch} search={{ status: "approved" }} count={data?.approved?.totalCount}>
         Approved
@@ -81,11 +81,11 @@ function RequestList() {
 }
 
 function NoRequests({ search: { status } }: { search: AccountRequestsSearch }) {
-  if (status !== undefined) return <EmptyState icon={IconInbox} title="No request is in this state" />;
+  if (status !== undefined) return <EmptyState icon={IconInbox} title="No requests with this status" />;
   return (
-    <EmptyState icon={IconInbox} title="Nobody waits for a decision">
+    <EmptyState icon={IconInbox} title="No pending requests">
       <Text inherit>
-        New requests come from the page “Request an account”, which the sign-in page leads to.
+        People request access on the “Request an account” page, linked from the sign-in page.
       </Text>
     </EmptyState>
   );

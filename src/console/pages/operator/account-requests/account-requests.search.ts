@@ -1,8 +1,8 @@
-/** Which requests the list shows, as its address says it. */
+/** The filter of the account requests in the URL. */
 import { enumParam, type RawSearch } from "../../../app/search-params.ts";
 import type { AccountRequestStatus } from "../../../generated/account-requests.ts";
 
-/** Absent: those that wait for an operator. */
+/** Without a filter, the list shows pending requests. */
 const STATUS_FILTERS = ["asked", "approved", "registered", "rejected", "all"] as const;
 
 export interface AccountRequestsSearch {
@@ -13,7 +13,7 @@ export function parseAccountRequestsSearch(search: RawSearch): AccountRequestsSe
   return { status: enumParam(search["status"], STATUS_FILTERS) };
 }
 
-/** Undefined: all of them. */
+/** Undefined selects all statuses. */
 export function toStatuses({ status }: AccountRequestsSearch): AccountRequestStatus[] | undefined {
   if (status === "all") return undefined;
   return [(status ?? "pending").toUpperCase() as AccountRequestStatus];

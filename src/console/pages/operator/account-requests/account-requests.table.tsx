@@ -1,4 +1,4 @@
-/** Requests in a table: the organisation leads to the request. */
+/** A table of account requests. */
 import { Group, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
@@ -18,7 +18,7 @@ const columns: Column<Request>[] = [
     isTitle: true,
     cell: (request) => <RequestingOrganization request={request} />,
   },
-  { id: "type", header: "Kind", cell: ({ organizationType }) => organizationTypeLabels[organizationType] },
+  { id: "type", header: "Type", cell: ({ organizationType }) => organizationTypeLabels[organizationType] },
   { id: "email", header: "E-mail", cell: ({ email }) => <span className={classes.anywhere}>{email}</span> },
   { id: "came", header: "Received", cell: ({ createdAt }) => <Timestamp value={createdAt} /> },
 ];
@@ -26,12 +26,12 @@ const columns: Column<Request>[] = [
 const status: Column<Request> = {
   id: "status",
   header: "Status",
-  cell: ({ status: one }) => <StatusBadge {...requestStatusLabels[one]} />,
+  cell: (request) => <StatusBadge {...requestStatusLabels[request.status]} />,
 };
 
 interface AccountRequestsTableProps {
   requests: readonly Request[];
-  /** Where they differ in it. */
+  /** For the list of all statuses. */
   showStatus: boolean;
 }
 
@@ -56,7 +56,7 @@ function RequestingOrganization({ request: { id, organizationName, warnings } }:
         <Group gap={6} wrap="nowrap" className={classes.warning}>
           <IconAlertTriangle size={15} aria-hidden="true" />
           <Text component="span" fz="sm" fw={500}>
-            {warnings.length === 1 ? warnings[0] : `${warnings.length} things to look at`}
+            {warnings.length === 1 ? warnings[0] : `${warnings.length} warnings`}
           </Text>
         </Group>
       )}

@@ -1,4 +1,4 @@
-/** Approving: the organisation's name as it will be, and the mail that brings the person in. */
+/** Approves a request: the name of the new organisation, and a preview of the e-mail. */
 import { useMutation } from "@apollo/client/react";
 import { Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -41,21 +41,21 @@ function ApproveForm({ onClose, request }: ApproveFormProps) {
   const submit = useSubmit(form, async () => {
     payloadOrThrow((await approve({ variables: { id, organizationName } })).data?.approveAccountRequest);
     onClose();
-    notify(`${organizationName} is approved. The registration’s link is on its way to ${email}.`);
+    notify(`${organizationName} approved. Registration link sent to ${email}.`);
   });
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
         <Text>
-          This makes the organisation, as{" "}
-          {organizationTypeLabels[request.organizationType] === "Agent" ? "an agent" : "a contractor"}, and{" "}
-          {email} will be its owner.
+          This creates the organisation as{" "}
+          {organizationTypeLabels[request.organizationType] === "Agent" ? "an agent" : "a contractor"} with{" "}
+          {email} as its owner.
         </Text>
         <FormAlert message={submit.errorMessage} />
         <TextInput
           {...form.getInputProps("organizationName")}
-          label="Name of the organisation"
-          description="As asked for, or as you want it to be called. No other has the same."
+          label="Organisation name"
+          description="You can change the requested name. It must be unique."
           maxLength={120}
           data-autofocus
           required

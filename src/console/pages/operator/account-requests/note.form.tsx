@@ -1,4 +1,4 @@
-/** A note among operators about a request. */
+/** Adds a note about a request that only operators see. */
 import { useMutation } from "@apollo/client/react";
 import { Button, Group, Paper, Stack, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -16,7 +16,7 @@ export function NoteForm({ id }: { id: string }) {
   const submit = useSubmit(form, async ({ text }) => {
     payloadOrThrow((await note({ variables: { id, text } })).data?.addAccountRequestNote);
     form.reset();
-    notify("The note is kept.");
+    notify("Note added.");
   });
   return (
     <Paper component="section" p="lg" aria-label="Add a note">
@@ -26,7 +26,7 @@ export function NoteForm({ id }: { id: string }) {
           <Textarea
             {...form.getInputProps("text")}
             label="Note for operators"
-            description="The person never sees it."
+            description="Not visible to the person."
             autosize
             minRows={2}
             maxLength={2_000}

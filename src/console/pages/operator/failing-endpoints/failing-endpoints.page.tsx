@@ -1,4 +1,4 @@
-/** Endpoints that are disabled or fail, of all organisations, with the longest trouble first. */
+/** Failing and disabled endpoints of all organisations, longest failure first. */
 import { useQuery } from "@apollo/client/react";
 import { Button, Stack, Text } from "@mantine/core";
 import { IconHeartbeat } from "@tabler/icons-react";
@@ -13,7 +13,7 @@ import { FailingEndpointsDocument } from "../../../generated/failing-endpoints.t
 import type { EndpointCardFragment } from "../../../generated/webhook-endpoints.ts";
 import { describeHealth } from "../../integrations/endpoints/endpoint.health.ts";
 import classes from "../operator.module.css";
-import { ResumeFailingEndpointDialog } from "./resume-endpoint.dialog.tsx";
+import { ResumeEndpointDialog } from "../../integrations/endpoints/resume-endpoint.dialog.tsx";
 
 type Endpoint = EndpointCardFragment;
 
@@ -25,8 +25,8 @@ export function FailingEndpointsPage() {
   return (
     <>
       <PageHeader
-        title="Endpoints in trouble"
-        description="Webhook endpoints that are disabled, or whose last attempts failed. Their owners are told by mail."
+        title="Failing endpoints"
+        description="Webhook endpoints that are disabled or whose latest attempts failed. Owners get an e-mail after four failed attempts for an event, and when an endpoint is disabled (after five days of failures, or at once on 410 Gone)."
       />
       {data?.failingWebhookEndpoints ? (
         <EndpointList endpoints={data.failingWebhookEndpoints} onResume={dialog.open} />
@@ -35,15 +35,7 @@ export function FailingEndpointsPage() {
       ) : (
         <LoadingState />
       )}
-      {dialog.subject && (
-        <ResumeFailingEndpointDialog
-          key={dialog.openCount}
-          opened={dialog.isOpen}
-          onClose={dialog.close}
-          endpoint={dialog.subject}
-          onResumed={() => void refetch()}
-        />
-      )}
+      <ResumeEndpointDialog dialog={dialog} onResumed={() => void refetch()} />
     </>
   );
 }
@@ -56,14 +48,14 @@ interface EndpointListProps {
 function EndpointList({ endpoints, onResume }: EndpointListProps) {
   if (endpoints.length === 0) {
     return (
-      <EmptyState icon={IconHeartbeat} title="Every endpoint is well">
-        An endpoint stands here from its first failure until something succeeds again.
+      <EmptyState icon={IconHeartbeat} title="All endpoints are healthy">
+        An endpoint appears here from its first failure until its next success.
       </EmptyState>
     );
   }
   return (
     <DataTable
-      caption="Endpoints in trouble"
+      caption="Failing endpoints"
       columns={endpointColumns(onResume)}
       rows={endpoints}
       rowKey={({ id }) => id}
@@ -79,7 +71,7 @@ function endpointColumns(onResume: (endpoint: Endpoint) => void): Column<Endpoin
       isTitle: true,
       cell: (endpoint) => <EndpointCell endpoint={endpoint} />,
     },
-    { id: "why", header: "What is wrong", cell: (endpoint) => <HealthCell endpoint={endpoint} /> },
+    { id: "why", header: "Problem", cell: (endpoint) => <HealthCell endpoint={endpoint} /> },
     {
       id: "since",
       header: "Since",
@@ -87,7 +79,7 @@ function endpointColumns(onResume: (endpoint: Endpoint) => void): Column<Endpoin
     },
     {
       id: "waiting",
-      header: "Waiting",
+      header: "Pending",
       align: "end",
       cell: ({ waiting }) => (waiting >= 10_000 ? "10,000 or more" : waiting.toLocaleString("en")),
     },

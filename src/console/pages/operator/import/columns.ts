@@ -1,9 +1,9 @@
-/** The columns that a file of jobs can have, and which of a file's own columns is probably which. */
+/** The columns of an import file, and a guess which column of a file holds which field. */
 
 interface TargetColumn {
   name: string;
   label: string;
-  /** What others call it, in small letters without spaces or marks. */
+  /** Other names for the column, in lower case without spaces or punctuation. */
   aliases: readonly string[];
 }
 
@@ -13,7 +13,7 @@ const targetColumn = (name: string, label: string, ...aliases: string[]): Target
   aliases,
 });
 
-/** The contract's names, in the order of an export. */
+/** The API's field names, in the order of an export. */
 export const targetColumns: readonly TargetColumn[] = [
   targetColumn(
     "marking_number",
@@ -72,7 +72,7 @@ export function columnLabel(name: string): string {
   return labelsByName.get(name) ?? name;
 }
 
-/** `markingNumber`, `Marking Number` and `MARKING-NO.` are one: letters and digits alone, small. */
+/** Lower case letters and digits only, so that `markingNumber` and `Marking Number` are equal. */
 function normalizeName(name: string): string {
   return name
     .normalize("NFKD")
@@ -84,28 +84,30 @@ function exactNames({ name, label }: TargetColumn): string[] {
   return [normalizeName(name), normalizeName(label)];
 }
 
-/** For each of a file's columns one of ours, or null. Each of ours once: the exact name wins over what others call it. */
+/**
+ * The target column for each column of a file, or null. Each target is used once, and exact names win over aliases.
+ */
 export function guessMapping(names: readonly string[]): (string | null)[] {
   const repeated = repeatedNames(names);
   const mapping: (string | null)[] = names.map(() => null);
   for (const namesOf of [exactNames, (target: TargetColumn) => target.aliases]) {
     for (const [index, name] of names.entries()) {
       if (mapping[index] !== null || repeated.has(name)) continue;
-      const found = targetColumns.find(
+      const match = targetColumns.find(
         (target) => namesOf(target).includes(normalizeName(name)) && !mapping.includes(target.name),
       );
-      mapping[index] = found?.name ?? null;
+      mapping[index] = match?.name ?? null;
     }
   }
   return mapping;
 }
 
-/** Names that stand more than once: nobody could say which one is meant. */
+/** Column names that occur more than once, and so cannot be mapped. */
 export function repeatedNames(names: readonly string[]): ReadonlySet<string> {
-  return new Set(names.filter((name, at) => names.indexOf(name) !== at));
+  return new Set(names.filter((name, index) => names.indexOf(name) !== index));
 }
 
-/** Why a file cannot be imported like this, in sentences; empty: it can. */
+/** Messages that prevent the import; empty if the mapping is complete. */
 export function mappingProblems(mapping: readonly (string | null)[]): string[] {
-  return mapping.includes("marking_number") ? [] : ["Choose the column that holds the Marking Number."];
+  return mapping.includes("marking_number") ? [] : ["Choose the column with the Marking Number."];
 }

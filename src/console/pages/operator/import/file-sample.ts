@@ -1,26 +1,26 @@
-/** The beginning of a file of jobs, read in the browser: what its columns are called, and what stands in the first rows. */
+/** Reads the first rows of an import file in the browser. */
 
 export type FileFormat = "csv" | "ndjson";
 
 export interface FileSample {
   names: string[];
-  /** The first rows, a text for each name; empty where nothing stands there. */
+  /** The first rows, with one text per name. Missing cells are empty. */
   rows: string[][];
 }
 
-/** What the head is read from. */
+/** Bytes read from the start of the file. */
 export const SAMPLE_BYTES = 65_536;
 const SAMPLE_ROWS = 5;
 const MAX_COLUMNS = 200;
 
-/** The format that a file's name speaks of; null: none of ours. */
+/** The format by file extension; null if it is not supported. */
 export function detectFormat(fileName: string): FileFormat | null {
   const extension = /\.([a-z]+)$/i.exec(fileName)?.[1]?.toLowerCase();
   if (extension === "csv") return "csv";
   return extension === "ndjson" || extension === "jsonl" ? "ndjson" : null;
 }
 
-/** `isWhole`: the text is the whole file. Throws an Error with a sentence for a person where this is no file of jobs. */
+/** `isWhole`: the text is the whole file. Throws an Error with a message for users if the file cannot be imported. */
 export function readFileSample(text: string, format: FileFormat, isWhole: boolean): FileSample {
   const withoutBom = text.replace(/^\uFEFF/, "");
   if (withoutBom.includes("\0"))
@@ -36,25 +36,25 @@ function readCsvSample(text: string, isWhole: boolean): FileSample {
   const [names, ...rows] = readCsvRecords(text, isWhole);
   if (!names) throw new Error("This file is empty.");
   if (names.length === 1 && /[;\t|]/.test(names[0] ?? ""))
-    throw new Error("The columns of this file are not set apart by commas. Save it as CSV with commas.");
-  return { names, rows: rows.map((row) => names.map((_, at) => row[at] ?? "")) };
+    throw new Error("The columns of this file are not separated by commas. Save it as comma-separated CSV.");
+  return { names, rows: rows.map((row) => names.map((_, index) => row[index] ?? "")) };
 }
 
-/** The first records, blank ones left out; one that the text's end may have cut is not among them. */
+/** The first records without blank ones. Omits a last record that may be incomplete. */
 function readCsvRecords(text: string, isWhole: boolean): string[][] {
   const records: string[][] = [];
   const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|\n|\r|$)/y;
   let record: string[] = [];
   while (cell.lastIndex < text.length && records.length <= SAMPLE_ROWS) {
     const match = cell.exec(text);
-    // A stray quote: the server tells of it by its line, with all the others.
+    // A stray quote: the server reports it with its line number.
     if (!match) break;
     const [, quoted, plain = "", end] = match;
     const isCut = end === "" && !isWhole;
     if (isCut) break;
     record.push(quoted?.replaceAll('""', '"') ?? plain);
     if (end === ",") continue;
-    if (record.some((one) => one !== "")) records.push(record);
+    if (record.some((value) => value !== "")) records.push(record);
     record = [];
   }
   return records;

@@ -1,4 +1,4 @@
-/** Choosing the file: dropped, or picked. Its head is read here, in the browser; nothing is sent yet. */
+/** The first step: choose a file. Only its first rows are read, in the browser; nothing is sent yet. */
 import { Button, FileButton, List, Paper, Stack, Text, Title } from "@mantine/core";
 import { IconFileUpload } from "@tabler/icons-react";
 import { useState, type DragEvent } from "react";
@@ -27,7 +27,7 @@ export function FileStep({ onChosen }: FileStepProps) {
       setProblem(null);
       onChosen(chosen, plan);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : "This file cannot be read.");
+      setProblem(error instanceof Error ? error.message : "This file can’t be read.");
     }
   };
   return (
@@ -44,7 +44,7 @@ async function openFile(file: File): Promise<[ChosenFile, ImportPlan]> {
   if (format === null) throw new Error("Choose a file whose name ends with .csv, .ndjson or .jsonl.");
   if (file.size > MAX_FILE_BYTES) {
     throw new Error(
-      "This file is larger than 256 MB. Split it, or import it by “npx waymark jobs import”, which takes any size.",
+      "This file is larger than 256 MB. Split it, or use “npx waymark jobs import”, which has no size limit.",
     );
   }
   const sample = readFileSample(await file.slice(0, SAMPLE_BYTES).text(), format, file.size <= SAMPLE_BYTES);
@@ -72,7 +72,7 @@ function DropArea({ onFile }: { onFile: (file: File | null | undefined) => void 
     onFile(event.dataTransfer.files[0]);
   };
   return (
-    // The button inside is the way for everybody; dropping is a shortcut for the mouse.
+    // The button inside is accessible to everyone; dropping is a shortcut for mouse users.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <section
       className={classes.drop}
@@ -92,7 +92,7 @@ function DropArea({ onFile }: { onFile: (file: File | null | undefined) => void 
         {(button) => <Button {...button}>Choose a file</Button>}
       </FileButton>
       <Text fz="sm" c="dimmed">
-        In UTF-8, up to 256 MB
+        UTF-8, up to 256 MB
       </Text>
     </section>
   );
@@ -103,20 +103,22 @@ WM-2026-0001,Example Agency,Harbour Street Bakery,"12 Harbour Street, #04-01",20
 
 function FileFormatHelp() {
   return (
-    <Paper component="section" p="lg" aria-labelledby="what-a-file-has">
-      <Title order={2} id="what-a-file-has" mb="sm">
-        What a file has
+    <Paper component="section" p="lg" aria-labelledby="file-format">
+      <Title order={2} id="file-format" mb="sm">
+        File format
       </Title>
       <List fz="sm" spacing={6} mb="md">
         <List.Item>
-          A header with names of columns, in any order and under any names: you say next what each one is. An
-          export of jobs can be imported as it is.
+          A header row with column names in any order. You map the columns in the next step. Exported jobs can
+          be imported unchanged.
         </List.Item>
         <List.Item>
-          A column that is not there leaves a known job’s field as it is. An empty cell clears it.
+          A missing column leaves that field of existing jobs unchanged. An empty cell clears it.
         </List.Item>
-        <List.Item>Agents and contractors by their exact names or ids; or one for the whole file.</List.Item>
-        <List.Item>A row with a mistake is left out and told; the others go in.</List.Item>
+        <List.Item>
+          Agents and contractors are given by exact name or ID, or once for the whole file.
+        </List.Item>
+        <List.Item>Rows with errors are skipped and listed. All other rows are imported.</List.Item>
       </List>
       <CodeBlock code={EXAMPLE_CSV} label="example file" />
     </Paper>

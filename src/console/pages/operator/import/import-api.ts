@@ -1,4 +1,4 @@
-/** What is said to `POST /console-api/imports` and what it answers. */
+/** The request and response of `POST /console-api/imports`. */
 import type { FileFormat } from "./file-sample.ts";
 
 export interface ImportCounts {
@@ -20,7 +20,7 @@ export interface ImportReport {
   counts: ImportCounts;
   failures: ImportFailure[];
   failures_left_out: number;
-  /** Why it stopped before its end; null: it did not. */
+  /** Why the import stopped early; null if it finished. */
   stopped: { code: string; message: string } | null;
 }
 
@@ -36,7 +36,7 @@ export interface ImportPlan {
   fileName: string;
   format: FileFormat;
   names: readonly string[];
-  /** For each name one of our columns, or null. */
+  /** The target column for each name, or null to skip it. */
   mapping: readonly (string | null)[];
   /** `org_…` */
   agent: string | null;
@@ -45,7 +45,7 @@ export interface ImportPlan {
 
 export const contentTypes: Record<FileFormat, string> = { csv: "text/csv", ndjson: "application/x-ndjson" };
 
-/** The most that the server takes. */
+/** The server's limit. */
 export const MAX_FILE_BYTES = 268_435_456;
 
 export function importPath(
@@ -53,8 +53,8 @@ export function importPath(
   isDryRun: boolean,
 ): string {
   const columns = Object.fromEntries(
-    names.flatMap((name, at) => {
-      const target = mapping[at] ?? null;
+    names.flatMap((name, index) => {
+      const target = mapping[index] ?? null;
       return target === null ? [] : [[name, target]];
     }),
   );
@@ -68,15 +68,15 @@ export function importPath(
   return `console-api/imports?${query.toString()}`;
 }
 
-/** Takes an answer's text as far as it has come, again and again, and gives each line once. */
-export class LineReader {
-  #taken = 0;
+/** Parses an NDJSON response while it arrives: each call gets all text so far and returns only new lines. */
+export class NdjsonReader {
+  #offset = 0;
 
   push(text: string): ImportLine[] {
     const end = text.lastIndexOf("\n") + 1;
-    if (end <= this.#taken) return [];
-    const lines = text.slice(this.#taken, end).split("\n");
-    this.#taken = end;
+    if (end <= this.#offset) return [];
+    const lines = text.slice(this.#offset, end).split("\n");
+    this.#offset = end;
     return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as ImportLine);
   }
 }
@@ -85,14 +85,14 @@ export function totalRows({ created, updated, unchanged, failed }: ImportCounts)
   return created + updated + unchanged + failed;
 }
 
-/** The rows that failed as a file for a spreadsheet: a line for each problem. */
+/** The failed rows as CSV for a spreadsheet, one line per problem. */
 export function failuresAsCsv(failures: readonly ImportFailure[]): string {
   const lines = failures.flatMap(({ line, marking_number: number, problems }) =>
     problems.map(({ field, message }) =>
       [String(line), number ?? "", field ?? "", message].map(escapeCell).join(","),
     ),
   );
-  // With a byte order mark Excel reads UTF-8.
+  // Excel needs the byte order mark to read UTF-8.
   return `\uFEFFline,marking_number,field,reason\r\n${lines.join("\r\n")}\r\n`;
 }
 

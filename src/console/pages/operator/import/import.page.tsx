@@ -1,4 +1,4 @@
-/** Importing jobs from a file: choose it, say what its columns are, look at what would happen, then do it. */
+/** Imports jobs from a file in four steps: file, columns, preview, import. */
 import { useState } from "react";
 import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
@@ -23,7 +23,7 @@ export function ImportPage() {
     <>
       <PageHeader
         title="Import jobs"
-        description="From a CSV or NDJSON file. Jobs are found by their Marking Number, and made where they are not there."
+        description="From a CSV or NDJSON file. Existing jobs are updated by their Marking Number; others are created."
       />
       <ImportSteps current={state.step} />
       {state.step === "file" && (

@@ -1,4 +1,4 @@
-/** What each of the file's columns is, and the organisations for rows that name none. */
+/** The second step: map columns, and choose organisations for rows without one. */
 import { Alert, Button, Group, List, Paper, Select, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { useState } from "react";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
@@ -11,7 +11,7 @@ import { OrganizationSelect } from "../organizations/organization.select.tsx";
 
 interface MappingStepProps {
   chosen: ChosenFile;
-  /** As it is so far. */
+  /** The plan so far. */
   plan: ImportPlan;
   onBack: () => void;
   onMapped: (plan: ImportPlan) => void;
@@ -27,8 +27,8 @@ export function MappingStep({ chosen, plan: before, onBack, onMapped }: MappingS
         <StepTitle>Columns of {chosen.file.name}</StepTitle>
         <Text c="dimmed" fz="sm" role="status">
           {unused === 0
-            ? "Every column is imported."
-            : `${unused} of ${plan.names.length} columns ${unused === 1 ? "is" : "are"} left out.`}
+            ? "All columns are imported."
+            : `${unused} of ${plan.names.length} columns ${unused === 1 ? "is" : "are"} skipped.`}
         </Text>
       </div>
       <MappingTable chosen={chosen} plan={plan} onChange={(mapping) => setPlan({ ...plan, mapping })} />
@@ -36,7 +36,7 @@ export function MappingStep({ chosen, plan: before, onBack, onMapped }: MappingS
       {problems.length > 0 && <Problems problems={problems} />}
       <Group justify="space-between">
         <Button variant="default" onClick={onBack}>
-          Another file
+          Choose another file{" "}
         </Button>
         <Button disabled={problems.length > 0} onClick={() => onMapped(plan)}>
           Preview
@@ -66,19 +66,19 @@ function MappingTable({ chosen: { sample }, plan: { names, mapping }, onChange }
     samples: columnSamples(sample.rows, index),
   }));
   const columns: Column<SourceColumn>[] = [
-    { id: "name", header: "In the file", isTitle: true, cell: (source) => <SourceCell source={source} /> },
+    { id: "name", header: "Column in file", isTitle: true, cell: (source) => <SourceCell source={source} /> },
     {
       id: "target",
-      header: "Is imported as",
+      header: "Import as",
       cell: ({ index, name }) =>
         repeated.has(name) ? (
           <Text fz="sm" c="dimmed">
-            Left out: the name stands twice
+            Skipped: duplicate column name
           </Text>
         ) : (
           <Select
-            aria-label={`${name || "Column without a name"} is imported as`}
-            placeholder="Left out"
+            aria-label={`Import ${name || "unnamed column"} as`}
+            placeholder="Skip"
             data={targetColumns.map((target) => ({
               value: target.name,
               label: target.label,
@@ -90,7 +90,7 @@ function MappingTable({ chosen: { sample }, plan: { names, mapping }, onChange }
             }
             searchable
             clearable
-            clearButtonProps={{ "aria-label": "Leave out" }}
+            clearButtonProps={{ "aria-label": "Skip column" }}
             w={{ base: 190, xs: 260 }}
           />
         ),
@@ -106,7 +106,7 @@ function columnSamples(rows: readonly string[][], index: number): string[] {
 function SourceCell({ source: { name, samples } }: { source: SourceColumn }) {
   return (
     <div>
-      {name === "" ? <em>Without a name</em> : name}
+      {name === "" ? <em>Unnamed</em> : name}
       <span className={classes.sample}>
         {samples.length === 0 ? "Empty in the first rows" : samples.join(" · ")}
       </span>
@@ -124,7 +124,7 @@ function DefaultOrganizationFields({ plan, onChange }: DefaultOrganizationFields
   return (
     <Paper p="lg" component="section" aria-labelledby="organisations">
       <Title order={2} id="organisations" mb="sm">
-        Whose jobs they are
+        Organisations
       </Title>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <OrganizationSelect
@@ -132,8 +132,8 @@ function DefaultOrganizationFields({ plan, onChange }: DefaultOrganizationFields
           label="Agent"
           description={
             hasAgent
-              ? "For rows whose agent’s cell is empty."
-              : "For all rows. Without an agent the import updates known jobs and creates none."
+              ? "Used for rows with an empty agent."
+              : "Used for all rows. Without an agent, only existing jobs are updated."
           }
           placeholder="None"
           value={plan.agent}
@@ -144,8 +144,8 @@ function DefaultOrganizationFields({ plan, onChange }: DefaultOrganizationFields
           label="Contractor"
           description={
             hasContractor
-              ? "The file has a column for it; an empty cell there is nobody."
-              : "For all rows; none leaves it as it is."
+              ? "Set by a column of the file. An empty cell means no contractor."
+              : "Used for all rows. If empty, contractors stay unchanged."
           }
           placeholder="None"
           value={plan.contractor}
@@ -159,7 +159,7 @@ function DefaultOrganizationFields({ plan, onChange }: DefaultOrganizationFields
 
 function Problems({ problems }: { problems: readonly string[] }) {
   return (
-    <Alert color="amber" title="Before you go on">
+    <Alert color="amber" title="Required">
       <List fz="sm">
         {problems.map((problem) => (
           <List.Item key={problem}>{problem}</List.Item>

@@ -1,4 +1,4 @@
-/** The whole file checked and counted, with nothing changed: what would happen, and what is wrong. */
+/** The third step: a dry run of the whole file. */
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import type { ChosenFile } from "./file.step.tsx";
 import { CountList, ProblemTable, RunningImport, SampleRows, UnfinishedImport } from "./report.tsx";
@@ -18,18 +18,16 @@ export function PreviewStep({ chosen, plan, onBack, onConfirm }: PreviewStepProp
   const report = run.kind === "done" ? run.report : null;
   return (
     <Stack gap="lg">
-      <StepTitle key={run.kind}>
-        {run.kind === "running" ? "Checking every row" : "What would happen"}
-      </StepTitle>
+      <StepTitle key={run.kind}>{run.kind === "running" ? "Checking all rows" : "Preview"}</StepTitle>
       {run.kind === "running" && (
-        <RunningImport file={chosen.file} progress={run.progress} hint="Nothing is changed yet." />
+        <RunningImport file={chosen.file} progress={run.progress} hint="Nothing has been changed yet." />
       )}
       {report && <CountList counts={report.counts} isDryRun />}
       {report && <PreviewAlert report={report} />}
       {run.kind === "failed" && <UnfinishedImport run={run} isDryRun onRestart={restart} />}
       <Group justify="space-between">
         <Button variant="default" onClick={onBack}>
-          Back to the columns
+          Back to columns
         </Button>
         {report?.stopped === null && (
           <Button disabled={validRowCount(report) === 0} onClick={onConfirm}>
@@ -37,17 +35,17 @@ export function PreviewStep({ chosen, plan, onBack, onConfirm }: PreviewStepProp
           </Button>
         )}
       </Group>
-      {report && <SampleRows head={chosen.sample} plan={plan} />}
+      {report && <SampleRows sample={chosen.sample} plan={plan} />}
       {report && <ProblemTable report={report} fileName={plan.fileName} first={10} />}
     </Stack>
   );
 }
 
-/** What to know before going on. */
+/** Reports skipped rows, or an incomplete check. */
 function PreviewAlert({ report: { counts, stopped } }: { report: ImportReport }) {
   if (stopped !== null) {
     return (
-      <Alert color="red" title="The file could not be checked to its end" role="alert">
+      <Alert color="red" title="The file could not be checked completely" role="alert">
         {stopped.message}.
       </Alert>
     );
@@ -56,9 +54,9 @@ function PreviewAlert({ report: { counts, stopped } }: { report: ImportReport })
   return (
     <Text>
       {counts.failed === 1
-        ? "The row with a mistake is"
-        : `The ${counts.failed.toLocaleString("en")} rows with mistakes are`}{" "}
-      left out. You can mend the file and import it again: what is in already stays unchanged.
+        ? "1 row has errors and will be skipped."
+        : `${counts.failed.toLocaleString("en")} rows have errors and will be skipped.`}{" "}
+      You can fix the file and import it again: rows that are already imported stay unchanged.
     </Text>
   );
 }

@@ -1,4 +1,4 @@
-/** What the steps of an import share: the way there, the counts, the first rows and what is wrong with others. */
+/** Shared parts of the import steps: progress, counts, sample rows and the list of errors. */
 import { Alert, Button, Group, Paper, Progress, Stack, Table, Text, Title } from "@mantine/core";
 import { IconCircleCheck, IconDownload } from "@tabler/icons-react";
 import { useState } from "react";
@@ -30,7 +30,7 @@ const megabyteFormat = new Intl.NumberFormat("en", {
 interface RunningImportProps {
   file: File;
   progress: ImportProgress;
-  /** What to know meanwhile. */
+  /** Shown while the import runs. */
   hint: string;
 }
 
@@ -44,8 +44,8 @@ export function RunningImport({ file, progress: { fraction, counts }, hint }: Ru
         </Progress.Root>
         <Text fz="sm" role="status">
           {counts === null
-            ? `Sending ${file.name}, ${megabyteFormat.format(file.size / 1_000_000)}…`
-            : `${formatCount(totalRows(counts))} rows, ${formatCount(counts.failed)} with mistakes`}
+            ? `Uploading ${file.name} (${megabyteFormat.format(file.size / 1_000_000)})…`
+            : `${formatCount(totalRows(counts))} rows, ${formatCount(counts.failed)} with errors`}
         </Text>
         <Text fz="sm" c="dimmed">
           {hint}
@@ -55,36 +55,36 @@ export function RunningImport({ file, progress: { fraction, counts }, hint }: Ru
   );
 }
 
-const countLabels: { of: keyof ImportCounts; done: string; would: string }[] = [
-  { of: "created", done: "New jobs", would: "New jobs" },
-  { of: "updated", done: "Changed", would: "To be changed" },
-  { of: "unchanged", done: "Unchanged", would: "Unchanged" },
-  { of: "failed", done: "Left out", would: "With mistakes" },
+const countLabels: { count: keyof ImportCounts; result: string; preview: string }[] = [
+  { count: "created", result: "Created", preview: "New jobs" },
+  { count: "updated", result: "Updated", preview: "To update" },
+  { count: "unchanged", result: "Unchanged", preview: "Unchanged" },
+  { count: "failed", result: "Skipped", preview: "With errors" },
 ];
 
 export function CountList({ counts, isDryRun }: { counts: ImportCounts; isDryRun: boolean }) {
   return (
     <dl className={classes.counts}>
-      {countLabels.map(({ of, done, would }) => (
-        <div key={of} data-bad={(of === "failed" && counts.failed > 0) || undefined}>
-          <dt>{isDryRun ? would : done}</dt>
-          <dd>{formatCount(counts[of])}</dd>
+      {countLabels.map(({ count, result, preview }) => (
+        <div key={count} data-bad={(count === "failed" && counts.failed > 0) || undefined}>
+          <dt>{isDryRun ? preview : result}</dt>
+          <dd>{formatCount(counts[count])}</dd>
         </div>
       ))}
     </dl>
   );
 }
 
-/** The first rows as they are read, under our names. */
-export function SampleRows({ head, plan }: { head: FileSample; plan: ImportPlan }) {
-  const used = plan.mapping.flatMap((target, at) => (target === null ? [] : [{ target, at }]));
+/** The first rows of the file, under the names of the target columns. */
+export function SampleRows({ sample, plan }: { sample: FileSample; plan: ImportPlan }) {
+  const used = plan.mapping.flatMap((target, index) => (target === null ? [] : [{ target, index }]));
   return (
     <section aria-labelledby="first-rows">
       <Title order={2} id="first-rows" mb="sm">
-        The first rows
+        First rows
       </Title>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by the keyboard */}
-      <div className={classes.rows} role="region" aria-label="Table of the first rows" tabIndex={0}>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll it */}
+      <div className={classes.rows} role="region" aria-label="Table of first rows" tabIndex={0}>
         <Table>
           <Table.Thead>
             <Table.Tr>
@@ -94,12 +94,12 @@ export function SampleRows({ head, plan }: { head: FileSample; plan: ImportPlan 
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {head.rows.map((row, index) => (
-              // Rows of a file that is not changed never change their places.
+            {sample.rows.map((row, rowIndex) => (
+              // The order of rows never changes.
               // oxlint-disable-next-line react/no-array-index-key
-              <Table.Tr key={index}>
-                {used.map(({ target, at }) => (
-                  <Table.Td key={target}>{row[at]}</Table.Td>
+              <Table.Tr key={rowIndex}>
+                {used.map(({ target, index }) => (
+                  <Table.Td key={target}>{row[index]}</Table.Td>
                 ))}
               </Table.Tr>
             ))}
@@ -123,9 +123,9 @@ const problemColumns: Column<Problem>[] = [
   {
     id: "number",
     header: "Marking Number",
-    cell: (one) => <span className={operator.anywhere}>{one.markingNumber}</span>,
+    cell: ({ markingNumber }) => <span className={operator.anywhere}>{markingNumber}</span>,
   },
-  { id: "field", header: "Field", cell: ({ field }) => (field === null ? "The row" : columnLabel(field)) },
+  { id: "field", header: "Field", cell: ({ field }) => (field === null ? "Whole row" : columnLabel(field)) },
   {
     id: "reason",
     header: "Reason",
@@ -136,13 +136,13 @@ const problemColumns: Column<Problem>[] = [
 interface ProblemTableProps {
   report: ImportReport;
   fileName: string;
-  /** So many rows at first. */
+  /** Rows shown initially. */
   first: number;
 }
 
 const MORE_ROWS = 200;
 
-/** Every row that is left out, by line, field and reason. */
+/** The skipped rows, by line, field and reason. */
 export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
   const [shown, setShown] = useState(first);
   const { failures, failures_left_out: leftOut } = report;
@@ -150,8 +150,8 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
   const problems = failures
     .slice(0, shown)
     .flatMap(({ line, marking_number: markingNumber, problems: all }) =>
-      all.map(({ field, message }, at): Problem => ({
-        key: `${line} ${at}`,
+      all.map(({ field, message }, index): Problem => ({
+        key: `${line} ${index}`,
         line,
         markingNumber,
         field,
@@ -159,17 +159,17 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
       })),
     );
   return (
-    <section aria-labelledby="mistakes">
+    <section aria-labelledby="row-errors">
       <Group justify="space-between" mb="sm">
-        <Title order={2} id="mistakes">
-          Rows with mistakes
+        <Title order={2} id="row-errors">
+          Rows with errors{" "}
         </Title>
         <Button
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden="true" />}
           onClick={() =>
             downloadText(
-              `${fileName.replace(/\.[^.]+$/, "")}-mistakes.csv`,
+              `${fileName.replace(/\.[^.]+$/, "")}-errors.csv`,
               failuresAsCsv(failures),
               "text/csv",
             )
@@ -179,7 +179,7 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
         </Button>
       </Group>
       <DataTable
-        caption="Rows with mistakes"
+        caption="Rows with errors"
         columns={problemColumns}
         rows={problems}
         rowKey={({ key }) => key}
@@ -193,7 +193,7 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
       )}
       {leftOut > 0 && (
         <Text fz="sm" c="dimmed" mt="sm">
-          {formatCount(leftOut)} more are counted and not listed.
+          {formatCount(leftOut)} more rows with errors are not listed.
         </Text>
       )}
     </section>
@@ -206,7 +206,7 @@ interface UnfinishedImportProps {
   onRestart: () => void;
 }
 
-/** It failed or was cancelled: why, what is in all the same, and what to do. */
+/** Explains why an import failed or was cancelled, and what was imported before. */
 export function UnfinishedImport({ run, isDryRun, onRestart }: UnfinishedImportProps) {
   const { counts } = run.progress;
   const description = run.kind === "failed" ? describeError(run.error) : null;
@@ -215,18 +215,14 @@ export function UnfinishedImport({ run, isDryRun, onRestart }: UnfinishedImportP
       color={description ? "red" : "gray"}
       icon={description ? undefined : <IconCircleCheck aria-hidden="true" />}
       title={
-        description
-          ? isDryRun
-            ? "This file cannot be imported like this"
-            : description.title
-          : "Nothing more is imported"
+        description ? (isDryRun ? "This file can’t be imported" : description.title) : "Import cancelled"
       }
       role={description ? "alert" : "status"}
     >
       <Stack gap="sm" align="flex-start">
         {description && <Text fz="sm">{description.message}</Text>}
         {!isDryRun && <Text fz="sm">{importedSoFarText(counts)}</Text>}
-        {description?.requestId && <Text fz="sm">Request {description.requestId}</Text>}
+        {description?.requestId && <Text fz="sm">Request ID {description.requestId}</Text>}
         <Button variant="default" size="compact-sm" onClick={onRestart}>
           {isDryRun ? "Check again" : "Import the file again"}
         </Button>
@@ -236,8 +232,8 @@ export function UnfinishedImport({ run, isDryRun, onRestart }: UnfinishedImportP
 }
 
 function importedSoFarText(counts: ImportCounts | null): string {
-  const again = "You can import the same file again: what is in already stays unchanged.";
-  if (counts === null) return `How many rows went in until then, the audit log says. ${again}`;
+  const hint = "You can import the same file again: rows that are already imported stay unchanged.";
+  if (counts === null) return `The audit log shows how many rows were imported before. ${hint}`;
   const rows = formatCount(counts.created + counts.updated);
-  return `At least ${rows} jobs were made or changed until then; the audit log has the exact counts. ${again}`;
+  return `At least ${rows} jobs were created or updated before. The audit log has the exact counts. ${hint}`;
 }

@@ -1,4 +1,4 @@
-/** The import itself: how far it is, then what became of it. */
+/** The last step: the import itself and its result. */
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 import { useBlocker } from "@tanstack/react-router";
@@ -17,16 +17,16 @@ interface ResultStepProps {
 
 const titles: Record<ImportRun["kind"], string> = {
   running: "Importing",
-  done: "What was imported",
-  failed: "The import broke off",
-  cancelled: "The import was cancelled",
+  done: "Import finished",
+  failed: "Import failed",
+  cancelled: "Import cancelled",
 };
 
 export function ResultStep({ chosen, plan, onRestart }: ResultStepProps) {
   const { run, cancel, restart } = useImport(chosen.file, plan, false);
   const isRunning = run.kind === "running";
   useBlocker({
-    shouldBlockFn: () => !window.confirm("The import is still running. Leave the page, and stop it?"),
+    shouldBlockFn: () => !window.confirm("The import is still running. Leave the page and stop the import?"),
     enableBeforeUnload: isRunning,
     disabled: !isRunning,
   });
@@ -38,7 +38,7 @@ export function ResultStep({ chosen, plan, onRestart }: ResultStepProps) {
           <RunningImport
             file={chosen.file}
             progress={run.progress}
-            hint="Stay on this page. What is in stays in, also if you cancel."
+            hint="Stay on this page. If you cancel, rows that are already imported stay."
           />
           <Group>
             <Button variant="default" onClick={cancel}>
@@ -54,7 +54,7 @@ export function ResultStep({ chosen, plan, onRestart }: ResultStepProps) {
       {!isRunning && (
         <Group>
           <ButtonLink to="/jobs" variant="default">
-            Look at the jobs
+            View jobs
           </ButtonLink>
           <Button variant="default" onClick={onRestart}>
             Import another file
@@ -79,18 +79,18 @@ function Result({ report, plan, onRetry }: ResultProps) {
         counts.failed === 0 && (
           <Alert icon={<IconCheck aria-hidden="true" />} role="status">
             {totalRows(counts) === 1
-              ? "The one row is in."
-              : `All ${totalRows(counts).toLocaleString("en")} rows are in.`}
+              ? "The row was imported."
+              : `All ${totalRows(counts).toLocaleString("en")} rows were imported.`}
           </Alert>
         )
       ) : (
-        <Alert color="red" title="It stopped before the end" role="alert">
+        <Alert color="red" title="The import stopped early" role="alert">
           <Text fz="sm">
-            {stopped.message}. What is counted here is in. You can import the same file again: what is in
-            already stays unchanged.
+            {stopped.message}. The rows counted below were imported. You can import the same file again: rows
+            that are already imported stay unchanged.
           </Text>
           <Button variant="default" size="compact-sm" mt="sm" onClick={onRetry}>
-            Import it again
+            Import again
           </Button>
         </Alert>
       )}

@@ -1,4 +1,4 @@
-/** Where one is on the way through an import. */
+/** The progress through the steps of an import. */
 import { Title } from "@mantine/core";
 import { useEffect, useRef, type ReactNode } from "react";
 import classes from "./import.module.css";
@@ -30,7 +30,7 @@ export function ImportSteps({ current }: { current: (typeof steps)[number]["step
   );
 }
 
-/** The heading of a step, which takes the focus when it comes: what had it is gone with the step before. */
+/** The heading of a step. Takes the focus, because the focused button left with the previous step. */
 export function StepTitle({ children }: { children: ReactNode }) {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => title.current?.focus(), []);

@@ -1,13 +1,13 @@
 /**
- * Sends a file and reads the answer as it comes. By XMLHttpRequest: of a file on its way `fetch` tells nothing, and a browser
- * hands the answer on only once the file is sent.
+ * Uploads an import file and reads the response while it arrives. Uses XMLHttpRequest because `fetch` reports no
+ * upload progress, and browsers deliver its response only after the upload.
  */
 import { ApiError, OfflineError } from "../../../app/api/client.ts";
 import { serverUrl } from "../../../app/api/server-url.ts";
 import {
   contentTypes,
   importPath,
-  LineReader,
+  NdjsonReader,
   type ImportCounts,
   type ImportLine,
   type ImportPlan,
@@ -15,37 +15,40 @@ import {
 } from "./import-api.ts";
 
 export interface ImportProgress {
-  /** Of the file, from 0 to 1: sent, or, as soon as the server tells, read. */
+  /** Fraction of the file from 0 to 1: uploaded at first, then processed by the server. */
   fraction: number;
-  /** What is in, as far as it is known; null: nothing was told yet. */
+  /** Rows processed so far; null until the server reports them. */
   counts: ImportCounts | null;
 }
 
 interface UploadOptions {
   isDryRun: boolean;
   onProgress: (progress: ImportProgress) => void;
-  /** Sends no more; what is in stays. */
+  /** Stops the upload. Imported rows stay. */
   signal: AbortSignal;
 }
 
-/** Throws an ApiError where it is refused, an OfflineError where the connection breaks, the signal's reason where it aborts. */
+/**
+ * Rejects with an ApiError if the server rejects the import, an OfflineError if the connection breaks, or the
+ * signal's reason if it aborts.
+ */
 export function uploadImport(file: File, plan: ImportPlan, options: UploadOptions): Promise<ImportReport> {
   const { isDryRun, onProgress, signal } = options;
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    const lines = new LineReader();
+    const lines = new NdjsonReader();
     let report: ImportReport | null = null;
-    const take = (line: ImportLine): void => {
+    const handleLine = (line: ImportLine): void => {
       if (line.type === "report") report = line;
       else onProgress({ fraction: line.bytes / file.size, counts: line.counts });
     };
     const read = (): void => {
       if (request.status !== 200) return;
       try {
-        for (const line of lines.push(request.responseText)) take(line);
+        for (const line of lines.push(request.responseText)) handleLine(line);
       } catch (error) {
-        // No line of ours: something between us and the server has answered.
-        reject(new Error("The answer is none of this service", { cause: error }));
+        // Not a line of the import response, so a proxy probably replied.
+        reject(new Error("Unexpected response from the server", { cause: error }));
         request.abort();
       }
     };
@@ -69,7 +72,7 @@ export function uploadImport(file: File, plan: ImportPlan, options: UploadOption
 }
 
 function uploadError({ status, responseText }: XMLHttpRequest): Error {
-  // Half an answer: the server went away in the middle of it.
+  // The response is incomplete: the connection broke.
   if (status === 200) return new OfflineError(null);
   return new ApiError(new Response(null, { status }), parseEnvelope(responseText));
 }

@@ -1,4 +1,4 @@
-/** An import that is under way, or over, for whoever shows it. */
+/** Runs an import and tracks its state. */
 import { useEffect, useRef, useState } from "react";
 import { ApiError } from "../../../app/api/client.ts";
 import { useSessionStore } from "../../../app/session/session.ts";
@@ -8,7 +8,7 @@ import type { ImportPlan, ImportReport } from "./import-api.ts";
 export type ImportRun =
   | { kind: "running"; progress: ImportProgress }
   | { kind: "done"; report: ImportReport }
-  /** `progress`: the last that was known. */
+  /** `progress`: the last known progress. */
   | { kind: "failed"; error: unknown; progress: ImportProgress }
   | { kind: "cancelled"; progress: ImportProgress };
 
@@ -17,11 +17,11 @@ const initialProgress: ImportProgress = { fraction: 0, counts: null };
 interface ImportHandle {
   run: ImportRun;
   cancel: () => void;
-  /** Starts it anew. */
+  /** Starts the import again. */
   restart: () => void;
 }
 
-/** It starts when it is first shown, and stops when what shows it goes. */
+/** Starts the import on mount and stops it on unmount. */
 export function useImport(file: File, plan: ImportPlan, isDryRun: boolean): ImportHandle {
   const session = useSessionStore();
   const [attempt, setAttempt] = useState(0);
@@ -31,7 +31,7 @@ export function useImport(file: File, plan: ImportPlan, isDryRun: boolean): Impo
   useEffect(() => {
     const stop = new AbortController();
     abortController.current = stop;
-    // Another turn may have taken its place.
+    // A newer attempt may have replaced this one.
     const show = (next: ImportRun): void => {
       if (abortController.current === stop) setRun(next);
     };
@@ -54,9 +54,9 @@ export function useImport(file: File, plan: ImportPlan, isDryRun: boolean): Impo
     void upload();
     return () => {
       abortController.current = null;
-      stop.abort(new Error("Nobody looks at it any more"));
+      stop.abort(new Error("The import page was closed"));
     };
-    // oxlint-disable-next-line react/exhaustive-effect-dependencies -- another turn is another import
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies -- a new attempt starts a new import
   }, [file, plan, isDryRun, session, attempt]);
 
   return {

@@ -1,4 +1,4 @@
-/** One mail: its text, what became of it, and sending it again. */
+/** One e-mail: its text, its status, and resending it. */
 import { useMutation } from "@apollo/client/react";
 import { Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
@@ -17,7 +17,7 @@ import classes from "./mail.dialog.module.css";
 interface MailDialogProps {
   opened: boolean;
   onClose: () => void;
-  /** Null: none was opened. */
+  /** Null while the dialog is closed. */
   mail: MailRowFragment | null;
 }
 
@@ -35,7 +35,7 @@ export function MailDialog({ opened, onClose, mail }: MailDialogProps) {
   );
 }
 
-/** What became of it. */
+/** Status, times and the last error. */
 function MailSummary({ mail }: { mail: MailRowFragment }) {
   const { to, status, attempts, sentAt, nextAttemptAt, lastError, createdAt } = mail;
   return (
@@ -45,7 +45,7 @@ function MailSummary({ mail }: { mail: MailRowFragment }) {
         <Text fz="sm">to {to}</Text>
       </Group>
       <Text fz="sm" c="dimmed">
-        Written <Timestamp value={createdAt} display="exact" />
+        Created <Timestamp value={createdAt} display="exact" />
         {sentAt !== null && (
           <>
             , sent <Timestamp value={sentAt} display="exact" />
@@ -53,14 +53,14 @@ function MailSummary({ mail }: { mail: MailRowFragment }) {
         )}
         {nextAttemptAt !== null && (
           <>
-            , tried next <Timestamp value={nextAttemptAt} />
+            , next attempt <Timestamp value={nextAttemptAt} />
           </>
         )}
-        {attempts > 1 && `, tried ${attempts} times`}
+        {attempts > 1 && `, ${attempts} attempts`}
       </Text>
       {lastError !== null && (
         <Text fz="sm">
-          The mail server said: <Code>{lastError}</Code>
+          Response of the mail server: <Code>{lastError}</Code>
         </Text>
       )}
     </Stack>
@@ -69,15 +69,15 @@ function MailSummary({ mail }: { mail: MailRowFragment }) {
 
 function MailText({ text }: { text: string }) {
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by the keyboard
-    <div className={classes.text} role="region" aria-label="Text of the mail" tabIndex={0}>
-      {splitLinks(text, document.baseURI).map((part, at) =>
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll it
+    <div className={classes.text} role="region" aria-label="Text of the e-mail" tabIndex={0}>
+      {splitLinks(text, document.baseURI).map((part, index) =>
         part.href === null ? (
           part.text
         ) : (
-          // Parts of a text never change their places.
+          // The order of parts never changes.
           // oxlint-disable-next-line react/no-array-index-key
-          <Anchor key={at} href={part.href} target="_blank" rel="noopener noreferrer" inherit>
+          <Anchor key={index} href={part.href} target="_blank" rel="noopener noreferrer" inherit>
             {part.text}
           </Anchor>
         ),
@@ -94,7 +94,7 @@ function ResendMailAction({ mail: { id, status, to } }: { mail: MailRowFragment 
     setFailure(null);
     try {
       payloadOrThrow((await resend({ variables: { id } })).data?.resendMail);
-      notify(`The mail to ${to} is on its way again.`);
+      notify(`E-mail to ${to} is being resent.`);
     } catch (error) {
       setFailure(errorMessage(error));
     }
@@ -104,10 +104,10 @@ function ResendMailAction({ mail: { id, status, to } }: { mail: MailRowFragment 
       <FormAlert message={failure} />
       <Group justify="space-between">
         <Text fz="sm" c="dimmed">
-          {status === "KEPT" ? "It can go out once SMTP_URL is set." : "It was tried until it was too late."}
+          {status === "KEPT" ? "It can be sent once SMTP_URL is set." : "It could not be delivered in time."}
         </Text>
         <Button variant="default" loading={loading} onClick={() => void send()}>
-          Send again
+          Resend{" "}
         </Button>
       </Group>
     </>

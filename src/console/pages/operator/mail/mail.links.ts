@@ -1,16 +1,16 @@
-/** The links of a mail's text: those that lead to this very service, and no others, are there to be followed. */
+/** Finds the links in an e-mail's text. Only links to this service become clickable. */
 
 export interface TextPart {
   text: string;
-  /** Null: plain text. */
+  /** Null for plain text. */
   href: string | null;
 }
 
-/** Ends before what closes a sentence or a bracket. */
+/** Excludes punctuation and closing brackets at the end of a URL. */
 const URL_PATTERN = /https?:\/\/[^\s<>"]*[^\s<>".,:;!?)\]}'’”]/g;
 const LOOPBACK_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** `own`: an address of this service, as the reader's browser knows it. */
+/** `ownUrl`: the URL of this service in the user's browser. */
 export function splitLinks(text: string, ownUrl: string): TextPart[] {
   const parts: TextPart[] = [];
   let position = 0;
@@ -23,7 +23,7 @@ export function splitLinks(text: string, ownUrl: string): TextPart[] {
   return parts;
 }
 
-/** Somebody else's words stand in mails too, and may lead anywhere. */
+/** E-mails quote text from other users, whose links may lead anywhere. */
 function isSameService(link: string, ownUrl: string): boolean {
   if (!URL.canParse(link)) return false;
   const [there, here] = [new URL(link), new URL(ownUrl)];

@@ -1,4 +1,4 @@
-/** The mails of the last 30 days, and what became of each. */
+/** The e-mails of the last 30 days and their status. */
 import { useQuery } from "@apollo/client/react";
 import { Alert, Text, UnstyledButton } from "@mantine/core";
 import { IconMail, IconMailbox } from "@tabler/icons-react";
@@ -24,7 +24,7 @@ export function MailPage() {
     <>
       <PageHeader
         title="Mail"
-        description="What this service has written in the last 30 days, and what became of it."
+        description="E-mails from this service in the last 30 days, and whether they were sent."
       />
       <StatusTabs />
       <MailList />
@@ -41,16 +41,16 @@ function StatusTabs() {
         All
       </FilterTab>
       <FilterTab {...exactMatch} search={{ status: "waiting" }}>
-        Waiting
+        Pending{" "}
       </FilterTab>
       <FilterTab {...exactMatch} search={{ status: "sent" }}>
         Sent
       </FilterTab>
       <FilterTab {...exactMatch} search={{ status: "failed" }}>
-        Given up
+        Failed{" "}
       </FilterTab>
       <FilterTab {...exactMatch} search={{ status: "kept" }}>
-        Kept here
+        Stored{" "}
       </FilterTab>
     </FilterTabs>
   );
@@ -71,7 +71,7 @@ function MailList() {
     <>
       {mails.some((mail) => mail.status === "KEPT") && <NoMailServerNotice />}
       <DataTable
-        caption="Mails"
+        caption="E-mails"
         columns={mailColumns(({ id }) => dialog.open(id))}
         rows={mails}
         rowKey={({ id }) => id}
@@ -104,27 +104,27 @@ function mailColumns(onOpen: (mail: MailRowFragment) => void): Column<MailRowFra
       ),
     },
     { id: "to", header: "To", cell: ({ to }) => <span className={classes.anywhere}>{to}</span> },
-    { id: "kind", header: "About", cell: ({ kind }) => kindLabel(kind) },
+    { id: "kind", header: "Type", cell: ({ kind }) => kindLabel(kind) },
     { id: "status", header: "Status", cell: ({ status }) => <StatusBadge {...mailStatusLabels[status]} /> },
-    { id: "at", header: "Written", cell: ({ createdAt }) => <Timestamp value={createdAt} /> },
+    { id: "at", header: "Created", cell: ({ createdAt }) => <Timestamp value={createdAt} /> },
   ];
 }
 
 function NoMailServerNotice() {
   return (
-    <Alert color="gray" icon={<IconMailbox aria-hidden="true" />} mb="md" title="No mail server is set">
-      Mails are kept here and as files in the data folder. Open one to follow its link. Once{" "}
-      <code>SMTP_URL</code> is set they go out.
+    <Alert color="gray" icon={<IconMailbox aria-hidden="true" />} mb="md" title="No mail server configured">
+      E-mails are stored here and as files in the data folder. Open one to follow its link. Set{" "}
+      <code>SMTP_URL</code> to send them.
     </Alert>
   );
 }
 
 function NoMails({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <EmptyState icon={IconMail} title="No mail is in this state" />;
+  if (isFiltered) return <EmptyState icon={IconMail} title="No e-mails with this status" />;
   return (
-    <EmptyState icon={IconMail} title="Nothing was written yet">
+    <EmptyState icon={IconMail} title="No e-mails yet">
       <Text inherit>
-        Registrations, invitations, new passwords and troubled endpoints are reasons for mail.
+        E-mails are sent for registrations, invitations, password resets and failing endpoints, for example.
       </Text>
     </EmptyState>
   );

@@ -1,4 +1,4 @@
-/** Which mails the outbox shows, as its address says it. */
+/** The filter of the mail outbox in the URL. */
 import { enumParam, type RawSearch } from "../../../app/search-params.ts";
 import type { MailStatus } from "../../../generated/mail-outbox.ts";
 

@@ -1,4 +1,4 @@
-/** One organisation: what is known of it, shutting it out, and what was done to it. */
+/** One organisation: details, suspension and activity. */
 import { useQuery } from "@apollo/client/react";
 import { Alert, Stack, Title } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
@@ -27,7 +27,12 @@ export function OrganizationPage() {
   const node = data?.node;
   const organization = node && "memberCount" in node ? (node as OrganizationRowFragment) : null;
   if (organization) return <OrganizationView organization={organization} />;
-  if (data) return <NotFound action={back}>There is no such organisation.</NotFound>;
+  if (data)
+    return (
+      <NotFound title="Organisation not found" action={back}>
+        This organisation doesn’t exist.
+      </NotFound>
+    );
   return (
     <>
       <PageHeader title="Organisation" back={back} />
@@ -49,15 +54,14 @@ function OrganizationView({ organization }: { organization: OrganizationRowFragm
       <div className={classes.columns}>
         <Stack gap="lg">
           {suspendedAt !== null && (
-            <Alert color="red" icon={<IconBan aria-hidden="true" />} title="Shut out">
-              Since <Timestamp value={suspendedAt} display="exact" /> its keys are refused, nobody of it is
-              signed in, and nothing is delivered to its endpoints. Its events are kept for the retention
-              time.
+            <Alert color="red" icon={<IconBan aria-hidden="true" />} title="Suspended">
+              Since <Timestamp value={suspendedAt} display="exact" />: API keys are rejected, members can’t
+              sign in, and webhooks are not delivered. Events are kept for the retention period.
             </Alert>
           )}
           <section aria-labelledby="audit">
             <Title order={2} id="audit" mb="sm">
-              What was done
+              Activity
             </Title>
             <AuditList filter={{ organizationId: id }} showOrganization={false} first={10} />
           </section>
@@ -72,16 +76,16 @@ function OrganizationDetails({ organization }: { organization: OrganizationRowFr
   const { id, type, memberCount, createdAt } = organization;
   return (
     <DescriptionCard
-      label="The organisation"
-      facts={[
-        { label: "Kind", value: organizationTypeLabels[type] },
+      label="Organisation details"
+      items={[
+        { label: "Type", value: organizationTypeLabels[type] },
         { label: "Members", value: memberCount?.toLocaleString("en") ?? null },
-        { label: "Since", value: createdAt && <Timestamp value={createdAt} display="exact" /> },
+        { label: "Created", value: createdAt && <Timestamp value={createdAt} display="exact" /> },
         {
-          label: "Id",
+          label: "ID",
           value: (
             <>
-              <code>{id}</code> <CopyButton value={id} label="id" />
+              <code>{id}</code> <CopyButton value={id} label="ID" />
             </>
           ),
         },

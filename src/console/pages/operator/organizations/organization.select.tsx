@@ -1,4 +1,4 @@
-/** Chooses an organisation by a part of its name, however many there are. */
+/** Selects an organisation by searching for part of its name. */
 import { skipToken, useQuery } from "@apollo/client/react";
 import { Loader, Select, type SelectProps } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
@@ -13,7 +13,7 @@ type OrganizationSelectProps = Omit<SelectProps, "data" | "value" | "onChange" |
   /** `org_…` */
   value: string | null;
   onChange: (id: string | null) => void;
-  /** Only of this kind. */
+  /** Only organisations of this type. */
   type?: OrganizationType;
 };
 
@@ -23,14 +23,14 @@ export function OrganizationSelect({ value, onChange, type, ...select }: Organiz
   const [typed, setTyped] = useState("");
   const [search] = useDebouncedValue(typed.trim(), DEBOUNCE_MS);
   const selected = useSelectedOrganization(value);
-  // The chosen one's own name is no search for others.
+  // Mantine puts the selected name into the input; do not search for it.
   const variables = { search: search === "" || search === selected?.label ? undefined : search };
   const { data, previousData, loading } = useQuery(OrganizationChoicesDocument, { variables });
   const matches = ((data ?? previousData)?.organizations?.nodes ?? [])
-    .filter((one) => type === undefined || one.type === type)
+    .filter((organization) => type === undefined || organization.type === type)
     .map(({ id, name }) => ({ value: id, label: name }));
   const options =
-    selected && !matches.some((one) => one.value === selected.value) ? [selected, ...matches] : matches;
+    selected && !matches.some(({ value: id }) => id === selected.value) ? [selected, ...matches] : matches;
   return (
     <Select
       {...select}
@@ -39,17 +39,17 @@ export function OrganizationSelect({ value, onChange, type, ...select }: Organiz
       onChange={onChange}
       searchable
       onSearchChange={setTyped}
-      // The server has searched, and finds what is not at the beginning too.
+      // The server does the filtering.
       filter={({ options: all }) => all}
       clearable
       clearButtonProps={{ "aria-label": "Clear" }}
-      nothingFoundMessage={loading ? "Searching…" : "No organisation has this in its name"}
+      nothingFoundMessage={loading ? "Searching…" : "No matching organisation"}
       rightSection={loading && typed !== "" ? <Loader size="xs" aria-hidden="true" /> : undefined}
     />
   );
 }
 
-/** The chosen organisation, also where it is none of those that were found. */
+/** The selected organisation, which may not be among the search results. */
 function useSelectedOrganization(id: string | null): { value: string; label: string } | null {
   const { data } = useQuery(OrganizationChoiceDocument, id === null ? skipToken : { variables: { id } });
   const node = data?.node;

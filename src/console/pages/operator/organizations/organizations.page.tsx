@@ -1,4 +1,4 @@
-/** Every organisation, by name. */
+/** All organisations, by name. */
 import { useQuery } from "@apollo/client/react";
 import { Text } from "@mantine/core";
 import { IconBuildingCommunity, IconSearch } from "@tabler/icons-react";
@@ -24,7 +24,7 @@ export function OrganizationsPage() {
     <>
       <PageHeader
         title="Organisations"
-        description="Agents, whose jobs they are, and contractors, to whom jobs are assigned."
+        description="Agents own jobs; contractors are assigned to jobs and carry them out."
       />
       <SearchField
         value={q ?? ""}
@@ -53,17 +53,17 @@ const columns: Column<OrganizationRowFragment>[] = [
       </TextLink>
     ),
   },
-  { id: "type", header: "Kind", cell: ({ type }) => organizationTypeLabels[type] },
+  { id: "type", header: "Type", cell: ({ type }) => organizationTypeLabels[type] },
   {
     id: "members",
     header: "Members",
     align: "end",
     cell: ({ memberCount }) => memberCount?.toLocaleString("en"),
   },
-  { id: "since", header: "Since", cell: ({ createdAt }) => createdAt && <Timestamp value={createdAt} /> },
+  { id: "created", header: "Created", cell: ({ createdAt }) => createdAt && <Timestamp value={createdAt} /> },
   {
-    id: "state",
-    header: "State",
+    id: "status",
+    header: "Status",
     cell: (organization) => <OrganizationStatusBadge organization={organization} />,
   },
 ];
@@ -111,20 +111,18 @@ function OrganizationList({ search }: { search: string | undefined }) {
 }
 
 function NoOrganizations({ search }: { search: string | undefined }) {
-  if (search !== undefined)
-    return <EmptyState icon={IconSearch} title="No organisation has this in its name" />;
+  if (search !== undefined) return <EmptyState icon={IconSearch} title="No matching organisations" />;
   return (
     <EmptyState
       icon={IconBuildingCommunity}
-      title="No organisation yet"
+      title="No organisations yet"
       action={
         <ButtonLink to="/operator/requests" variant="default">
           Account requests
         </ButtonLink>
       }
     >
-      An organisation comes to be when a request for an account is approved, or by{" "}
-      <code>npx waymark org create</code>.
+      Approve an account request to create an organisation, or run <code>npx waymark org create</code>.
     </EmptyState>
   );
 }

@@ -1,4 +1,4 @@
-/** Shutting an organisation out, and letting it in again. */
+/** Suspends and restores an organisation. */
 import { useMutation } from "@apollo/client/react";
 import { Button, List, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
@@ -14,7 +14,7 @@ interface SuspensionActionProps {
   organization: OrganizationRowFragment;
 }
 
-/** The page shows the log. */
+/** Updates the activity on the page. */
 const refetchAuditLog = { refetchQueries: [AuditPageDocument] };
 
 export function SuspensionAction({ organization }: SuspensionActionProps) {
@@ -39,31 +39,29 @@ function SuspendAction({ organization: { id, name, memberCount } }: SuspensionAc
         title={`Suspend ${name}`}
         fieldName="reason"
         label="Reason"
-        description="For the audit log. Operators read it; the organisation does not."
+        description="Recorded in the audit log, which operators can see. The organisation can’t."
         action="Suspend organisation"
         isDangerous
         onSubmit={async (reason) => {
           payloadOrThrow((await suspend({ variables: { id, reason } })).data?.suspendOrganization);
-          notify(`${name} is suspended.`);
+          notify(`${name} suspended.`);
         }}
       >
-        <Text>At once, until you restore it:</Text>
+        <Text>Until you restore the organisation:</Text>
         <List mt="xs">
-          <List.Item>every API key of it is refused, within a second</List.Item>
-          <List.Item>{membersText(memberCount)} signed out, and cannot sign in</List.Item>
-          <List.Item>nothing more is sent to its webhook endpoints</List.Item>
+          <List.Item>its API keys are rejected, within one second</List.Item>
+          <List.Item>{membersText(memberCount)} signed out and can’t sign in</List.Item>
+          <List.Item>nothing is sent to its webhook endpoints</List.Item>
         </List>
-        <Text mt="xs">
-          Its jobs stay, and can still be changed by the other side. Nobody is told by mail.
-        </Text>
+        <Text mt="xs">Its jobs stay, and other organisations can still change them. No e-mail is sent.</Text>
       </PromptDialog>
     </>
   );
 }
 
 function membersText(count: number | null): string {
-  if (count === 1) return "its one member is";
-  return count === null || count === 0 ? "its people are" : `its ${count.toLocaleString("en")} members are`;
+  if (count === 1) return "its only member is";
+  return count === null || count === 0 ? "its members are" : `its ${count.toLocaleString("en")} members are`;
 }
 
 function RestoreAction({ organization: { id, name } }: SuspensionActionProps) {
@@ -79,10 +77,10 @@ function RestoreAction({ organization: { id, name } }: SuspensionActionProps) {
         action="Restore organisation"
         onConfirm={async () => {
           payloadOrThrow((await restore({ variables: { id } })).data?.restoreOrganization);
-          notify(`${name} is in again.`);
+          notify(`${name} restored.`);
         }}
       >
-        Its keys are good again, its people can sign in, and what has waited for its endpoints is sent.
+        Its API keys work again, its members can sign in, and pending events are sent to its endpoints.
       </ConfirmDialog>
     </>
   );

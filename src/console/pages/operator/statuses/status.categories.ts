@@ -1,5 +1,6 @@
-/** The categories of statuses, in the order of a job's life. */
+/** The categories of statuses with descriptions, in the order of a job's life. */
 import type { JobStatusCategory } from "../../../generated/statuses.ts";
+import { CATEGORY_LABELS } from "../../jobs/job.category.ts";
 
 interface StatusCategoryOption {
   value: JobStatusCategory;
@@ -7,11 +8,19 @@ interface StatusCategoryOption {
   description: string;
 }
 
-export const statusCategoryOptions: readonly StatusCategoryOption[] = [
-  { value: "OPEN", label: "Open", description: "Not begun." },
-  { value: "IN_PROGRESS", label: "In progress", description: "On its way." },
-  { value: "SUCCESS", label: "Success", description: "Delivered, or part of it." },
-  { value: "ATTENTION", label: "Attention", description: "Somebody has to see to it." },
-  { value: "RETURN", label: "Return", description: "Goes back." },
-  { value: "CANCELLED", label: "Cancelled", description: "Not wanted any more." },
-];
+const descriptions: Record<JobStatusCategory, string> = {
+  OPEN: "Not started.",
+  IN_PROGRESS: "Being delivered.",
+  SUCCESS: "Delivered, completely or in part.",
+  ATTENTION: "Needs action by someone.",
+  RETURN: "Going back to the sender, or returned.",
+  CANCELLED: "No longer needed.",
+};
+
+const ORDER = ["OPEN", "IN_PROGRESS", "SUCCESS", "ATTENTION", "RETURN", "CANCELLED"] as const;
+
+export const statusCategoryOptions: readonly StatusCategoryOption[] = ORDER.map((value) => ({
+  value,
+  label: CATEGORY_LABELS[value],
+  description: descriptions[value],
+}));

@@ -1,4 +1,4 @@
-/** Adds a status to the catalogue, or changes one, and says what that means. */
+/** Adds or edits a status. */
 import { useMutation } from "@apollo/client/react";
 import { Alert, Select, Stack, Switch, TextInput, type TextInputProps } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -17,7 +17,7 @@ import { statusCategoryOptions } from "./status.categories.ts";
 
 interface StatusFormProps {
   onClose: () => void;
-  /** Null: a new one. */
+  /** Null to add a status. */
   status: StatusRowFragment | null;
   onSaved: () => void;
 }
@@ -27,7 +27,7 @@ export function StatusDialog({ opened, ...form }: StatusFormProps & { opened: bo
     <Dialog
       opened={opened}
       onClose={form.onClose}
-      title={form.status ? `Change “${form.status.label}”` : "Add a status"}
+      title={form.status ? `Edit “${form.status.label}”` : "Add a status"}
     >
       <StatusForm {...form} />
     </Dialog>
@@ -42,7 +42,8 @@ function StatusForm({ onClose, status, onSaved }: StatusFormProps) {
   const form = useForm({
     initialValues: { code: "", label: "", isTerminal: false, ...status, category },
     validate: {
-      code: (code) => (CODE_PATTERN.test(code) ? null : "Small letters, digits and _, at most 64 characters"),
+      code: (code) =>
+        CODE_PATTERN.test(code) ? null : "Use lower-case letters, digits and _, at most 64 characters",
     },
   });
   const submit = useSubmit(form, async (values) => {
@@ -55,7 +56,7 @@ function StatusForm({ onClose, status, onSaved }: StatusFormProps) {
     payloadOrThrow((await upsert({ variables: { input } })).data?.upsertJobStatus);
     onClose();
     onSaved();
-    notify(status ? `“${input.label}” is changed.` : `“${input.label}” can be used from now on.`);
+    notify(`Status “${input.label}” ${status ? "saved" : "added"}.`);
   });
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
@@ -64,7 +65,7 @@ function StatusForm({ onClose, status, onSaved }: StatusFormProps) {
         <TextInput
           {...form.getInputProps("label")}
           label="Label"
-          description="What people read."
+          description="Shown to users."
           maxLength={120}
           data-autofocus
           required
@@ -80,8 +81,8 @@ function StatusForm({ onClose, status, onSaved }: StatusFormProps) {
         />
         <Switch
           {...form.getInputProps("isTerminal", { type: "checkbox" })}
-          label="A job is usually done with it"
-          description="Then it counts as neither open nor late. Any status may still follow."
+          label="Final status"
+          description="Jobs with this status are usually finished. They can still change to any other status."
         />
         <StatusImpactAlert isNew={status === null} />
         <DialogActions action={status ? "Save" : "Add status"} isBusy={submit.isBusy} />
@@ -96,7 +97,9 @@ function CodeInput({ isKnown, ...input }: TextInputProps & { isKnown: boolean })
       {...input}
       label="Code"
       description={
-        isKnown ? "What programs use. It cannot be changed." : "What programs use, for good: in_customs."
+        isKnown
+          ? "Used by integrations. It can’t be changed."
+          : "Used by integrations, such as in_customs. It can’t be changed later."
       }
       readOnly={isKnown}
       maxLength={64}
@@ -108,10 +111,10 @@ function CodeInput({ isKnown, ...input }: TextInputProps & { isKnown: boolean })
 
 function StatusImpactAlert({ isNew }: { isNew: boolean }) {
   return (
-    <Alert color="gray" title="What this means">
+    <Alert color="gray" title="Effect">
       {isNew
-        ? "Every partner may use the code at once, and can get it in events and answers. It cannot be taken away again."
-        : "Everyone sees the new words at once, for past jobs too, and dashboards count by the new category. No job changes and no event is sent."}
+        ? "Every partner can use the status immediately and may receive it in events and responses. It can’t be removed."
+        : "Everyone sees the new label immediately, including on past jobs, and dashboards use the new category. No job changes and no events are sent."}
     </Alert>
   );
 }

@@ -22,7 +22,7 @@ export function StatusesPage() {
     <>
       <PageHeader
         title="Statuses"
-        description="What a job’s status can be. Partners’ programs know statuses by their codes, so a code is never renamed or removed."
+        description="All statuses that a job can have. Integrations depend on the codes, so codes can’t be renamed or removed."
         actions={
           <Button leftSection={<IconPlus size={16} aria-hidden="true" />} onClick={() => dialog.open("new")}>
             Add status
@@ -84,19 +84,19 @@ function statusColumns(onChange: (status: Status) => void): Column<Status>[] {
       cell: ({ label, category }) => <StatusBadge label={label} tone={toneOf(category)} />,
     },
     { id: "code", header: "Code", cell: ({ code }) => <code>{code}</code> },
-    { id: "end", header: "Usually the end", cell: ({ isTerminal }) => (isTerminal ? "Yes" : "No") },
+    { id: "end", header: "Final status", cell: ({ isTerminal }) => (isTerminal ? "Yes" : "No") },
     {
       id: "change",
-      header: "Change",
+      header: "Edit",
       isActions: true,
       cell: (status) => (
         <Button
           variant="subtle"
           size="compact-sm"
           onClick={() => onChange(status)}
-          aria-label={`Change ${status.label}`}
+          aria-label={`Edit ${status.label}`}
         >
-          Change…
+          Edit…{" "}
         </Button>
       ),
     },

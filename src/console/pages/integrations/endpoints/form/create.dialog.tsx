@@ -1,4 +1,4 @@
-/** Makes an endpoint, and shows its secret with a receiver that verifies by it. */
+/** Creates an endpoint, then shows its secret and example receivers. */
 import { useMutation } from "@apollo/client/react";
 import { Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -43,16 +43,11 @@ function CreateEndpointSteps({ dialog: { isOpen, close } }: { dialog: DialogStat
       opened={isOpen}
       onClose={finish}
       size="lg"
-      title={created ? "Your endpoint's secret" : "Create endpoint"}
+      title={created ? "Your signing secret" : "Create endpoint"}
       isShownOnce={created !== null}
     >
       {created ? (
-        <SecretCreated
-          secret={created.secret}
-          url={created.url}
-          action="Go to the endpoint"
-          onDone={finish}
-        />
+        <SecretCreated secret={created.secret} url={created.url} action="Go to endpoint" onDone={finish} />
       ) : (
         <CreateEndpointForm onCreated={setCreated} />
       )}
@@ -61,7 +56,7 @@ function CreateEndpointSteps({ dialog: { isOpen, close } }: { dialog: DialogStat
 }
 
 interface CreateEndpointFormProps {
-  onCreated: (made: CreatedEndpoint) => void;
+  onCreated: (created: CreatedEndpoint) => void;
 }
 
 function CreateEndpointForm({ onCreated }: CreateEndpointFormProps) {

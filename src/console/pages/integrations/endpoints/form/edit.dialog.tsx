@@ -1,4 +1,4 @@
-/** Changes an endpoint's settings. */
+/** Edits the settings of an endpoint. */
 import { useMutation } from "@apollo/client/react";
 import { Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -38,7 +38,7 @@ function EditEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: ()
     if (Object.keys(patch).length > 0) {
       const { data } = await update({ variables: { id: endpoint.id, patch } });
       payloadOrThrow(data?.updateWebhookEndpoint);
-      notify("The endpoint is changed.");
+      notify("Endpoint saved.");
     }
     onDone();
   });
@@ -50,8 +50,7 @@ function EditEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: ()
         <EndpointFields form={form} currentHeaders={endpoint.headers.map(({ name }) => name)} />
         {isUrlChanged && (
           <Text c="dimmed" fz="sm" role="status">
-            A new URL starts with a clean slate: whatever the old one had failed at is forgotten. The secret
-            stays.
+            Changing the URL resets the failure status. The signing secret stays the same.
           </Text>
         )}
         <DialogActions action="Save" isBusy={submit.isBusy} />

@@ -1,4 +1,4 @@
-/** The settings of an endpoint, as fields of a form: for a new one and for a change alike. */
+/** The form fields of an endpoint, for creating and editing. */
 import { Accordion, Checkbox, Group, NumberInput, Radio, Stack, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { eventTypeCode, jobEventTypes } from "../../event-types.ts";
@@ -9,7 +9,7 @@ const NO_HEADERS: readonly string[] = [];
 
 interface EndpointFieldsProps {
   form: EndpointForm;
-  /** The names of the headers that there are. */
+  /** Names of the headers that the endpoint already has. */
   currentHeaders?: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export function EndpointFields({ form, currentHeaders = NO_HEADERS }: EndpointFi
       <TextInput
         {...form.getInputProps("url")}
         label="URL"
-        description="Takes a POST with JSON, and answers 2xx within 15 seconds"
+        description="Must accept POST requests with JSON and return 2xx within 15 seconds"
         placeholder="https://example.com/webhooks"
         type="url"
         inputMode="url"
@@ -43,7 +43,7 @@ export function EndpointFields({ form, currentHeaders = NO_HEADERS }: EndpointFi
   );
 }
 
-/** What most leave as it is, folded away; what is wrong in there is never hidden. */
+/** Rarely changed fields, collapsed unless they contain an error. */
 function AdvancedFields({ form, currentHeaders }: Required<EndpointFieldsProps>) {
   const [opened, setOpened] = useState<string[]>([]);
   const invalidFields = Object.keys(form.errors).map((field) =>
@@ -62,7 +62,7 @@ function AdvancedFields({ form, currentHeaders }: Required<EndpointFieldsProps>)
       onChange={setOpened}
     >
       <Accordion.Item value="headers">
-        <Accordion.Control>Headers of your own</Accordion.Control>
+        <Accordion.Control>Custom headers</Accordion.Control>
         <Accordion.Panel>
           <HeaderFields form={form} currentHeaders={currentHeaders} />
         </Accordion.Panel>
@@ -82,19 +82,19 @@ function EventFields({ form }: { form: EndpointForm }) {
     <Stack gap="sm">
       <Radio.Group {...form.getInputProps("events")} label="Events">
         <Stack gap="xs" mt={4}>
-          <Radio value="all" label="All, those that are yet to come included" />
-          <Radio value="chosen" label="Only some" />
+          <Radio value="all" label="All events, including new types" />
+          <Radio value="selected" label="Selected events" />
         </Stack>
       </Radio.Group>
-      {form.values.events === "chosen" && (
-        <Checkbox.Group {...form.getInputProps("eventTypes")} aria-label="Types of events" pl="lg">
+      {form.values.events === "selected" && (
+        <Checkbox.Group {...form.getInputProps("eventTypes")} aria-label="Event types" pl="lg">
           <Stack gap="xs">
-            {jobEventTypes.map(({ type, meaning }) => (
+            {jobEventTypes.map(({ type, description }) => (
               <Checkbox
                 key={type}
                 value={type}
                 label={eventTypeCode(type)}
-                description={meaning}
+                description={description}
                 error={form.errors["eventTypes"] !== undefined}
               />
             ))}
@@ -110,7 +110,7 @@ function LimitFields({ form }: { form: EndpointForm }) {
     <Group grow align="flex-start" preventGrowOverflow={false}>
       <NumberInput
         {...form.getInputProps("maxInFlight")}
-        label="Requests at once"
+        label="Requests in flight"
         description="1 to 64"
         min={1}
         max={64}
@@ -118,7 +118,7 @@ function LimitFields({ form }: { form: EndpointForm }) {
       />
       <NumberInput
         {...form.getInputProps("perSecond")}
-        label="Requests a second"
+        label="Requests per second"
         description="1 to 1,000"
         min={1}
         max={1_000}

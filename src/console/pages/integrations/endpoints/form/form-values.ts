@@ -1,9 +1,9 @@
-/** An endpoint's settings as they are typed, and as they are asked for. */
+/** Converts between an endpoint's settings and the values of its form. */
 import type { WebhookEndpointPatch } from "../../../../generated/webhook-endpoint.ts";
 import type { CreateWebhookEndpointInput, JobEventType } from "../../../../generated/webhook-endpoints.ts";
 
 export interface HeaderInput {
-  /** Of the row that it is typed in. */
+  /** Key of the form row. */
   rowId: string;
   name: string;
   value: string;
@@ -12,12 +12,12 @@ export interface HeaderInput {
 export interface EndpointFormValues extends Record<string, unknown> {
   url: string;
   description: string;
-  /** `all`: those to come included. */
-  events: "all" | "chosen";
+  /** `all` includes event types that are added later. */
+  events: "all" | "selected";
   eventTypes: JobEventType[];
-  /** Null: as they are. */
+  /** Null to leave the current headers unchanged. */
   headers: HeaderInput[] | null;
-  /** A field for numbers holds a text while it is none. */
+  /** Mantine's NumberInput holds a string while the input is not a valid number. */
   maxInFlight: number | string;
   perSecond: number | string;
 }
@@ -45,7 +45,7 @@ export function toEndpointValues(endpoint: CurrentEndpointSettings): EndpointFor
   return {
     url,
     description,
-    events: eventTypes === null ? "all" : "chosen",
+    events: eventTypes === null ? "all" : "selected",
     eventTypes: [...(eventTypes ?? [])],
     headers: null,
     maxInFlight,
@@ -58,10 +58,7 @@ export function endpointInput(values: EndpointFormValues): CreateWebhookEndpoint
   return { ...settings, ...(headers === null ? {} : { headers }) };
 }
 
-/**
- * Only what differs from `former`: a URL that is sent again, the same, would be looked up anew, and refused if its name does
- * not resolve at the moment.
- */
+/** Only the changed settings. Sending an unchanged URL would resolve its host again, and fail if DNS is down. */
 export function endpointPatch(
   values: EndpointFormValues,
   current: CurrentEndpointSettings,
@@ -85,20 +82,20 @@ function toSettings(values: EndpointFormValues) {
   };
 }
 
-/** Rows that nothing was typed in are none. */
+/** Drops rows that were left blank. */
 function nonEmptyHeaders(rows: readonly HeaderInput[]): { name: string; value: string }[] {
   return rows.flatMap(({ name, value }) =>
     name.trim() === "" && value === "" ? [] : [{ name: name.trim(), value }],
   );
 }
 
-/** What is wrong before the server is asked; by field. */
+/** Client-side error messages by field. */
 export function validateEndpoint(values: EndpointFormValues): Record<string, string> {
   const problems: Record<string, string> = {};
   if (!isHttpUrl(values.url.trim()))
-    problems["url"] = "Enter the whole address, such as https://example.com/webhooks";
-  if (values.events === "chosen" && values.eventTypes.length === 0)
-    problems["eventTypes"] = "Choose at least one, or take all of them";
+    problems["url"] = "Enter a full URL such as https://example.com/webhooks";
+  if (values.events === "selected" && values.eventTypes.length === 0)
+    problems["eventTypes"] = "Select at least one event, or choose all events";
   if (!isWithin(values.maxInFlight, 64)) problems["maxInFlight"] = "Enter a whole number from 1 to 64";
   if (!isWithin(values.perSecond, 1_000)) problems["perSecond"] = "Enter a whole number from 1 to 1,000";
   return problems;

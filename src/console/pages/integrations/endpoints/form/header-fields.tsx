@@ -1,4 +1,7 @@
-/** Headers of an endpoint's owner. Values are never shown again, so to change one is to enter all of them anew. */
+/**
+ * Custom headers of an endpoint. Their values are never shown again, so changing one means entering all of them
+ * again.
+ */
 import { ActionIcon, Button, Code, Group, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { randomId } from "@mantine/hooks";
@@ -25,10 +28,11 @@ export function HeaderFields({ form, currentHeaders }: HeaderFieldsProps) {
   return (
     <Stack gap="sm">
       <Text c="dimmed" fz="sm">
-        Every request carries them, say for your gateway. Values are kept encrypted and are never shown again.
+        Sent with every request, for example to authenticate at your gateway. Values are stored encrypted and
+        never shown again.
       </Text>
-      {headers.map(({ rowId }, at) => (
-        <HeaderRow key={rowId} form={form} at={at} />
+      {headers.map(({ rowId }, index) => (
+        <HeaderRow key={rowId} form={form} index={index} />
       ))}
       {error && (
         <Text c="var(--mantine-color-error)" fz="sm" role="alert">
@@ -43,11 +47,11 @@ export function HeaderFields({ form, currentHeaders }: HeaderFieldsProps) {
           disabled={headers.length >= MAX_HEADERS}
           onClick={() => form.insertListItem("headers", newHeader(""))}
         >
-          Add a header
-        </Button>
+          Add header{" "}
+        </Button>{" "}
         {currentHeaders.length > 0 && (
           <Button variant="subtle" size="xs" onClick={() => form.setFieldValue("headers", null)}>
-            Keep them as they were
+            Keep current headers
           </Button>
         )}
       </Group>
@@ -55,11 +59,11 @@ export function HeaderFields({ form, currentHeaders }: HeaderFieldsProps) {
   );
 }
 
-function HeaderRow({ form, at }: { form: EndpointForm; at: number }) {
+function HeaderRow({ form, index }: { form: EndpointForm; index: number }) {
   return (
     <div className={classes.headerRow}>
       <TextInput
-        {...form.getInputProps(`headers.${at}.name`)}
+        {...form.getInputProps(`headers.${index}.name`)}
         label="Name"
         placeholder="X-Api-Key"
         maxLength={100}
@@ -67,12 +71,15 @@ function HeaderRow({ form, at }: { form: EndpointForm; at: number }) {
         spellCheck={false}
       />
       <PasswordInput
-        {...form.getInputProps(`headers.${at}.value`)}
+        {...form.getInputProps(`headers.${index}.value`)}
         label="Value"
         maxLength={2_048}
         autoComplete="off"
       />
-      <ActionIcon aria-label={`Remove header ${at + 1}`} onClick={() => form.removeListItem("headers", at)}>
+      <ActionIcon
+        aria-label={`Remove header ${index + 1}`}
+        onClick={() => form.removeListItem("headers", index)}
+      >
         <IconTrash size={18} aria-hidden="true" />
       </ActionIcon>
     </div>
@@ -93,7 +100,7 @@ function CurrentHeaders({ names, onReplace }: CurrentHeadersProps) {
     <Stack gap="sm" align="flex-start">
       {names.length === 0 ? (
         <Text c="dimmed" fz="sm">
-          There are none.
+          No custom headers.
         </Text>
       ) : (
         <Text fz="sm">
@@ -105,7 +112,7 @@ function CurrentHeaders({ names, onReplace }: CurrentHeadersProps) {
         </Text>
       )}
       <Button variant="default" size="xs" onClick={replace}>
-        {names.length === 0 ? "Add a header" : "Enter all of them anew"}
+        {names.length === 0 ? "Add header" : "Replace headers"}
       </Button>
     </Stack>
   );

@@ -1,4 +1,4 @@
-/** Receivers that verify what they are sent, by the libraries of Standard Webhooks. docs/webhooks.md has more of them. */
+/** Example receivers that verify signatures with the Standard Webhooks libraries. docs/webhooks.md has more. */
 
 export interface ReceiverExample {
   id: "node" | "python";
@@ -6,7 +6,7 @@ export interface ReceiverExample {
   code: string;
 }
 
-/** `url` is the endpoint's: the receivers listen on its path. */
+/** The examples listen on the path of the endpoint's `url`. */
 export function receiverExamples(url: string): ReceiverExample[] {
   const path = URL.canParse(url) ? new URL(url).pathname : "/webhooks";
   return [
@@ -24,7 +24,7 @@ import { Webhook } from "standardwebhooks";
 const webhook = new Webhook(process.env.WEBHOOK_SECRET);
 const app = express();
 
-// The bytes as they came: express.json() would lose them.
+// Signatures cover the raw body, so don't use express.json().
 const bytes = express.raw({ type: "application/json", limit: "1mb" });
 
 app.post(${path}, bytes, (request, response) => {
@@ -34,7 +34,7 @@ app.post(${path}, bytes, (request, response) => {
   } catch {
     return response.sendStatus(400);
   }
-  console.log(event.id, event.type); // store it here, and work on it later
+  console.log(event.id, event.type); // store the event here, process it later
   response.sendStatus(204);
 });
 
@@ -56,11 +56,11 @@ webhook = Webhook(os.environ["WEBHOOK_SECRET"])
 
 @app.post(${path})
 def receive():
-    body = request.get_data()  # the bytes as they came
+    body = request.get_data()  # the raw body, as it was signed
     try:
         event = webhook.verify(body, dict(request.headers))
     except Exception:
         return "", 400
-    print(event["id"], event["type"])  # store it here, and work on it later
+    print(event["id"], event["type"])  # store the event here, process it later
     return "", 204`;
 }

@@ -1,16 +1,16 @@
-/** Receivers to copy, which verify what comes to an endpoint. */
+/** Example receivers to copy. */
 import { Stack, Tabs, Text } from "@mantine/core";
 import { CodeBlock } from "../../../../components/display/code-block.tsx";
 import { receiverExamples } from "./receiver-examples.ts";
 
-/** `of`: what tells it from another one on the page. */
-export function ReceiverTabs({ url, of = "" }: { url: string; of?: string }) {
+/** `labelSuffix` distinguishes the labels if a page shows the tabs twice. */
+export function ReceiverTabs({ url, labelSuffix = "" }: { url: string; labelSuffix?: string }) {
   const examples = receiverExamples(url);
   return (
     <Stack gap="xs">
       <Text fz="sm">
-        Webhooks follow Standard Webhooks. A receiver verifies first, stores the event, answers 204 and works
-        afterwards:
+        Requests follow the Standard Webhooks specification. Verify the signature, store the event, return
+        204, then process it:
       </Text>
       <Tabs defaultValue={examples[0]?.id} keepMounted={false}>
         <Tabs.List mb="sm">
@@ -22,7 +22,7 @@ export function ReceiverTabs({ url, of = "" }: { url: string; of?: string }) {
         </Tabs.List>
         {examples.map(({ id, label, code }) => (
           <Tabs.Panel key={id} value={id}>
-            <CodeBlock code={code} label={`${label} receiver${of}`} />
+            <CodeBlock code={code} label={`${label} receiver${labelSuffix}`} />
           </Tabs.Panel>
         ))}
       </Tabs>

@@ -1,4 +1,4 @@
-/** Gives an endpoint a new secret, and shows it. */
+/** Rotates the secret of an endpoint, then shows the new one. */
 import { useMutation } from "@apollo/client/react";
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
@@ -35,15 +35,15 @@ function RotateSecretSteps({ endpoint, dialog: { isOpen, close } }: RotateSecret
       opened={isOpen}
       onClose={close}
       size={secret === null ? "md" : "lg"}
-      title={secret === null ? "Rotate the secret?" : "The new secret"}
+      title={secret === null ? "Rotate signing secret?" : "Your new signing secret"}
       isShownOnce={secret !== null}
     >
       {secret === null ? (
         <RotateSecretForm endpoint={endpoint} onSecret={setSecret} />
       ) : (
-        <SecretCreated secret={secret} url={endpoint.url} action="I have kept it" onDone={close}>
+        <SecretCreated secret={secret} url={endpoint.url} action="I’ve saved it" onDone={close}>
           <Text fz="sm">
-            For 24 hours the former one signs beside it: whichever your receiver uses, nothing is lost.
+            For 24 hours requests are signed with both secrets, so your receiver can use either.
           </Text>
         </SecretCreated>
       )}
@@ -74,11 +74,11 @@ function RotateSecretForm({ endpoint, onSecret }: RotateSecretFormProps) {
     <Stack>
       <FormAlert message={failure} />
       <Text>
-        You get a new secret at once. For 24 hours every request carries two signatures, by the new one and by
-        the old one. Put the new one into your receiver in that time.
+        You get a new secret now. For 24 hours every request is signed with both the new and the old secret.
+        Update your receiver within that time.
       </Text>
       {endpoint.previousSecretsExpireAt.length > 1 && (
-        <Text>Two former secrets still sign. The oldest of them stops at once.</Text>
+        <Text>Two previous secrets are still in use. The older one stops signing now.</Text>
       )}
       <DialogActions
         action="Rotate secret"

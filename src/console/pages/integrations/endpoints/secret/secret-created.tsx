@@ -1,4 +1,4 @@
-/** An endpoint's secret that was just made, with what it is for. */
+/** Shows a new signing secret and how to use it. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { focusOnMount } from "../../../../app/interaction/focus-on-mount.ts";
 import { CodeBlock } from "../../../../components/display/code-block.tsx";
@@ -6,25 +6,31 @@ import { ReceiverTabs } from "./receiver-tabs.tsx";
 
 interface SecretCreatedProps {
   secret: string;
-  /** The endpoint's. */
+  /** The endpoint's URL. */
   url: string;
-  /** Before the receivers. */
+  /** Shown above the example receivers. */
   children?: React.ReactNode;
-  /** What the button says that ends it. */
+  /** Label of the button that closes the dialog. */
   action: string;
   onDone: () => void;
 }
 
 export function SecretCreated({ secret, url, children, action, onDone }: SecretCreatedProps) {
   return (
-    <Stack ref={focusOnMount} tabIndex={-1} role="group" aria-label="The secret" style={{ outline: "none" }}>
+    <Stack
+      ref={focusOnMount}
+      tabIndex={-1}
+      role="group"
+      aria-label="Signing secret"
+      style={{ outline: "none" }}
+    >
       <Text>
-        Copy it now and keep it where secrets are kept. Your receiver knows by it that a request is ours.
-        Later it is shown only to who enters their password again.
+        Copy it now and store it in your secret manager. Your receiver uses it to verify that requests come
+        from Waymark. To see it again later, owners must enter their password.
       </Text>
       <CodeBlock code={secret} label="new secret" wrap />
       {children}
-      <ReceiverTabs url={url} of=" for the new secret" />
+      <ReceiverTabs url={url} labelSuffix=" for the new secret" />
       <Group justify="flex-end">
         <Button onClick={onDone}>{action}</Button>
       </Group>

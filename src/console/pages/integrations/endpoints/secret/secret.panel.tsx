@@ -1,4 +1,4 @@
-/** The secret of an endpoint: how old it is, shown to who enters their password again, and changed for another. */
+/** The signing secret of an endpoint: its age, revealing it with a password, and rotating it. */
 import { useMutation } from "@apollo/client/react";
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
@@ -20,7 +20,7 @@ type Endpoint = EndpointDetailsFragment;
 
 export function EndpointSecretPanel({ endpoint }: { endpoint: Endpoint }) {
   const [secret, setSecret] = useState<string | null>(null);
-  const [isAsking, asking] = useDisclosure(false);
+  const [isRevealing, revealing] = useDisclosure(false);
   const rotating = useDialog<Endpoint>();
   const rotate = (): void => {
     setSecret(null);
@@ -33,12 +33,12 @@ export function EndpointSecretPanel({ endpoint }: { endpoint: Endpoint }) {
         {secret !== null && <CodeBlock code={secret} label="secret" wrap />}
         <Group gap="xs">
           {secret === null ? (
-            <Button variant="default" size="xs" onClick={asking.open}>
-              Show the secret
+            <Button variant="default" size="xs" onClick={revealing.open}>
+              Show secret{" "}
             </Button>
           ) : (
             <Button variant="default" size="xs" onClick={() => setSecret(null)}>
-              Hide the secret
+              Hide secret
             </Button>
           )}
           <Button variant="default" size="xs" onClick={rotate}>
@@ -48,8 +48,8 @@ export function EndpointSecretPanel({ endpoint }: { endpoint: Endpoint }) {
       </Stack>
       <RevealSecretDialog
         endpointId={endpoint.id}
-        opened={isAsking}
-        onClose={asking.close}
+        opened={isRevealing}
+        onClose={revealing.close}
         onSecret={setSecret}
       />
       <RotateSecretDialog dialog={rotating} />
@@ -58,17 +58,20 @@ export function EndpointSecretPanel({ endpoint }: { endpoint: Endpoint }) {
 }
 
 function SecretDetails({ endpoint: { secretCreatedAt, previousSecretsExpireAt } }: { endpoint: Endpoint }) {
-  const former = previousSecretsExpireAt.map((until) => ({
-    label: "Former one",
+  const previousSecrets = previousSecretsExpireAt.map((until) => ({
+    label: "Previous secret",
     value: (
       <>
-        signs too, until <Timestamp value={until} display="exact" />
+        also signs until <Timestamp value={until} display="exact" />
       </>
     ),
   }));
   return (
     <DescriptionList
-      facts={[{ label: "Made", value: <Timestamp value={secretCreatedAt} display="exact" /> }, ...former]}
+      items={[
+        { label: "Created", value: <Timestamp value={secretCreatedAt} display="exact" /> },
+        ...previousSecrets,
+      ]}
     />
   );
 }
@@ -82,7 +85,7 @@ interface RevealDialogProps {
 
 function RevealSecretDialog({ endpointId, opened, onClose, onSecret }: RevealDialogProps) {
   const [reveal] = useMutation(RevealWebhookSecretDocument, { fetchPolicy: "no-cache" });
-  const ask = async (password: string): Promise<void> => {
+  const submit = async (password: string): Promise<void> => {
     const { data } = await reveal({ variables: { id: endpointId, password } });
     const { secret } = payloadOrThrow(data?.revealWebhookSecret);
     if (secret !== null) onSecret(secret);
@@ -92,13 +95,13 @@ function RevealSecretDialog({ endpointId, opened, onClose, onSecret }: RevealDia
     <PasswordDialog
       opened={opened}
       onClose={onClose}
-      title="Show the secret"
-      action="Show the secret"
-      onPassword={ask}
+      title="Show signing secret"
+      action="Show secret"
+      onPassword={submit}
     >
       <Text>
-        Whoever knows the secret can send your receiver what looks like ours. That you saw it is kept in the
-        audit log.
+        Anyone with this secret can send your receiver requests that look like ours. The audit log records
+        that you viewed it.
       </Text>
     </PasswordDialog>
   );
