@@ -125,7 +125,7 @@ describe("texts for users", () => {
 
   it("name 30 days as the default in guides if RETENTION_DAYS applies", () => {
     const fixed =
-      /by default|unless the operator|webhook-id|without a time|GET \/v1\/events|Each mail of the last/;
+      /by default|unless the operator|webhook-id|without a time|GET \/v1\/events|The e-mails of the last/;
     const lines = ["docs/webhooks.md", "docs/guide/console.md"].flatMap((file) => read(file).split("\n"));
     expect(lines.filter((line) => line.includes("30 days") && !fixed.test(line))).toEqual([]);
   });
