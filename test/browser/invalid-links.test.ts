@@ -47,7 +47,7 @@ describe("a link to the jobs page", () => {
     ["/jobs?status=no_such", "/jobs", "status=no_such"],
     ["/jobs?status=failed&status=no_such", "/jobs?status=failed", "status=no_such"],
     ["/jobs?category=ATTENTION&category=NOPE&q=WM", "/jobs?category=ATTENTION&q=WM", "category=NOPE"],
-    ["/jobs?agent=nobody&columns=secret", "/jobs", "agent=nobody, columns=secret"],
+    ["/jobs?agent=none&columns=secret", "/jobs", "agent=none, columns=secret"],
   ])("drops unknown filters and names them: %s", async (link, repaired, removed) => {
     const { page, pageErrors } = await visit("owner", link);
     await expectVisible(page.getByRole("link", { name: "WM-1" }));

@@ -1,4 +1,4 @@
-/** Opens "Confirm it's you" when the server rejects a sensitive action, and returns the focus afterwards. */
+/** Opens "Confirm it's you" when the server rejects a sensitive action, and then returns the focus. */
 import { lazy, Suspense, useEffect, useRef, useSyncExternalStore } from "react";
 import { reauthentication } from "../../app/session/reauthentication.ts";
 

@@ -20,7 +20,7 @@ export function TwoFactorRequiredPage() {
           Your account requires two-factor authentication: a code from your authenticator app as well as your
           password. Set it up to continue.
         </Text>
-        {/* Afterwards the route's guard redirects to the requested page. */}
+        {/* The route's guard then redirects to the requested page. */}
         <Button fullWidth onClick={() => setIsOpen(true)}>
           Set up{" "}
         </Button>

@@ -21,7 +21,7 @@ export function AccountRequestsPage() {
     <>
       <PageHeader
         title="Account requests"
-        description="People who requested an account. Nobody gets access without your approval."
+        description="People who requested an account. Access requires your approval."
       />
       <StatusTabs />
       <RequestList />
