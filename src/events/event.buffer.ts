@@ -1,6 +1,6 @@
-/** A bounded queue between what happens and whoever reads of it; a reader who falls too far behind is told so, once. */
+/** A bounded queue of events for one subscription. A reader that falls behind gets a SlowReaderError. */
 
-/** The reader took longer than its buffer lasts. What it missed is in the feed. */
+/** The buffer overflowed. The reader can get the events it missed from the feed. */
 export class SlowReaderError extends Error {
   override readonly name = "SlowReaderError";
 
@@ -12,11 +12,11 @@ export class SlowReaderError extends Error {
 type Result<Item> = IteratorResult<Item, void>;
 
 /**
- * Read as an async generator. Written by hand, for `return` of a native one waits for the `next` that is under way, which
- * here is one for an event that may never come.
+ * An async generator that the producer pushes to. A native one does not work: its `return` waits for the pending `next`, which
+ * may never resolve.
  */
 export class EventBuffer<Item> implements AsyncGenerator<Item, void, void> {
-  /** The feed's cursor from which on its items come. */
+  /** The feed cursor after which the items start. */
   cursor: string | null = null;
   readonly #capacity: number;
   readonly #onEnd: () => void;
@@ -25,7 +25,7 @@ export class EventBuffer<Item> implements AsyncGenerator<Item, void, void> {
   #error: Error | null = null;
   #isClosed = false;
 
-  /** `onEnd` is called once, whoever ends it. */
+  /** `onEnd` is called once, when the reader or the producer ends the queue. */
   constructor(capacity: number, onEnd: () => void) {
     this.#capacity = capacity;
     this.#onEnd = onEnd;
@@ -39,7 +39,7 @@ export class EventBuffer<Item> implements AsyncGenerator<Item, void, void> {
     else this.fail(new SlowReaderError());
   }
 
-  /** What is still unread is dropped; the reader gets `failure` next. */
+  /** Drops unread items; the reader's next read throws `error`. */
   fail(error: Error): void {
     if (this.#isClosed) return;
     const reader = this.#pendingReads.shift();

@@ -1,4 +1,4 @@
-/** A place in the feed as a cursor: the same for everybody who reads it, by whatever door. */
+/** Encodes and decodes feed cursors. They are the same for every principal, in REST and GraphQL. */
 import { z } from "zod";
 import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
 import type { FeedPosition, FeedPositionRow } from "./event.position.ts";
@@ -14,7 +14,7 @@ export function feedCursor({ transaction_id: transactionId, position }: FeedPosi
   return feedCursorAt({ transactionId, position });
 }
 
-/** Null where `text` is no cursor of the feed. */
+/** Returns null if `text` is not a feed cursor. */
 export function readFeedCursor(text: string): FeedPosition | null {
   const decoded = decodeCursor(CURSOR_KIND, cursorSchema, text);
   return decoded && { transactionId: decoded[0], position: decoded[1] };

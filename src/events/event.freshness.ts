@@ -1,22 +1,21 @@
 /**
- * How new the newest is that somebody may already have seen: what an answer from a copy of the database has to show them.
- * Askers of one moment share a statement, so that under load it costs each of them next to nothing.
+ * Looks up how fresh a replica must be to show a principal every change it may have seen. Concurrent look-ups share
+ * statements, which keeps the cost low under load.
  */
 import type { Queryable } from "../platform/postgres/database.ts";
 import type { Principal } from "../platform/principal.ts";
 import { sql, type Sql } from "../platform/postgres/sql.ts";
 
 /**
- * The number of a transaction such that whoever sees the work of it and of all before it sees every change up to now: for a
- * partner, of each job of its organisation's, whoever made it; for an operator, whose jobs are all, of those by the operator's
- * own hand.
+ * Returns the feed sequence of the newest relevant event, 0 if there is none. A replica that has applied it is fresh enough.
+ * Relevant are all events of a partner's organisation, or the changes made by the operator itself.
  */
-export type FreshnessLookup = (viewer: Principal) => Promise<bigint>;
+export type FreshnessLookup = (principal: Principal) => Promise<bigint>;
 
-/** Of the events since a copy was made, the operator's own are looked for among so many; it counts as changed beyond. */
+/** Newest events to search for an operator's own changes. If it made none of them, the oldest of them counts. */
 const MAX_OPERATOR_EVENTS = 200;
 
-/** Whoever comes while so many looks are under way shares the next one. */
+/** While this many statements run, further look-ups are collected for the next one. */
 const MAX_CONCURRENT_QUERIES = 4;
 
 export function createFreshnessLookup(database: Queryable): FreshnessLookup {
@@ -34,7 +33,7 @@ export function createFreshnessLookup(database: Queryable): FreshnessLookup {
   };
 
   return async (principal) => {
-    // Never one that is under way: it may have been before a change that the caller knows of.
+    // Never join a running statement: its snapshot can be older than a change that the caller has seen.
     const batch = (next ??= new FreshnessBatch());
     batch.add(principal);
     if (running < MAX_CONCURRENT_QUERIES) void run();
@@ -76,24 +75,25 @@ class FreshnessBatch {
         order by transaction_id desc, position desc limit ${MAX_OPERATOR_EVENTS}
       )
       select id, newest::text as newest from (
-        select asked.id, (select transaction_id from job_event where agent_id = asked.id order by transaction_id desc limit 1) as newest
-        from unnest(${[...this.#agents]}::uuid[]) asked (id)
+        select agent.id, (select transaction_id from job_event where agent_id = agent.id order by transaction_id desc limit 1) as newest
+        from unnest(${[...this.#agents]}::uuid[]) agent (id)
         union all
-        select asked.id, (select transaction_id from job_event where contractor_id = asked.id order by transaction_id desc limit 1)
-        from unnest(${[...this.#contractors]}::uuid[]) asked (id)
+        select contractor.id,
+          (select transaction_id from job_event where contractor_id = contractor.id order by transaction_id desc limit 1)
+        from unnest(${[...this.#contractors]}::uuid[]) contractor (id)
         union all
-        select asked.id, coalesce(
-          (select transaction_id from recent where actor_id = asked.id order by transaction_id desc limit 1),
+        select operator.id, coalesce(
+          (select transaction_id from recent where actor_id = operator.id order by transaction_id desc limit 1),
           (select transaction_id from recent offset ${MAX_OPERATOR_EVENTS - 1}))
-        from unnest(${[...this.#operators]}::uuid[]) asked (id)
-      ) found where newest is not null`;
+        from unnest(${[...this.#operators]}::uuid[]) operator (id)
+      ) newest_events where newest is not null`;
   }
 }
 
-/** A uuid: of a partner's organisation, else of the operator. */
+/** The UUID of a partner's organisation or of the operator. */
 function principalKey({ organizationId, actor }: Principal): string {
   return organizationId ?? actor.id ?? SYSTEM_KEY;
 }
 
-/** The system itself, which asks for no lists. */
+/** The system principal, which reads no lists. */
 const SYSTEM_KEY = "00000000-0000-0000-0000-000000000000";

@@ -1,11 +1,11 @@
-/** Telling every process that organisations have news: ids only, and only a hint. The feed itself is the truth. */
+/** Notifies every process that organisations have new events. A notification is only a hint; the tail reads the feed. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { createPayloadNotifier } from "../platform/postgres/notify.ts";
 
-/** PostgreSQL's channel on which processes with subscribers hear whose jobs changed. */
+/** PostgreSQL channel. The payload is a list of organisation ids. */
 export const EVENTS_CHANNEL = "waymark_events";
 
-/** To be called with the uuids of the organisations that may see what was just committed. */
+/** Call the returned function after a commit with the ids (UUIDs) of the organisations that can see the change. */
 export function createEventNotifier(database: Queryable): (organizationIds: readonly string[]) => void {
   return createPayloadNotifier(database, EVENTS_CHANNEL);
 }

@@ -1,33 +1,32 @@
-/** Positions in the feed, and those that no cursor names: the newest one, and the oldest from which the feed continues. */
+/** Positions in the feed: the newest one, the oldest one that is still readable, and the feed's lag. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { minUuidAt } from "../platform/ids.ts";
 import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
 
-/** A place in the feed: a transaction's number and the row's place among its rows, both as decimal text. */
+/** A position in the feed: feed sequence and position of an event, both as decimal text. */
 export interface FeedPosition {
   transactionId: string;
   position: string;
 }
 
-/** The same as PostgreSQL gives it. */
+/** A `FeedPosition` with the column names of PostgreSQL. */
 export interface FeedPositionRow {
   transaction_id: string;
   position: string;
 }
 
-/** How far back the feed goes. */
 const FEED_DAYS = 30;
-/** Far longer than a transaction takes from making its ids to its end, and than the clocks of two servers differ. */
+/** Far longer than a transaction runs after it created its event ids, plus the clock difference between servers. */
 export const ID_SLACK_MS = 3_600_000;
 const FEED_START: FeedPosition = { transactionId: "0", position: "0" };
 const columns = raw('transaction_id::text as "transactionId", position::text as position');
 
-/** The time at which the feed begins, in milliseconds. */
+/** The time of the oldest events in the feed, in milliseconds since 1970. */
 export function feedStartMs(nowMs: number): number {
   return nowMs - FEED_DAYS * 86_400_000;
 }
 
-/** The position of the newest event that the feed shows, of any organisation. */
+/** The position of the newest event in the feed, of any organisation. */
 export function newestPosition(database: Queryable): Promise<FeedPosition> {
   return queryPosition(
     database,
@@ -37,7 +36,7 @@ export function newestPosition(database: Queryable): Promise<FeedPosition> {
   );
 }
 
-/** A position that is near the beginning of the feed, and stays in it for another hour. */
+/** A position near the start of the feed that stays valid for another hour. */
 export function oldestPosition(database: Queryable, nowMs: number): Promise<FeedPosition> {
   const valid = minUuidAt(new Date(feedStartMs(nowMs) + ID_SLACK_MS));
   return queryPosition(
@@ -47,8 +46,8 @@ export function oldestPosition(database: Queryable, nowMs: number): Promise<Feed
 }
 
 /**
- * The age, in seconds, of the oldest committed event that the feed withholds because an older transaction is open in the
- * PostgreSQL cluster; 0 if none is withheld.
+ * The age in seconds of the oldest committed event that the feed hides because an older transaction is open in the PostgreSQL
+ * cluster; 0 if none is hidden.
  */
 export async function feedLagSeconds(database: Queryable): Promise<number> {
   const [hidden] = await database.query<{ seconds: number }>(

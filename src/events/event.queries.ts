@@ -1,4 +1,4 @@
-/** Events without the jobs that they left: by their ids, as the histories of many jobs at once, and as the feed. */
+/** Queries for events without the job snapshot: by id, as the histories of many jobs, and as the feed. */
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
 import { alignByKey } from "../platform/postgres/align-by-key.ts";
@@ -11,21 +11,21 @@ import {
   readFeed,
   type FeedQuery,
   type FeedRows,
-  type Place,
 } from "./event.service.ts";
+import type { FeedPositionRow } from "./event.position.ts";
 import type { EventRow } from "./event.wire.ts";
 
-/** An event with its place in the feed; `job_id` is its job's uuid. */
-export type EventWithPosition = Omit<EventRow, "job"> & Place & { job_id: string };
+/** An event with its feed position; `job_id` is a UUID. */
+export type EventWithPosition = Omit<EventRow, "job"> & FeedPositionRow & { job_id: string };
 
 export interface HistoryRequest {
   limit: number;
-  /** Only events before this one; null: from the newest on. */
+  /** Only events with a lower sequence; null starts at the newest. */
   beforeSequence: number | null;
 }
 
 export interface HistoryRows {
-  /** The newest first. */
+  /** Newest first. */
   items: EventWithPosition[];
   hasMore: boolean;
 }
@@ -33,8 +33,8 @@ export interface HistoryRows {
 const columns = sql`${eventColumns}, job_event.job_id, ${feedPositionColumns}`;
 
 /**
- * Events by their uuids, in the order asked; null in the place of what is not visible. Visible are the events of the feed
- * and those in the histories of visible jobs.
+ * Events in the order of `ids` (UUIDs), with null for what is not visible. A principal sees the events of its feed and of the
+ * histories of visible jobs.
  */
 export async function findEventsById(
   queryable: Queryable,
@@ -49,8 +49,8 @@ export async function findEventsById(
 }
 
 /**
- * A page of the history of each of these jobs (uuids), in their order, in one statement: whoever sees a job sees all that
- * happened to it, of others nothing.
+ * One page of history per job, in the order of `jobIds` (UUIDs), in one statement. A principal sees the whole history of a
+ * visible job; other jobs have an empty page.
  */
 export async function historiesOf(
   queryable: Queryable,
@@ -66,14 +66,14 @@ export async function historiesOf(
   return jobIds.map((id) => pageByJob.get(id) ?? { items: [], hasMore: false });
 }
 
-/** A page of its history beside each `job` of a statement, which must be a visible one. Read by `toHistory`. */
+/** A row of a statement that uses `historyJoin`. Parse it with `parseHistory`. */
 export interface HistoryRow {
   readonly id: string;
-  /** The newest first, and one more where there are more. */
+  /** Newest first, plus one event if there are more. */
   readonly history: readonly Omit<EventWithPosition, "job_id">[] | null;
 }
 
-/** What of an event is read only where somebody asks for it: a page holds hundreds of them. */
+/** Optional columns of an event. A page can have hundreds of events, so they are read only on request. */
 export interface EventDetails {
   readonly requestId: boolean;
   readonly position: boolean;
@@ -81,7 +81,10 @@ export interface EventDetails {
 
 const allDetails: EventDetails = { requestId: true, position: true };
 
-/** As JSON: one value a job, since `pg` takes longer over many small ones. */
+/**
+ * A lateral join that adds a page of history to each row of `job`. The caller's statement must check visibility. The page is one
+ * JSON value, because `pg` parses one value faster than many rows.
+ */
 export function historyJoin(
   { limit, beforeSequence }: HistoryRequest,
   { requestId, position }: EventDetails = allDetails,
@@ -92,25 +95,25 @@ export function historyJoin(
     position ? sql`, ${feedPositionColumns}` : raw(""),
   ];
   return {
-    columns: raw("past.history"),
+    columns: raw("history_page.history"),
     joins: sql`left join lateral (
       select json_agg(event) as history from (
         select id, type, sequence, actor_type, actor_id, occurred_at, changes ${join(details, "")}
         from job_event where job_event.job_id = job.id ${beforeClause}
         order by sequence desc limit ${limit + 1}
       ) event
-    ) past on true`,
+    ) history_page on true`,
   };
 }
 
 export function parseHistory({ id, history }: HistoryRow, { limit }: HistoryRequest): HistoryRows {
   const events = history ?? [];
-  // The events are this function's alone: to add to them costs less than to copy them.
+  // Nothing else uses the events, so extending them is cheaper than copying them.
   const items = events.slice(0, limit).map((event) => Object.assign(event, { job_id: id }));
   return { items, hasMore: events.length > limit };
 }
 
-/** A page of the feed, oldest first. */
+/** Returns a page of the feed, oldest first. Throws GoneException for an expired cursor. */
 export async function listFeedEvents(
   { database, clock }: { database: Queryable; clock: Clock },
   principal: Principal,

@@ -1,4 +1,4 @@
-/** Reading what happened: one job's history, and the feed of everything that an organisation may see. */
+/** Reads a job's history and the feed of all events visible to a principal. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { minUuidAt } from "../platform/ids.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -18,11 +18,9 @@ import {
 } from "./event.position.ts";
 import type { EventRow } from "./event.wire.ts";
 
-export type { FeedPosition, FeedPositionRow as Place };
-
 export interface FeedPage {
   items: EventRow[];
-  /** Where to go on: after the last item, or where the caller stood already. Null while nothing ever happened. */
+  /** The position for the next page; the caller's own position if there are no items. Null if both are missing. */
   next: FeedPosition | null;
   hasMore: boolean;
 }
@@ -33,29 +31,26 @@ export interface HistoryPage {
 }
 
 export interface EventService {
-  /**
-   * The events after `after` in the order of the feed, of the last 30 days; `types` empty: all. Throws GoneException if
-   * events after `after` are older than that.
-   */
-  feed(viewer: Principal, query: FeedQuery): Promise<FeedPage>;
-  /** The position from which `feed` continues with what happens from now on. */
+  /** The events after `after`, oldest first. Throws GoneException if events after it are older than 30 days. */
+  feed(principal: Principal, query: FeedQuery): Promise<FeedPage>;
+  /** The position after which `feed` returns only events that are committed from now on. */
   newestPosition(): Promise<FeedPosition>;
-  /** The events of one visible job, newest first. */
+  /** The events of one job, newest first. Empty if the job is not visible. */
   history(
-    viewer: Principal,
+    principal: Principal,
     markingNumber: string,
     page: { offset: number; limit: number },
   ): Promise<HistoryPage>;
 }
 
-/** The columns of an event without the job that it left. */
+/** The columns of an event without the job snapshot. */
 export const eventColumns = raw(
   "job_event.id, type, sequence, actor_type, actor_id, request_id, occurred_at, changes",
 );
 
 export interface FeedQuery {
   after: FeedPosition | null;
-  /** Empty: all. */
+  /** Empty: all types. */
   types: readonly EventType[];
   limit: number;
 }
@@ -74,9 +69,9 @@ export function createEventService({ database, clock }: { database: Queryable; c
 
     newestPosition: () => newestPosition(database),
 
-    async history(viewer, markingNumber, { offset, limit }) {
+    async history(principal, markingNumber, { offset, limit }) {
       const fromJobSql = sql`from job_event join job on job.id = job_event.job_id
-        where job.marking_number = ${markingNumber} and ${visibleTo(viewer)}`;
+        where job.marking_number = ${markingNumber} and ${visibleTo(principal)}`;
       const items = await database.query<Omit<EventRow, "job">>(
         sql`select ${eventColumns} ${fromJobSql} order by sequence desc limit ${limit} offset ${offset}`,
       );
@@ -90,7 +85,7 @@ export function createEventService({ database, clock }: { database: Queryable; c
 
 export const feedPositionColumns = raw("transaction_id::text as transaction_id, position::text as position");
 
-/** Visible events that one page of a filtered feed reads at most. */
+/** The maximum number of visible events that one page of a filtered feed scans. */
 const MAX_SCANNED = 10_000;
 
 export interface FeedRows<Row> {
@@ -134,7 +129,7 @@ function expiredCursor(oldest: FeedPosition): AppError {
   );
 }
 
-/** Selects `columns` of that page beside `is_expired`, in a row of nulls if there are no events. */
+/** Selects `columns` of the page and `is_expired`. Without events the result is one row with null columns. */
 function feedStatement(
   principal: Principal,
   { after, types, limit }: FeedQuery,
@@ -144,33 +139,32 @@ function feedStatement(
   const oldestMs = feedStartMs(now);
   const [oldest, oldestWithSlack] = [oldestMs, oldestMs - ID_SLACK_MS].map((ms) => minUuidAt(new Date(ms)));
   const { transactionId, position } = after ?? { transactionId: "0", position: "0" };
-  // The first event after the cursor that this viewer may see: if it has left the feed, the reader would miss it.
+  // The cursor has expired if the next visible event after it is too old for the feed: the reader would miss it.
   const isExpired = after
     ? sql`coalesce((select job_event.id < ${oldest}::uuid from job_event
         where ${visibleTo(principal, "job_event")}
           and (transaction_id, position) > (${transactionId}::xid8, ${position}::bigint)
         order by job_event.transaction_id, job_event.position limit 1), false)`
     : sql`false`;
-  // Event ids are born in time order, but for those of one moment: so the primary key finds where the last 30 days begin in
-  // the feed, with some time to spare, and each event's own id says whether it is of them. One place to begin at, the later
-  // one: of two such conditions an index would begin at either.
-  // No row of a transaction still running, or begun after one that is, is shown: it could be followed by a row that
-  // sorts before it, which a reader who had moved on would never see.
+  // Event ids are ordered by time, so the primary key finds the position (with slack) where the last 30 days start. The
+  // scan starts at the later of that position and the cursor; two conditions would not both limit the index scan.
+  // Events at or after the oldest running transaction are hidden: that transaction could still commit an event that sorts
+  // before them, and a reader that has moved on would miss it.
   const visible = sql`from job_event
     where ${visibleTo(principal, "job_event")}
       and not expired.is_expired
-      and (transaction_id, position) > ((select transaction_id from start), (select position from start))
+      and (transaction_id, position) > ((select transaction_id from scan_start), (select position from scan_start))
       and job_event.id >= ${oldest}::uuid
       and transaction_id < feed_sequence(pg_snapshot_xmin(pg_current_snapshot()))`;
-  // Ordered by the table's columns: the bare name would be that of the answer, whose numbers are text.
+  // Qualified, because the bare names would refer to the selected columns, which are text.
   const unfiltered = sql`select ${columns} ${visible}
     order by job_event.transaction_id, job_event.position limit ${limit + 1}`;
   return sql`
-    with start as materialized (
+    with scan_start as materialized (
       select * from (
         values (${transactionId}::xid8, ${position}::bigint)
         union all (select transaction_id, 0 from job_event where id < ${oldestWithSlack}::uuid order by id desc limit 1)
-      ) place (transaction_id, position) order by transaction_id desc, position desc limit 1
+      ) candidates (transaction_id, position) order by transaction_id desc, position desc limit 1
     )
     select expired.is_expired, event.* from (select ${isExpired} as is_expired) expired left join lateral (
     ${types.length > 0 ? filteredSql(sql`select job_event.* ${visible}`, { types, limit }, columns) : unfiltered}
@@ -178,13 +172,13 @@ function feedStatement(
 }
 
 /**
- * The events of `visible` that have one of `types`, and the last event read as a mark if that is the `MAX_SCANNED`th: the
- * scan and its end belong to one snapshot, so the next page continues there without a gap.
+ * The events of `visible` with one of `types`, plus the last scanned event if the scan reached `MAX_SCANNED`. Both come from one
+ * snapshot, so the next page continues without a gap.
  */
 function filteredSql(visible: Sql, { types, limit }: Pick<FeedQuery, "types" | "limit">, columns: Sql): Sql {
   const matches = sql`type = any(${types}::text[])`;
   const isLast = raw(`scan_number = ${String(MAX_SCANNED)}`);
-  // A sub-select hides the number: where PostgreSQL expects fewer rows than it, it would read and sort all of them.
+  // The sub-select hides the limit from the planner, which would otherwise read and sort all rows if it expects fewer.
   const scanLimit = raw(`(select ${String(MAX_SCANNED)})`);
   return sql`
     select ${columns}, ${matches} as matches, ${isLast} as is_last_scanned from (

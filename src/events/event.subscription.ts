@@ -1,4 +1,4 @@
-/** One who follows the feed, and the audience of those with the same eyes, which is told of what each of them wants. */
+/** Subscriptions to new events, grouped by organisation, with their filters. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Queryable } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
@@ -10,24 +10,24 @@ import type { EventType } from "./event.entity.ts";
 import { filterEvents, type TailRow } from "./event.tail-query.ts";
 
 export interface TailQuery {
-  /** Over a row `job`: the job as the change left it. Null: any. */
+  /** SQL condition on a row `job`, the job after the change; null matches every event. */
   condition: Sql | null;
-  /** Empty: all. */
+  /** Empty: all types. */
   types: readonly EventType[];
 }
 
 export interface Subscription {
   readonly buffer: EventBuffer<TailRow>;
   readonly query: TailQuery;
-  /** Events of transactions below this number happened before. Null: not begun yet. */
+  /** The first feed sequence that belongs to the subscription; null until it starts. */
   fromTransaction: bigint | null;
 }
 
-/** Unread events of one subscription. Rows are shared by all who wait for them. */
+/** Unread events per subscription. Subscriptions share the row objects. */
 const MAX_BUFFERED = 1_000;
-/** Events of one audience that wait until they are held against its filters. */
+/** Events per group that wait to be matched with its filters. */
 const MAX_UNMATCHED = 5_000;
-/** Different filters of one audience: each costs a statement for each page of events. */
+/** Different filters per group. Each costs one statement per page of events. */
 const MAX_FILTERS = 50;
 const MAX_ATTEMPTS = 5;
 const RETRY_DELAY_MS = 1_000;
@@ -37,7 +37,7 @@ interface SubscriptionFilter {
   readonly subscriptions: Set<Subscription>;
 }
 
-/** All subscriptions in this process of one organisation, or of operators. */
+/** All subscriptions of one organisation, or of operators, in this process. */
 export class SubscriberGroup {
   readonly principal: Principal;
   readonly #database: Queryable;
@@ -57,13 +57,13 @@ export class SubscriberGroup {
     return this.#unfiltered.size === 0 && this.#filters.size === 0;
   }
 
-  /** `onEnd` is called once the subscription is over, whoever ends it. Throws where that is one filter too many. */
+  /** `onEnd` is called when the subscription ends. Throws TooManyRequestsException for more than MAX_FILTERS filters. */
   add(query: TailQuery, onEnd: () => void): Subscription {
     const key = query.condition && JSON.stringify(query.condition.compile());
     if (key !== null && !this.#filters.has(key) && this.#filters.size >= MAX_FILTERS)
       throw new AppError(
         "TooManyRequestsException",
-        `At most ${MAX_FILTERS} different filters of one organisation are followed at once`,
+        `An organisation can subscribe with at most ${MAX_FILTERS} different filters at a time`,
       );
     const buffer = new EventBuffer<TailRow>(MAX_BUFFERED, () => {
       this.#remove(subscription, key);
@@ -75,7 +75,7 @@ export class SubscriberGroup {
     return subscription;
   }
 
-  /** In the feed's order, and only what `viewer` may see. */
+  /** `rows` must be in feed order and visible to the group's principal. */
   push(rows: readonly TailRow[]): void {
     for (const subscription of this.#unfiltered) pushWanted(subscription, rows);
     if (this.#filters.size === 0) return;
@@ -84,12 +84,11 @@ export class SubscriberGroup {
     else if (!this.#isMatching) void this.#match();
   }
 
-  /** Ends all. */
   close(): void {
     for (const { buffer } of [...this.#unfiltered, ...this.#filteredSubscriptions()]) void buffer.return();
   }
 
-  /** Filters are apart from the rest, and each audience's from the others': what is slow holds up nobody else. */
+  /** Runs in the background, so that slow filters delay neither unfiltered subscriptions nor other groups. */
   async #match(): Promise<void> {
     this.#isMatching = true;
     while (this.#unmatched.length > 0) {
@@ -98,7 +97,7 @@ export class SubscriberGroup {
       try {
         await this.#matchAll(rows);
       } catch (error) {
-        // None may get later events without these.
+        // Fail, because later events must not be delivered with a gap before them.
         this.#failFiltered(error as Error);
       }
     }
@@ -107,24 +106,22 @@ export class SubscriberGroup {
 
   async #matchAll(rows: readonly TailRow[]): Promise<void> {
     for (const { condition, subscriptions } of this.#filters.values()) {
-      // Whoever comes meanwhile begins with later events than these.
-      const subscriptionsAsking = [...subscriptions];
-      const wantedByAny = new Set(
-        subscriptionsAsking.flatMap((subscription) => wantedRows(subscription, rows)),
-      );
+      // A snapshot: subscriptions added during the query start after these events.
+      const current = [...subscriptions];
+      const wantedByAny = new Set(current.flatMap((subscription) => wantedRows(subscription, rows)));
       if (wantedByAny.size === 0) continue;
       const wanted = rows.filter((row) => wantedByAny.has(row));
       const matching = await this.#matchingIds({ rows: wanted, condition });
       const matched = wanted.filter(({ id }) => matching.has(id));
-      for (const subscription of subscriptionsAsking) pushWanted(subscription, matched);
+      for (const subscription of current) pushWanted(subscription, matched);
     }
   }
 
-  /** A database that is away for a moment ends no subscription. */
+  /** Retries while the database is unavailable, so that a short outage ends no subscription. */
   async #matchingIds(request: { rows: readonly TailRow[]; condition: Sql }): Promise<Set<string>> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        // Each filter by itself, so that 50 filters of one audience let those of others in between.
+        // One permit per filter, so that the filters of other groups can run in between.
         return await this.#semaphore(() => filterEvents(this.#database, this.principal, request));
       } catch (error) {
         const isUnavailable = error instanceof AppError && error.code === "ServiceUnavailableException";
@@ -134,7 +131,7 @@ export class SubscriberGroup {
     }
   }
 
-  /** Without those from before every filter's subscriptions, which must not fill what waits. */
+  /** The rows that at least one filtered subscription can receive; others would only fill the queue. */
   #relevant(rows: readonly TailRow[]): TailRow[] {
     const startedFrom = this.#filteredSubscriptions().flatMap(({ fromTransaction }) =>
       fromTransaction === null ? [] : [fromTransaction],
@@ -152,8 +149,8 @@ export class SubscriberGroup {
     return [...this.#filters.values()].flatMap(({ subscriptions }) => [...subscriptions]);
   }
 
-  #failFiltered(failure: Error): void {
-    for (const { buffer } of this.#filteredSubscriptions()) buffer.fail(failure);
+  #failFiltered(error: Error): void {
+    for (const { buffer } of this.#filteredSubscriptions()) buffer.fail(error);
     this.#unmatched = [];
   }
 
@@ -169,7 +166,7 @@ function pushWanted(subscription: Subscription, rows: readonly TailRow[]): void 
   for (const row of wantedRows(subscription, rows)) subscription.buffer.push(row);
 }
 
-/** Those of `rows`, which are in the feed's order, that are not from before and of a type that was asked for. */
+/** The rows since the subscription started that have one of its types. `rows` must be in feed order. */
 function wantedRows({ fromTransaction, query }: Subscription, rows: readonly TailRow[]): readonly TailRow[] {
   if (fromTransaction === null) return [];
   const start = rows.findIndex((row) => BigInt(row.transaction_id) >= fromTransaction);

@@ -1,13 +1,13 @@
-/** One look at the end of the feed, for everybody who follows it in this process. */
+/** Reads new events from the end of the feed for all subscribers of this process. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { invariant } from "../platform/errors.ts";
 import type { Principal } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
 import { visibleTo, visibleToAny } from "../jobs/api.ts";
-import type { FeedPosition } from "./event.service.ts";
+import type { FeedPosition } from "./event.position.ts";
 import type { EventRow } from "./event.wire.ts";
 
-/** An event without the job, with its place in the feed and whom it is for. */
+/** An event without the job snapshot, with its feed position and the organisations that can see it. */
 export interface TailRow extends Omit<EventRow, "job"> {
   job_id: string;
   agent_id: string;
@@ -18,16 +18,15 @@ export interface TailRow extends Omit<EventRow, "job"> {
 
 export interface TailPage {
   rows: TailRow[];
-  /** Whether there may be more rows that are shown already. */
+  /** True if the page is full, so that there can be more visible rows. */
   hasMore: boolean;
-  /** The end of the feed: of transactions below this number everything is shown, of the others nothing is. */
+  /** The feed sequence below which all events are visible; events at or above it are hidden. */
   feedEnd: bigint;
-  /** The number of the transaction to come: whatever was committed before the look is below it. */
+  /** The feed sequence of the next transaction. Everything committed before the query is below it. */
   nextTransaction: bigint;
   /**
-   * The place of the newest event that is shown, anybody's; before all others where there is none. Readers go on from here and
-   * not from the end: what an event's transaction has committed is on disk, but after a crash PostgreSQL gives numbers anew
-   * that were the end's and whose transactions left nothing there.
+   * The newest visible event of any organisation; the start of the feed if there is none. Readers continue from here and not
+   * from `feedEnd`, because after a crash PostgreSQL can assign transaction ids again that left nothing on disk.
    */
   newestPosition: FeedPosition;
 }
@@ -40,7 +39,6 @@ interface TailQueryRow {
   id: string | null;
 }
 
-/** Rows of one look. */
 const PAGE_SIZE = 500;
 
 const columns = raw(
@@ -49,8 +47,8 @@ const columns = raw(
 );
 
 /**
- * What `viewers` may see after `after`; null: only where the feed ends. One statement for all of them, over the feed's own
- * order, so that it costs what was new since the look before, however many follow and however much there is.
+ * Reads the events after `after` that at least one of `principals` can see; null reads only the end of the feed. One statement
+ * in feed order serves all principals, so its cost depends only on the number of new events.
  */
 export async function readNewEvents(
   database: Queryable,
@@ -73,7 +71,7 @@ export async function readNewEvents(
       order by job_event.transaction_id, job_event.position limit ${PAGE_SIZE}
     ) event on true`);
   const [first] = queryRows;
-  invariant(first, "a snapshot is always there");
+  invariant(first, "the tail query returns at least one row");
   const rows = first.id === null ? [] : (queryRows as unknown as TailRow[]);
   return {
     rows,
@@ -87,7 +85,7 @@ export async function readNewEvents(
   };
 }
 
-/** The ids of those of `rows` that `viewer` may see and whose job, as the change left it, meets `condition`. */
+/** The ids of the rows that `principal` can see and whose job after the change matches `condition`. */
 export async function filterEvents(
   database: Queryable,
   principal: Principal,

@@ -1,7 +1,6 @@
 /**
- * The end of the feed, followed: one for each process, whoever listens in it. A notification says that there is something
- * to look for, the feed says what; so each event comes once and in the feed's order, and a notification that is lost, or a
- * connection, costs time and no event.
+ * Follows the end of the feed for all subscriptions of this process. Notifications only wake it; events are read from the
+ * feed, so each is delivered once and in order. A lost notification or connection delays events but loses none.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Queryable } from "../platform/postgres/database.ts";
@@ -14,37 +13,36 @@ import { isVisibleTo } from "../jobs/api.ts";
 import { readNewEvents, type TailPage, type TailRow } from "./event.tail-query.ts";
 import { feedCursorAt } from "./event.cursor.ts";
 import { EVENTS_CHANNEL } from "./event.notifier.ts";
-import type { FeedPosition } from "./event.service.ts";
+import type { FeedPosition } from "./event.position.ts";
 import { SubscriberGroup, type Subscription, type TailQuery } from "./event.subscription.ts";
 
 export interface EventTailDeps {
-  /** For reading. */
   database: Queryable;
-  /** For the connection on which it listens; there is none while nobody follows. */
+  /** URL for the LISTEN connection, which is open only while there are subscriptions. */
   databaseUrl: string;
   logger: Logger;
 }
 
 export interface EventTail extends AsyncDisposable {
   /**
-   * Resolves once the subscription stands: the events that `viewer` may see and that are committed from then on, each
-   * once and in the feed's order. A reader that falls behind gets a SlowReaderError. `return` ends it at any moment.
+   * Resolves when the subscription is active. It yields every event that is committed afterwards and visible to `principal`, once
+   * and in feed order. Throws SlowReaderError to a reader that falls behind. `return` ends it.
    */
-  subscribe(viewer: Principal, query: TailQuery): Promise<AsyncGenerator<TailRow, void, void>>;
+  subscribe(principal: Principal, query: TailQuery): Promise<AsyncGenerator<TailRow, void, void>>;
 }
 
-/** What no notification told of. */
+/** Polls in case a notification was lost. */
 const SWEEP_INTERVAL_MS = 5_000;
-/** Between looks, so that a flood of changes costs no flood of statements. */
+/** Limits the number of statements under a high rate of changes. */
 const MIN_POLL_INTERVAL_MS = 20;
-/** An event is withheld while an older transaction runs, and nobody tells when that ends. */
-const HIDDEN_POLL_MS = { least: 50, most: 1_000 } as const;
+/** Polls for events that are hidden until an older transaction ends, which sends no notification. */
+const HIDDEN_POLL_MS = { min: 50, max: 1_000 } as const;
 const RETRY_DELAY_MS = 1_000;
-/** Who comes back at once finds the connection still there. */
+/** Keeps the LISTEN connection open for clients that reconnect. */
 const IDLE_TIMEOUT_MS = 30_000;
-/** Filters are held against events for so many audiences at once. */
+/** Filter statements that run at the same time. */
 const MAX_CONCURRENT_MATCHES = 2;
-/** The audience of operators, beside those of organisations. */
+/** Key of the operators' group; organisations use their id. */
 const OPERATOR_GROUP = "operators";
 
 interface PendingSubscriber {
@@ -61,9 +59,9 @@ class FeedTail implements EventTail {
   readonly #semaphore = createSemaphore(MAX_CONCURRENT_MATCHES);
   readonly #groups = new Map<string, SubscriberGroup>();
   #pendingSubscribers: PendingSubscriber[] = [];
-  /** How far the feed was read. Null: nobody follows yet. */
+  /** The position up to which the feed was read; null without subscriptions. */
   #position: FeedPosition | null = null;
-  /** A look is wanted, for there may be something new. */
+  /** Set when the next poll may find new events. */
   #isWoken = false;
   #woken = Promise.withResolvers<void>();
   #polling: Promise<void> | null = null;
@@ -93,7 +91,7 @@ class FeedTail implements EventTail {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    for (const audience of this.#groups.values()) audience.close();
+    for (const group of this.#groups.values()) group.close();
     this.#wake();
     await this.#polling;
     await this.#stopListening();
@@ -130,12 +128,12 @@ class FeedTail implements EventTail {
   async #stopListening(): Promise<void> {
     if (this.#idleTimer) clearTimeout(this.#idleTimer);
     this.#idleTimer = null;
-    const listening = this.#listener;
+    const listener = this.#listener;
     this.#listener = null;
-    await listening?.[Symbol.asyncDispose]();
+    await listener?.[Symbol.asyncDispose]();
   }
 
-  /** An empty payload means that anybody may have news. */
+  /** An empty payload means that any organisation can have new events. */
   #onNotify(payload: string): void {
     const isOurs = (id: string): boolean => this.#groups.has(id);
     if (payload === "" || isOurs(OPERATOR_GROUP) || payload.split(",").some(isOurs)) this.#wake();
@@ -150,14 +148,14 @@ class FeedTail implements EventTail {
   #onPollingEnd(): void {
     this.#polling = null;
     if (this.#groups.size > 0 && this.#isWoken) return this.#wake();
-    // Whoever left before it began is waited for by nobody, or the server stops.
+    // These subscribers already left, or the server is stopping.
     for (const { started } of this.#pendingSubscribers.splice(0))
       started.reject(unavailable("The server is stopping", 1));
   }
 
-  /** Looks until everything that was there when a look was wanted is shown, and ends. */
+  /** Polls until every event that was committed before the last wake-up is visible and read. */
   async #pollUntilIdle(): Promise<void> {
-    let hiddenPollMs: number = HIDDEN_POLL_MS.least;
+    let hiddenPollMs: number = HIDDEN_POLL_MS.min;
     let wantedTransaction = 0n;
     while (this.#groups.size > 0) {
       const wasWoken = this.#isWoken;
@@ -167,7 +165,7 @@ class FeedTail implements EventTail {
       if (page && wasWoken && page.nextTransaction > wantedTransaction)
         wantedTransaction = page.nextTransaction;
       const isCaughtUp = page !== null && page.feedEnd >= wantedTransaction;
-      hiddenPollMs = wasWoken ? HIDDEN_POLL_MS.least : Math.min(hiddenPollMs * 2, HIDDEN_POLL_MS.most);
+      hiddenPollMs = wasWoken ? HIDDEN_POLL_MS.min : Math.min(hiddenPollMs * 2, HIDDEN_POLL_MS.max);
       await pause(MIN_POLL_INTERVAL_MS);
       if (this.#isWoken) continue;
       if (isCaughtUp) return;
@@ -175,7 +173,7 @@ class FeedTail implements EventTail {
     }
   }
 
-  /** Ends early when there is something new. */
+  /** Resolves after `ms` or at the next wake-up. */
   async #waitFor(ms: number): Promise<void> {
     const early = new AbortController();
     const rest = pause(ms, undefined, { signal: early.signal }).catch(() => undefined);
@@ -183,7 +181,7 @@ class FeedTail implements EventTail {
     early.abort();
   }
 
-  /** The first of the looks, or null where the feed could not be read: then those who just came are refused. */
+  /** Returns the first page, or null if the feed could not be read. Then pending subscribers get the error. */
   async #pollOrFail(): Promise<TailPage | null> {
     const pendingSubscribers = this.#pendingSubscribers;
     this.#pendingSubscribers = [];
@@ -191,7 +189,7 @@ class FeedTail implements EventTail {
       return await this.#poll(pendingSubscribers);
     } catch (error) {
       const reason = error instanceof Error ? error.message : "unknown";
-      this.#deps.logger.warn({ reason }, "reading new events failed; it is tried again");
+      this.#deps.logger.warn({ reason }, "reading new events failed, retrying");
       for (const { subscription, started } of pendingSubscribers) {
         if (subscription.fromTransaction === null) started.reject(error);
         if (subscription.fromTransaction === null) void subscription.buffer.return();
@@ -203,7 +201,7 @@ class FeedTail implements EventTail {
   async #poll(pendingSubscribers: readonly PendingSubscriber[]): Promise<TailPage> {
     const principals = [...this.#groups.values()].map(({ principal }) => principal);
     const firstPage = await readNewEvents(this.#deps.database, principals, this.#position);
-    // What is shown by now happened before they came.
+    // Events that are visible now were committed before these subscriptions.
     for (const { subscription, started } of pendingSubscribers) {
       subscription.fromTransaction = BigInt(firstPage.newestPosition.transactionId) + 1n;
       subscription.buffer.cursor = feedCursorAt(firstPage.newestPosition);
@@ -218,19 +216,19 @@ class FeedTail implements EventTail {
     return firstPage;
   }
 
-  /** Hands on what was found, and moves on: to the last row, or past everything that is shown. */
+  /** Pushes the page to the groups and advances the position. */
   #publish({ rows, hasMore, newestPosition }: TailPage): void {
     const last = rows.at(-1);
-    // Who comes next, perhaps hours later, begins at the feed's end and not here.
+    // The next subscriber may come hours later and starts at the end of the feed.
     if (this.#groups.size === 0) {
       this.#position = null;
       return;
     }
     this.#position =
       hasMore && last ? { transactionId: last.transaction_id, position: last.position } : newestPosition;
-    for (const audience of this.#groups.values()) {
-      const visible = rows.filter((row) => isVisibleTo(audience.principal, row));
-      if (visible.length > 0) audience.push(visible);
+    for (const group of this.#groups.values()) {
+      const visible = rows.filter((row) => isVisibleTo(group.principal, row));
+      if (visible.length > 0) group.push(visible);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** An event as the API tells it: the same body in the feed and in a webhook. */
+/** Converts event rows to the JSON of the API. The feed and webhooks send the same body. */
 import { toTypedId } from "../platform/ids.ts";
 import type { Actor, Principal } from "../platform/principal.ts";
 import { toIsoTime } from "../platform/time.ts";
@@ -14,7 +14,7 @@ export interface EventChange {
 
 export type EventChanges = Record<string, EventChange>;
 
-/** An event as PostgreSQL gives it. */
+/** An event row as PostgreSQL returns it. */
 export interface EventRow {
   id: string;
   type: EventType;
@@ -46,7 +46,7 @@ export interface EventWire {
   };
 }
 
-/** One step of a job's history: the event without the job, which the reader has already. */
+/** An entry of a job's history: the event without the job, which the client already has. */
 export interface HistoryEntryWire {
   id: string;
   type: EventType;
@@ -57,10 +57,10 @@ export interface HistoryEntryWire {
   changes: EventChanges;
 }
 
-/** Whose eyes an event is for: what `toEventWire` needs to know of a principal. */
+/** The organisation that receives an event, which decides on the contractors it may see. */
 export type EventAudience = Pick<Principal, "organizationId" | "organizationType">;
 
-/** The event as `viewer` may see it. */
+/** The event with the details that `audience` may see. */
 export function toEventWire(row: EventRow, audience: EventAudience): EventWire {
   return {
     id: toTypedId("evt", row.id),
@@ -96,8 +96,8 @@ function toChangesWire(changes: EventChanges, audience: EventAudience): EventCha
 }
 
 /**
- * jsonb keeps no order of keys: `from` stands before `to` here. An assignment shows contractors by their typed ids: all of
- * them to the agent and to operators, to a contractor only itself, since who had the job before or has it now is not its business.
+ * Puts `from` before `to`, because jsonb does not keep the order of keys. Contractors become typed ids. A contractor sees only
+ * its own id; the agent and operators see all.
  */
 export function toChangeWire(field: string, { from, to }: EventChange, audience: EventAudience): EventChange {
   if (field !== "contractor_id") return { from, to };

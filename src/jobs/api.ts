@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from jobs. */
+/** The public API of the jobs feature. Other modules import only from here. */
 export { JobCounter, JobCounterDelta } from "./counters/counter.entity.ts";
 export { compactCounters, rebuildCounters } from "./counters/counters.ts";
 export { type GroupKey, jobStats, MAX_GROUPS } from "./counters/stats.ts";

@@ -1,12 +1,12 @@
 /**
- * A delivery job: its fixed columns and the editable ones of `job.fields.ts`. It is read and written as rows
- * (`job.queries.ts`, `job.update.ts`), so its properties carry the names of the contract and of the columns.
+ * The `job` table: its fixed columns and the editable ones of `job.fields.ts`. Raw SQL reads and writes it (`list/`,
+ * `update/`), so the properties are named like the columns.
  */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/api.ts";
 import { jobFieldColumns } from "./job.fields.ts";
 
-/** Milliseconds: a cursor holds no more, so finer columns would lose or repeat rows. */
+/** Millisecond precision, like cursors: a finer column would make pages skip or repeat rows. */
 const timestamp = () => p.datetime(3).$type<string>().defaultRaw("now()");
 
 export const Job = defineEntity({
@@ -14,20 +14,20 @@ export const Job = defineEntity({
   tableName: "job",
   properties: {
     id: p.uuid().primary(),
-    // "C": exact, and its index serves prefixes too.
+    // Collation "C" lets the unique index serve prefix searches too.
     marking_number: p.text().collation("C").unique(),
     agent_id: () => p.manyToOne(Organization).joinColumn("agent_id").mapToPk(),
     contractor_id: () =>
       p.manyToOne(Organization).joinColumn("contractor_id").mapToPk().nullable().deleteRule("no action"),
     ...jobFieldColumns,
     provider_status: p.text().nullable(),
-    // 1, and after a restore as `job.version.service.ts` says.
+    // Starts at 1, or at the version floor after a restore (`job.version.ts`).
     version: p.integer().defaultRaw("next_version(0)"),
     created_at: timestamp(),
     updated_at: timestamp(),
   },
-  // Each index is paid for by every update, so there are only those that a filter or an order of the list needs. They
-  // lead with the organisation, which is always asked for.
+  // Every update pays for every index, so each one serves a filter or an order of the list. The organisation comes
+  // first because every partner's query filters by it.
   indexes: [
     { name: "job_agent_created", properties: ["agent_id", "created_at", "id"] },
     { name: "job_contractor_created", properties: ["contractor_id", "created_at", "id"] },

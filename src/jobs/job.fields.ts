@@ -1,6 +1,6 @@
 /**
- * The 16 fields that a partner may change, each declared once: the value that is accepted and the column that keeps it.
- * The REST bodies, the OpenAPI document, the entity's columns, the update statement and the import all follow from here.
+ * The 16 fields that a partner can edit, each with its accepted values and its column. The REST bodies, the OpenAPI
+ * document, the entity, the update statement and the import are derived from them.
  */
 import { p } from "@mikro-orm/postgresql";
 import { z } from "zod";
@@ -9,7 +9,7 @@ import { booleanValue, dateValue, integerValue, numberValue, textValue } from ".
 type FieldKind = "text" | "integer" | "number" | "date" | "boolean";
 
 interface Field<Value extends z.ZodType, Column> {
-  /** How the field is written where all is text (a CSV cell). */
+  /** Decides how a CSV cell is parsed. */
   readonly kind: FieldKind;
   readonly value: Value;
   readonly column: Column;
@@ -90,7 +90,7 @@ export const jobFieldNames = Object.keys(jobFields) as JobFieldName[];
 type JobFieldShape = { [Name in JobFieldName]: z.ZodOptional<(typeof jobFields)[Name]["value"]> };
 type JobFieldColumns = { [Name in JobFieldName]: (typeof jobFields)[Name]["column"] };
 
-/** The zod shape of a patch, without its identifying Marking Number. Keys that are not editable are not its business. */
+/** The zod shape of a patch: every editable field, each optional. */
 export const jobPatchShape = Object.fromEntries(
   jobFieldNames.map((name) => [name, jobFields[name].value.optional()]),
 ) as JobFieldShape;
@@ -101,5 +101,5 @@ export const jobFieldColumns = Object.fromEntries(
 
 export const jobPatchSchema = z.object(jobPatchShape);
 
-/** A change of one job: an absent field stays as it is, null clears it. */
+/** A change to one job: an absent field keeps its value, null clears it. */
 export type JobPatch = z.output<typeof jobPatchSchema>;

@@ -1,4 +1,4 @@
-/** What operators alone do with jobs: make them, give them to contractors, set the carrier's status. */
+/** Job operations for operators only: create jobs, assign them to contractors, set the provider status. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import type { Problem } from "../platform/errors.ts";
 import type { OperatorPrincipal } from "../platform/principal.ts";
@@ -24,12 +24,12 @@ import { updateRows, type JobUpdate } from "./update/update.sql.ts";
 import type { Assignment, JobUpsert } from "./update/upsert.sql.ts";
 import { providerStatusValue } from "./job.values.ts";
 
-/** A job to be made. Organisations are uuids. */
+/** A job to create. Organisation ids are UUIDs. */
 export interface NewJob {
   markingNumber: string;
   agentId: string;
   contractorId: string | null;
-  /** Editable fields by their names in REST, not checked yet; a problem of one says `fields.weight`. */
+  /** Unvalidated editable fields by their REST names. Problems name them as `fields.weight`. */
   fields: Readonly<Record<string, unknown>>;
   providerStatus: string | null;
 }
@@ -39,7 +39,7 @@ export interface ProviderStatusChange {
   providerStatus: string | null;
 }
 
-/** Each takes 1 to 100 items; an item's failure is its result, and its problems name the item's own members. */
+/** Each method takes 1 to 100 items and returns one result per item, in order. A failed item does not throw. */
 export interface OperatorJobService {
   createJobs(
     operator: OperatorPrincipal,
@@ -72,11 +72,11 @@ export function createOperatorJobService(deps: OperatorJobDeps): OperatorJobServ
         jobs.flatMap((job) => [job.agentId, job.contractorId]),
       );
       const checked = await Promise.all(
-        jobs.map((job) => checkNewJob(job, { codes: referenceData, found: organizations })),
+        jobs.map((job) => checkNewJob(job, { referenceData, organizations })),
       );
       const executor: BulkExecutor<JobUpsert> = {
         inTransaction: (tx) => (upserts) => createJobs(tx, upserts, options),
-        // A job that is there already is left alone.
+        // Existing jobs are not changed, so they need no lock.
         lockFilter: sql`false`,
       };
       return await applyBulk(deps, checked, executor, options);
@@ -84,19 +84,22 @@ export function createOperatorJobService(deps: OperatorJobDeps): OperatorJobServ
 
     async assignJobs(_operator, assignments, options) {
       assertBulkSize(assignments);
-      const found = await checkOrganizations(
+      const organizations = await checkOrganizations(
         database,
         assignments.map((assignment) => assignment.contractorId),
       );
       const checked = assignments.map(({ markingNumber, contractorId }) => {
-        const problems = [...markingNumberProblems(markingNumber), ...found.contractorProblems(contractorId)];
+        const problems = [
+          ...markingNumberProblems(markingNumber),
+          ...organizations.contractorProblems(contractorId),
+        ];
         return checkedItem({ markingNumber, contractorId }, problems);
       });
-      const work: BulkExecutor<Assignment> = {
+      const executor: BulkExecutor<Assignment> = {
         inTransaction: (tx) => (changes) => assignJobs(tx, changes, options),
         lockFilter: sql`true`,
       };
-      return await applyBulk(deps, checked, work, options);
+      return await applyBulk(deps, checked, executor, options);
     },
 
     async setProviderStatus(operator, changes, options) {
@@ -109,15 +112,19 @@ export function createOperatorJobService(deps: OperatorJobDeps): OperatorJobServ
       );
       const apply = (queryable: Queryable) => (updates: readonly JobUpdate[]) =>
         updateRows(queryable, operator, updates, options);
-      const work = { inTransaction: apply, autocommit: apply(database), lockFilter: sql`true` };
-      return await applyBulk(deps, checked, work, options);
+      const executor: BulkExecutor<JobUpdate> = {
+        inTransaction: apply,
+        autocommit: apply(database),
+        lockFilter: sql`true`,
+      };
+      return await applyBulk(deps, checked, executor, options);
     },
   };
 }
 
 async function checkNewJob(
   { markingNumber, agentId, contractorId, fields, providerStatus }: NewJob,
-  { codes: referenceData, found: organizations }: { codes: JobReferenceData; found: OrganizationCheck },
+  { referenceData, organizations }: { referenceData: JobReferenceData; organizations: OrganizationCheck },
 ): Promise<CheckedItem<JobUpsert>> {
   const { patch, problems } = await checkFields(referenceData, fields);
   const upsert = {
@@ -136,7 +143,7 @@ async function checkNewJob(
   ]);
 }
 
-/** Here no field at all is well, too. */
+/** Like `checkPatch`, but accepts an empty set of fields. */
 async function checkFields(
   referenceData: JobReferenceData,
   fields: NewJob["fields"],

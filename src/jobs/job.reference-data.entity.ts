@@ -1,4 +1,4 @@
-/** The reference tables: the codes that `normalized_status` and, as advice, `failure_reason` may hold. */
+/** The reference tables: the codes allowed in `normalized_status` and those suggested for `failure_reason`. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 
 export const statusCategories = [

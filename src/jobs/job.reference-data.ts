@@ -1,4 +1,4 @@
-/** The reference tables of statuses and failure reasons. Codes are data: operators add to them while the service runs. */
+/** Reads and writes the reference tables of statuses and failure reasons. Operators can add codes at runtime. */
 import { z } from "zod";
 import type { Queryable } from "../platform/postgres/database.ts";
 import { badRequest, invariant } from "../platform/errors.ts";
@@ -23,16 +23,16 @@ export interface FailureReasonCode {
 }
 
 export interface JobReferenceData {
-  statuses(on?: Queryable): Promise<JobStatusCode[]>;
-  failureReasons(on?: Queryable): Promise<FailureReasonCode[]>;
-  /** Known codes are remembered; an unknown one is looked up, since another process may have added it just now. */
-  isKnownStatus(code: string, on?: Queryable): Promise<boolean>;
-  /** Adds a status, at the end of their order, or changes one. Throws BadRequestException with every problem. */
+  statuses(queryable?: Queryable): Promise<JobStatusCode[]>;
+  failureReasons(queryable?: Queryable): Promise<FailureReasonCode[]>;
+  /** Caches known codes. Queries the table for an unknown one, because another process may have just added it. */
+  isKnownStatus(code: string, queryable?: Queryable): Promise<boolean>;
+  /** Appends a status to the list or changes an existing one. Throws BadRequestException listing every problem. */
   upsertStatus(operator: OperatorPrincipal, status: StatusSettings): Promise<JobStatusCode>;
 }
 
 export interface StatusSettings {
-  /** Small letters, digits and `_`, a letter first. */
+  /** 1 to 64 lower-case letters, digits and `_`, starting with a letter. */
   code: string;
   label: string;
   category: string;
@@ -41,7 +41,7 @@ export interface StatusSettings {
 
 const statusSettingsSchema = z.object({
   code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, {
-    error: "must be 1 to 64 small letters, digits and _, a letter first",
+    error: "must be 1 to 64 lower-case letters, digits and _, starting with a letter",
   }),
   label: textValue(100).refine((label) => label.trim() !== "", { error: "must not be empty" }),
   category: z.enum(statusCategories, { error: `must be one of ${statusCategories.join(", ")}` }),
@@ -50,39 +50,39 @@ const statusSettingsSchema = z.object({
 
 export function createJobReferenceData(database: Queryable): JobReferenceData {
   let knownCodes: ReadonlySet<string> = new Set();
-  /** Per connection: a transaction that waited for a look-up on the pool could wait for its own connection. */
+  /** One per connection: a transaction that waited for a query on the pool could wait for its own connection. */
   const pending = new Map<Queryable, Promise<unknown>>();
 
-  const statuses = async (on = database): Promise<JobStatusCode[]> => {
-    const rows = await on.query<JobStatusCode>(
+  const statuses = async (queryable = database): Promise<JobStatusCode[]> => {
+    const rows = await queryable.query<JobStatusCode>(
       sql`select code, label, category, is_terminal from job_status order by position, code`,
     );
     knownCodes = new Set(rows.map((row) => row.code));
     return rows;
   };
 
-  /** Those who ask in one moment, as the items of a batch do, share one look-up, which begins after they have asked. */
-  const refresh = (on: Queryable): Promise<unknown> => {
-    const inFlight = pending.get(on);
+  /** Calls made in the same tick, such as those of a batch, share one query. It starts after the last of them. */
+  const refresh = (queryable: Queryable): Promise<unknown> => {
+    const inFlight = pending.get(queryable);
     if (inFlight) return inFlight;
     const refreshing = Promise.resolve().then(() => {
-      pending.delete(on);
-      return statuses(on);
+      pending.delete(queryable);
+      return statuses(queryable);
     });
-    pending.set(on, refreshing);
+    pending.set(queryable, refreshing);
     return refreshing;
   };
 
   return {
     statuses,
-    failureReasons: (on = database) =>
-      on.query<FailureReasonCode>(sql`
+    failureReasons: (queryable = database) =>
+      queryable.query<FailureReasonCode>(sql`
         select code, label, next_step, array_remove(array[
           case when applies_to_failed then 'failed' end, case when applies_to_on_hold then 'on_hold' end], null) as applies_to
         from failure_reason order by position, code`),
-    async isKnownStatus(code, on = database) {
+    async isKnownStatus(code, queryable = database) {
       if (knownCodes.has(code)) return true;
-      await refresh(on);
+      await refresh(queryable);
       return knownCodes.has(code);
     },
     async upsertStatus(_operator, settings) {
@@ -95,7 +95,7 @@ export function createJobReferenceData(database: Queryable): JobReferenceData {
         on conflict (code) do update
           set label = excluded.label, category = excluded.category, is_terminal = excluded.is_terminal
         returning code, label, category, is_terminal`);
-      invariant(status, "what is inserted or updated is returned");
+      invariant(status, "the upsert returns the status");
       return status;
     },
   };

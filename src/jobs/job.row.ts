@@ -1,4 +1,4 @@
-/** A job as PostgreSQL gives it: the columns that the API shows, times and dates as text. */
+/** Job rows as PostgreSQL returns them, with times and dates as text, and the column lists that select them. */
 import type { OrganizationType } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
 import { jobFieldNames, type JobPatch } from "./job.fields.ts";
@@ -8,7 +8,7 @@ export type JobRow = Required<{ [Name in keyof JobPatch]: Exclude<JobPatch[Name]
   readonly marking_number: string;
   readonly provider_status: string | null;
   readonly version: number;
-  /** PostgreSQL's text of a timestamptz in UTC, such as `2026-11-21 12:50:43.123+00`. */
+  /** PostgreSQL's text form of a timestamptz in UTC, such as `2026-11-21 12:50:43.123+00`. */
   readonly created_at: string;
   readonly updated_at: string;
 };
@@ -23,10 +23,10 @@ const columnNames = [
   "updated_at",
 ];
 
-/** A job with the organisations that see it, for those who see everything. */
+/** A job with the ids of the organisations that can see it. */
 export type JobRowWithOwners = JobRow & { readonly agent_id: string; readonly contractor_id: string | null };
 
-/** The columns of a `JobRow`, each with `prefix` (`job.`) in front. */
+/** The columns of a `JobRow`, each prefixed with `prefix`, such as `job.`. */
 export function jobColumns(prefix: string): Sql {
   return raw(columnNames.map((name) => prefix + name).join(", "));
 }
@@ -41,13 +41,13 @@ export interface OrganizationRow {
   readonly type: OrganizationType;
 }
 
-/** A job with its organisations, where they were asked for. */
+/** A job with its organisations if the query included them. */
 export type JobWithOrganizations = JobRowWithOwners & {
   agent?: OrganizationRow;
   contractor?: OrganizationRow | null;
 };
 
-/** The same as PostgreSQL gives it: what `readJobColumns` selects. */
+/** The flat row that `jobJoinColumns` selects. */
 export type JobJoinRow = JobRowWithOwners & {
   readonly agent_name?: string;
   readonly agent_type?: OrganizationType;
@@ -55,7 +55,7 @@ export type JobJoinRow = JobRowWithOwners & {
   readonly contractor_type?: OrganizationType | null;
 };
 
-/** The columns of a `FlatJobRow`, `job` being what stands in `from`, and the joins that some of them need. */
+/** The columns of a `JobJoinRow` and the joins they need, for a query from `job`. */
 export function jobJoinColumns(organizations: boolean): { columns: Sql; joins: Sql } {
   const columns = jobColumnsWithOwners("job.");
   if (!organizations) return { columns, joins: raw("") };
@@ -75,6 +75,6 @@ export function toJobWithOrganizations(row: JobJoinRow): JobWithOrganizations {
     contractor_id && contractor_name && contractor_type
       ? { id: contractor_id, name: contractor_name, type: contractor_type }
       : null;
-  // The row is this function's alone: to add to it costs less than to copy it.
+  // Nothing else uses the row, so extending it is cheaper than copying it.
   return Object.assign(row, { agent: { id: agent_id, name: agent_name, type: agent_type }, contractor });
 }

@@ -1,4 +1,4 @@
-/** The job service: what partners can do with jobs, the same behind REST and GraphQL. */
+/** Lists, reads and updates jobs for partners. REST and GraphQL share it. */
 import type { Database, Queryable, Transaction } from "../platform/postgres/database.ts";
 import { AppError, badRequest, invariant, type Problem } from "../platform/errors.ts";
 import type { ChangeContext, OrganizationPrincipal, Principal } from "../platform/principal.ts";
@@ -10,6 +10,7 @@ import {
   assertBulkSize,
   type BulkOptions,
   type BulkDeps,
+  type BulkExecutor,
   type CheckedItem,
   type ItemResult,
 } from "./update/bulk.ts";
@@ -27,16 +28,16 @@ import { updateRows, type JobUpdate, type UpdateOutcome } from "./update/update.
 import { visibleTo } from "./job.visibility.ts";
 
 export interface UpdateOptions extends ChangeContext {
-  /** Validate and answer as if done, and change nothing. */
+  /** Validate and return the would-be result without changing anything. */
   dryRun: boolean;
-  /** Change the job in this transaction, with no other connection; by default the change is its own transaction. */
+  /** Run in this transaction and use no other connection. By default the change is a transaction of its own. */
   tx?: Transaction | undefined;
 }
 
 export interface UpdatedJob {
   job: JobRowWithOwners;
   ignored: string[];
-  /** False: the job had these values already. True in a dry run if the update would change the job. */
+  /** False if the job already had these values. In a dry run: whether the update would change the job. */
   changed: boolean;
 }
 
@@ -46,35 +47,38 @@ export interface UpdateOneCommand {
   expectedVersions?: readonly number[] | undefined;
 }
 
-/** One item of a batch, not checked yet. */
+/** One unvalidated item of a batch. */
 export interface BatchItem {
   markingNumber: string;
   body: Readonly<Record<string, unknown>>;
-  /** The versions that the caller allows; undefined: any. */
+  /** The versions that the caller accepts; undefined accepts any. */
   expectedVersions?: readonly number[] | undefined;
 }
 
 export interface BatchOptions extends BulkOptions {
-  /** What stands before a field's name in a problem of the item at this place; `jobs[3].` unless said. */
-  pathOf?: (at: number) => string;
+  /** The prefix of field names in the problems of the item at `index`. Default: `jobs[3].`. */
+  pathOf?: (index: number) => string;
 }
 
 export interface JobService {
-  list(viewer: OrganizationPrincipal, query: OffsetListQuery): Promise<OffsetListPage>;
+  list(principal: OrganizationPrincipal, query: OffsetListQuery): Promise<OffsetListPage>;
   /** The problems for which `list` would reject a status code. */
   statusProblems(code: string): Promise<Problem[]>;
-  /** What `updateOne` would refuse the fields of `body` for; `path` precedes their names. */
+  /** The problems for which `updateOne` would reject `body`. `path` is prepended to field names. */
   fieldProblems(
     body: Readonly<Record<string, unknown>>,
     options: { path?: string; tx: Transaction | undefined },
   ): Promise<Problem[]>;
-  /** Throws NotFoundException for a job that is not visible as for one that is not there. */
-  get(viewer: OrganizationPrincipal, markingNumber: string): Promise<JobRow>;
-  /** Throws for wrong fields (400), no visible job (404) and another version than expected (412). */
-  updateOne(viewer: Principal, command: UpdateOneCommand, options: UpdateOptions): Promise<UpdatedJob>;
-  /** 1 to 100 items; an item's failure is its result. The same Marking Number may stand twice, and is applied in order. */
+  /** Throws NotFoundException if the job does not exist or is not visible to the principal. */
+  get(principal: OrganizationPrincipal, markingNumber: string): Promise<JobRow>;
+  /** Throws for invalid fields (400), a missing or invisible job (404) and an unexpected version (412). */
+  updateOne(principal: Principal, command: UpdateOneCommand, options: UpdateOptions): Promise<UpdatedJob>;
+  /**
+   * Takes 1 to 100 items and returns one result per item; a failed item does not throw. Items with the same Marking
+   * Number are applied in order.
+   */
   updateBatch(
-    viewer: Principal,
+    principal: Principal,
     items: readonly BatchItem[],
     options: BatchOptions,
   ): Promise<{ results: ItemResult[]; ignored: string[] }>;
@@ -82,8 +86,8 @@ export interface JobService {
 
 export interface JobServiceDeps extends BulkDeps {
   referenceData: JobReferenceData;
-  /** Where the lists of somebody are read; `database` unless given. */
-  readerFor?: (viewer: Principal) => Queryable;
+  /** Picks the database to list a principal's jobs from, such as a replica. Default: `database`. */
+  readerFor?: (principal: Principal) => Queryable;
 }
 
 export function createJobService(deps: JobServiceDeps): JobService {
@@ -106,35 +110,41 @@ export function createJobService(deps: JobServiceDeps): JobService {
       return await listJobsAtOffset(readerFor(principal), principal, query);
     },
 
-    async get(viewer, markingNumber) {
-      return (await findJob(database, viewer, markingNumber)) ?? notFound();
+    async get(principal, markingNumber) {
+      return (await findJob(database, principal, markingNumber)) ?? notFound();
     },
 
-    async updateOne(viewer, { markingNumber, body, expectedVersions }, options) {
+    async updateOne(principal, { markingNumber, body, expectedVersions }, options) {
       const problems = markingNumberProblems(markingNumber);
       const { dryRun, tx } = options;
       const checked = await checkPatch(referenceDataIn(referenceData, tx), body);
       if (problems.length > 0) throw badRequest(checked.ok ? problems : [...problems, ...checked.problems]);
       if (!checked.ok) throw badRequest(checked.problems, checked.message);
       const update = { markingNumber, patch: checked.patch, expectedVersions };
-      const apply = (queryable: Queryable) => updateRows(queryable, viewer, [update], options);
+      const apply = (queryable: Queryable) => updateRows(queryable, principal, [update], options);
       const [outcome] = await (dryRun ? applyDryRun(database, apply, tx) : apply(tx ?? database));
       invariant(outcome, "an update has an outcome");
       if (!dryRun) notifyChanges(deps, [outcome], tx);
       return { job: jobOrThrow(outcome), ignored: checked.ignored, changed: outcome.kind === "updated" };
     },
 
-    async updateBatch(viewer, items, options) {
+    async updateBatch(principal, items, options) {
       assertBulkSize(items);
       const { pathOf = (index) => `jobs[${index}].`, tx } = options;
       const referenceDataInTx = referenceDataIn(referenceData, tx);
       const checks = await Promise.all(
-        items.map(({ body }, at) => checkPatch(referenceDataInTx, body, pathOf(at), ["marking_number"])),
+        items.map(({ body }, index) =>
+          checkPatch(referenceDataInTx, body, pathOf(index), ["marking_number"]),
+        ),
       );
-      const checked = items.map((item, at) => toCheckedUpdate(item, checks[at] as CheckedPatch));
+      const checked = items.map((item, index) => toCheckedUpdate(item, checks[index] as CheckedPatch));
       const apply = (queryable: Queryable) => (updates: readonly JobUpdate[]) =>
-        updateRows(queryable, viewer, updates, options);
-      const executor = { inTransaction: apply, autocommit: apply(database), lockFilter: visibleTo(viewer) };
+        updateRows(queryable, principal, updates, options);
+      const executor: BulkExecutor<JobUpdate> = {
+        inTransaction: apply,
+        autocommit: apply(database),
+        lockFilter: visibleTo(principal),
+      };
       const results = await applyBulk(deps, checked, executor, options);
       return { results, ignored: [...new Set(checks.flatMap((check) => check.ignored))] };
     },
@@ -149,7 +159,7 @@ function applyDryRun<T>(
   return tx ? tx.nested(() => apply(tx), "rollback") : database.transaction(apply, "rollback");
 }
 
-/** `codes`, looked up in `tx`: with all connections in transactions, a look-up on the pool would wait for ever. */
+/** Queries codes on the connection of `tx`. If transactions held every connection, a query on the pool would hang. */
 function referenceDataIn(
   referenceData: JobReferenceData,
   tx: Transaction | undefined,
@@ -175,7 +185,7 @@ function jobOrThrow(outcome: UpdateOutcome): JobRowWithOwners {
   const { version } = outcome.job;
   throw new AppError(
     "PreconditionFailedException",
-    `The job is at version ${version}, another than If-Match allows`,
+    `The job is at version ${version}, which If-Match does not allow`,
     {
       details: { current_etag: `"${version}"` },
     },

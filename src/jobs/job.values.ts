@@ -1,16 +1,16 @@
-/** The kinds of value that a job holds (product rules, "Values"): strict types, no coercion, limits in code points. */
+/** Schemas for the values of a job. Types are strict without coercion; text limits count code points. */
 import { z } from "zod";
 
 const MAX_INTEGER = 2_147_483_647;
 
-/** Code points, as PostgreSQL counts them; an astral character is one. */
+/** Counts code points, as PostgreSQL does: an emoji counts once. */
 function lengthInCodePoints(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
   return length;
 }
 
-/** Text of at most `max` code points. U+0000 and lone surrogates have no place in UTF-8 text, so they are refused. */
+/** Text of at most `max` code points. Rejects U+0000 and lone surrogates, which PostgreSQL cannot store. */
 export function textValue(max: number) {
   return z
     .string({ error: "must be a string" })
@@ -42,15 +42,15 @@ export const numberValue = z.number({ error: "must be a number" });
 
 export const booleanValue = z.boolean({ error: "must be true or false" });
 
-/** A day of the calendar, years 0001 to 9999. */
+/** A calendar date in the years 0001 to 9999. */
 export const dateValue = z.iso
   .date({ error: "must be a calendar date, YYYY-MM-DD" })
   .refine((day) => !day.startsWith("0000"), { error: "must be in the years 0001 to 9999" });
 
-/** The carrier's own status, as it comes. */
+/** The carrier's own status text, stored unchanged. */
 export const providerStatusValue = textValue(255).nullable();
 
-/** What selects a job: exact and case-sensitive, never trimmed. */
+/** Selects a job: exact, case-sensitive, never trimmed. */
 export const markingNumberValue = textValue(120).refine((value) => value !== "", {
   error: "must not be empty",
 });

@@ -1,12 +1,12 @@
-/** The versions of jobs after a restore: each is the ETag and the `sequence` of an event, and must not be given twice. */
+/** Job versions after a restore. A version is an ETag and an event's `sequence`, so no value may be used twice. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { invariant } from "../platform/errors.ts";
 import { raw } from "../platform/postgres/sql.ts";
 
 /**
- * From now on a job's next version is above every one that it ever had, whether or not this database remembers it: above the
- * seconds since 2026, and no job changes in each of them. Nothing is rewritten: a job keeps its version until it changes.
- * Answers with the number that versions go on from.
+ * Makes every job's next version higher than any it had, including versions lost by the restore. The floor is the number of
+ * seconds since 2026, because a job changes less than once a second on average. A job keeps its version until it changes.
+ * Returns the first version that can be assigned.
  */
 export async function raiseVersionFloor(tx: Queryable): Promise<number> {
   const [row] = await tx.query<{ floor: number }>(
@@ -14,7 +14,7 @@ export async function raiseVersionFloor(tx: Queryable): Promise<number> {
     select greatest(
       extract(epoch from clock_timestamp() - timestamptz '2026-01-01T00:00:00Z')::int, next_version(0)) as floor`),
   );
-  invariant(row && Number.isSafeInteger(row.floor), "versions go on from a whole number");
+  invariant(row && Number.isSafeInteger(row.floor), "the version floor is an integer");
   await tx.query(
     raw(`create or replace function next_version(version int) returns int language sql immutable parallel safe
       as $$ select greatest(version, ${row.floor}) + 1 $$`),

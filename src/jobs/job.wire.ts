@@ -1,11 +1,11 @@
-/** A job as the contract shows it, field by field in the contract's order. */
+/** Converts job rows to the JSON of the contract, with the fields in the contract's order. */
 import { toTypedId } from "../platform/ids.ts";
 import { toIsoTime } from "../platform/time.ts";
 import type { JobRow } from "./job.row.ts";
 
 export type JobWire = Omit<JobRow, "version">;
 
-/** A job in a list: with its version, so that `If-Match` needs no further request. */
+/** A listed job includes its version, so that clients can send `If-Match` without another request. */
 export type ListedJobWire = JobWire & Pick<JobRow, "version">;
 
 export function toListedJobWire(row: JobRow): ListedJobWire {

@@ -1,4 +1,4 @@
-/** Agenda, set up for handlers that only poke and for processes that share the work. */
+/** Configures and starts Agenda for tasks that several processes share. */
 import { Agenda, type Job } from "agenda";
 import type { Logger } from "../platform/logger.ts";
 import { withSpan, type Tracing } from "../platform/tracing/tracing.ts";
@@ -10,29 +10,29 @@ export interface AgendaDeps {
   readonly handlers: readonly TaskHandler[];
   readonly logger: Logger;
   readonly tracing?: Tracing | undefined;
-  /** Of this process, and of no other: by it, its locks are known. */
+  /** Unique per process; identifies the locks it holds. */
   readonly processName: string;
   readonly processEveryMs: number;
-  /** How often the lock of a job that runs is made to begin anew. */
+  /** Interval at which the lock of a running task is extended. */
   readonly extendEveryMs: number;
 }
 
-/** Jobs of one task that run once: how many are worked at, and how many are held, by this process. */
+/** Limits for one-off tasks of one name in this process: running and locked. */
 const MAX_CONCURRENCY = 20;
 const MAX_LOCKED = 100;
 
 /**
- * Agenda watches each run with a timer of half the lifetime that it believes in, and leaves it there when the run is over:
- * with 30 s, a process that has stopped would not end for 15 s. Whether a lock has run out the repository decides.
+ * Half the lock lifetime that Agenda is given. Agenda does not clear its timer of this length after a run, so a long lifetime
+ * would delay the exit of the process. The repository decides when a lock expires.
  */
 const RUN_WATCH_MS = 500;
 
-/** Begins to look for jobs. */
+/** Starts Agenda, which polls for due tasks from then on. */
 export async function startAgenda(deps: AgendaDeps): Promise<Agenda> {
   const { repository, handlers, logger } = deps;
   const agenda = new Agenda({
-    // It connects nothing and makes no index, so that it cannot fail: Agenda would not catch it. Nor has it a channel of
-    // notifications; change streams cost eight findAndModify a job with four processes.
+    // It opens no connection and creates no index, because Agenda does not catch their errors. It has no notification
+    // channel: with four processes, change streams cost eight findAndModify per task.
     backend: {
       name: "MongoDB",
       repository,
@@ -47,15 +47,15 @@ export async function startAgenda(deps: AgendaDeps): Promise<Agenda> {
     logging: false,
   });
   agenda.on("error", (error: Error) => {
-    logger.warn({ error: error.message }, "a scheduled job was broken off");
+    logger.warn({ error: error.message }, "a scheduled task was interrupted");
   });
-  agenda.on("fail", (error: Error, { attrs: { name: task, _id: job } }: Job) => {
-    logger.error({ task, job, error: error.message }, "a scheduled job failed");
+  agenda.on("fail", (error: Error, { attrs: { name: task, _id: taskId } }: Job) => {
+    logger.error({ task, taskId, error: error.message }, "a scheduled task failed");
   });
   for (const handler of handlers) {
-    // One parameter: with two, Agenda would wait for a callback, which is the overload that the rule looks at.
+    // Agenda would wait for a callback if the handler had two parameters; the lint rule checks that overload.
     // oxlint-disable-next-line typescript/no-misused-promises
-    agenda.define(handler.name, (job: Job) => runTask(handler, job, deps), {
+    agenda.define(handler.name, (task: Job) => runTask(handler, task, deps), {
       concurrency: handler.intervalMs === null ? MAX_CONCURRENCY : 1,
       lockLimit: handler.intervalMs === null ? MAX_LOCKED : 1,
     });
@@ -66,22 +66,22 @@ export async function startAgenda(deps: AgendaDeps): Promise<Agenda> {
 
 async function runTask(
   handler: TaskHandler,
-  { attrs: job }: Job,
+  { attrs: task }: Job,
   { repository, logger, tracing, extendEveryMs }: AgendaDeps,
 ): Promise<void> {
   const startedAt = performance.now();
   const timer = setInterval(() => {
     if (performance.now() - startedAt < handler.maxRunMs) {
-      void repository.extendLock(job);
+      void repository.extendLock(task);
       return;
     }
     clearInterval(timer);
-    logger.error({ task: handler.name }, "a scheduled job takes too long; another process may take it over");
-    repository.abandon(job);
+    logger.error({ task: handler.name }, "a scheduled task takes too long; another process may take it over");
+    repository.abandon(task);
   }, extendEveryMs);
   try {
     await withSpan(tracing?.startTrace(`task ${handler.name}`, { kind: "internal" }), () =>
-      handler.run(job.data),
+      handler.run(task.data),
     );
   } finally {
     clearInterval(timer);

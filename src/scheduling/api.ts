@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from scheduling. */
+/** The public API of the scheduling feature. Other modules import only from here. */
 export { mailHandlers } from "./mail-tasks.ts";
 export { withMongoTimeout } from "./mongo-timeout.ts";
 export { requestLogHandlers } from "./request-log-tasks.ts";

@@ -1,20 +1,20 @@
-/** Noticing that somebody, or NTP, has set this computer's clock: what is kept by the time of day is then due at another time. */
+/** Detects that the computer's clock was set, which changes when scheduled tasks are due. */
 
-/** Less is no jump: NTP's slow corrections, and the moment between the two readings. */
+/** Smaller differences are ignored: gradual NTP corrections and the time between two readings. */
 const JUMP_MS = 1_000;
 
-/** Answers at each call by how many milliseconds the clock has been set since the last; 0: it has only gone on. */
+/** The returned function returns by how many milliseconds the clock was set since the last call; 0 if it was not. */
 export function createClockJumpDetector(): () => number {
-  let before = clockOffsetMs();
+  let previous = clockOffsetMs();
   return () => {
-    const now = clockOffsetMs();
-    const jumpMs = now - before;
-    before = now;
+    const current = clockOffsetMs();
+    const jumpMs = current - previous;
+    previous = current;
     return Math.abs(jumpMs) < JUMP_MS ? 0 : Math.round(jumpMs);
   };
 }
 
-/** Between the time of day and a clock that only goes on; it changes only where the former is set, or the computer slept. */
+/** Wall clock minus monotonic clock. It changes only if the wall clock is set or the computer slept. */
 function clockOffsetMs(): number {
   return Date.now() - performance.now();
 }

@@ -1,11 +1,11 @@
-/** The tasks behind mails. Their handlers only poke: what is due, and who may send it, PostgreSQL says. */
+/** Recurring tasks for mail. They only trigger work; PostgreSQL decides which mail is due and which process sends it. */
 import { defineTask, noPayload, recurringHandler, type TaskHandler } from "./task.ts";
 
-/** What the composition root gives to be poked. */
+/** Implemented by the mail feature. */
 export interface MailWork {
-  /** Sends whatever is due, whoever forgot it. */
+  /** Sends all due mail, including mail that another process failed to send. */
   sweep(): Promise<void>;
-  /** Removes what is past its retention. */
+  /** Deletes mail past its retention. */
   purgeExpired(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ const purgeTask = defineTask("mails.retention", noPayload);
 
 export function mailHandlers(work: MailWork): TaskHandler[] {
   return [
-    // One that hangs here, on a slow mail server, is soon another process's.
+    // After 30 s another process may take over a sweep that hangs on a slow mail server.
     recurringHandler(sweepTask, SWEEP_INTERVAL_MS, () => work.sweep(), { maxRunMs: 30 * SECOND_MS }),
     recurringHandler(purgeTask, PURGE_INTERVAL_MS, () => work.purgeExpired(), {
       maxRunMs: PURGE_INTERVAL_MS,

@@ -1,8 +1,8 @@
-/** The jobs of tasks that repeat: exactly one each, over all processes, restarts and releases. */
+/** Maintains the recurring tasks in MongoDB: exactly one document per task across all processes and releases. */
 import { taskDocument, taskId, type TaskCollection } from "./task-document.ts";
 import type { TaskHandler } from "./task.ts";
 
-/** Agenda looks for the jobs of a name that are not locked and due, and for those whose lock ran out. */
+/** Serves Agenda's poll for due tasks of one name that are not locked or whose lock has expired. */
 const POLL_INDEX = { name: 1, lockedAt: 1, nextRunAt: 1, priority: -1 } as const;
 
 export async function ensureIndex(tasks: TaskCollection): Promise<void> {
@@ -10,9 +10,9 @@ export async function ensureIndex(tasks: TaskCollection): Promise<void> {
 }
 
 /**
- * Adds those that are missing and sets right those that are not as this release has them: another interval, or a next run
- * that lies too far off or is gone. Agenda's `every` is not for this: it unlocks the job, so that a second copy runs beside
- * the first. Nothing here touches the lock; where the job runs meanwhile, its end may undo the next run once.
+ * Inserts missing tasks and repairs those with another interval or a next run that is missing or too far in the future. Agenda's
+ * `every` would unlock a running task and so let it run twice; this function never touches locks. A task that ends meanwhile
+ * may overwrite the repaired next run once.
  */
 export async function ensureRecurringTasks(
   tasks: TaskCollection,
@@ -23,7 +23,7 @@ export async function ensureRecurringTasks(
   const operations = handlers.flatMap(({ name, intervalMs }) => {
     if (intervalMs === null) return [];
     const task = { name, payload: {}, nextRunAt: now, intervalMs };
-    const only = { _id: taskId(task) };
+    const byId = { _id: taskId(task) };
     const latest = new Date(now.getTime() + intervalMs);
     const needsRepair = [
       { repeatInterval: { $ne: intervalMs } },
@@ -34,14 +34,14 @@ export async function ensureRecurringTasks(
     return [
       {
         updateOne: {
-          filter: only,
+          filter: byId,
           update: { $setOnInsert: taskDocument(task, processName) },
           upsert: true,
         },
       },
       {
         updateOne: {
-          filter: { ...only, $or: needsRepair },
+          filter: { ...byId, $or: needsRepair },
           update: [{ $set: { repeatInterval: intervalMs, nextRunAt } }],
         },
       },
@@ -51,9 +51,8 @@ export async function ensureRecurringTasks(
 }
 
 /**
- * A lock that began in the future is of a clock that was set back since, or of a computer whose clock is ahead: it begins
- * now, so that it runs out in its time where its process is gone. Taken from one that is there it does no harm: handlers
- * only poke.
+ * Resets locks with a start time in the future, which come from a clock that was set back or is ahead. Otherwise the lock of a
+ * dead process would not expire for a long time. Resetting the lock of a running task is harmless.
  */
 export async function repairLocks(
   tasks: TaskCollection,

@@ -1,9 +1,9 @@
-/** The task behind the request log: days that are over are dropped. */
+/** The recurring task that purges the request log. */
 import { defineTask, noPayload, recurringHandler, type TaskHandler } from "./task.ts";
 
-/** What the composition root gives to be poked. */
+/** Implemented by the request log. */
 export interface RequestLogWork {
-  /** Removes what is past its retention. */
+  /** Drops the days past the retention. */
   purgeExpired(): Promise<void>;
 }
 

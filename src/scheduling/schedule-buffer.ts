@@ -1,5 +1,5 @@
-/** Jobs on their way to MongoDB: many in one write, each once, and never waited for by who scheduled them. */
-import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+/** Buffers scheduled tasks and writes them to MongoDB in batches, so that scheduling never blocks the caller. */
+import { setImmediate as nextTick, setTimeout as pause } from "node:timers/promises";
 import { MongoBulkWriteError } from "mongodb";
 import type { Logger } from "../platform/logger.ts";
 import { withMongoTimeout } from "./mongo-timeout.ts";
@@ -8,26 +8,26 @@ import { taskDocument, taskId, type TaskCollection, type NewTask } from "./task-
 export interface ScheduleBufferDeps {
   readonly processName: string;
   readonly logger: Logger;
-  /** Once MongoDB is up. */
+  /** Resolves when MongoDB is up. */
   collection(signal: AbortSignal): Promise<TaskCollection>;
-  /** How many may wait while MongoDB is slow or away; more are dropped, for the sweep finds what they were for. */
+  /** Maximum number of buffered tasks. Further ones are dropped; the sweep does their work later. */
   readonly capacity: number;
 }
 
 const BATCH_SIZE = 1_000;
 const RETRY_DELAY_MS = 1_000;
-const MAX_REMEMBERED = 50_000;
+const MAX_WRITTEN = 50_000;
 const DUPLICATE_KEY_CODE = 11_000;
 
 /**
- * It writes straight into Agenda's collection. Agenda's `save` costs one round trip a job, which throughput cannot bear;
- * here a thousand share one, all those that come while one is under way go with the next, and the id alone is looked at.
+ * Writes directly to Agenda's collection in batches of up to 1,000, because Agenda's `save` needs one round trip per task. Tasks
+ * added during a write go into the next one.
  */
 export class ScheduleBuffer {
   readonly #deps: ScheduleBufferDeps;
   readonly #closed = new AbortController();
   readonly #pending = new Map<string, NewTask>();
-  /** What is in MongoDB already, with the time in milliseconds until when it surely is. */
+  /** Tasks known to be in MongoDB, with the time (ms) until which they cannot have run. */
   readonly #written = new Map<string, number>();
   #flushing: Promise<void> | null = null;
   #dropped = 0;
@@ -38,7 +38,7 @@ export class ScheduleBuffer {
 
   add(task: NewTask): void {
     const key = `${task.name}\n${JSON.stringify(task.payload)}`;
-    // From its time on a job may have run and be gone.
+    // From its due time on, a task may have run and been deleted.
     if (this.#pending.has(key) || (this.#written.get(key) ?? 0) > Date.now()) return;
     if (this.#closed.signal.aborted || this.#pending.size >= this.#deps.capacity) {
       this.#dropped += 1;
@@ -48,7 +48,7 @@ export class ScheduleBuffer {
     this.#flushing ??= this.#flush();
   }
 
-  /** Writes what waits, for as long as `giveUp` allows; then takes no more. */
+  /** Flushes the buffer until `deadline` aborts; then drops every further task. */
   async close(deadline: AbortSignal): Promise<void> {
     const abort = (): void => this.#closed.abort();
     if (deadline.aborted) abort();
@@ -61,13 +61,13 @@ export class ScheduleBuffer {
     const { signal } = this.#closed;
     while (this.#pending.size > 0 && !signal.aborted) {
       try {
-        await nextTurn();
+        await nextTick();
         const tasks = await this.#deps.collection(signal);
         await untilAborted(signal, this.#writeBatch(tasks));
         this.#logDropped();
       } catch (error) {
         if (!signal.aborted) {
-          this.#deps.logger.debug({ error }, "jobs could not be written to MongoDB; it is tried again");
+          this.#deps.logger.debug({ error }, "writing scheduled tasks to MongoDB failed, retrying");
         }
         await pause(RETRY_DELAY_MS, undefined, { signal }).catch(() => undefined);
       }
@@ -80,18 +80,18 @@ export class ScheduleBuffer {
     const operations = batch.map(([, task]) => ({
       updateOne: {
         filter: { _id: taskId(task) },
-        // Never on one that is there: it may be running.
+        // Insert only: an existing task may be running.
         update: { $setOnInsert: taskDocument(task, this.#deps.processName) },
         upsert: true,
       },
     }));
     try {
-      // One that a failover loses is forgiven like any other.
+      // One acknowledgement is enough: the sweep does the work of a task lost in a failover.
       await withMongoTimeout(tasks.bulkWrite(operations, { ordered: false, writeConcern: { w: 1 } }));
     } catch (error) {
       if (!hasOnlyDuplicateKeys(error)) throw error;
     }
-    if (this.#written.size + batch.length > MAX_REMEMBERED) this.#written.clear();
+    if (this.#written.size + batch.length > MAX_WRITTEN) this.#written.clear();
     for (const [key, { nextRunAt }] of batch) {
       this.#pending.delete(key);
       this.#written.set(key, nextRunAt.getTime());
@@ -102,17 +102,17 @@ export class ScheduleBuffer {
     if (this.#dropped === 0) return;
     this.#deps.logger.warn(
       { dropped: this.#dropped },
-      "MongoDB was away or slow for so long that jobs were not scheduled; the sweep finds what they were for",
+      "the buffer of scheduled tasks was full because MongoDB was slow or unavailable; the sweep does their work",
     );
     this.#dropped = 0;
   }
 }
 
-/** Two processes that add the same job at once: one of them is told. */
+/** True if other processes had inserted the same tasks and nothing else failed. */
 function hasOnlyDuplicateKeys(error: unknown): boolean {
   if (!(error instanceof MongoBulkWriteError)) return false;
   const failures = [error.writeErrors].flat();
-  // A connection that broke is such an error too, without any.
+  // A lost connection raises the same error with an empty list.
   return failures.length > 0 && failures.every(({ code }) => code === DUPLICATE_KEY_CODE);
 }
 

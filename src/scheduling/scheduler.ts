@@ -1,4 +1,4 @@
-/** Time, kept in MongoDB by Agenda and shared by all processes: what is to be done later, and what again and again. */
+/** The scheduler: one-off and recurring tasks, stored in MongoDB by Agenda and shared by all processes. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
@@ -22,33 +22,33 @@ export interface SchedulerStatus {
 }
 
 /**
- * Disposing writes what was scheduled, lets running handlers return, gives back what this process still holds, and leaves
- * the connection to MongoDB to who opened it. None of these waits longer than `stopMs`.
+ * Disposing flushes scheduled tasks, waits for running handlers and releases the locks of this process. Each step takes at most
+ * `stopTimeoutMs`. The connection to MongoDB stays open.
  */
 export interface Scheduler extends AsyncDisposable {
   /**
-   * Has `task` run at `at` with this payload, by some process that handles it. At most one such job is there at a time: a
-   * second with the same payload changes nothing, so a payload says its time. Returns at once and may be lost while
-   * MongoDB is away. Throws an InvalidPayloadError.
+   * Schedules one run of `task` by any process that handles it. Has no effect if a run with the same payload is scheduled, so
+   * include the time in the payload. Does not wait for MongoDB; the run can be lost while MongoDB is unavailable. Throws
+   * InvalidPayloadError.
    */
-  schedule<P>(task: Task<P>, payload: P, at: Date): void;
-  /** Begins to do these, as soon as MongoDB is up; once in a scheduler's life. */
+  schedule<P>(task: Task<P>, payload: P, runAt: Date): void;
+  /** Starts to run tasks as soon as MongoDB is up. Call it once. */
   start(handlers: readonly TaskHandler[]): void;
-  /** Takes no more jobs. Others do, from now on: to be called before what the handlers poke is stopped. */
+  /** Claims no more tasks. Call it before stopping the services that the handlers use. */
   stopClaiming(): void;
   status(): SchedulerStatus;
 }
 
 export interface SchedulerTimes {
   readonly processEveryMs: number;
-  /** When the jobs of a process that died are free again. */
+  /** Time after which another process can claim the tasks of a dead process. */
   readonly lockLifetimeMs: number;
   readonly extendEveryMs: number;
-  /** How often the repeating jobs are looked after. */
+  /** Interval for repairing recurring tasks and locks. */
   readonly maintainEveryMs: number;
-  /** How often it is looked whether there is something to tell the log. */
+  /** Interval for logging problems and checking the clock. */
   readonly checkEveryMs: number;
-  /** How long a stop waits for what is to be written, and then for running handlers. */
+  /** Timeout for each step of a stop. */
   readonly stopTimeoutMs: number;
 }
 
@@ -56,10 +56,10 @@ export interface SchedulerDeps {
   readonly mongo: Mongo;
   readonly logger: Logger;
   readonly tracing?: Tracing | undefined;
-  /** Of this process, and of no other; made up unless given. */
+  /** Unique process name. Default: host, process id and a random suffix. */
   readonly name?: string;
   readonly times?: Partial<SchedulerTimes>;
-  /** How many jobs may wait to be written while MongoDB is away. */
+  /** Maximum number of tasks buffered while MongoDB is unavailable. Default: 10,000. */
   readonly capacity?: number;
 }
 
@@ -74,7 +74,7 @@ const defaultTimes: SchedulerTimes = {
 const DEFAULT_CAPACITY = 10_000;
 const RETRY_DELAY_MS = 1_000;
 
-/** Returns at once and waits for MongoDB in the background. */
+/** Does not wait for MongoDB; connects in the background. */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   return new AgendaScheduler(deps);
 }
@@ -91,12 +91,12 @@ class AgendaScheduler implements Scheduler {
   #maintaining: Promise<void> = Promise.resolve();
   #repository: TaskRepository | null = null;
   #agenda: Agenda | null = null;
-  /** Of the last look for jobs, or of what precedes the first. */
+  /** The error of the last poll or maintenance run. */
   #failure: string | null = null;
   #watch: NodeJS.Timeout | undefined;
   #isProblemLogged = false;
   readonly #clockJumpMs = createClockJumpDetector();
-  /** Resolved: everything is looked after at once. */
+  /** Resolve it to start maintenance immediately. */
   #maintainNow = Promise.withResolvers<void>();
 
   constructor({ mongo, logger, tracing, times, ...deps }: SchedulerDeps) {
@@ -171,7 +171,7 @@ class AgendaScheduler implements Scheduler {
     this.#maintainNow = Promise.withResolvers();
   }
 
-  /** Everything is in its place: at the start, and again from time to time, for somebody may have removed it. */
+  /** Ensures index, recurring tasks and locks. Runs periodically because they could be deleted. Returns false on failure. */
   async #maintain(): Promise<boolean> {
     const { signal } = this.#stopping;
     try {
@@ -212,7 +212,7 @@ class AgendaScheduler implements Scheduler {
   async #release(): Promise<void> {
     await this.#repository?.settled();
     if (!this.#isReachable()) return;
-    // What stays locked is free again after the lock's lifetime.
+    // Locks that cannot be released expire after their lifetime.
     await this.#repository?.release().catch(() => undefined);
   }
 
@@ -230,26 +230,26 @@ class AgendaScheduler implements Scheduler {
     return state === "up" ? this.#failure : `MongoDB: ${message ?? state}`;
   }
 
-  /** What was to run in a second may be due in an hour now, and the other way round. */
+  /** A clock change moves due times, so the recurring tasks must be repaired. */
   #checkClock(): void {
     const jumpMs = this.#clockJumpMs();
     if (jumpMs === 0) return;
-    this.#logger.warn({ jumpMs }, "the clock was set; what is scheduled again and again is set right by it");
+    this.#logger.warn({ jumpMs }, "the clock was set; adjusting the recurring tasks");
     this.#maintainNow.resolve();
   }
 
-  /** A line when it comes and one when it goes, not one for each look that fails. */
+  /** Logs once when a problem starts and once when it ends, not for each failed poll. */
   #logProblem(): void {
     const problem = this.#mongo.status().state === "starting" ? null : this.#problem();
-    const isTrouble = problem !== null;
-    if (isTrouble === this.#isProblemLogged) return;
-    this.#isProblemLogged = isTrouble;
-    if (isTrouble) this.#logger.warn({ trouble: problem }, "scheduled jobs wait; everything else goes on");
-    else this.#logger.info("scheduled jobs are run again");
+    const hasProblem = problem !== null;
+    if (hasProblem === this.#isProblemLogged) return;
+    this.#isProblemLogged = hasProblem;
+    if (hasProblem) this.#logger.warn({ problem }, "scheduled tasks are paused; everything else works");
+    else this.#logger.info("scheduled tasks are running again");
   }
 }
 
-/** Resolves when `work` does, or after `ms`. */
+/** Resolves when `work` does, or after `ms` milliseconds. */
 async function waitAtMost(ms: number, work: Promise<void>): Promise<void> {
   const done = new AbortController();
   const late = pause(ms, undefined, { signal: done.signal }).catch(() => undefined);

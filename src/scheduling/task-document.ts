@@ -1,9 +1,9 @@
-/** A job as Agenda keeps it in MongoDB, and the id that makes it the only one of its kind. */
+/** The MongoDB document of a task in Agenda's format, with an id derived from its name and payload. */
 import { createHash } from "node:crypto";
 import type { MongoJobRepository } from "@agendajs/mongo-backend";
 import { ObjectId } from "mongodb";
 
-/** Where Agenda, and Agendash, look unless told otherwise. */
+/** The default collection of Agenda and Agendash. */
 export const TASKS_COLLECTION = "agendaJobs";
 
 export type TaskCollection = MongoJobRepository["collection"];
@@ -12,13 +12,13 @@ export interface NewTask {
   readonly name: string;
   readonly payload: unknown;
   readonly nextRunAt: Date;
-  /** Null: it runs once. */
+  /** Null for a one-off task. */
   readonly intervalMs: number | null;
 }
 
 /**
- * Made from the name and the payload: the primary key keeps every process from adding a second, without an index that
- * would have to be searched (Agenda's own `unique` reads all jobs of the name, and lets two that come together both in).
+ * A hash of name and payload, so that the primary key prevents duplicates. Agenda's own `unique` scans all tasks of the name and
+ * does not prevent concurrent duplicates.
  */
 export function taskId({ name, payload }: Pick<NewTask, "name" | "payload">): ObjectId {
   const digest = createHash("sha256")
@@ -27,7 +27,7 @@ export function taskId({ name, payload }: Pick<NewTask, "name" | "payload">): Ob
   return new ObjectId(digest.subarray(0, 12));
 }
 
-/** Every property that Agenda 6 writes itself, in the same shape. */
+/** A document with every property that Agenda 6 writes. */
 export function taskDocument({ name, payload, nextRunAt, intervalMs }: NewTask, lastModifiedBy: string) {
   return {
     name,

@@ -1,4 +1,4 @@
-/** Agenda's jobs in MongoDB, for several processes that come, hang and go. */
+/** Agenda's MongoDB repository, changed to survive processes that hang, crash or stop. */
 import { MongoJobRepository } from "@agendajs/mongo-backend";
 import type { JobParameters, JobRepositoryOptions } from "agenda";
 import { ObjectId, type Db } from "mongodb";
@@ -7,34 +7,34 @@ import { TASKS_COLLECTION } from "./task-document.ts";
 
 export interface TaskRepositoryDeps {
   readonly db: Db;
-  /** Of this process, and of no other. */
+  /** Unique per process. */
   readonly processName: string;
   readonly lockLifetimeMs: number;
-  /** While it says no, nothing is asked for: each question would wait for MongoDB and fail. */
+  /** While it returns false, polls are skipped: each would wait for MongoDB and fail. */
   isReachable(): boolean;
-  /** Told of every look for jobs; null: it went well. */
+  /** Called after every poll with its error, or null. */
   onPoll(failure: unknown): void;
 }
 
 type NextTaskArguments = Parameters<MongoJobRepository["getNextJobToRun"]>;
 
-/** What Agenda is told that a job's lock dates from; what MongoDB is told is the time. */
+/** The lock time that Agenda sees, so that it never treats a lock as expired. MongoDB stores the real time. */
 const NEVER_EXPIRES = new Date(8.64e15);
 /**
- * What is due by its time, then what is left of the dead. In Agenda's own order (by time alone) no index gives both, and
- * each look reads and sorts everything that is due.
+ * Due tasks by time, then tasks with an expired lock. No index supports Agenda's own order for both, so each poll would read
+ * and sort all due tasks.
  */
 const POLL_ORDER = { lockedAt: "asc", nextRunAt: "asc" } as const;
 
 /**
- * What differs from Agenda's own:
- * - whether a lock has run out is decided here alone. Agenda also looks at its copy of `lockedAt`, and forgets to give up
- *   the place of a job that ran out in its local queue (a laptop that slept): with a small lockLimit the task never runs again;
- * - one look for jobs at a time and task, and none while stopping;
- * - a job that runs once is deleted by the write that would record its end. Agenda's `removeOnComplete` comes after the
- *   event that its `drain` waits for, so that a drain waits for its whole timeout, and a crash in between leaves the job;
- * - nothing waits for MongoDB without end: the place of a job whose start or end is never answered would stay taken;
- * - unlocking never rejects: Agenda does not wait for it, and the rejection would end the program.
+ * Differences from Agenda's repository:
+ * - Only this class decides that a lock has expired. Agenda also checks its copy of `lockedAt`, but does not free the slot of a
+ *   task that expired in its local queue; with a small lockLimit the task would never run again.
+ * - There is one poll per task name at a time, and none while stopping.
+ * - A one-off task is deleted by the write that records its end. Agenda's `removeOnComplete` runs after the event that `drain`
+ *   waits for, so a drain would take its whole timeout and a crash in between would leave the task behind.
+ * - Every operation has a timeout, because a task whose start or end never settles would occupy its slot forever.
+ * - Unlocking never rejects: Agenda does not await it, and the rejection would end the process.
  */
 export class TaskRepository extends MongoJobRepository {
   readonly #deps: TaskRepositoryDeps;
@@ -44,8 +44,8 @@ export class TaskRepository extends MongoJobRepository {
   #isReleased = false;
 
   constructor(deps: TaskRepositoryDeps) {
-    // The shipped index is not made: it reads every future job, and one that cannot be made is an unhandled rejection.
-    // No write waits for the disk or another member: what a failover undoes is run again, or found by the sweep.
+    // Agenda's index is not created: polls would scan every future task, and a failure would be an unhandled rejection.
+    // `w: 1` is enough: work lost in a failover runs again or is done by the sweep.
     const mongo = deps.db.client.db(deps.db.databaseName, { writeConcern: { w: 1 } });
     super({ mongo, db: { collection: TASKS_COLLECTION }, ensureIndex: false, sort: POLL_ORDER });
     this.#deps = deps;
@@ -70,8 +70,9 @@ export class TaskRepository extends MongoJobRepository {
   }
 
   override async saveJobState(job: JobParameters, options: JobRepositoryOptions | undefined): Promise<void> {
-    // It may be another's by now; Agenda lets the error pass.
-    if (this.#isReleased || this.#abandoned.has(job)) throw new Error("The job is no longer this process's.");
+    // Another process may own the task by now. Agenda ignores the error.
+    if (this.#isReleased || this.#abandoned.has(job))
+      throw new Error("This process no longer holds the lock of the task.");
     if (job.type === "normal" && !job.lockedAt && !job.nextRunAt) {
       await withMongoTimeout(this.collection.deleteOne(this.#lockedByThisProcess(job)));
       return;
@@ -82,21 +83,21 @@ export class TaskRepository extends MongoJobRepository {
   }
 
   override async unlockJob(job: JobParameters): Promise<void> {
-    // What stays locked is free again after the lock's lifetime.
+    // A lock that cannot be released expires after its lifetime.
     await super.unlockJob(job).catch(() => undefined);
   }
 
-  /** Makes the lock's lifetime begin anew, unless another process holds it: Agenda's `touch` would take it from that one. */
+  /** Extends the lock if this process still holds it. Agenda's `touch` would take it from another process. */
   async extendLock(job: JobParameters): Promise<void> {
     await this.collection
       .updateOne(this.#lockedByThisProcess(job), { $set: { lockedAt: new Date() } })
       .catch(() => undefined);
   }
 
-  /** Lets the lock run out: Agenda sees it gone, takes the place of the job as free, and what it saves of it is refused. */
+  /** Lets the lock expire. Agenda frees the task's slot, and its later attempts to save the task fail. */
   abandon(job: JobParameters): void {
     this.#abandoned.add(job);
-    // In the caller's object: Agenda reads it there.
+    // Changes the caller's object, because Agenda reads it there.
     delete job.lockedAt;
   }
 
@@ -104,14 +105,14 @@ export class TaskRepository extends MongoJobRepository {
     this.#isClaiming = false;
   }
 
-  /** Once no look for jobs is under way. */
+  /** Resolves when no poll is running. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#polls.values());
   }
 
   /**
-   * Gives back what this process still holds, to be run at once by another. A job that was begun has no `nextRunAt` any
-   * more; unlocked without one, as Agenda's `stop` does it, it would lie there for ever.
+   * Releases all locks of this process, so that another can run the tasks immediately. Sets `nextRunAt`, which a started task
+   * has lost: after Agenda's own `stop` it would never run again.
    */
   async release(): Promise<void> {
     this.#isReleased = true;
@@ -120,7 +121,7 @@ export class TaskRepository extends MongoJobRepository {
     ]);
   }
 
-  /** What this process holds: that job, or all. */
+  /** Filter for the task with this id, or for all tasks, that this process has locked. */
   #lockedByThisProcess({ _id: id }: Pick<JobParameters, "_id">) {
     return {
       ...(id && { _id: new ObjectId(id) }),

@@ -1,7 +1,7 @@
-/** Tasks: what can be scheduled, each with the shape of its payload, which is checked when it is scheduled and when it is run. */
+/** Task definitions and handlers. Payloads are validated when a task is scheduled and when it runs. */
 import { z } from "zod";
 
-/** Payloads carry ids only: what they stand for is read when the task runs, and so is never stale. */
+/** Payloads contain only ids; the data is read when the task runs, so it cannot be stale. */
 export interface Task<P> {
   readonly name: string;
   readonly payload: z.ZodType<P>;
@@ -11,18 +11,18 @@ export function defineTask<P>(name: string, payload: z.ZodType<P>): Task<P> {
   return { name, payload };
 }
 
-/** For tasks that repeat. */
+/** The payload of recurring tasks. */
 export const noPayload = z.strictObject({});
 export type NoPayload = z.infer<typeof noPayload>;
 
-/** A task and what this process does for it. */
+/** A task with the function that runs it in this process. */
 export interface TaskHandler {
   readonly name: string;
-  /** Null: it runs when it was scheduled for, and is then gone. */
+  /** Null for a one-off task, which is deleted after its run. */
   readonly intervalMs: number | null;
-  /** After this long the job's lock is no longer kept, so that another process may do what hangs here. */
+  /** Maximum runtime. After it the lock is no longer extended, and another process may run the task. */
   readonly maxRunMs: number;
-  /** Throws an InvalidPayloadError where it is no payload of this task. */
+  /** Throws InvalidPayloadError if `payload` is invalid. */
   run(payload: unknown): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ class InvalidPayloadError extends Error {
   override readonly name = "InvalidPayloadError";
 }
 
-/** Runs once for each payload that was scheduled; what fails is reported and gone, for a sweep finds what it was to do. */
+/** Runs once per scheduled payload. A failure is logged and not retried; a sweep does the work later. */
 export function taskHandler<P>(
   task: Task<P>,
   work: (payload: P) => Promise<void> | void,
@@ -50,7 +50,7 @@ export function taskHandler<P>(
   };
 }
 
-/** Runs once in each interval, over all processes. */
+/** Runs once per interval across all processes. */
 export function recurringHandler(
   task: Task<NoPayload>,
   intervalMs: number,
@@ -64,5 +64,5 @@ export function checkPayload<P>(task: Task<P>, payload: unknown): P {
   const result = task.payload.safeParse(payload);
   if (result.success) return result.data;
   const issues = result.error.issues.map(({ path, message }) => `${path.join(".") || "payload"}: ${message}`);
-  throw new InvalidPayloadError(`This is no payload of ${task.name}: ${issues.join("; ")}`);
+  throw new InvalidPayloadError(`Invalid payload for task ${task.name}: ${issues.join("; ")}`);
 }

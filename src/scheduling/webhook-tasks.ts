@@ -1,22 +1,22 @@
-/** The tasks behind webhooks. Their handlers only poke: what is due, and who may send it, PostgreSQL says. */
+/** Tasks for webhooks. They only trigger work; PostgreSQL decides which deliveries are due and which process sends them. */
 import { z } from "zod";
 import { fromTypedId } from "../platform/ids.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { defineTask, taskHandler, noPayload, recurringHandler, type TaskHandler } from "./task.ts";
 
-/** What the composition root gives to be poked. */
+/** Implemented by the webhooks feature. */
 export interface WebhookWork {
-  /** Deliveries of this endpoint have fallen due; another process may have asked to be told. */
+  /** Deliveries of this endpoint are due. Any process may have scheduled the call. */
   enqueueDue(endpointId: string): void;
-  /** Finds whatever is due or whose lease ran out, whoever forgot it. */
+  /** Finds all deliveries that are due or whose lease has expired. */
   sweep(): Promise<void>;
   disableFailing(): Promise<void>;
-  /** Removes what is past its retention. */
+  /** Deletes data past its retention. */
   purgeExpired(): Promise<void>;
 }
 
 export interface WakeUpScheduler {
-  /** Has `fallDue` called for this endpoint (its uuid, or typed id) at that time, rounded up to the second. */
+  /** Schedules `enqueueDue` for this endpoint (UUID or typed id) at `atMs`, rounded up to the next second. */
   readonly scheduleWakeUp: (endpointId: string, atMs: number) => void;
 }
 
@@ -27,7 +27,7 @@ const PURGE_INTERVAL_MS = 60 * 60 * SECOND_MS;
 
 const endpointId = z.union([z.uuid(), z.string().refine((id) => fromTypedId("whe", id) !== null)]);
 
-/** The second is the time it is for, since 1970, and makes the job a new one: to one that runs already nothing is added. */
+/** `second` is the due time in seconds since 1970. It makes each run a separate task, because a running one ignores new runs. */
 const retryTask = defineTask("webhooks.retry", z.strictObject({ endpointId, second: z.int() }));
 const sweepTask = defineTask("webhooks.sweep", noPayload);
 const disableTask = defineTask("webhooks.disable", noPayload);
@@ -36,7 +36,7 @@ const purgeTask = defineTask("webhooks.retention", noPayload);
 export function webhookHandlers(work: WebhookWork): TaskHandler[] {
   return [
     taskHandler(retryTask, ({ endpointId: id }) => work.enqueueDue(id)),
-    // One that hangs here is soon another process's.
+    // After 30 s another process may take over a sweep that hangs.
     recurringHandler(sweepTask, SWEEP_INTERVAL_MS, () => work.sweep(), { maxRunMs: 30 * SECOND_MS }),
     recurringHandler(disableTask, DISABLE_INTERVAL_MS, () => work.disableFailing(), {
       maxRunMs: DISABLE_INTERVAL_MS,
@@ -50,7 +50,7 @@ export function webhookHandlers(work: WebhookWork): TaskHandler[] {
 export function createWakeUpScheduler(scheduler: Pick<Scheduler, "schedule">): WakeUpScheduler {
   return {
     scheduleWakeUp(id, atMs) {
-      // Never for a second that has begun: its job may be running.
+      // Never schedule for a second that has started: its task may be running.
       const second = Math.ceil(Math.max(atMs, Date.now()) / SECOND_MS);
       scheduler.schedule(retryTask, { endpointId: id, second }, new Date(second * SECOND_MS));
     },

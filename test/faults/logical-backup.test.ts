@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, inject, it, onTestFinished, vi } from "vitest";
 import { feedCursorAt, readFeedCursor } from "../../src/events/event.cursor.ts";
 import { entities } from "../../src/app/entities.ts";
-import type { FeedPosition } from "../../src/events/event.service.ts";
+import type { FeedPosition } from "../../src/events/event.position.ts";
 import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { ensureDailyPartitions } from "../../src/request-log/request-log.partitions.ts";

@@ -90,7 +90,7 @@ it("exits after a stop and leaves no task locked", async () => {
 
 it("keeps running without unhandled rejections if MongoDB is unreachable", async () => {
   const child = startProcess("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100", HOUR_MS, "run");
-  const told = expect.stringContaining('"trouble":"MongoDB: unreachable"');
+  const told = expect.stringContaining('"problem":"MongoDB: unreachable"');
   await eventually(() => expect(child.lines()).toEqual([told]));
   child.stop();
   expect(await child.ended).toBe(0);

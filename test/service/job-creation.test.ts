@@ -85,7 +85,7 @@ describe("creating jobs", () => {
     const results = await create([...taken, newJob()]);
     expect(summarizeOutcomes(results)).toEqual(["Conflict", "Conflict", "created"]);
     expect(results[0]).toMatchObject({
-      failure: { message: "There is a job with this Marking Number already" },
+      failure: { message: "A job with this Marking Number already exists" },
     });
     for (const number of numbers)
       expect(await services().readJob(number)).toMatchObject({ version: 1, weight: null });

@@ -186,7 +186,7 @@ describe("a row that fails", () => {
     await database().query(sql`alter table job drop constraint no_lead`);
     expect(countsOf(result)).toEqual([39, 0, 0, 3]);
     expect(result.failures.map(({ line }) => line)).toEqual([9, 32, 43]);
-    expect(result.failures[0]?.problems[0]?.message).toMatch(/^is refused by the database: .*no_lead/);
+    expect(result.failures[0]?.problems[0]?.message).toMatch(/^was rejected by the database: .*no_lead/);
     expect(await jobOf(numbers[7] ?? "")).toMatchObject({ labels: "tin" });
     expect(await jobOf(numbers[0] ?? "")).toMatchObject({ labels: "gold", version: 1 });
   });

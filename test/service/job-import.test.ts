@@ -244,11 +244,11 @@ describe("a CSV header", () => {
     ["Marking Number\n", 'The column "Marking Number" is not a column of jobs; did you mean marking_number?'],
     ["marking_number,id\n", 'The column "id" is not a column of jobs'],
     ["marking_number,\n", 'The column "" is not a column of jobs'],
-    ["marking_number,weight,weight\n", 'The column "weight" stands twice in the header'],
+    ["marking_number,weight,weight\n", 'The header has the column "weight" twice'],
     ["weight\n", "The header has no column marking_number"],
-    ["marking_number;weight\n", "The header is a single cell: columns are set apart by commas"],
+    ["marking_number;weight\n", "The header has a single column; separate columns by commas"],
     ['marking_number,"weight\n', "The header opens a quote that is never closed"],
-    ["", "The file is empty: its first line names the columns"],
+    ["", "The file is empty; its first line must name the columns"],
   ])("that cannot be used is refused before any row: %j", async (header, message) => {
     await expect(importFile(header)).rejects.toMatchObject({ code: "BadRequestException", message });
   });

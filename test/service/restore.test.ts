@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { entities } from "../../src/app/entities.ts";
 import { feedCursorAt, readFeedCursor } from "../../src/events/event.cursor.ts";
-import type { FeedPosition } from "../../src/events/event.service.ts";
+import type { FeedPosition } from "../../src/events/event.position.ts";
 import { StartupError } from "../../src/platform/errors.ts";
 import { newUuid } from "../../src/platform/ids.ts";
 import { migrateDatabase } from "../../src/platform/postgres/migrate.ts";

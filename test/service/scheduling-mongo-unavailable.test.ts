@@ -47,7 +47,7 @@ it.each(["disconnect", "stall"] as const)(
     proxy[away]();
     scheduler.schedule(onceTask, { n: 1 }, soon());
     const told = (text: string): LogLine[] => log.filter(({ msg }) => msg.includes(text));
-    await eventually(() => expect(told("scheduled jobs wait")).toHaveLength(1));
+    await eventually(() => expect(told("scheduled tasks are paused")).toHaveLength(1));
     expect(scheduler.status()).toEqual({ status: "down", message: "MongoDB: unreachable" });
     scheduler.schedule(onceTask, { n: 2 }, soon());
     const before = again.mock.calls.length;
@@ -59,8 +59,8 @@ it.each(["disconnect", "stall"] as const)(
       expect(await tasks.countDocuments({ name: onceTask.name })).toBe(0);
     });
     // A line when it went and one when it came, not one for each look.
-    await eventually(() => expect(told("run again")).toHaveLength(1));
-    expect(told("scheduled jobs wait")).toHaveLength(1);
+    await eventually(() => expect(told("running again")).toHaveLength(1));
+    expect(told("scheduled tasks are paused")).toHaveLength(1);
   },
 );
 

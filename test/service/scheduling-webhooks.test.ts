@@ -63,8 +63,8 @@ it("never wakes for a second that has begun, whose job may be running", async ()
 // evidence: task-payload-ids-only
 it("takes ids and nothing else", () => {
   const { scheduleWakeUp } = createWakeUpScheduler(openSchedulerFixture().addScheduler().scheduler);
-  expect(() => scheduleWakeUp("https://example.com/hook", 0)).toThrow(/no payload of webhooks\.retry/);
-  expect(() => scheduleWakeUp(toTypedId("job", newUuid()), 0)).toThrow(/no payload of webhooks\.retry/);
+  expect(() => scheduleWakeUp("https://example.com/hook", 0)).toThrow(/Invalid payload for task webhooks\.retry/);
+  expect(() => scheduleWakeUp(toTypedId("job", newUuid()), 0)).toThrow(/Invalid payload for task webhooks\.retry/);
 });
 
 it("sweeps, disables and removes at their intervals, each at once at the start", async () => {

@@ -89,7 +89,7 @@ describe("a job that runs once", () => {
 
   it("is refused when it is scheduled with a payload that is none", () => {
     const { scheduler } = openSchedulerFixture().addScheduler();
-    expect(() => scheduler.schedule(onceTask, { n: 1.5 }, soon())).toThrow(/no payload of test\.once: n: /);
+    expect(() => scheduler.schedule(onceTask, { n: 1.5 }, soon())).toThrow(/Invalid payload for task test\.once: n: /);
     expect(() => scheduler.schedule(onceTask, { n: 1, url: "https://" } as never, soon())).toThrow(/url/);
   });
 
@@ -112,7 +112,7 @@ describe("a job that runs once", () => {
     expect(work.mock.calls).toEqual([[{ n: 2 }]]);
     const failures = log.filter(({ level }) => level === "error").map(({ task, error }) => [task, error]);
     expect(failures).toHaveLength(2);
-    expect(failures).toContainEqual([onceTask.name, expect.stringMatching(/no payload of test\.once/)]);
+    expect(failures).toContainEqual([onceTask.name, expect.stringMatching(/Invalid payload for task test\.once/)]);
     expect(failures).toContainEqual([onceTask.name, "It cannot be done."]);
   });
 });

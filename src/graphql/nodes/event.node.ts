@@ -4,7 +4,7 @@ import {
   type EventType,
   type EventWithPosition,
   feedCursor,
-  type Place,
+  type FeedPositionRow,
   toActorWire,
   toChangeWire,
 } from "../../events/api.ts";
@@ -59,7 +59,7 @@ class LazyJobEvent implements JobEventNode {
   readonly requestId: string | null;
   readonly changes: JobEventNode["changes"];
   readonly jobUuid: string;
-  readonly #position: Place;
+  readonly #position: FeedPositionRow;
 
   constructor(row: EventWithPosition, principal: EventAudience) {
     const { type, id } = toActorWire(row);

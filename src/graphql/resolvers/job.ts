@@ -101,7 +101,7 @@ async function jobConnection(
     filter,
     order,
     page: { direction: page.direction, limit: page.limit, position },
-    include: { ...include, beside: history ? historyJoin(history.request, history.details) : undefined },
+    include: { ...include, extraJoins: history ? historyJoin(history.request, history.details) : undefined },
   });
   const connection = toConnection({
     items,

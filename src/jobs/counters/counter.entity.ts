@@ -1,7 +1,7 @@
 /**
- * How many jobs an organisation sees, in each status and of each day of creation (UTC): base counts, and the changes since,
- * appended beside each write and folded in now and then. Base plus changes is exact at every instant; counters updated in
- * place would make every writer of a busy organisation wait for the one before.
+ * The number of jobs that each organisation sees, per status and per day of creation (UTC). The exact count is the base count
+ * plus the deltas. Writes append deltas instead of updating the base, so that writers of one organisation do not block each
+ * other; a background task compacts them.
  */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 

@@ -1,4 +1,4 @@
-/** How many jobs, pieces and how much weight, whole and in groups, in one statement. */
+/** Job statistics: the number of jobs, their pieces and their weight, in total and by group, in one statement. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { badRequest } from "../../platform/errors.ts";
 import type { Principal } from "../../platform/principal.ts";
@@ -7,12 +7,14 @@ import { filterToSql, setKeys, type JobFilterTree } from "../list/filter.ts";
 import { counterRowsSql } from "./counters.ts";
 import { visibleTo } from "../job.visibility.ts";
 
-/** What is grouped by: its expression over `job`, and over a row of the counters where they know it. */
 interface GroupKeySource {
+  /** SQL expression to group by. */
   value: string;
-  /** The reference table that `value` or the label is taken from, and how a group finds its label there. */
+  /** The value needs a join with `job_status`. */
   category?: true;
+  /** SQL expression for a group's label; default: the value. */
   label?: (key: string) => string;
+  /** The counter that already holds these counts, if any. */
   counter?: "status" | "created_day";
 }
 
@@ -45,16 +47,16 @@ const MAX_KEYS = 2;
 
 export interface JobStatsQuery {
   filter: JobFilterTree;
-  /** At most two, none twice. */
+  /** At most two different keys. */
   groupBy: readonly GroupKey[];
-  /** Without `groups` there is only the total. Sums that are not asked for are null. */
+  /** Without `groups` only the total is computed. Sums that are not included are null. */
   include: { groups: boolean; pieceQuantity: boolean; weight: boolean };
 }
 
 export interface JobStatsGroup {
-  /** In the order of `groupBy`: codes (categories in small letters), days, uuids, texts. */
+  /** In the order of `groupBy`: codes (categories in lower case), days, UUIDs or text. */
   values: (string | null)[];
-  /** The same for people: a status's label, an organisation's name, else the value. */
+  /** Display text per value: a status's label, an organisation's name, otherwise the value. */
   labels: (string | null)[];
   count: number;
   pieceQuantity: number | null;
@@ -62,9 +64,9 @@ export interface JobStatsGroup {
 }
 
 export interface JobStats {
-  /** All jobs that match, those of groups beyond the last included. */
+  /** All matching jobs, including those of groups that were cut off. */
   total: number;
-  /** The largest first, then by their values, nulls last. Without keys one group of all jobs, even if there are none. */
+  /** Largest first, then by value with nulls last; at most MAX_GROUPS. Without keys: one group of all matching jobs. */
   groups: JobStatsGroup[];
   truncated: boolean;
 }
@@ -105,15 +107,15 @@ function assertGroupKeys(keys: readonly GroupKey[]): void {
   if (keys.length > MAX_KEYS)
     throw badRequest([{ ...problem, code: "too_big", message: `must have at most ${MAX_KEYS} keys` }]);
   if (new Set(keys).size < keys.length)
-    throw badRequest([{ ...problem, code: "invalid_value", message: "must not name a key twice" }]);
+    throw badRequest([{ ...problem, code: "invalid_value", message: "must not contain the same key twice" }]);
 }
 
 function statsStatement(principal: Principal, query: JobStatsQuery): Sql {
   const keys = query.groupBy.map((_, index) => `key${index}`);
   const ordering = ["count desc", ...keys.map((key) => `${key}::text collate "C" nulls last`)];
-  const labels = query.groupBy.map((name, at) => {
+  const labels = query.groupBy.map((name, index) => {
     const { label }: GroupKeySource = groupKeys[name];
-    return label ? label(`key${at}`) : `key${at}::text`;
+    return label ? label(`key${index}`) : `key${index}::text`;
   });
   return sql`
     with grouped as (${groupCountersSql(principal, query) ?? groupJobsSql(principal, query)}),
@@ -137,7 +139,7 @@ function groupJobsSql(principal: Principal, { filter, groupBy, include }: JobSta
     where ${visibleTo(principal)} and ${filterToSql(filter)} ${groupByClause(keys)}`;
 }
 
-/** The counters know a partner's jobs by status and by day of creation; null where something else is asked. */
+/** The same groups from the counters; null if they do not hold them. They cover one organisation, one key and no filter. */
 function groupCountersSql(principal: Principal, { filter, groupBy, include }: JobStatsQuery): Sql | null {
   const [name, ...others] = groupBy;
   const key: GroupKeySource | undefined = name && groupKeys[name];
@@ -154,7 +156,7 @@ function groupCountersSql(principal: Principal, { filter, groupBy, include }: Jo
 }
 
 const nullSum = raw("null::double precision");
-/** A sum of double precision fails where it overflows, and partners may set any weight: one beyond all sense is cut. */
+/** Clamps each weight to ±1e290: partners can set any weight, and an overflow would fail the whole query. */
 const weightSumSql = raw(
   "sum(greatest(-1e290, least(1e290, job.weight))) filter (where job.weight is not null)",
 );

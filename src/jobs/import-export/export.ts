@@ -1,4 +1,4 @@
-/** Exporting jobs as a file that can be imported again as it is, page by page, however many there are: for operators. */
+/** Exports jobs for operators as CSV or NDJSON that can be imported again. Reads page by page in constant memory. */
 import { csvLine } from "../../platform/records/csv.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { join, sql, type Sql } from "../../platform/postgres/sql.ts";
@@ -9,13 +9,13 @@ import { jobColumnsWithOwners, type JobRowWithOwners } from "../job.row.ts";
 
 export interface ExportQuery {
   format: FileFormat;
-  /** uuids */
+  /** Organisation ids are UUIDs. */
   agentId?: string | undefined;
   contractorId?: string | undefined;
   filter?: JobListParameters;
 }
 
-/** A piece of the file and the number of jobs in it. */
+/** Part of the file and the number of jobs in it. */
 export interface ExportChunk {
   text: string;
   jobCount: number;
@@ -23,10 +23,10 @@ export interface ExportChunk {
 
 const columns = jobColumnsWithOwners("job.");
 const PAGE_SIZE = 1_000;
-/** Before every other uuid. */
+/** Sorts before every other UUID. */
 const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
-/** The file in parts, oldest job first. Each job is whole, but jobs changed meanwhile show as they were or as they are. */
+/** Yields the file in chunks, oldest job first. A job that changes during the export shows its old or its new state. */
 export async function* exportJobs(database: Queryable, query: ExportQuery): AsyncGenerator<ExportChunk> {
   if (query.format === "csv") yield { text: `${csvLine(fileColumns)}\n`, jobCount: 0 };
   const line = lineFormatters[query.format];

@@ -1,4 +1,4 @@
-/** Jobs as a file of rows, imported and exported: its columns, and each value as the text of a CSV cell. */
+/** The columns of import and export files, and the conversion of values from and to CSV cells. */
 import type { CsvCell } from "../../platform/records/csv.ts";
 import { AppError } from "../../platform/errors.ts";
 import { toTypedId } from "../../platform/ids.ts";
@@ -6,7 +6,7 @@ import { suggestClosest } from "../../platform/suggest.ts";
 import { jobFieldNames, jobFields, type JobFieldName } from "../job.fields.ts";
 import type { JobRowWithOwners } from "../job.row.ts";
 
-/** The columns, in the order of an export. A file to import has any of them in any order. */
+/** The columns in the order of an export. An imported file can have any of them in any order. */
 export const fileColumns = [
   "marking_number",
   "agent",
@@ -18,7 +18,7 @@ export type FileColumn = (typeof fileColumns)[number];
 export type FileValue = string | number | boolean | null;
 type FieldKind = (typeof jobFields)[JobFieldName]["kind"];
 
-/** An organisation's name is never empty, so that an empty cell names none, in quotes or not. */
+/** An empty cell in these columns means null even if it is quoted, because no organisation has an empty name. */
 const organizationColumns: ReadonlySet<string> = new Set(["agent", "contractor"]);
 const knownColumns: ReadonlySet<string> = new Set(fileColumns);
 const editableColumns: ReadonlySet<string> = new Set(jobFieldNames);
@@ -27,7 +27,7 @@ const booleanTexts: ReadonlyMap<string, boolean> = new Map([
   ["false", false],
 ]);
 
-/** What a cell's text says. Text that says no value of its kind stays as it is, for the field's own check to refuse. */
+/** Parse a cell. Invalid text is returned unchanged, so that the field's validation reports it. */
 const cellParsers: Record<FieldKind, (text: string) => FileValue> = {
   text: (text) => text,
   date: (text) => text,
@@ -44,23 +44,23 @@ export function isJobField(name: FileColumn): name is JobFieldName {
   return editableColumns.has(name);
 }
 
-/** Whether anything may stand in it, rather than a number or a date. */
+/** True if the column holds free text rather than a number, date or boolean. */
 export function isTextColumn(name: FileColumn): boolean {
   return !isJobField(name) || jobFields[name].kind === "text";
 }
 
-/** Why a name is no column, as a predicate, with the one that was probably meant. */
+/** Message for an unknown column, without a subject, with the closest known column if there is one. */
 export function unknownColumnMessage(name: string): string {
   const nearest = suggestClosest(name, fileColumns);
   return `is not a column of jobs${nearest === null ? "" : `; did you mean ${nearest}?`}`;
 }
 
-/** A file's own names for columns, with what each stands for. What it does not name is left out. */
+/** Maps the column names of a file to ours. Columns of the file that are not mapped are ignored. */
 export type ColumnMapping = ReadonlyMap<string, FileColumn>;
 
 /**
- * The columns that a header names, null for one that is left out. Throws BadRequestException where it names one twice, not
- * all of `needed`, or others: without `names` a column is called as it is here, and none is left out.
+ * The columns of a header, null for an ignored one. Throws BadRequestException if a column is duplicated, a `required` or
+ * mapped one is missing or, without a mapping, one is unknown.
  */
 export function parseHeader(
   cells: readonly CsvCell[],
@@ -72,7 +72,7 @@ export function parseHeader(
     const quotedName = JSON.stringify(text ?? "(not UTF-8)");
     const column = mapping ? mappedColumn(text, mapping) : standardColumn(text, quotedName);
     if (column !== null && columns.includes(column))
-      throw invalidHeader(`The column ${quotedName} stands twice in the header`);
+      throw invalidHeader(`The header has the column ${quotedName} twice`);
     columns.push(column);
   }
   for (const [name, column] of mapping ?? [])
@@ -95,19 +95,19 @@ export function invalidHeader(message: string): AppError {
   return new AppError("BadRequestException", message, { details: { known_columns: fileColumns } });
 }
 
-/** The value of a cell: null where nothing stands in it, an empty string where that is in quotes and can be one. */
+/** The value of a cell. An empty cell is null; a quoted empty cell of a text field is an empty string. */
 export function parseCell(column: FileColumn, text: string, isQuoted: boolean): FileValue {
   const kind = isJobField(column) ? jobFields[column].kind : "text";
   if (text === "" && !(isQuoted && kind === "text" && !organizationColumns.has(column))) return null;
   return cellParsers[kind](text);
 }
 
-/** The text of a value, which `valueOfCell` reads back as the same; null where the cell is left empty. */
+/** The text of a value, which `parseCell` reads back unchanged; null for an empty cell. */
 export function formatCell(value: FileValue): string | null {
   return value === null ? null : String(value);
 }
 
-/** A job as a row of a file: organisations by their ids, since their names may change. */
+/** A job as a row of a file. Organisations are written as ids, because names can change. */
 export function toFileRow(job: JobRowWithOwners): Record<FileColumn, FileValue> {
   const { marking_number, agent_id, contractor_id, provider_status } = job;
   const fields = Object.fromEntries(jobFieldNames.map((name) => [name, job[name]])) as Record<

@@ -1,4 +1,4 @@
-/** The report of a whole import in bounded memory: everything is counted, and so many failed rows are listed as are of use. */
+/** Builds the report of an import in bounded memory: counts every row and lists failed rows up to a limit. */
 import type { ImportCounts, ImportChunkReport, RowFailure } from "./import.ts";
 import type { RowProblem } from "./import-rows.ts";
 
@@ -8,9 +8,9 @@ export interface ListedFailure {
   problems: RowProblem[];
 }
 
-/** Some ten thousand rows with one problem each: nobody reads more, and it is held until the end. */
+/** Enough for about ten thousand rows with one problem each. The list stays in memory until the import ends. */
 const MAX_LISTED_BYTES = 2_097_152;
-/** What a file made up may say in a name or a value is not repeated at any length. */
+/** Problems per row and characters per text: both come from the file. */
 const MAX_PROBLEMS = 25;
 const MAX_TEXT_LENGTH = 300;
 const rowOutcomes = ["created", "updated", "unchanged", "failed"] as const;

@@ -1,4 +1,4 @@
-/** From the bytes of a file to the rows to import: each with its line, its values by column, or why it cannot be read. */
+/** Parses CSV and NDJSON files into rows. Each row has its line and either its values by column or its problems. */
 import { readCsv, type CsvCell, type CsvRecord } from "../../platform/records/csv.ts";
 import { readNdjson } from "../../platform/records/ndjson.ts";
 import type { StreamRecord } from "../../platform/records/record-reader.ts";
@@ -12,13 +12,13 @@ import {
   type FileColumn,
 } from "./file-codec.ts";
 
-/** What is wrong with a row. `field` is its column, or null for the row as a whole; `message` is a predicate. */
+/** `field` is the column, or null for the whole row. `message` has no subject, such as "must be a number". */
 export interface RowProblem {
   readonly field: string | null;
   readonly message: string;
 }
 
-/** `line` is the physical line in the file that the row starts on, from 1. */
+/** `line` is the line of the file on which the row starts, counted from 1. */
 export type ImportRow = { readonly line: number } & (
   | { readonly values: Readonly<Record<string, unknown>> }
   | { readonly problems: readonly RowProblem[] }
@@ -29,11 +29,11 @@ export type FileFormat = (typeof fileFormats)[number];
 
 export interface FileReadOptions {
   format: FileFormat;
-  /** The file's own names; absent: it has ours. */
+  /** Maps the file's column names to ours; absent if the file uses ours. */
   columns?: ColumnMapping | undefined;
 }
 
-/** Reads as the rows are asked for. A CSV header that cannot be used throws BadRequestException before the first row. */
+/** Reads rows on demand. Throws BadRequestException before the first row if the CSV header is invalid. */
 export function readRows(
   chunks: AsyncIterable<Uint8Array>,
   options: FileReadOptions,
@@ -50,14 +50,14 @@ async function* csvRows(
     if (columns === null) columns = parseCsvHeader(record.content, options);
     else yield parseCsvRow(columns, record);
   }
-  if (columns === null) throw invalidHeader("The file is empty: its first line names the columns");
+  if (columns === null) throw invalidHeader("The file is empty; its first line must name the columns");
 }
 
 function parseCsvHeader(header: CsvRecord, { columns }: FileReadOptions): (FileColumn | null)[] {
   if ("error" in header) throw invalidHeader(`The header ${header.error}`);
   const [first] = header.cells;
   if (header.cells.length === 1 && /[;\t|]/.test(first?.text ?? "")) {
-    throw invalidHeader("The header is a single cell: columns are set apart by commas");
+    throw invalidHeader("The header has a single column; separate columns by commas");
   }
   return parseHeader(header.cells, ["marking_number"], columns);
 }
@@ -82,13 +82,13 @@ function parseCsvRow(
   if (undecodableColumns.length > 0) {
     return { line, problems: undecodableColumns.map((field) => ({ field, message: "is not valid UTF-8" })) };
   }
-  const values = columns.flatMap((column, at) =>
-    column === null ? [] : [[column, parseCsvCell(column, cells[at], hasByteOrderMark)] as const],
+  const values = columns.flatMap((column, index) =>
+    column === null ? [] : [[column, parseCsvCell(column, cells[index], hasByteOrderMark)] as const],
   );
   return { line, values: Object.fromEntries(values) };
 }
 
-/** Our only files with a byte order mark are spreadsheet exports, whose texts are escaped. */
+/** A byte order mark identifies our spreadsheet exports, which escape formulas in text. */
 function parseCsvCell(column: FileColumn, cell: CsvCell | undefined, isSpreadsheet: boolean): unknown {
   const text = cell?.text ?? "";
   const isEscaped = isSpreadsheet && isTextColumn(column);
@@ -106,7 +106,7 @@ async function* ndjsonRows(
   }
 }
 
-/** The values under our names; a key that is not there stays absent. */
+/** The values under our column names. Absent keys stay absent. */
 function mapColumns(
   value: Readonly<Record<string, unknown>>,
   columns: ColumnMapping,

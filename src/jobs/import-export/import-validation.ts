@@ -1,4 +1,4 @@
-/** From a row of a file to the job that it asks for: each value checked as everywhere, organisations looked up. */
+/** Validates imported rows, resolves their organisations and converts them to upserts. */
 import type { OrganizationService } from "../../organizations/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
@@ -11,7 +11,7 @@ import { markingNumberValue, providerStatusValue, textValue } from "../job.value
 
 export type ValidatedRow = { readonly upsert: JobUpsert } | { readonly problems: readonly RowProblem[] };
 
-/** The organisations that stand in for those that rows do not name: uuids. */
+/** Organisation ids (UUIDs) for rows that name no organisation. */
 export interface DefaultOrganizations {
   readonly agentId: string | undefined;
   readonly contractorId: string | undefined;
@@ -24,15 +24,15 @@ export interface RowValidationContext {
 }
 
 const organizationReference = textValue(1_000);
-/** References remembered: more than there are organisations, so only files of made-up names reach it. */
+/** More than there are organisations: only a file of invented names reaches it. */
 const MAX_CACHED = 10_000;
-/** Told of a row: a line of NDJSON has room for a hundred thousand, each of which is compared with every column. */
+/** Per row. An NDJSON line can have 100,000 keys, and each message compares its key with every column. */
 const MAX_UNKNOWN_COLUMNS = 50;
 
 type ResolvedOrganization = { readonly id: string } | { readonly problem: string };
 type RowValues = Readonly<Record<string, unknown>>;
 
-/** Organisations by id or exact name, each asked for once. */
+/** Resolves organisations by id or exact name and caches the results. */
 export class OrganizationResolver {
   readonly #organizations: OrganizationService;
   readonly #cache = new Map<string, ResolvedOrganization>();
@@ -61,7 +61,7 @@ export class OrganizationResolver {
   }
 }
 
-/** Every problem of the row is found, not only the first. */
+/** Returns the upsert for the row, or every problem of the row. */
 export async function validateRow(context: RowValidationContext, row: ImportRow): Promise<ValidatedRow> {
   if ("problems" in row) return row;
   const { values } = row;
@@ -107,7 +107,7 @@ async function validateFields(referenceData: JobReferenceData, values: RowValues
   return { patch: {}, problems: checked.problems.map(({ field, message }) => ({ field, message })) };
 }
 
-/** Null: no agent is named, so the row can only change a job that exists. */
+/** Null: no agent is named, so the row can only change an existing job. Undefined: the agent has a problem. */
 async function resolveAgent(
   { organizations, defaults }: RowValidationContext,
   values: RowValues,
@@ -118,7 +118,7 @@ async function resolveAgent(
   return defaults.agentId ?? null;
 }
 
-/** Null is an answer here (assigned to nobody), so the stand-in is for rows that have no such column. */
+/** Null unassigns the job, so the default applies only to rows without the column. */
 async function resolveContractor(
   { organizations, defaults }: RowValidationContext,
   values: RowValues,

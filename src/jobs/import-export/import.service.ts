@@ -1,4 +1,4 @@
-/** An import as a whole, for whoever watches it: how far it is, a report at its end however it ends, its place in the audit log. */
+/** Runs an import: reports progress after each chunk and a summary at the end, and records it in the audit log. */
 import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
 import type { ColumnMapping } from "./file-codec.ts";
 import { importJobs, type ImportCounts, type ImportDeps, type RowFailure } from "./import.ts";
@@ -7,44 +7,43 @@ import { readRows, type FileFormat } from "./import-rows.ts";
 
 export interface ImportRequest {
   format: FileFormat;
-  /** The file's own names of its columns; absent: it has ours. */
+  /** Maps the file's column names to ours; absent if the file uses ours. */
   columns?: ColumnMapping | undefined;
-  /** Organisations, by id or exact name, for the rows that name none. */
+  /** Default organisations, by id or exact name, for rows that name none. */
   agent?: string | undefined;
   contractor?: string | undefined;
-  /** Check and count everything, change nothing. */
+  /** Validate and count everything without changing anything. */
   dryRun: boolean;
   /** The file's name, for the audit log. */
   fileName?: string | undefined;
 }
 
-/** After each chunk, once it is committed. */
+/** Sent after each committed chunk. */
 export interface ImportProgress {
   type: "progress";
-  /** Of all chunks until now. */
+  /** The totals of all chunks so far. */
   counts: ImportCounts;
-  /** The rows of this chunk that failed. */
+  /** The failed rows of this chunk. */
   failures: readonly RowFailure[];
 }
 
-/** The last thing that is told. */
+/** Sent last. */
 export interface ImportSummary {
   type: "report";
   dryRun: boolean;
-  /** What is in, also where the import stopped before its end. */
+  /** The imported rows, even if the import stopped early. */
   counts: ImportCounts;
   failures: ListedFailure[];
-  /** How many more rows failed than are listed. */
+  /** The number of failed rows that are not listed. */
   failuresLeftOut: number;
-  /** What was thrown where it stopped before its end; null: it did not. */
+  /** The error that stopped the import; null if it finished. */
   error: unknown;
 }
 
 export interface ImportService {
   /**
-   * Imports the file that `chunks` bring, and tells how far it is. What is wrong with the request or with the file's first
-   * thousand rows as a whole is thrown before anything is told; what stops the import later is told by its report. `signal`
-   * stops it between two chunks. `context`: an operator's, which is for the caller to know.
+   * Imports a file and yields its progress and a summary. Errors before the first chunk is committed are thrown; later ones
+   * are in the summary. `signal` stops the import between two chunks. The caller checks that `context` is an operator's.
    */
   run(
     context: AuditContext,
@@ -71,7 +70,7 @@ export function createImportService(services: ImportDeps): ImportService {
           requestId,
         })) {
           report.add(chunk);
-          // Only now: a file that is refused as a whole was no import. From here on rows are in, whatever fails.
+          // Recorded after the first chunk, because a file that is rejected as a whole is not an import.
           const isFirst = !hasBegun;
           hasBegun = true;
           if (isFirst) await auditImport(services, "started", { context, request, report });
@@ -87,7 +86,7 @@ export function createImportService(services: ImportDeps): ImportService {
         request,
         report,
       }).catch(
-        // PostgreSQL is out of reach, which is probably what has stopped it: what is in is told all the same.
+        // PostgreSQL is probably unreachable, which also stopped the import. The summary is sent anyway.
         (error: unknown) => void (abortError ??= error),
       );
       yield { type: "report", dryRun, ...report.build(), error: abortError };
@@ -101,7 +100,7 @@ interface ImportAuditContext {
   report: ImportReportBuilder;
 }
 
-/** At its beginning too: nothing else tells of it where the process ends in between. A dry run is no act. */
+/** Also records the start, in case the process ends during the import. Dry runs are not recorded. */
 async function auditImport(
   { database }: ImportDeps,
   phase: "started" | "finished" | "stopped",

@@ -1,4 +1,4 @@
-/** Importing jobs: rows become jobs in chunks, each its own transaction, with a report of every row that did not. */
+/** Imports rows as jobs in chunks of 1,000, one transaction each, and reports every failed row. */
 import type { OrganizationService } from "../../organizations/api.ts";
 import type { Database } from "../../platform/postgres/database.ts";
 import { invariant } from "../../platform/errors.ts";
@@ -19,26 +19,26 @@ export interface ImportDeps {
   database: Database;
   referenceData: JobReferenceData;
   organizations: OrganizationService;
-  /** Called once changes are committed: webhooks may have to be told of them. */
+  /** Called after a commit that may have created webhook deliveries. */
   notifyWorkers: () => void;
-  /** Called then, too, with the uuids of the organisations that see the changed jobs. */
+  /** Called after a commit with the ids (UUIDs) of the organisations that can see the changed jobs. */
   notifySubscribers: (organizationIds: readonly string[]) => void;
 }
 
 export interface ImportOptions extends ChangeContext {
   /**
-   * Validate and count as if done, and change nothing. Chunks are undone one by one, since one long transaction would
-   * lock the jobs and hold back the feed; so a Marking Number that comes again in a later chunk is counted anew.
+   * Validate and count without changing anything. Each chunk is rolled back on its own, because one long transaction would
+   * lock jobs and delay the feed. A Marking Number repeated in a later chunk is therefore counted again.
    */
   dryRun: boolean;
-  /** Organisations, by id or exact name, for the rows that name none. */
+  /** Default organisations, by id or exact name, for rows that name none. */
   agent?: string | undefined;
   contractor?: string | undefined;
 }
 
 export interface RowFailure {
   line: number;
-  /** Null where the row could not be read, or has none. */
+  /** Null if the row could not be parsed or has none. */
   markingNumber: string | null;
   problems: readonly RowProblem[];
 }
@@ -56,15 +56,15 @@ export interface ImportChunkReport {
 }
 
 const AGENT_REQUIRED = "is missing: no job has this Marking Number, and a new job needs an agent";
-/** What one statement handles well. It bounds the memory, too. */
+/** Rows per statement and transaction. It also bounds the memory. */
 const CHUNK_SIZE = 1_000;
 
 type RowOutcome = UpsertOutcome | DataRejected;
 
 /**
- * Imports `rows` in their order and reports after each chunk, once it is committed. The same Marking Number may come
- * again: it is applied again. Throws where `options` name an organisation that is not there or of the other type. When it
- * fails halfway, the chunks reported stay; importing the same file again finds them unchanged.
+ * Imports `rows` in order and yields a report after each committed chunk. A repeated Marking Number is applied again. Throws if
+ * a default organisation does not exist or has the wrong type. If the import fails, the reported chunks stay; importing the
+ * same file again is safe.
  */
 export async function* importJobs(
   deps: ImportDeps,
@@ -100,7 +100,7 @@ async function* inChunks<Row>(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** The statuses of this moment: an unknown code in every row would be looked up for every row. */
+/** Reads the statuses once per chunk, so that unknown codes do not cause a query per row. */
 async function snapshotReferenceData(referenceData: JobReferenceData): Promise<JobReferenceData> {
   const knownCodes = new Set((await referenceData.statuses()).map(({ code }) => code));
   return { ...referenceData, isKnownStatus: (code) => Promise.resolve(knownCodes.has(code)) };
@@ -134,7 +134,7 @@ async function importChunk(
   return toChunkReport(chunk, validated, outcomes);
 }
 
-/** The organisations that see what changed. */
+/** The organisations that can see the changed jobs. */
 function affectedOrganizationIds(outcomes: readonly RowOutcome[]): string[] {
   const organizationIds = new Set<string>();
   for (const outcome of outcomes) {
@@ -167,12 +167,12 @@ function toChunkReport(
 }
 
 function toRowResult(outcome: RowOutcome | undefined): "created" | "updated" | "unchanged" | RowProblem[] {
-  invariant(outcome, "a sound row has an outcome");
-  if (outcome.kind === "taken")
+  invariant(outcome, "a valid row has an outcome");
+  if (outcome.kind === "already_exists")
     return [{ field: "marking_number", message: "belongs to a job of another agent" }];
-  if (outcome.kind === "agentless") return [{ field: "agent", message: AGENT_REQUIRED }];
-  if (outcome.kind !== "refused") return outcome.kind;
-  return [{ field: null, message: `is refused by the database: ${outcome.reason}` }];
+  if (outcome.kind === "agent_missing") return [{ field: "agent", message: AGENT_REQUIRED }];
+  if (outcome.kind !== "rejected") return outcome.kind;
+  return [{ field: null, message: `was rejected by the database: ${outcome.reason}` }];
 }
 
 function locationOf(row: ImportRow): { line: number; markingNumber: string | null } {

@@ -1,4 +1,4 @@
-/** Exporting the jobs that somebody sees, in an order that they choose, as CSV: page by page, however many there are. */
+/** Exports the jobs visible to a principal as CSV in a chosen order. Reads page by page in constant memory. */
 import { csvLine } from "../../platform/records/csv.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import type { Principal } from "../../platform/principal.ts";
@@ -20,10 +20,7 @@ import type { JobRowWithOwners } from "../job.row.ts";
 export interface ListExport {
   filter: JobFilterTree;
   order: JobOrder;
-  /**
-   * `exact`: values as they are, so that the file can be imported again. `spreadsheet`: no text is taken for a formula, and
-   * the file says that it is UTF-8.
-   */
+  /** `exact` writes values unchanged, for a later import. `spreadsheet` escapes formulas and adds a byte order mark. */
   format: "exact" | "spreadsheet";
 }
 
@@ -31,8 +28,8 @@ const PAGE_SIZE = 1_000;
 const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
- * The file in parts. Jobs that nobody changes meanwhile stand in it once each; one that moves in the order meanwhile may
- * be missed, or stand there twice, as it was and as it is.
+ * Yields the file in chunks. A job that does not change during the export appears exactly once. One whose position in the
+ * order changes can be missing or appear twice.
  */
 export async function* exportJobList(
   database: Queryable,

@@ -1,4 +1,4 @@
-/** Whether a caller's tree of conditions may go to PostgreSQL: its size, its values, its status codes. */
+/** Validates a job filter before it becomes SQL: its size, its values and its status codes. */
 import { z } from "zod";
 import { badRequest, type Problem } from "../../platform/errors.ts";
 import { statusCategories } from "../job.reference-data.entity.ts";
@@ -15,17 +15,16 @@ import {
 import { dateValue, numberValue, textValue } from "../job.values.ts";
 
 export interface JobFilterLimits {
-  /** Values that something is compared with, lists counting one; an empty condition of `and`, `or` and `not` is one too. */
+  /** Compared values. A list counts as one value, and so does an empty filter in `and`, `or` or `not`. */
   maxValues: number;
-  /** Levels of `and`, `or` and `not`. */
+  /** Nesting levels of `and`, `or` and `not`. */
   maxDepth: number;
-  /** Items of a list. */
   maxListItems: number;
 }
 
 export const defaultFilterLimits: JobFilterLimits = { maxValues: 20, maxDepth: 3, maxListItems: 100 };
 
-/** No column holds longer text. */
+/** As long as the longest text column. */
 const text = textValue(1000);
 const valueSchemas = {
   text,
@@ -36,11 +35,11 @@ const valueSchemas = {
   number: numberValue,
   id: z.guid({ error: "must be an id" }),
   category: z.enum(statusCategories, { error: "must be a category of statuses" }),
-  // As long as REST's `q`: each row is looked through for it.
+  // The same limit as REST's `q`: the search scans every row.
   search: textValue(255),
 };
 
-/** Throws BadRequestException with what is wrong, each problem at its path (`filter.or.2.normalizedStatus.in`). */
+/** Throws BadRequestException with every problem and its path, such as `filter.or.2.normalizedStatus.in`. */
 export async function validateFilter(
   referenceData: Pick<JobReferenceData, "isKnownStatus">,
   filter: JobFilterTree,
@@ -71,7 +70,7 @@ class FilterValidator {
     this.#limits = limits;
   }
 
-  /** Goes no further than the limits, so that its work is bounded whatever the tree is. */
+  /** Stops at the limits, which bounds the work for any filter. */
   visit(filter: JobFilterTree, path: string, depth: number): void {
     if (depth > this.#limits.maxDepth) {
       this.#addProblem(path, "too_big", `must be nested at most ${this.#limits.maxDepth} deep`);
@@ -112,17 +111,17 @@ class FilterValidator {
     if (key === "normalizedStatus") this.#collectStatuses(comparison, path);
   }
 
-  /** To be looked up, unless they are no text at all. */
+  /** Collects status codes to look up, except from lists that already have a problem. */
   #collectStatuses({ eq, in: list }: AnyComparison, path: string): void {
     const codesByOperator = { eq: typeof eq === "string" ? [eq] : [], in: list ?? [] };
     for (const [operator, codes] of Object.entries(codesByOperator)) {
       const field = `${path}.${operator}`;
-      if (this.problems.some((found) => found.field === field)) continue;
+      if (this.problems.some((existing) => existing.field === field)) continue;
       for (const code of new Set(codes)) this.statuses.push({ code, field });
     }
   }
 
-  #checkList(shape: z.ZodType, values: readonly unknown[] | null | undefined, path: string): void {
+  #checkList(schema: z.ZodType, values: readonly unknown[] | null | undefined, path: string): void {
     if (!values) return;
     this.valueCount += 1;
     const max = this.#limits.maxListItems;
@@ -130,18 +129,18 @@ class FilterValidator {
       this.#addProblem(path, values.length === 0 ? "too_small" : "too_big", `must have 1 to ${max} items`);
       return;
     }
-    const wrong = values.findIndex((value) => !shape.safeParse(value).success);
-    if (wrong >= 0) this.#validate(shape, values[wrong], path);
+    const invalid = values.findIndex((value) => !schema.safeParse(value).success);
+    if (invalid >= 0) this.#validate(schema, values[invalid], path);
   }
 
-  #checkValue(shape: z.ZodType, value: unknown, path: string): void {
+  #checkValue(schema: z.ZodType, value: unknown, path: string): void {
     if (value === null || value === undefined) return;
     this.valueCount += 1;
-    this.#validate(shape, value, path);
+    this.#validate(schema, value, path);
   }
 
-  #validate(shape: z.ZodType, value: unknown, path: string): void {
-    const [issue] = shape.safeParse(value).error?.issues ?? [];
+  #validate(schema: z.ZodType, value: unknown, path: string): void {
+    const [issue] = schema.safeParse(value).error?.issues ?? [];
     if (issue) this.#addProblem(path, issue.code === "custom" ? "invalid_value" : issue.code, issue.message);
   }
 

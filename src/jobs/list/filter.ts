@@ -1,9 +1,9 @@
-/** Which jobs are asked for, as a tree of conditions, and that tree in SQL: every given part must hold. */
+/** The job filter of GraphQL as a tree of conditions, and its translation to SQL. All conditions of a node must hold. */
 import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
 import type { statusCategories } from "../job.reference-data.entity.ts";
 import { searchSql } from "./list-parameters.ts";
 
-/** Null is as not given, so that a caller's empty variable asks for nothing. */
+/** Null means the same as absent, so that clients can pass empty variables. */
 type Nullish<Value> = Value | null | undefined;
 
 export type JobStatusCategory = (typeof statusCategories)[number];
@@ -27,7 +27,7 @@ export interface RangeComparison<Value> {
   isNull?: Nullish<boolean>;
 }
 
-/** Days are `YYYY-MM-DD`, instants ISO 8601 in UTC (`Z`), ids uuids. */
+/** Dates are `YYYY-MM-DD`, instants ISO 8601 in UTC (`Z`), ids UUIDs. */
 export interface JobFilterTree {
   markingNumber?: Nullish<TextComparison>;
   batchNumber?: Nullish<TextComparison>;
@@ -47,7 +47,7 @@ export interface JobFilterTree {
   scheduledDeliveryPending?: Nullish<boolean>;
   contractorId?: Nullish<readonly string[]>;
   agentId?: Nullish<readonly string[]>;
-  /** Due before today (UTC), and neither delivered nor on its way back nor cancelled; false is the complement. */
+  /** True: scheduled before today (UTC) and not delivered, returned or cancelled. False: all other jobs. */
   isLate?: Nullish<boolean>;
   /** The same as REST's `q`. */
   search?: Nullish<string>;
@@ -58,7 +58,7 @@ export interface JobFilterTree {
 
 type ValueKind = "text" | "date" | "instant" | "number";
 
-/** The parts that compare a column with values. */
+/** The filter keys that compare a column with values. */
 export const filterableColumns = {
   markingNumber: { column: "marking_number", kind: "text" },
   batchNumber: { column: "batch_number", kind: "text" },
@@ -90,7 +90,7 @@ const sqlTypes: Record<ValueKind, string> = {
   number: "double precision",
 };
 
-/** `condition` as SQL that speaks of `job`; true, false or null, which means that it does not hold. */
+/** The filter as an SQL condition on `job`. A null result means that the job does not match. */
 export function filterToSql(filter: JobFilterTree): Sql {
   return allOf([
     ...filterKeys.flatMap((key) => comparisonsToSql(key, filter[key] as Nullish<AnyComparison>)),
@@ -106,12 +106,12 @@ export function filterToSql(filter: JobFilterTree): Sql {
   ]);
 }
 
-/** The names of the parts that are given. */
+/** The keys with a value. */
 export function setKeys(filter: JobFilterTree): (keyof JobFilterTree)[] {
   return (Object.keys(filter) as (keyof JobFilterTree)[]).filter((key) => (filter[key] ?? null) !== null);
 }
 
-/** The status that alone is asked for; null where nothing is, undefined where there are other conditions. */
+/** The status if the filter is only `normalizedStatus.eq`; null for an empty filter; undefined for any other. */
 export function singleStatus(filter: JobFilterTree): string | null | undefined {
   const keys = setKeys(filter);
   if (keys.length === 0) return null;
@@ -140,14 +140,14 @@ function comparisonsToSql(key: FilterKey, comparison: Nullish<AnyComparison>): S
   ];
 }
 
-/** One value stands for itself, so that an index which leads with the column still gives the order. */
+/** A single value becomes `=`, so that an index starting with the column can still provide the order. */
 function oneOf(column: Sql, type: string, values: readonly unknown[]): Sql {
   return values.length === 1
     ? sql`${column} = ${values[0]}::${raw(type)}`
     : sql`${column} = any(${values}::${raw(`${type}[]`)})`;
 }
 
-/** Marking Numbers are in code point order (collation "C"), so a range of their index holds those of a prefix. */
+/** Marking Numbers sort by code point (collation "C"), so a prefix is a range of their index. */
 function startsWith(key: FilterKey, column: Sql, prefix: string): Sql {
   if (key !== "markingNumber") return sql`starts_with(${column}, ${prefix}::text)`;
   const end = prefixUpperBound(prefix);
@@ -157,13 +157,13 @@ function startsWith(key: FilterKey, column: Sql, prefix: string): Sql {
 
 const LAST_CODE_POINT = 0x10_ff_ff;
 
-/** The first text after all that begin with `prefix`, by code points; null where there is none. */
+/** The smallest text greater than every text that starts with `prefix`, by code point; null if there is none. */
 function prefixUpperBound(prefix: string): string | null {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   while (points.at(-1) === LAST_CODE_POINT) points.pop();
   const last = points.pop();
   if (last === undefined) return null;
-  // Surrogates are no characters of their own.
+  // Skip the surrogates, which are not characters.
   const next = last === 0xd7_ff ? 0xe0_00 : last + 1;
   return String.fromCodePoint(...points, next);
 }

@@ -1,4 +1,4 @@
-/** Jobs and organisations by what names them, many at once, in the order asked; null in the place of what is not visible. */
+/** Batch look-ups of jobs and organisations. Results follow the order of the keys, with null for what is not visible. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { alignByKey } from "../../platform/postgres/align-by-key.ts";
 import type { Principal } from "../../platform/principal.ts";
@@ -17,13 +17,13 @@ export async function findJobsByMarkingNumber(
   principal: Principal,
   markingNumbers: readonly string[],
 ): Promise<(JobWithOrganizations | null)[]> {
-  // PostgreSQL refuses text that is none; no job has it.
+  // PostgreSQL rejects such text, and no job can have it.
   const valid = markingNumbers.filter((number) => number.isWellFormed() && !number.includes("\0"));
   const rows = await selectJobs(queryable, principal, valid, sql`job.marking_number = any(${valid}::text[])`);
   return alignByKey(markingNumbers, rows, (job) => job.marking_number);
 }
 
-/** `ids` are uuids. */
+/** `ids` are UUIDs. */
 export async function findJobsById(
   queryable: Queryable,
   principal: Principal,
@@ -33,7 +33,7 @@ export async function findJobsById(
   return alignByKey(ids, rows, (job) => job.id);
 }
 
-/** Visible organisations: one's own and those with which one has a job in common; operators see all. `ids` are uuids. */
+/** Partners see their own organisation and those they share a job with; operators see all. `ids` are UUIDs. */
 export async function findOrganizationsById(
   queryable: Queryable,
   principal: Principal,

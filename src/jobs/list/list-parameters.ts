@@ -1,7 +1,7 @@
-/** What a list of jobs can be narrowed to and ordered by, as conditions in SQL. */
+/** The filters and orders of REST's job list and of exports, as SQL. */
 import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
 
-/** Every given part must hold. Dates are `YYYY-MM-DD`; bounds are inclusive, and whole UTC days where they speak of instants. */
+/** All parameters must match. Dates are `YYYY-MM-DD`. Ranges include both ends; for instants they cover whole UTC days. */
 export interface JobListParameters {
   markingNumber?: string | undefined;
   batchNumber?: string | undefined;
@@ -14,7 +14,7 @@ export interface JobListParameters {
   updatedSince?: string | undefined;
   scheduledDateFrom?: string | undefined;
   scheduledDateTo?: string | undefined;
-  /** Beginning of the Marking Number or postal code, or part of the recipient's name or the address in any case. */
+  /** Prefix of the Marking Number or postal code, or part of the recipient's name or delivery address; see `searchSql`. */
   search?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface JobSort {
 
 export const newestFirst: JobSort = { field: "created_at", descending: true };
 
-/** The conditions of `filter`, without visibility. */
+/** The conditions for `parameters`, without visibility. */
 export function parametersToSql(parameters: JobListParameters): Sql[] {
   const conditions: Sql[] = [];
   const add = <Value>(value: Value | undefined, condition: (value: Value) => Sql): void => {
@@ -49,7 +49,7 @@ export function parametersToSql(parameters: JobListParameters): Sql[] {
   return conditions;
 }
 
-/** Whether the filter asks for a range, whose rows are found by another index than the one that gives the order. */
+/** True if the filter has a range of dates, which needs another index than the order. */
 export function hasDateRange(parameters: JobListParameters): boolean {
   const { updatedAtFrom, updatedAtTo, updatedSince, scheduledDateFrom, scheduledDateTo } = parameters;
   return [updatedAtFrom, updatedAtTo, updatedSince, scheduledDateFrom, scheduledDateTo].some(
@@ -57,20 +57,20 @@ export function hasDateRange(parameters: JobListParameters): boolean {
   );
 }
 
-/** `order by`, always with the id to break ties, nulls last. */
+/** `order by` with the id as tie-breaker and nulls last. */
 export function orderBy(sort: JobSort, table = "job"): Sql {
   const direction = sort.descending ? "desc" : "asc";
   const nulls = sort.field === "scheduled_date" && sort.descending ? " nulls last" : "";
   return raw(`order by ${table}.${sort.field} ${direction}${nulls}, ${table}.id ${direction}`);
 }
 
-/** Where the page before ended: the ordering column's value (null among the last, where it may be null) and the id. */
+/** The last row of the previous page: the value of the order column, which can be null, and the id. */
 export interface JobPosition {
   value: string | null;
   id: string;
 }
 
-/** The rows that come after `position` in the order `sort`. */
+/** Condition for the rows after `position` in the order `sort`. */
 export function rowsAfter(position: JobPosition, sort: JobSort): Sql {
   const operator = raw(sort.descending ? "<" : ">");
   const column = raw(`job.${sort.field}`);
@@ -80,7 +80,7 @@ export function rowsAfter(position: JobPosition, sort: JobSort): Sql {
   return sort.field === "scheduled_date" ? sql`(${later} or ${column} is null)` : later;
 }
 
-/** That `text` begins the Marking Number or the postal code, or stands in the recipient's name or address. */
+/** Matches a prefix of the Marking Number or postal code, or part of the recipient's name or delivery address. */
 export function searchSql(text: string): Sql {
   const literal = text.replaceAll(/[\\%_]/g, String.raw`\$&`);
   return sql`(job.marking_number like ${`${literal}%`} or job.postal_code ilike ${`${literal}%`}

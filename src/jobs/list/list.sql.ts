@@ -1,4 +1,4 @@
-/** One page of the jobs that somebody sees, walked either way from a place in the list, in one statement. */
+/** Lists the jobs visible to a principal, one page per statement, forward or backward from a cursor position. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { invariant } from "../../platform/errors.ts";
 import type { Principal } from "../../platform/principal.ts";
@@ -18,24 +18,24 @@ import { visibleTo } from "../job.visibility.ts";
 export interface JobListQuery {
   filter: JobFilterTree;
   order: JobOrder;
-  /** Backward: the last items before `position`, or of the list. They come in the list's order all the same. */
+  /** Backward: the last items before `position`, or of the whole list. Items are always in the list's order. */
   page: { direction: "forward" | "backward"; limit: number; position: JobPosition | null };
   include: {
     items: boolean;
     /** Each job's agent and contractor. */
     organizations: boolean;
     total: boolean;
-    /** What another feature reads beside each job: joins on `job`, and their columns. */
-    beside?: { columns: Sql; joins: Sql } | undefined;
+    /** Joins with `job` and the columns they add to each row, for other features. */
+    extraJoins?: { columns: Sql; joins: Sql } | undefined;
   };
 }
 
 export interface JobListPage {
   items: JobWithOrganizations[];
-  /** Exact the way that the page was walked; the other way, whether it began at a place. */
+  /** Exact in the page's direction. In the other direction: true if the page started at a position. */
   hasNext: boolean;
   hasPrevious: boolean;
-  /** All jobs that match, on whatever page: exact. Null where it was not asked for. */
+  /** The exact number of matching jobs on all pages; null unless requested. */
   total: number | null;
 }
 
@@ -53,7 +53,7 @@ export async function listJobs(
   }
   const rows = await queryable.query<Row>(pageStatement(principal, query));
   const total = include.total ? (rows[0]?.total ?? 0) : null;
-  // Beside a total an empty page is one row without a job.
+  // With a total, an empty page is one row without a job.
   const rowsWithJob = rows.filter((row) => (row.id as string | null) !== null);
   const items = rowsWithJob.slice(0, page.limit).map(toJobWithOrganizations);
   const hasMoreAhead = rowsWithJob.length > page.limit;
@@ -71,7 +71,7 @@ async function countJobs(queryable: Queryable, principal: Principal, filter: Job
 function pageStatement(principal: Principal, query: JobListQuery): Sql {
   const { filter, order, page, include } = query;
   const scan = keysetScan(order, page.direction === "backward", page.position);
-  invariant(Number.isInteger(page.limit) && page.limit > 0, "a page has a whole number of items");
+  invariant(Number.isInteger(page.limit) && page.limit > 0, "the page size is a positive integer");
   const source = pageSource(principal, { filter, field: order.field, scan, limit: page.limit + 1 });
   const { columns, joins } = selectColumns(include);
   const pageRows = source.idsOnly
@@ -84,7 +84,7 @@ function pageStatement(principal: Principal, query: JobListQuery): Sql {
     from (select ${total} as total) counted left join ${pageRows} job on true ${joins} ${scan.order}`;
 }
 
-function selectColumns({ organizations, beside: extraJoins }: JobListQuery["include"]): {
+function selectColumns({ organizations, extraJoins }: JobListQuery["include"]): {
   columns: Sql;
   joins: Sql;
 } {
@@ -94,9 +94,9 @@ function selectColumns({ organizations, beside: extraJoins }: JobListQuery["incl
 }
 
 interface PageSource {
-  /** A `with` that `rows` reads from. */
+  /** The CTEs that `rows` reads from. */
   withClause: Sql;
-  /** The page's rows, and one more where there are more; only their ids and order where `ids` is set. */
+  /** The page's rows plus one if there are more. With `idsOnly` they have only the id and the order column. */
   rows: Sql;
   idsOnly: boolean;
   total?: Sql;
@@ -106,51 +106,51 @@ interface PageSearch {
   filter: JobFilterTree;
   field: JobOrderField;
   scan: KeysetScan;
-  /** Rows wanted. */
   limit: number;
 }
 
 function pageSource(principal: Principal, { filter, field, scan, limit: rowLimit }: PageSearch): PageSource {
-  // A literal: as a value it would not be known to a plan that serves many, which would then be made for long pages.
+  // A literal, because a generic plan does not know a parameter's value and would assume a long page.
   const limit = raw(`limit ${rowLimit}`);
   const matching = sql`${visibleTo(principal)} and ${filterToSql(filter)}`;
   const key = raw(`job.id, job.${field}`);
   const unionOf = (select: (segment: Sql) => Sql): Sql => unionSegments(scan, limit, select);
   const scope = principal.organizationId === null ? organizationScope(filter) : null;
   if (isRangeOnOtherColumn(filter, field)) {
-    // The ids of a range are gathered from the range's own index first, and ordered then. Left to itself the planner
-    // would walk the order's index and throw away what is outside the range.
+    // Reads the ids from the range's index first and sorts them afterwards. Otherwise the planner would scan the index
+    // of the order and discard all rows outside the range.
     const from = scope ? sql`${scope.organizations} join job on ${scope.isItsJob}` : raw("job");
     return {
       withClause: sql`with matching as materialized (select ${key} from ${from} where ${matching})`,
-      rows: unionOf((piece) => sql`select ${key} from matching job where ${piece}`),
+      rows: unionOf((segment) => sql`select ${key} from matching job where ${segment}`),
       idsOnly: true,
       total: sql`(select count(*)::int from matching)`,
     };
   }
   if (scope && field !== "marking_number") {
-    // Indexes lead with an organisation: for those who see all jobs, each one's first are found by them, and merged.
-    const first = (piece: Sql): Sql =>
-      sql`select ${key} from job where ${scope.isItsJob} and ${matching} and ${piece} ${scan.segmentOrder} ${limit}`;
+    // Indexes start with an organisation. For operators, read the first rows of each organisation and merge them.
+    const firstRows = (segment: Sql): Sql =>
+      sql`select ${key} from job where ${scope.isItsJob} and ${matching} and ${segment} ${scan.segmentOrder} ${limit}`;
     const rows = unionOf(
-      (piece) => sql`select ${key} from ${scope.organizations} cross join lateral (${first(piece)}) job`,
+      (segment) =>
+        sql`select ${key} from ${scope.organizations} cross join lateral (${firstRows(segment)}) job`,
     );
     return { withClause: raw(""), rows, idsOnly: true };
   }
   if (!scope && field === "marking_number") return markingNumberScan(scan, matching, rowLimit);
   return {
     withClause: raw(""),
-    rows: unionOf((piece) => sql`select job.* from job where ${matching} and ${piece}`),
+    rows: unionOf((segment) => sql`select job.* from job where ${matching} and ${segment}`),
     idsOnly: false,
   };
 }
 
-/** Marking Numbers of all organisations that are looked through for one's own before these are gathered by themselves. */
+/** Rows of all organisations to scan by Marking Number before falling back to all matching rows. */
 const SCAN_LIMIT = 2_000;
 
 /**
- * In the order of Marking Numbers, whose index leads with no organisation: from the place on among everybody's, or, where
- * too few of them match, from all that match. An index by organisation would be paid for by every update.
+ * A page in Marking Number order, whose index does not start with an organisation. Scans up to SCAN_LIMIT rows of all
+ * organisations; if too few match, it collects and sorts all matching rows. Another index would slow down every update.
  */
 function markingNumberScan(
   { segments, segmentOrder, order }: KeysetScan,
@@ -159,16 +159,18 @@ function markingNumberScan(
 ): PageSource {
   const afterPosition = join(segments, " and ");
   const limit = raw(`limit ${size}`);
-  const isNear = raw(`(select count(*) from near) = ${size}`);
+  const isPageFull = raw(`(select count(*) from scanned) = ${size}`);
   return {
-    withClause: sql`with near as materialized (
+    withClause: sql`with scanned as materialized (
         select job.id, job.marking_number from (
           select * from job where ${afterPosition} ${segmentOrder} limit ${raw(String(SCAN_LIMIT))}
         ) job where ${matching} ${segmentOrder} ${limit}
-      ), far as materialized (
-        select job.id, job.marking_number from job where not ${isNear} and ${matching} and ${afterPosition}
+      ), all_matching as materialized (
+        select job.id, job.marking_number from job where not ${isPageFull} and ${matching} and ${afterPosition}
       )`,
-    rows: sql`select * from (select * from near where ${isNear} union all select * from far) job ${order} ${limit}`,
+    rows: sql`select * from (
+        select * from scanned where ${isPageFull} union all select * from all_matching
+      ) job ${order} ${limit}`,
     idsOnly: true,
   };
 }
@@ -178,13 +180,13 @@ function unionSegments(
   limit: Sql,
   select: (segment: Sql) => Sql,
 ): Sql {
-  const parts = segments.map((piece) => sql`(${select(piece)} ${segmentOrder} ${limit})`);
+  const parts = segments.map((segment) => sql`(${select(segment)} ${segmentOrder} ${limit})`);
   return parts.length === 1
     ? join(parts, "")
     : sql`select * from (${join(parts, " union all ")}) job ${order} ${limit}`;
 }
 
-/** Organisations such that each matching job is one's: every job has one agent, and at most one contractor. */
+/** Organisations that partition the matching jobs: every job has one agent and at most one contractor. */
 function organizationScope({ agentId, contractorId }: JobFilterTree): { organizations: Sql; isItsJob: Sql } {
   if (contractorId)
     return { organizations: organizationsIn(contractorId), isItsJob: raw("job.contractor_id = scope.id") };
@@ -204,12 +206,12 @@ const orderedColumns = {
   scheduledDate: "scheduled_date",
 } as const;
 
-/** Whether dates are asked for that another index holds than the one that gives the order. */
+/** True if the filter has ranges, all of them on other columns than the order's. */
 function isRangeOnOtherColumn(filter: JobFilterTree, field: JobOrderField): boolean {
   const ranged = (Object.keys(orderedColumns) as (keyof typeof orderedColumns)[]).filter((key) =>
     isBounded(filter[key]),
   );
-  return ranged.length > 0 && ranged.every((part) => orderedColumns[part] !== field);
+  return ranged.length > 0 && ranged.every((key) => orderedColumns[key] !== field);
 }
 
 function isBounded(range: RangeComparison<string> | null | undefined): boolean {
@@ -217,13 +219,13 @@ function isBounded(range: RangeComparison<string> | null | undefined): boolean {
   return (eq ?? gte ?? gt ?? lte ?? lt ?? null) !== null;
 }
 
-/** The exact number of matching jobs: from the counters where they know it, else counted. */
+/** The exact number of matching jobs, from the counters if they hold it. */
 function totalSql(principal: Principal, filter: JobFilterTree): Sql {
   const status = singleStatus(filter);
   if (status === undefined || principal.organizationId === null) {
     return sql`(select count(*)::int from job where ${visibleTo(principal)} and ${filterToSql(filter)})`;
   }
-  const ofStatus = status === null ? raw("") : sql`where value = ${status}`;
+  const statusCondition = status === null ? raw("") : sql`where value = ${status}`;
   return sql`(select coalesce(sum(counted), 0)::int
-    from (${counterRowsSql(principal.organizationId, "status")}) counts ${ofStatus})`;
+    from (${counterRowsSql(principal.organizationId, "status")}) counts ${statusCondition})`;
 }

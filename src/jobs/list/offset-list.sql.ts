@@ -1,4 +1,4 @@
-/** Reading jobs: one statement a page, its exact total included. */
+/** The job list of REST: one statement reads a page by offset or cursor, with the exact total. */
 import type { OrganizationPrincipal } from "../../platform/principal.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
@@ -20,25 +20,25 @@ export interface OffsetListQuery {
   filter?: JobListParameters;
   sort?: JobSort;
   limit: number;
-  /** Rows to pass over, or the row to go on after. */
+  /** Skip `offset` rows, or continue after `position`. */
   from: { offset: number } | { position: JobPosition };
 }
 
 export interface OffsetListPage {
   items: JobRow[];
-  /** All jobs that match, on whatever page: exact. */
+  /** The exact number of matching jobs on all pages. */
   total: number;
   hasMore: boolean;
 }
 
-/** From here on a page finds its ids before it fetches a row. */
+/** From this offset on, a page selects ids first and fetches rows only for them. */
 const DEEP_OFFSET = 200;
 
 const columns = jobColumns("job.");
 
 const and = (conditions: readonly Sql[]): Sql => join(conditions, " and ");
 
-/** The page of the jobs that `viewer` sees. */
+/** Returns one page of the jobs that `principal` can see. */
 export async function listJobsAtOffset(
   database: Queryable,
   principal: OrganizationPrincipal,
@@ -49,14 +49,14 @@ export async function listJobsAtOffset(
   const rows = await database.query<JobRow & { total: number }>(statement);
   const items = rows.slice(0, limit);
   const first = rows[0];
-  // Only a page past the end has no row to carry the total.
+  // A page past the end has no row that could hold the total.
   const total = first ? first.total : await countJobs(database, principal, filter);
   const hasMore =
     "offset" in from ? from.offset + items.length < total && items.length > 0 : rows.length > limit;
   return { items, total, hasMore };
 }
 
-/** The visible job with this Marking Number, or null. */
+/** The job with this Marking Number; null if it does not exist or is not visible. */
 export async function findJob(
   database: Queryable,
   principal: OrganizationPrincipal,
@@ -76,7 +76,7 @@ async function countJobs(
   return row?.total ?? 0;
 }
 
-/** Rows read in the order of an index that leads with the organisation (and the status). */
+/** Reads rows in the order of an index that starts with the organisation, or with organisation and status. */
 function orderedPageSql(
   principal: OrganizationPrincipal,
   { filter = {}, sort = newestFirst, limit, from }: OffsetListQuery,
@@ -93,44 +93,42 @@ function orderedPageSql(
   }
   const canSeekByDay = sort.field === "created_at" && isEmpty(filter);
   const seekPoint = canSeekByDay ? seekToDay(principal, sort.descending, from.offset) : seekToStart();
-  return sql`with start as materialized (${seekPoint.row})
+  return sql`with seek_point as materialized (${seekPoint.row})
     select ${columns}, ${total} as total from (
       select job.id from job where ${and([...conditions, seekPoint.condition])} ${orderBy(sort)}
-      limit ${limit} offset ${from.offset}::bigint - (select passed from start)) page
+      limit ${limit} offset ${from.offset}::bigint - (select skipped from seek_point)) page
     join job using (id) ${orderBy(sort)}`;
 }
 
-/** Where to begin to pass over rows: one row (passed), and the condition that begins there. */
 interface SeekPoint {
+  /** One row with the number of rows before the seek point (`skipped`). */
   row: Sql;
+  /** The rows from the seek point on. */
   condition: Sql;
 }
 
 function seekToStart(): SeekPoint {
-  return { row: sql`select 0 as passed`, condition: sql`true` };
+  return { row: sql`select 0 as skipped`, condition: sql`true` };
 }
 
-/**
- * All of an organisation's jobs in the order of their creation are counted by day: the counts tell on which day row
- * `offset` stands, and how many rows come before that day.
- */
+/** Uses the counters per day of creation to find the day of row `offset` and the number of rows before that day. */
 function seekToDay(principal: OrganizationPrincipal, descending: boolean, offset: number): SeekPoint {
   const direction = raw(descending ? "desc" : "asc");
   return {
     row: sql`
-      select day, passed from (
-        select value::date as day, (sum(sum(counted)) over (order by value ${direction}) - sum(counted))::bigint as passed
+      select day, skipped from (
+        select value::date as day, (sum(sum(counted)) over (order by value ${direction}) - sum(counted))::bigint as skipped
         from (${counterRowsSql(principal.organizationId, "created_day")}) counts group by value having sum(counted) <> 0
-      ) days where passed <= ${offset} order by passed desc limit 1`,
+      ) days where skipped <= ${offset} order by skipped desc limit 1`,
     condition: descending
-      ? sql`job.created_at < ((select day from start) + 1)::timestamp at time zone 'UTC'`
-      : sql`job.created_at >= (select day from start)::timestamp at time zone 'UTC'`,
+      ? sql`job.created_at < ((select day from seek_point) + 1)::timestamp at time zone 'UTC'`
+      : sql`job.created_at >= (select day from seek_point)::timestamp at time zone 'UTC'`,
   };
 }
 
 /**
- * Rows of a range of dates: their ids are gathered from the range's own covering index first, and ordered then. Left to
- * itself the planner would walk the order's index and throw away what is outside the range.
+ * For a range of dates: reads the ids from the range's covering index first and sorts them afterwards. Otherwise the planner
+ * would scan the index of the order and discard all rows outside the range.
  */
 function rangePageSql(
   principal: OrganizationPrincipal,
@@ -148,7 +146,7 @@ function rangePageSql(
     from page join job using (id) ${orderBy(sort)}`;
 }
 
-/** The exact number of matching jobs: from the counters where they know it, else counted. */
+/** The exact number of matching jobs, from the counters if they hold it. */
 function totalSql(principal: OrganizationPrincipal, filter: JobListParameters): Sql {
   const { normalizedStatus, ...others } = filter;
   if (!isEmpty(others)) {

@@ -1,4 +1,4 @@
-/** The orders of a list of jobs that is walked both ways by cursors, and the place in it that a cursor names. */
+/** Keyset pagination of jobs in both directions: orders, scan conditions and cursors. */
 import { z } from "zod";
 import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
 import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
@@ -10,25 +10,26 @@ import { dateValue } from "../job.values.ts";
 export const jobOrderFields = ["created_at", "updated_at", "scheduled_date", "marking_number"] as const;
 export type JobOrderField = (typeof jobOrderFields)[number];
 
-/** The id breaks ties, in the same direction; nulls are last either way. */
+/** The id breaks ties in the same direction. Nulls are last in both directions. */
 export interface JobOrder {
   field: JobOrderField;
   descending: boolean;
 }
 
-/** How PostgreSQL goes through a list: from a place on, along an order or against it. */
+/** The SQL parts of a scan from a position, along the order or against it. */
 export interface KeysetScan {
   /**
-   * The rows beyond the place, in one piece or two: jobs with a value and jobs without lie apart in an index that is
-   * read downwards, so each piece is read in the index's own order, `pieceOrder`.
+   * Conditions for the rows beyond the position. Jobs with and without a date are separate segments, because a
+   * descending index scan returns nulls first.
    */
   segments: Sql[];
+  /** The order within a segment, which is the order of the index. */
   segmentOrder: Sql;
-  /** The order of all pieces together. */
+  /** The order of all segments together. */
   order: Sql;
 }
 
-/** `position` null: from the list's beginning, or from its end where it is walked backward. */
+/** `position` null: from the start of the list, or from its end if `backward`. */
 export function keysetScan(order: JobOrder, backward: boolean, position: JobPosition | null): KeysetScan {
   const { field } = order;
   const descending = order.descending !== backward;
@@ -64,25 +65,25 @@ const sqlTypes = { created_at: "timestamptz", updated_at: "timestamptz", schedul
 function afterPosition(field: JobOrderField, downward: boolean, { value, id }: JobPosition): Sql {
   const operator = raw(downward ? "<" : ">");
   if (field === "marking_number") {
-    // A number never changes, no job is deleted, and no id can be guessed: the look-up tells nobody anything new.
+    // Safe to look up by id: Marking Numbers do not change, jobs are not deleted, and ids cannot be guessed.
     return sql`job.marking_number ${operator} (select marking_number from job where id = ${id}::uuid)`;
   }
   if (value === null) return sql`job.${raw(field)} is null and job.id ${operator} ${id}::uuid`;
   return sql`(job.${raw(field)}, job.id) ${operator} (${value}::${raw(sqlTypes[field])}, ${id}::uuid)`;
 }
 
-/** The place of `row`. Of a Marking Number it is the id alone: the number itself could be longer than a cursor. */
+/** The position of `row`. In Marking Number order it has only the id, because a number could be too long for a cursor. */
 export function positionOf({ field }: JobOrder, row: Pick<JobRow, "id" | JobOrderField>): JobPosition {
   return { value: field === "marking_number" ? null : orderValue(field, row), id: row.id };
 }
 
-/** The place of `row` as a text. */
+/** The position of `row` as an opaque cursor. */
 export function jobCursor(order: JobOrder, row: Pick<JobRow, "id" | JobOrderField>): string {
   const { value, id } = positionOf(order, row);
   return encodeCursor(cursorKind(order), order.field === "marking_number" ? [id] : [value, id]);
 }
 
-/** Null where `text` is no cursor of this order. */
+/** Returns null if `text` is not a cursor of this order. */
 export function readJobCursor(order: JobOrder, text: string): JobPosition | null {
   const { field } = order;
   if (field === "marking_number") {
@@ -98,7 +99,7 @@ export function readJobCursor(order: JobOrder, text: string): JobPosition | null
 }
 
 const dateAndId = z.tuple([dateValue.nullable(), z.guid()]);
-/** Instants as `jobCursor` writes them; the year 0000 is none that PostgreSQL could read. */
+/** Instants as `jobCursor` writes them. PostgreSQL cannot read the year 0000. */
 const instantAndId = z.tuple([z.iso.datetime({ precision: 3 }).regex(/^(?!0000)/), z.guid()]);
 
 function cursorKind({ field, descending }: JobOrder): string {

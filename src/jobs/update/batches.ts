@@ -1,4 +1,4 @@
-/** Many changes in few statements: none meets a job twice, and what PostgreSQL itself refuses fails alone. */
+/** Applies many job changes in few statements and isolates the changes that PostgreSQL rejects. */
 import { isDataError } from "../../platform/postgres/errors.ts";
 import type { Transaction } from "../../platform/postgres/database.ts";
 import { sql, type Sql } from "../../platform/postgres/sql.ts";
@@ -8,24 +8,24 @@ interface KeyedItem {
 }
 
 export interface BatchApplication<Item extends KeyedItem, Outcome> {
-  /** One statement for jobs that are all different; it locks their rows in the order of their ids. */
+  /** Applies items with distinct Marking Numbers in one statement, which locks the jobs in id order. */
   apply: (items: readonly Item[]) => Promise<Outcome[]>;
-  /** The transaction that the statements are part of; undefined: each is its own. */
+  /** The transaction to run in; undefined: each statement commits on its own. */
   tx?: Transaction | undefined;
-  /** Which rows of `job` the statements may lock. */
+  /** SQL condition for the rows of `job` that `apply` may lock. */
   lockFilter: Sql;
 }
 
-/** PostgreSQL refused the values of this one change (a rule of the operator's own, say). */
+/** PostgreSQL rejected the values of this change, for example by a constraint that the operator added. */
 export interface DataRejected {
-  kind: "refused";
-  /** PostgreSQL's words: for operators, never for partners. */
+  kind: "rejected";
+  /** PostgreSQL's message. Show it to operators only. */
   reason: string;
 }
 
 /**
- * Applies `items` in rounds without repetition, the first of each Marking Number, then the second, and so on, and answers
- * with the outcomes in the order of `items`.
+ * Applies `items` in batches without duplicate Marking Numbers: the first item of each number, then the second, and so on.
+ * Returns the outcomes in the order of `items`.
  */
 export async function applyInBatches<Item extends KeyedItem, Outcome>(
   items: readonly Item[],
@@ -39,11 +39,11 @@ export async function applyInBatches<Item extends KeyedItem, Outcome>(
 }
 
 function splitIntoBatches<Item extends KeyedItem>(items: readonly Item[]): Item[][] {
-  const seen = new Map<string, number>();
+  const occurrences = new Map<string, number>();
   const batches: Item[][] = [];
   for (const item of items) {
-    const index = seen.get(item.markingNumber) ?? 0;
-    seen.set(item.markingNumber, index + 1);
+    const index = occurrences.get(item.markingNumber) ?? 0;
+    occurrences.set(item.markingNumber, index + 1);
     (batches[index] ??= []).push(item);
   }
   return batches;
@@ -51,12 +51,12 @@ function splitIntoBatches<Item extends KeyedItem>(items: readonly Item[]): Item[
 
 type BatchOutcomes<Item, Outcome> = [Item, Outcome | DataRejected][];
 
-/** One statement for the round, as a rule; one that is refused is halved until each refused change is by itself. */
+/** Applies the batch in one statement. If PostgreSQL rejects it, bisects it until each rejected change is isolated. */
 async function applyBatch<Item extends KeyedItem, Outcome>(
   batch: readonly Item[],
   { apply, tx, lockFilter }: BatchApplication<Item, Outcome>,
 ): Promise<BatchOutcomes<Item, Outcome>> {
-  /** Null: refused, and not known for which change. */
+  /** Returns null if PostgreSQL rejected one of several changes. */
   const attempt = async (part: readonly Item[]): Promise<BatchOutcomes<Item, Outcome> | null> => {
     try {
       const outcomes = await (tx ? tx.nested(() => apply(part)) : apply(part));
@@ -64,7 +64,7 @@ async function applyBatch<Item extends KeyedItem, Outcome>(
     } catch (error) {
       if (!isDataError(error)) throw error;
       const reason = (error as Error).message;
-      return part.length === 1 ? part.map((item) => [item, { kind: "refused", reason }]) : null;
+      return part.length === 1 ? part.map((item) => [item, { kind: "rejected", reason }]) : null;
     }
   };
   const bisect = async (part: readonly Item[]): Promise<BatchOutcomes<Item, Outcome>> => {
@@ -78,8 +78,8 @@ async function applyBatch<Item extends KeyedItem, Outcome>(
 
   const whole = await attempt(batch);
   if (whole) return whole;
-  // One transaction keeps the locks of all its parts, so it must take them in the order that one statement would: rows that
-  // are there by their ids, then new ones by their Marking Numbers. Else it and another statement may wait for each other.
+  // The transaction keeps the locks of every part. To avoid deadlocks it takes them in the order of a single statement:
+  // existing rows by id, then new rows by Marking Number.
   if (tx) await lockJobs(tx, batch, lockFilter);
   return await bisect(batch.toSorted(compareMarkingNumbers));
 }
@@ -90,7 +90,7 @@ async function lockJobs(tx: Transaction, items: readonly KeyedItem[], lockFilter
     order by job.id for update`);
 }
 
-/** By their bytes in UTF-8, as PostgreSQL's collation "C" has it. */
+/** Byte order of the UTF-8 text, like PostgreSQL's collation "C". */
 function compareMarkingNumbers(one: KeyedItem, other: KeyedItem): number {
   return Buffer.compare(Buffer.from(one.markingNumber), Buffer.from(other.markingNumber));
 }

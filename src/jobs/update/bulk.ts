@@ -1,4 +1,4 @@
-/** Many changes in one call: what the refusal of one means for the others, and what is told of each. */
+/** Applies up to 100 job changes per call with an error policy, and returns a result for each. */
 import type { Database, Transaction, TransactionEnd } from "../../platform/postgres/database.ts";
 import { badRequest, type ErrorCode, type Problem } from "../../platform/errors.ts";
 import type { ChangeContext } from "../../platform/principal.ts";
@@ -11,18 +11,17 @@ import type { UpdateOutcome } from "./update.sql.ts";
 import { markingNumberValue } from "../job.values.ts";
 
 export const JOB_NOT_FOUND = "Delivery job not found";
-/** Items of one call. */
 const MAX_ITEMS = 100;
 
-/** `skip_failed`: each item stands alone. `all_or_nothing`: all are applied, or none. */
+/** `skip_failed` applies every valid item. `all_or_nothing` applies none if one fails. */
 export type ErrorPolicy = "skip_failed" | "all_or_nothing";
 
 export interface BulkOptions extends ChangeContext {
-  /** Validate and answer as if done, and change nothing. */
+  /** Validate and return the would-be results without changing anything. */
   dryRun: boolean;
-  /** `skip_failed` unless said. */
+  /** Default: `skip_failed`. */
   errorPolicy?: ErrorPolicy;
-  /** Apply the items in this transaction, with no other connection; by default in one or more transactions. */
+  /** Run in this transaction and use no other connection. By default the items use transactions of their own. */
   tx?: Transaction | undefined;
 }
 
@@ -35,7 +34,7 @@ export interface ItemFailure {
 export interface AppliedItem {
   markingNumber: string;
   outcome: "created" | "updated" | "unchanged";
-  /** The job as this item left it. */
+  /** The job after this item was applied. */
   job: JobRowWithOwners;
 }
 
@@ -45,16 +44,16 @@ export interface FailedItem {
   failure: ItemFailure;
 }
 
-/** `not_applied`: it was sound, and another was refused under `all_or_nothing`. */
+/** `not_applied`: the item was valid, but another one failed under `all_or_nothing`. */
 export type ItemResult = AppliedItem | FailedItem | { markingNumber: string; outcome: "not_applied" };
 
-/** What became of a change of rows. `taken`: a job that is to be made is there already. */
+/** The outcome of one change. `already_exists`: a job with the Marking Number of the new job exists. */
 export type BulkOutcome =
   | UpdateOutcome
   | { kind: "created"; job: JobRowWithOwners; hasDeliveries: boolean }
-  | { kind: "taken" };
+  | { kind: "already_exists" };
 
-/** An item once it was looked at, in the order of the call. */
+/** A validated item: the change to apply, or why it failed. */
 export type CheckedItem<Change> = { markingNumber: string } & ({ change: Change } | { failure: ItemFailure });
 
 export interface BulkDeps extends ChangeListeners {
@@ -63,29 +62,29 @@ export interface BulkDeps extends ChangeListeners {
 
 type ApplyBatch<Change> = (changes: readonly Change[]) => Promise<BulkOutcome[]>;
 
-/** How changes of jobs that are all different are applied. */
+/** Applies changes with distinct Marking Numbers. */
 export interface BulkExecutor<Change> {
   inTransaction: (tx: Transaction) => ApplyBatch<Change>;
-  /** The same as one statement, which is its own transaction; undefined: it takes several. */
+  /** Applies them in one statement without a surrounding transaction; undefined if one statement is not enough. */
   autocommit?: ApplyBatch<Change>;
-  /** Which rows of `job` it may lock. */
+  /** SQL condition for the rows of `job` that it may lock. */
   lockFilter: Sql;
 }
 
-/** Throws BadRequestException for a call of nothing or of too much. */
+/** Throws BadRequestException unless there are 1 to 100 items. */
 export function assertBulkSize(items: readonly unknown[]): void {
   if (items.length >= 1 && items.length <= MAX_ITEMS) return;
-  const message = `must be a list of 1 to ${MAX_ITEMS}`;
+  const message = `must be a list of 1 to ${MAX_ITEMS} items`;
   throw badRequest([{ location: "body", field: "items", code: "invalid_size", message }]);
 }
 
-/** What is wrong with a text that is to select a job: PostgreSQL would choke on some. */
+/** Problems of a Marking Number: its length, or characters that PostgreSQL cannot read. */
 export function markingNumberProblems(markingNumber: string): Problem[] {
   const result = markingNumberValue.safeParse(markingNumber);
   return result.success ? [] : toProblems(result.error, "body", "markingNumber");
 }
 
-/** The item, or why it is refused. `message`: instead of the first problem's. */
+/** A failed item if there are problems, else the change. `message` replaces the text of the first problem. */
 export function checkedItem<Change extends { markingNumber: string }>(
   change: Change,
   problems: readonly Problem[],
@@ -98,7 +97,7 @@ export function checkedItem<Change extends { markingNumber: string }>(
   return { markingNumber, failure: { code: "BadRequestException", message: summary, problems } };
 }
 
-/** Applies the sound ones of `items` in their order, the same Marking Number as often as it stands there. */
+/** Applies the valid `items` in order, including several with the same Marking Number. */
 export async function applyBulk<Change extends { markingNumber: string }>(
   deps: BulkDeps,
   items: readonly CheckedItem<Change>[],
@@ -157,20 +156,20 @@ function toNotApplied(result: ItemResult): ItemResult {
 }
 
 function versionMismatch({ version }: JobRowWithOwners): ItemFailure {
-  const message = `The job is at version ${version}, another than the expected one`;
+  const message = `The job is at version ${version}, not at the expected one`;
   return { code: "PreconditionFailedException", message, problems: [] };
 }
 
 const itemErrors = {
   not_found: { code: "NotFoundException", message: JOB_NOT_FOUND, problems: [] },
-  taken: {
+  already_exists: {
     code: "ConflictException",
-    message: "There is a job with this Marking Number already",
+    message: "A job with this Marking Number already exists",
     problems: [],
   },
-  refused: {
+  rejected: {
     code: "InternalServerErrorException",
-    message: "The database refused these values",
+    message: "The database rejected these values",
     problems: [],
   },
 } as const satisfies Record<string, ItemFailure>;

@@ -1,20 +1,20 @@
-/** Whom a committed change is told to: workers that deliver webhooks, and whoever follows the jobs. */
+/** Notifies webhook workers and subscribers after a change is committed. */
 import type { Transaction } from "../../platform/postgres/database.ts";
 import type { JobRowWithOwners } from "../job.row.ts";
 
 export interface ChangeListeners {
-  /** Called once a change is committed that webhooks are to be told of. */
+  /** Called after a commit that created webhook deliveries. */
   notifyWorkers: () => void;
-  /** Called then with the uuids of the organisations that see the changed jobs, each once: their agents and contractors. */
+  /** Called after a commit with the distinct ids (UUIDs) of the organisations that can see the changed jobs. */
   notifySubscribers: (organizationIds: readonly string[]) => void;
 }
 
-/** What became of one change; every kind but the first two changed nothing. */
+/** Only `created` and `updated` jobs changed. */
 type ChangeOutcome =
   | { readonly kind: "created" | "updated"; readonly job: JobRowWithOwners; readonly hasDeliveries: boolean }
-  | { readonly kind: "unchanged" | "version_mismatch" | "not_found" | "taken" | "refused" };
+  | { readonly kind: "unchanged" | "version_mismatch" | "not_found" | "already_exists" | "rejected" };
 
-/** To be called after the commit, and never for what was undone; with `tx` it waits for the commit of that. */
+/** Call it after the commit, or with the transaction `tx` to run after its commit. Never call it for a rolled-back change. */
 export function notifyChanges(
   listeners: ChangeListeners,
   outcomes: readonly ChangeOutcome[],

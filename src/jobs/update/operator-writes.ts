@@ -1,4 +1,4 @@
-/** Making jobs and giving them away, row by row: what became of each, with the job as it is then. */
+/** Creates and assigns jobs for operators. Returns the outcome for each item with the job after the change. */
 import type { Transaction } from "../../platform/postgres/database.ts";
 import type { ChangeContext } from "../../platform/principal.ts";
 import { sql, type Sql } from "../../platform/postgres/sql.ts";
@@ -8,7 +8,7 @@ import { assignContractors, upsertRows, type Assignment, type JobUpsert } from "
 
 const columns = jobColumnsWithOwners("job.");
 
-/** Makes jobs, each Marking Number at most once, and answers in their order. */
+/** Creates jobs. Marking Numbers must be distinct. Returns the outcomes in order. */
 export async function createJobs(
   tx: Transaction,
   upserts: readonly JobUpsert[],
@@ -19,17 +19,17 @@ export async function createJobs(
   const jobs = await readJobs(tx, created, sql``);
   return upserts.map(({ markingNumber }) => {
     const job = jobs.get(markingNumber);
-    return job ? { kind: "created", job, hasDeliveries: true } : { kind: "taken" };
+    return job ? { kind: "created", job, hasDeliveries: true } : { kind: "already_exists" };
   });
 }
 
-/** Assigns jobs that are there, each Marking Number at most once, and answers in their order. */
+/** Assigns existing jobs. Marking Numbers must be distinct. Returns the outcomes in order. */
 export async function assignJobs(
   tx: Transaction,
   assignments: readonly Assignment[],
   context: ChangeContext,
 ): Promise<BulkOutcome[]> {
-  // Those that change hands and those that do not are locked alike, so that what is told of them stays true.
+  // Locks all of them, so that the jobs returned as unchanged cannot change before the commit.
   const before = await readJobs(tx, assignments, sql`order by job.id for update`);
   const assigned = await assignContractors(tx, assignments, context);
   const after = await readJobs(

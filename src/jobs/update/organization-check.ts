@@ -1,4 +1,4 @@
-/** Whether the organisations that jobs are to be of, or assigned to, are there and of the right type. */
+/** Checks that the agents and contractors named in a request exist and have the right type. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { isUuid } from "../../platform/ids.ts";
@@ -10,7 +10,7 @@ export interface OrganizationCheck {
   contractorProblems(id: string | null): Problem[];
 }
 
-/** Looks for all of `ids` in one statement; none is needed where there are no ids. What is no uuid is nobody's id. */
+/** Looks up all `ids` in one statement. Ids that are null or not a UUID are skipped. */
 export async function checkOrganizations(
   database: Queryable,
   ids: readonly (string | null)[],

@@ -1,4 +1,4 @@
-/** From what a caller sent to a checked patch: every problem is found, not only the first. */
+/** Validates the editable fields of a request body and reports every problem. */
 import type { Problem } from "../../platform/errors.ts";
 import { toProblems } from "../../platform/zod-problems.ts";
 import type { JobReferenceData } from "../job.reference-data.ts";
@@ -13,8 +13,8 @@ export type CheckedPatch =
 const editableFields: ReadonlySet<string> = new Set(jobFieldNames);
 
 /**
- * Checks the members of `body`; `path` stands before the field's name in a problem (`jobs[3].`). Keys that no caller may
- * write are left out and named in `ignored`; `identifying` are those that select the job and are none of its fields.
+ * Validates `body`. `path` is prepended to field names in problems, such as `jobs[3].`. Keys that cannot be edited are returned
+ * in `ignored`, except `identifierKeys`, which select the job.
  */
 export async function checkPatch(
   referenceData: Pick<JobReferenceData, "isKnownStatus">,
@@ -50,7 +50,7 @@ export function unknownStatusProblem(code: string, location: Problem["location"]
   return { location, field, code: "unknown_status", message };
 }
 
-/** A wrong type where null would have been right too says so. */
+/** Adds "or null" to the message of a wrong type if the field is nullable. */
 function mentionNull(problem: Problem, path: string): Problem {
   const field = jobFields[problem.field.slice(path.length) as JobFieldName];
   const nullable = field?.value.safeParse(null).success;

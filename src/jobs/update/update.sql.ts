@@ -1,6 +1,6 @@
 /**
- * Changing jobs: one statement that finds, locks, changes, records the events and keeps the counters, for one job or a
- * hundred. It is one round trip and its own transaction, so the change and its event stand or fall together.
+ * Updates up to 100 jobs in one statement that also inserts the events, deliveries and counter deltas. As a single statement
+ * it needs one round trip and is atomic.
  */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { newUuid } from "../../platform/ids.ts";
@@ -12,32 +12,32 @@ import { diffSql, nextVersionSql, insertEventsSql, countStatusChangeSql } from "
 import { jobColumnsWithOwners, type JobRowWithOwners } from "../job.row.ts";
 import { visibleTo } from "../job.visibility.ts";
 
-/** A checked change of one job. */
+/** A validated change to one job. */
 export interface JobUpdate {
   markingNumber: string;
-  /** What a caller may write, as it was checked; and of operators the carrier's status. */
+  /** The validated fields. Only operators can set `provider_status`. */
   patch: JobPatch & { provider_status?: string | null };
-  /** The versions that the caller allows; undefined: any. */
+  /** The versions that the caller accepts; undefined accepts any. */
   expectedVersions?: readonly number[] | undefined;
 }
 
-/** What became of it. `unchanged`: the job held these values already, so there is no new version and no event. */
+/** `unchanged`: the job already had these values, so it gets no new version and no event. */
 export type UpdateOutcome =
-  /** `announced`: there is something to deliver to webhooks. */
+  /** `hasDeliveries`: the update created webhook deliveries. */
   | { kind: "updated"; job: JobRowWithOwners; hasDeliveries: boolean }
   | { kind: "unchanged" | "version_mismatch"; job: JobRowWithOwners }
   | { kind: "not_found" };
 
 type OutcomeRow = {
-  place: number;
+  item_index: number;
   matches: boolean;
   changed: boolean;
-  announced: boolean;
+  has_deliveries: boolean;
 } & JobRowWithOwners;
 
 /**
- * Applies `updates`, each Marking Number at most once, and answers in their order. Rows are locked in the order of their
- * ids, so that two batches that overlap in any order wait for each other and never deadlock.
+ * Applies `updates` and returns the outcomes in order. Marking Numbers must be distinct. Locks rows in id order, so that
+ * overlapping batches wait for each other and cannot deadlock.
  */
 export async function updateRows(
   database: Queryable,
@@ -47,8 +47,8 @@ export async function updateRows(
 ): Promise<UpdateOutcome[]> {
   const rows = await database.query<OutcomeRow>(updateStatement(principal, updates, context));
   const outcomes: UpdateOutcome[] = updates.map(() => ({ kind: "not_found" }));
-  for (const { place, matches, changed, announced: hasDeliveries, ...job } of rows) {
-    outcomes[place] = changed
+  for (const { item_index: index, matches, changed, has_deliveries: hasDeliveries, ...job } of rows) {
+    outcomes[index] = changed
       ? { kind: "updated", job, hasDeliveries }
       : { kind: matches ? "unchanged" : "version_mismatch", job };
   }
@@ -63,13 +63,12 @@ const newValues = raw(columns.map((name) => `new.${name}`).join(", "));
 const assignments = raw(columns.map((name) => `${name} = patched.${name}`).join(", "));
 
 /**
- * `jsonb_populate_record` does the patching: an absent key keeps the old value, null clears it, types are the columns'. The
- * limit cuts nothing off: with it PostgreSQL expects ten rows and not a hundred, for which it would read all of a table of
- * thousands of jobs instead of asking its index.
+ * `jsonb_populate_record` applies the patch: an absent key keeps the old value, null clears it. The limit drops no rows. It
+ * lowers the planner's row estimate, so that PostgreSQL uses the index instead of a sequential scan.
  */
 function updateStatement(principal: Principal, updates: readonly JobUpdate[], context: ChangeContext): Sql {
-  const input = updates.map(({ markingNumber, patch, expectedVersions }, place) => ({
-    place,
+  const input = updates.map(({ markingNumber, patch, expectedVersions }, index) => ({
+    item_index: index,
     marking_number: markingNumber,
     patch,
     versions: expectedVersions,
@@ -78,31 +77,32 @@ function updateStatement(principal: Principal, updates: readonly JobUpdate[], co
   return sql`
     with input as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(input)}::jsonb)
-        as input (place int, marking_number text, patch jsonb, versions jsonb, event_id uuid)
+        as input (item_index int, marking_number text, patch jsonb, versions jsonb, event_id uuid)
       limit ${updates.length}
     ), target as materialized (
-      select job as old, job.id, job.normalized_status as old_status, input.patch, input.event_id, input.place,
+      select job as old, job.id, job.normalized_status as old_status, input.patch, input.event_id, input.item_index,
         coalesce(input.versions @> to_jsonb(job.version), true) as matches
       from input join job on job.marking_number = input.marking_number
       where ${visibleTo(principal)} order by job.id for update of job
     ), patched as materialized (
-      select target.id, old, old_status, event_id, place, matches, ${newValues},
+      select target.id, old, old_status, event_id, item_index, matches, ${newValues},
         case when matches then ${diffSql} end as changes
       from target, jsonb_populate_record(old, patch) new
     ), updated as (
       update job set ${assignments}, ${nextVersionSql}
       from patched where job.id = patched.id and changes is not null
-      returning job.*, to_jsonb(job) as json, old_status, place, event_id, changes
+      returning job.*, to_jsonb(job) as json, old_status, item_index, event_id, changes
     ), ${insertEventsSql(
       sql`select event_id, case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type,
         id as job_id, agent_id, contractor_id, version, updated_at, changes, json as job from updated`,
       context,
       eventTrace,
-    )}, counted as (${countStatusChangeSql(sql`
+    )}, counter_deltas as (${countStatusChangeSql(sql`
       select agent_id, contractor_id, old_status, normalized_status as new_status from updated
       where normalized_status <> old_status`)}
     )
-    select place, true as matches, true as changed, exists (select from announced) as announced, ${updatedColumns}
+    select item_index, true as matches, true as changed, exists (select from new_deliveries) as has_deliveries,
+      ${updatedColumns}
     from updated
-    union all select place, matches, false, false, ${oldColumns} from patched where changes is null`;
+    union all select item_index, matches, false, false, ${oldColumns} from patched where changes is null`;
 }

@@ -1,6 +1,5 @@
 /**
- * What operators do to jobs: create them, change any field of them, assign them. The statements are built like the
- * partners' update (`job.update.ts`), and an assignment is a change of its own, with its own version and event.
+ * SQL for operators: creates, changes and assigns jobs. An assignment is a separate change with its own version and event.
  */
 import type { Queryable, Transaction } from "../../platform/postgres/database.ts";
 import { newUuid } from "../../platform/ids.ts";
@@ -16,48 +15,48 @@ import {
   countVisibilityChangeSql,
 } from "./change.sql.ts";
 
-/** A job to be there with these values: made where it is not, changed where it is. */
+/** Creates the job, or changes it if it exists. */
 export interface JobUpsert {
   markingNumber: string;
-  /** Null: a known job of any agent is changed, and none is created. */
+  /** Null: change an existing job of any agent, but create none. */
   agentId: string | null;
-  /** Null: assigned to nobody; undefined: as it is. */
+  /** Null unassigns the job; undefined keeps its contractor. */
   contractorId?: string | null | undefined;
   patch: JobPatch;
   providerStatus?: string | null | undefined;
 }
 
 /**
- * `taken`: the Marking Number is that of a job which is not to be changed: another agent's, or any where all are to be new.
- * `agentless`: no job has the Marking Number, and there is no agent to create one for.
+ * `already_exists`: the Marking Number belongs to a job of another agent, or to any job if `onlyNew` is set.
+ * `agent_missing`: the job does not exist and the upsert names no agent.
  */
 export interface UpsertOutcome {
-  readonly kind: "created" | "updated" | "unchanged" | "taken" | "agentless";
-  /** The job's agent; null if there is no such job. */
+  readonly kind: "created" | "updated" | "unchanged" | "already_exists" | "agent_missing";
+  /** The job's agent; null if the job does not exist. */
   readonly agentId: string | null;
-  /** To whom the job is assigned now. */
+  /** The job's contractor after the upsert. */
   readonly contractorId: string | null;
 }
 
 export interface UpsertContext extends ChangeContext {
-  /** Every job is to be made; one that is there already is `taken`, whosever it is. */
+  /** Create jobs only. Every existing job yields `already_exists`. */
   onlyNew?: boolean;
 }
 
 const columns = [...jobFieldNames, "provider_status"];
 const columnList = raw(columns.join(", "));
 const updateValues = raw(columns.map((name) => `(changed.new).${name}`).join(", "));
-const insertValues = raw(columns.map((name) => `fresh.${name}`).join(", "));
-/** What `recordEvents` wants to know of a job that stands in \`new\`. */
+const insertValues = raw(columns.map((name) => `new_job.${name}`).join(", "));
+/** The columns that `insertEventsSql` needs, for rows with the job in `new`. */
 const eventColumns = raw(
   "(new).id as job_id, (new).agent_id, (new).contractor_id, (new).version, (new).updated_at, to_jsonb(new) as job",
 );
-/** What a new job has where nothing is said: the columns' defaults, which `jsonb_populate_record` does not know. */
+/** The columns' defaults, which `jsonb_populate_record` does not apply. */
 const COLUMN_DEFAULTS = JSON.stringify({ normalized_status: "pending", scheduled_delivery_pending: false });
 
 /**
- * Applies `upserts`, each Marking Number at most once, and answers in their order. Part of the caller's transaction,
- * since a new job and its assignment belong together.
+ * Applies `upserts` and returns the outcomes in order. Marking Numbers must be distinct. Needs a transaction because fields
+ * and assignments are written by two statements.
  */
 export async function upsertRows(
   tx: Transaction,
@@ -69,15 +68,15 @@ export async function upsertRows(
     (upsert, index) => upsert.contractorId !== undefined && !isRejected(written[index]),
   );
   const assigned = await assignContractors(tx, assignable as Assignment[], context);
-  return written.map((outcome, at) => {
-    const { markingNumber, contractorId = outcome.contractorId } = upserts[at] as JobUpsert;
+  return written.map((outcome, index) => {
+    const { markingNumber, contractorId = outcome.contractorId } = upserts[index] as JobUpsert;
     const isUpdated = outcome.kind === "unchanged" && assigned.has(markingNumber);
     return { ...outcome, kind: isUpdated ? "updated" : outcome.kind, contractorId };
   });
 }
 
 function isRejected(outcome: UpsertOutcome | undefined): boolean {
-  return outcome?.kind === "taken" || outcome?.kind === "agentless";
+  return outcome?.kind === "already_exists" || outcome?.kind === "agent_missing";
 }
 
 export interface Assignment {
@@ -85,10 +84,9 @@ export interface Assignment {
   contractorId: string | null;
 }
 
-/** Each row that is answered was assigned. */
 const assignedTrace = new TraceparentParam(() => true);
 
-/** Gives jobs to contractors (or to nobody) and answers with the Marking Numbers of those that changed hands. */
+/** Sets or clears the contractor of jobs. Returns the Marking Numbers of the jobs that changed. */
 export async function assignContractors(
   queryable: Queryable,
   assignments: readonly Assignment[],
@@ -103,21 +101,22 @@ export async function assignContractors(
         ${assignments.map(() => newUuid())}::uuid[]
       ) as input (marking_number, contractor_id, event_id)
     ), target as (
-      select job.id, job.contractor_id as former, input.contractor_id as next, input.event_id
+      select job.id, job.contractor_id as old_contractor_id, input.contractor_id as new_contractor_id, input.event_id
       from input join job on job.marking_number = input.marking_number
       where job.contractor_id is distinct from input.contractor_id order by job.id for update of job
     ), updated as (
-      update job set contractor_id = target.next, ${nextVersionSql}
-      from target where job.id = target.id and job.contractor_id is distinct from target.next
-      returning job as new, target.former, target.event_id
+      update job set contractor_id = target.new_contractor_id, ${nextVersionSql}
+      from target where job.id = target.id and job.contractor_id is distinct from target.new_contractor_id
+      returning job as new, target.old_contractor_id, target.event_id
     ), ${insertEventsSql(
       sql`select event_id, case when (new).contractor_id is null then 'job.updated' else 'job.assigned' end as type,
         ${eventColumns}, jsonb_build_object('contractor_id',
-          jsonb_build_object('from', former, 'to', (new).contractor_id)) as changes from updated`,
+          jsonb_build_object('from', old_contractor_id, 'to', (new).contractor_id)) as changes from updated`,
       context,
       assignedTrace,
-    )}, counted as (${countVisibilityChangeSql(sql`
-      select former as organization_id, (new).normalized_status as status, (new).created_at, -1 as change from updated
+    )}, counter_deltas as (${countVisibilityChangeSql(sql`
+      select old_contractor_id as organization_id, (new).normalized_status as status, (new).created_at, -1 as change
+      from updated
       union all select (new).contractor_id, (new).normalized_status, (new).created_at, 1 from updated`)}
     )
     select (new).marking_number as marking_number from updated`);
@@ -133,7 +132,7 @@ async function upsertFields(
   const outcomes = rows.map(({ kind, agent_id, contractor_id }) =>
     kind ? { kind, agentId: agent_id, contractorId: contractor_id } : null,
   );
-  // Null: another process made the job between this statement's look and its insert. It is there now, so it is found.
+  // Null: another process created the job after this statement's snapshot. The retry finds it.
   const unresolved = upserts.filter((_, index) => outcomes[index] === null);
   const retried = unresolved.length > 0 ? await upsertFields(queryable, unresolved, context) : [];
   return outcomes.map((outcome) => outcome ?? (retried.shift() as UpsertOutcome));
@@ -157,8 +156,9 @@ function patchJson({ patch, providerStatus }: JobUpsert): string {
   return JSON.stringify(providerStatus === undefined ? patch : { ...patch, provider_status: providerStatus });
 }
 
+/** Inserts new jobs in a fixed order, so that imports of the same Marking Numbers wait for each other and cannot deadlock. */
 function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext): Sql {
-  // What is left alone needs no lock, and who waits for none while he holds new jobs makes nobody wait in a circle.
+  // With `onlyNew` existing jobs are not locked: they do not change, and waiting for them could deadlock.
   const [canUpdate, lock] = context.onlyNew ? NO_UPDATES : OWN_JOBS;
   return sql`
     with input as (
@@ -168,52 +168,52 @@ function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext):
         ${upserts.map(patchJson)}::jsonb[],
         ${upserts.map(() => newUuid())}::uuid[],
         ${upserts.map(() => newUuid())}::uuid[]
-      ) with ordinality as input (marking_number, agent_id, patch, job_id, event_id, place)
+      ) with ordinality as input (marking_number, agent_id, patch, job_id, event_id, item_index)
     ), target as (
-      select job as old, input.patch, input.event_id, input.place, ${canUpdate} as mine
+      select job as old, input.patch, input.event_id, input.item_index, ${canUpdate} as can_update
       from input join job on job.marking_number = input.marking_number ${lock}
     ), patched as (
       select target.*, new, ${diffSql} as changes
       from target, jsonb_populate_record(old, patch) new
-      where mine
+      where can_update
     ), changed as (
       select * from patched where changes is not null
     ), updated as (
       update job set (${columnList}) = row(${updateValues}), ${nextVersionSql}
       from changed where job.id = (changed.old).id
-      returning job as new, (changed.old).normalized_status as old_status, changed.place, changed.event_id, changed.changes
-    ), moment as materialized (select clock_timestamp() as at), created as (
+      returning job as new, (changed.old).normalized_status as old_status, changed.item_index, changed.event_id,
+        changed.changes
+    ), clock as materialized (select clock_timestamp() as now), created as (
       insert into job (id, marking_number, agent_id, created_at, updated_at, ${columnList})
-      select job_id, input.marking_number, input.agent_id, moment.at, moment.at, ${insertValues}
-      from input left join target using (place), moment,
-        jsonb_populate_record(null::job, ${COLUMN_DEFAULTS}::jsonb || input.patch) fresh
-      where target.place is null and input.agent_id is not null
-      -- In one order everywhere, so that two imports of the same new numbers wait for each other and never deadlock.
+      select job_id, input.marking_number, input.agent_id, clock.now, clock.now, ${insertValues}
+      from input left join target using (item_index), clock,
+        jsonb_populate_record(null::job, ${COLUMN_DEFAULTS}::jsonb || input.patch) new_job
+      where target.item_index is null and input.agent_id is not null
       order by input.marking_number collate "C"
       on conflict (marking_number) do nothing
       returning job as new
-    ), born as (
-      select created.new, input.event_id, input.place, (
+    ), created_with_event as (
+      select created.new, input.event_id, input.item_index, (
         select coalesce(jsonb_object_agg(key, jsonb_build_object('from', null, 'to', value)), '{}')
         from jsonb_each(${COLUMN_DEFAULTS}::jsonb || patch) where value <> 'null') as changes
       from created join input on input.job_id = (created.new).id
     ), ${insertEventsSql(
       sql`select event_id, case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type,
           ${eventColumns}, changes from updated
-        union all select event_id, 'job.created', ${eventColumns}, changes from born`,
+        union all select event_id, 'job.created', ${eventColumns}, changes from created_with_event`,
       context,
       upsertTrace,
-    )}, moved as (${countStatusChangeSql(sql`
+    )}, status_deltas as (${countStatusChangeSql(sql`
       select (new).agent_id, (new).contractor_id, old_status, (new).normalized_status as new_status from updated
       where (new).normalized_status <> old_status`)}
-    ), seen as (${countVisibilityChangeSql(sql`
-      select (new).agent_id as organization_id, (new).normalized_status as status, (new).created_at, 1 as change from born`)}
+    ), visibility_deltas as (${countVisibilityChangeSql(sql`
+      select (new).agent_id as organization_id, (new).normalized_status as status, (new).created_at, 1 as change from created_with_event`)}
     )
-    select case when born.place is not null then 'created'
-      when updated.place is not null then 'updated'
-      when target.mine then 'unchanged'
-      when not target.mine then 'taken' when input.agent_id is null then 'agentless' end as kind,
+    select case when created_with_event.item_index is not null then 'created'
+      when updated.item_index is not null then 'updated'
+      when target.can_update then 'unchanged'
+      when not target.can_update then 'already_exists' when input.agent_id is null then 'agent_missing' end as kind,
       coalesce((target.old).agent_id, input.agent_id) as agent_id, (target.old).contractor_id
-    from input left join target using (place) left join updated using (place) left join born using (place)
-    order by place`;
+    from input left join target using (item_index) left join updated using (item_index)
+      left join created_with_event using (item_index) order by item_index`;
 }

@@ -57,7 +57,7 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
   },
   PreconditionFailedException: {
     description: "`If-Match` does not match the job's version; `details` contains the current ETag.",
-    message: "The job is at version 5, another than If-Match allows",
+    message: "The job is at version 5, which If-Match does not allow",
     details: { current_etag: '"5"' },
     headers: rateLimitHeaders,
   },
