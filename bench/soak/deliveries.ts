@@ -148,7 +148,7 @@ type Records = Pick<EndpointOutcome, "attemptsOnRecord" | "delivered" | "failed"
 async function readRecords(client: pg.Client, endpointId: string): Promise<Records> {
   const { rows } = await client.query<Records>(
     `select count(*) filter (where status = 'delivered')::int as delivered,
-       count(*) filter (where status = 'dead')::int as failed,
+       count(*) filter (where status = 'failed')::int as failed,
        count(*) filter (where status = 'pending')::int as pending,
        coalesce(sum((select count(*) from webhook_attempt where delivery_id = webhook_delivery.id)), 0)::int
          as "attemptsOnRecord",

@@ -36,7 +36,7 @@ const DELIVERIES = [
     -- null for a test event, which has no job
     job_id uuid,
     origin text not null default 'event' check (origin in ('event', 'replay', 'test')),
-    status text not null default 'pending' check (status in ('pending', 'delivered', 'dead', 'discarded')),
+    status text not null default 'pending' check (status in ('pending', 'delivered', 'failed', 'discarded')),
     -- counted when an attempt starts
     attempts int not null default 0,
     -- pending: when to send it; while it is being sent: when the lease expires
@@ -55,10 +55,10 @@ const DELIVERIES = [
   `create index webhook_delivery_never_attempted on webhook_delivery_pending (endpoint_id, id) where attempts = 0;`,
   `create index webhook_delivery_retrying on webhook_delivery_pending (endpoint_id, due_at) where attempts > 0;`,
   `create table webhook_delivery_finished partition of webhook_delivery
-    for values in ('delivered', 'dead', 'discarded') partition by range (id);`,
+    for values in ('delivered', 'failed', 'discarded') partition by range (id);`,
   `create index webhook_delivery_log on webhook_delivery_finished (endpoint_id, id);`,
   // Failed deliveries are listed and replayed on their own, and are rare among the delivered ones.
-  `create index webhook_delivery_failed on webhook_delivery_finished (endpoint_id, id) where status = 'dead';`,
+  `create index webhook_delivery_failed on webhook_delivery_finished (endpoint_id, id) where status = 'failed';`,
 
   `create table webhook_attempt (
     id uuid not null,

@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from webhooks. */
+/** The public API of the webhooks feature. Other modules import only from here. */
 export { DELIVERIES_CHANNEL } from "./deliveries/channel.ts";
 export { attemptsByDelivery, findAttemptsById, findDeliveriesById } from "./deliveries/find-many.ts";
 export { ensurePartitions } from "./deliveries/partitions.ts";

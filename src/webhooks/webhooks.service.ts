@@ -1,4 +1,4 @@
-/** The webhooks put together: their endpoints, their deliveries, and the sender that both the test event and a worker use. */
+/** Creates the webhook services: endpoints, deliveries, and the sender for test events and workers. */
 import type { RecordAccessChange } from "../mail/api.ts";
 import { createAddressGuard, type UrlVerdict } from "../platform/http-client/address-guard.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -19,26 +19,26 @@ import { createSender, type Sender } from "./dispatcher/sender.ts";
 export interface WebhooksDeps {
   database: Database;
   secretBox: SecretBox;
-  /** Tells workers that there may be something to deliver. */
+  /** Wakes the workers. */
   notifyWorkers: () => void;
-  /** Absent: nobody is told of endpoints in trouble. */
+  /** If absent, owners get no mail about failing endpoints. */
   alertNotifier?: AlertNotifier | undefined;
-  /** Absent: changes of endpoints are not recorded. */
+  /** If absent, changes to endpoints are not recorded in the audit log. */
   recordAccessChange?: RecordAccessChange | undefined;
   clock: Clock;
-  /** Also http, loopback and private networks. */
+  /** Allow http URLs, loopback and private networks. */
   allowPrivate: boolean;
   retentionDays: number;
-  /** Deliveries that replays of one organisation may create, if not the default. */
+  /** Rate at which replays of one organisation may create deliveries. Default: `defaultReplayRate`. */
   replayRate?: TokenRate | undefined;
-  /** Where a receiver's operator reads what it is that calls; null: nowhere. */
+  /** Documentation URL in the user agent of webhooks; null for none. */
   docsUrl: string | null;
-  /** Receives the exact reason why a host name was refused; owners of endpoints see one reason for all. */
+  /** Logs the exact reason for a rejected host name; owners of endpoints get a general message. */
   logger?: Logger | undefined;
   tracing?: Tracing | undefined;
 }
 
-/** URLs of one organisation whose names are being resolved in this process: a dead name server takes 4 s. */
+/** Concurrent URL checks per organisation and process. An unresponsive DNS server takes 4 s. */
 const MAX_URL_CHECKS = 5;
 
 /** Disposing closes the connections to receivers. */
@@ -48,13 +48,13 @@ export interface Webhooks extends AsyncDisposable {
   readonly sender: Sender;
 }
 
-/** Also makes the weeks of the log that are missing, in which whatever ends finds its place. */
+/** Also creates missing partitions, because finishing a delivery moves its row into one. */
 export async function openWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   await ensurePartitions(deps.database, await databaseNowMs(deps.database), deps.retentionDays);
   const guard = createAddressGuard({
     allowPrivate: deps.allowPrivate,
     onDnsError: (host, { reason, addresses }) =>
-      deps.logger?.info({ host, reason, addresses }, "refused the host name of a webhook endpoint"),
+      deps.logger?.info({ host, reason, addresses }, "rejected the host name of a webhook endpoint"),
   });
   const http = createHttpClient({ guard });
   const { clock, docsUrl, tracing } = deps;

@@ -142,7 +142,7 @@ const connections: Connection[] = [
   root("events"),
   root("events", { args: "types: [JOB_UPDATED]" }),
   root("webhookDeliveries"),
-  root("webhookDeliveries", { args: "status: DEAD" }),
+  root("webhookDeliveries", { args: "status: FAILED" }),
   root("requestLog", { args: 'keyId: "LOGGED_KEY"', id: "requestId" }),
   root("auditLog", { by: byOwner }),
   root("auditLog", { args: 'actions: ["member.invited"]', by: byOperator }),

@@ -116,8 +116,8 @@ describe("the examples", () => {
     await queryData(app, `mutation { sendTestEvent(endpointId: "${endpointId}") { delivery { status } } }`, {
       key,
     });
-    const dead = await queryData(app, example("Dead").document, { key });
-    expect(dead.webhookDeliveries.nodes).toMatchObject([
+    const failed = await queryData(app, example("Failed").document, { key });
+    expect(failed.webhookDeliveries.nodes).toMatchObject([
       { outcome: "connect_refused", attempts: [{ number: 1, error: expect.any(String) }] },
     ]);
     const variables = { endpointId, since: "2026-01-01T00:00:00Z" };
@@ -127,7 +127,7 @@ describe("the examples", () => {
   });
 
   it("are all covered here", () => {
-    const tested = [...Object.keys(finds), "Live", "Missed", "Dead", "Again"];
+    const tested = [...Object.keys(finds), "Live", "Missed", "Failed", "Again"];
     expect(examples.map(({ name }) => name).toSorted()).toEqual(tested.toSorted());
   });
 });

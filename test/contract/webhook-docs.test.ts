@@ -131,10 +131,10 @@ describe("the receiver in", () => {
 
 /** Default and allowed values of endpoint settings, by CLI option. */
 function withRange(
-  { least, usual, most }: typeof IN_FLIGHT_LIMITS | typeof RATE_LIMITS,
+  { min, max, default: value }: typeof IN_FLIGHT_LIMITS | typeof RATE_LIMITS,
   option: string,
 ): string {
-  return `${usual}, or what is set: ${least} to ${most.toLocaleString("en")} (${option})`;
+  return `${value}, or what is set: ${min} to ${max.toLocaleString("en")} (${option})`;
 }
 
 describe("docs/webhooks.md", () => {

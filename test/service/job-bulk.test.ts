@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 
 const allOrNothing: BatchOptions = { ...bulkOptions, errorPolicy: "all_or_nothing" };
-const seers = (...partners: OrganizationPrincipal[]): string[] =>
+const idsOf = (...partners: OrganizationPrincipal[]): string[] =>
   partners.map((one) => one.organizationId).toSorted();
 const jobs = (count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, () => services.createJob(agent)));
@@ -43,16 +43,16 @@ const weighing = (markingNumber: string, weight: number, ...expectedVersions: nu
 });
 const update = async (
   items: readonly ReturnType<typeof weighing>[],
-  how: BatchOptions = bulkOptions,
-  viewer: OrganizationPrincipal | typeof operatorPrincipal = agent,
-) => (await services.jobs.updateBatch(viewer, items, how)).results;
+  options: BatchOptions = bulkOptions,
+  principal: OrganizationPrincipal | typeof operatorPrincipal = agent,
+) => (await services.jobs.updateBatch(principal, items, options)).results;
 
 async function* rowsOf(values: readonly Record<string, unknown>[]): AsyncGenerator<ImportRow> {
-  yield* await Promise.resolve(values.map((one, at) => ({ line: at + 1, values: one })));
+  yield* await Promise.resolve(values.map((one, index) => ({ line: index + 1, values: one })));
 }
 
-describe("a batch that skips what fails", () => {
-  it("tells of each item whether it was updated, unchanged or failed, with the job and who sees it", async () => {
+describe("a batch with skip_failed", () => {
+  it("returns for each item its outcome and the job with its organisations", async () => {
     const [one = "", two = ""] = await jobs(2);
     await update([weighing(two, 7)]);
     const results = await update([weighing(one, 7), weighing(two, 7), weighing(newMarkingNumber(), 7)]);
@@ -64,7 +64,7 @@ describe("a batch that skips what fails", () => {
     expect(results[1]).toMatchObject({ job: { version: 2, agent_id: agent.organizationId } });
   });
 
-  it("refuses an item at another version than expected, says at which it is, and applies the others", async () => {
+  it("fails an item with an unexpected version, names the current version, and applies the other items", async () => {
     const [one = "", two = "", three = ""] = await jobs(3);
     const results = await update([weighing(one, 1, 4), weighing(two, 1, 1), weighing(three, 1, 9, 1)]);
     expect(summarizeOutcomes(results)).toEqual(["PreconditionFailed", "updated", "updated"]);
@@ -72,10 +72,10 @@ describe("a batch that skips what fails", () => {
     expect((await services.readJob(one)).version).toBe(1);
   });
 
-  it("names problems by the path that the caller asks for", async () => {
+  it("uses the caller's path in problems", async () => {
     const item = { markingNumber: await services.createJob(agent), body: { weight: "heavy" } };
-    const how = { ...bulkOptions, pathOf: (at: number) => `items.${at}.patch.` };
-    const { results } = await services.jobs.updateBatch(agent, [item], how);
+    const options = { ...bulkOptions, pathOf: (index: number) => `items.${index}.patch.` };
+    const { results } = await services.jobs.updateBatch(agent, [item], options);
     expect(results).toMatchObject([
       {
         outcome: "failed",
@@ -88,41 +88,38 @@ describe("a batch that skips what fails", () => {
     ]);
   });
 
-  it.each(["", "\0", "\ud800", "x".repeat(121)])(
-    "refuses %j, which selects no job, before it is asked for",
-    async (markingNumber) => {
-      const number = await services.createJob(agent);
-      const results = await update([weighing(markingNumber, 1), weighing(number, 1)]);
-      expect(results).toMatchObject([
-        {
-          outcome: "failed",
-          failure: { code: "BadRequestException", problems: [{ field: "markingNumber" }] },
-        },
-        { outcome: "updated" },
-      ]);
-    },
-  );
+  it.each(["", "\0", "\ud800", "x".repeat(121)])("rejects the Marking Number %j", async (markingNumber) => {
+    const number = await services.createJob(agent);
+    const results = await update([weighing(markingNumber, 1), weighing(number, 1)]);
+    expect(results).toMatchObject([
+      {
+        outcome: "failed",
+        failure: { code: "BadRequestException", problems: [{ field: "markingNumber" }] },
+      },
+      { outcome: "updated" },
+    ]);
+  });
 
-  it.each([0, 101])("refuses a call of %i items whole", async (count) => {
+  it.each([0, 101])("rejects a call with %i items", async (count) => {
     const items = Array.from({ length: count }, () => weighing(newMarkingNumber(), 1));
     await expect(update(items)).rejects.toMatchObject({ code: "BadRequestException" });
   });
 });
 
-/** How many statements it takes to change `some`. */
-async function statementsOf(some: readonly string[], how: BatchOptions): Promise<number> {
+/** Updates the jobs and returns the number of SQL statements. */
+async function countStatements(markingNumbers: readonly string[], options: BatchOptions): Promise<number> {
   const weight = Math.random();
   services.statements.length = 0;
   const results = await update(
-    some.map((number) => weighing(number, weight)),
-    how,
+    markingNumbers.map((number) => weighing(number, weight)),
+    options,
   );
   expect(results.every(({ outcome }) => outcome === "updated")).toBe(true);
   return services.statements.length;
 }
 
-describe("a batch of all or nothing", () => {
-  it("applies all where all are sound, also the same job twice, in order", async () => {
+describe("a batch with all_or_nothing", () => {
+  it("applies all valid items in order, including two for the same job", async () => {
     const [one = "", two = ""] = await jobs(2);
     const results = await update([weighing(one, 1, 1), weighing(two, 5), weighing(one, 2, 2)], allOrNothing);
     expect(summarizeOutcomes(results)).toEqual(["updated", "updated", "updated"]);
@@ -132,30 +129,34 @@ describe("a batch of all or nothing", () => {
       [3, 2],
     ]);
     expect(await services.readJob(one)).toMatchObject({ version: 3, weight: 2 });
-    expect(services.notifications).toEqual({ workers: 1, organizationIds: [seers(agent)] });
+    expect(services.notifications).toEqual({ workers: 1, organizationIds: [idsOf(agent)] });
   });
 
   const failures = [
-    ["an invalid patch", (at: string) => ({ markingNumber: at, body: { weight: "x" } }), "BadRequest"],
     [
-      "a job that is not there",
+      "an invalid patch",
+      (number: string) => ({ markingNumber: number, body: { weight: "x" } }),
+      "BadRequest",
+    ],
+    [
+      "a job that does not exist",
       () => ({ markingNumber: newMarkingNumber(), body: { weight: 1 } }),
       "NotFound",
     ],
     [
-      "another version",
-      (at: string) => ({ markingNumber: at, body: { weight: 1 }, expectedVersions: [2] }),
+      "an unexpected version",
+      (number: string) => ({ markingNumber: number, body: { weight: 1 }, expectedVersions: [2] }),
       "PreconditionFailed",
     ],
     [
-      "what the database refuses",
-      (at: string) => ({ markingNumber: at, body: { labels: "feathers" } }),
+      "a value that the database rejects",
+      (number: string) => ({ markingNumber: number, body: { labels: "feathers" } }),
       "InternalServerError",
     ],
   ] as const;
 
   // evidence: batch-all-or-nothing
-  it.each(failures)("changes nothing, records nothing and tells nobody for %s", async (_, failing, code) => {
+  it.each(failures)("changes, records and notifies nothing for %s", async (_, failing, code) => {
     const [one = "", two = "", three = ""] = await jobs(3);
     const before = await services.countRows();
     const items = [weighing(one, 1), failing(two), weighing(three, 1)];
@@ -168,7 +169,7 @@ describe("a batch of all or nothing", () => {
     expect(services.notifications).toEqual({ workers: 0, organizationIds: [] });
   });
 
-  it("names every item that fails, not only the first", async () => {
+  it("reports every failed item", async () => {
     const [one = "", two = ""] = await jobs(2);
     const items = [
       { markingNumber: one, body: { weight: "x" } },
@@ -185,16 +186,16 @@ describe("a batch of all or nothing", () => {
     ]);
   });
 
-  it("takes as many statements for 100 jobs as for one", async () => {
+  it("needs the same number of statements for 100 jobs as for one", async () => {
     const numbers = await jobs(100);
-    expect(await statementsOf(numbers.slice(0, 1), bulkOptions)).toBe(1);
-    expect(await statementsOf(numbers, bulkOptions)).toBe(1);
+    expect(await countStatements(numbers.slice(0, 1), bulkOptions)).toBe(1);
+    expect(await countStatements(numbers, bulkOptions)).toBe(1);
     // begin, savepoint, the change, release, commit
-    expect(await statementsOf(numbers.slice(0, 1), allOrNothing)).toBe(5);
-    expect(await statementsOf(numbers, allOrNothing)).toBe(5);
+    expect(await countStatements(numbers.slice(0, 1), allOrNothing)).toBe(5);
+    expect(await countStatements(numbers, allOrNothing)).toBe(5);
   });
 
-  it("never deadlocks with another of the same jobs in another order", async () => {
+  it("does not deadlock with batches of the same jobs in another order", async () => {
     const numbers = await jobs(20);
     const rounds = Array.from({ length: 6 }, (_, round) =>
       update(
@@ -209,19 +210,19 @@ describe("a batch of all or nothing", () => {
 
 describe("a dry run", () => {
   it.each(["skip_failed", "all_or_nothing"] as const)(
-    "answers as if done, changes nothing and tells nobody: %s",
+    "returns the results but changes and notifies nothing: %s",
     async (errorPolicy) => {
       const [one = "", two = ""] = await jobs(2);
       const before = await services.countRows();
-      const how = { ...bulkOptions, errorPolicy, dryRun: true };
-      const results = await update([weighing(one, 1), weighing(two, 2), weighing(one, 3)], how);
+      const options = { ...bulkOptions, errorPolicy, dryRun: true };
+      const results = await update([weighing(one, 1), weighing(two, 2), weighing(one, 3)], options);
       expect(results).toMatchObject([
         { outcome: "updated", job: { version: 2, weight: 1 } },
         { outcome: "updated", job: { version: 2, weight: 2 } },
         { outcome: "updated", job: { version: 3, weight: 3 } },
       ]);
       const [failed] = summarizeOutcomes(
-        await update([weighing(one, 1), weighing(newMarkingNumber(), 2)], how),
+        await update([weighing(one, 1), weighing(newMarkingNumber(), 2)], options),
       );
       expect(failed).toBe(errorPolicy === "skip_failed" ? "updated" : "not_applied");
       await services.jobs.updateOne(agent, weighing(one, 1), { ...bulkOptions, dryRun: true });
@@ -232,8 +233,8 @@ describe("a dry run", () => {
   );
 });
 
-describe("who is told of a change", () => {
-  it("are the agents and contractors of the jobs that changed, each once and nobody else", async () => {
+describe("subscribers", () => {
+  it("are notified once per agent and contractor of the changed jobs", async () => {
     const other = await services.createOrganization("agent");
     const assigned = await services.createJob(agent, { contractorId: contractor.organizationId });
     const unchanged = await services.createJob(other);
@@ -249,14 +250,14 @@ describe("who is told of a change", () => {
       "updated",
       "unchanged",
     ]);
-    expect(services.notifications.organizationIds).toEqual([seers(agent, contractor)]);
+    expect(services.notifications.organizationIds).toEqual([idsOf(agent, contractor)]);
   });
 
-  it("is told of one job's change, too, and of none that changed nothing", async () => {
+  it("are notified of a single update, but not if nothing changed", async () => {
     const number = await services.createJob(agent, { contractorId: contractor.organizationId });
     const { job } = await services.jobs.updateOne(contractor, weighing(number, 1), bulkOptions);
     expect(job).toMatchObject({ agent_id: agent.organizationId, contractor_id: contractor.organizationId });
-    expect(services.notifications.organizationIds).toEqual([seers(agent, contractor)]);
+    expect(services.notifications.organizationIds).toEqual([idsOf(agent, contractor)]);
     await services.jobs.updateOne(contractor, weighing(number, 1), bulkOptions);
     await update([weighing(number, 1)]);
     expect(services.notifications.organizationIds).toHaveLength(1);
@@ -267,17 +268,17 @@ async function importRows(values: readonly Record<string, unknown>[], dryRun = f
   const { database, referenceData, notifications } = services;
   const parts = {
     database,
-    referenceData: referenceData,
+    referenceData,
     organizations: createOrganizationService({ database }),
     notifyWorkers: () => undefined,
     notifySubscribers: (ids: readonly string[]) => void notifications.organizationIds.push(ids.toSorted()),
   };
-  const how = { ...bulkOptions, dryRun, agent: toTypedId("org", agent.organizationId) };
-  for await (const { counts } of importJobs(parts, rowsOf(values), how)) expect(counts.failed).toBe(0);
+  const options = { ...bulkOptions, dryRun, agent: toTypedId("org", agent.organizationId) };
+  for await (const { counts } of importJobs(parts, rowsOf(values), options)) expect(counts.failed).toBe(0);
 }
 
-describe("who an import tells", () => {
-  it("are the agents and contractors of the jobs that it made or changed, each chunk's once", async () => {
+describe("subscribers of an import", () => {
+  it("are notified once per chunk and organisation that sees a created or changed job", async () => {
     const marking_number = await services.createJob(agent, { contractorId: contractor.organizationId });
     const rows = [
       { marking_number, weight: 1 },
@@ -285,15 +286,15 @@ describe("who an import tells", () => {
     ];
     await importRows(rows, true);
     expect(services.notifications.organizationIds).toEqual([]);
-    // The file says nothing of the contractor, who is told nevertheless.
+    // The contractor is notified although the file does not name it.
     await importRows(rows);
     await importRows(rows);
-    expect(services.notifications.organizationIds).toEqual([seers(agent, contractor)]);
+    expect(services.notifications.organizationIds).toEqual([idsOf(agent, contractor)]);
     const other = await services.createOrganization("contractor");
     await importRows([{ marking_number, contractor: toTypedId("org", other.organizationId) }]);
-    expect(services.notifications.organizationIds.at(-1)).toEqual(seers(agent, other));
+    expect(services.notifications.organizationIds.at(-1)).toEqual(idsOf(agent, other));
     await importRows([{ marking_number, weight: 2, contractor: null }]);
-    expect(services.notifications.organizationIds.at(-1)).toEqual(seers(agent));
+    expect(services.notifications.organizationIds.at(-1)).toEqual(idsOf(agent));
   });
 });
 
@@ -312,7 +313,7 @@ describe("an operator", () => {
   });
 
   // evidence: job-carrier-status-read-only
-  it("cannot set the carrier's status by a patch, nor can anybody", async () => {
+  it("cannot set the provider status with a patch", async () => {
     const number = await services.createJob(agent);
     const items = [{ markingNumber: number, body: { weight: 1, provider_status: "mine" } }];
     const { results, ignored } = await services.jobs.updateBatch(operatorPrincipal, items, bulkOptions);
@@ -321,22 +322,22 @@ describe("an operator", () => {
   });
 });
 
-describe("in a transaction of the caller's", () => {
-  it("notifies the organisations that see the job after the commit, and none before it", async () => {
+describe("an update in the caller's transaction", () => {
+  it("notifies organisations after the commit", async () => {
     const [one = "", two = ""] = await jobs(2);
     await services.database.transaction(async (tx) => {
       await update([weighing(one, 1)], { ...bulkOptions, tx });
       await services.jobs.updateOne(agent, weighing(two, 1), { ...bulkOptions, tx });
       expect(services.notifications.organizationIds).toEqual([]);
     });
-    expect(services.notifications.organizationIds).toEqual([seers(agent), seers(agent)]);
+    expect(services.notifications.organizationIds).toEqual([idsOf(agent), idsOf(agent)]);
   });
 
-  it("changes nothing and notifies no organisation if the transaction is rolled back", async () => {
+  it("changes and notifies nothing if the transaction is rolled back", async () => {
     const [one = ""] = await jobs(1);
-    const change = async (weight: number, how: BatchOptions): Promise<void> => {
+    const change = async (weight: number, options: BatchOptions): Promise<void> => {
       await services.database.transaction(
-        (tx) => services.jobs.updateOne(agent, weighing(one, weight), { ...how, tx }),
+        (tx) => services.jobs.updateOne(agent, weighing(one, weight), { ...options, tx }),
         "rollback",
       );
     };
@@ -345,7 +346,7 @@ describe("in a transaction of the caller's", () => {
     expect(services.notifications.organizationIds).toEqual([]);
   });
 
-  it("undoes a dry run, and all of a batch that must apply all, and nothing else", async () => {
+  it("rolls back only dry runs and failed all_or_nothing batches", async () => {
     const [one = "", two = ""] = await jobs(2);
     await services.database.transaction(async (tx) => {
       await update([weighing(one, 1)], { ...bulkOptions, tx });
@@ -359,6 +360,6 @@ describe("in a transaction of the caller's", () => {
     });
     expect(await services.readJob(one)).toMatchObject({ weight: 1, version: 2 });
     expect(await services.readJob(two)).toMatchObject({ weight: null, version: 1 });
-    expect(services.notifications.organizationIds).toEqual([seers(agent)]);
+    expect(services.notifications.organizationIds).toEqual([idsOf(agent)]);
   });
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 const policies = ["skip_failed", "all_or_nothing"] as const;
 
 describe("creating jobs", () => {
-  it("makes them with their fields, the carrier's status and the defaults of the rest", async () => {
+  it("sets the given fields and the provider status, and defaults for the others", async () => {
     const bare = newJob();
     const full = newJob({
       contractorId: contractor().organizationId,
@@ -57,7 +57,7 @@ describe("creating jobs", () => {
     expect(await services().readJob(full.markingNumber)).toMatchObject({ version: 2, weight: 2.5 });
   });
 
-  it("records one creation of each, an assignment where there is one, their deliveries, and tells of them", async () => {
+  it("records creations, assignments and deliveries, and notifies workers and subscribers", async () => {
     const before = await services().countRows();
     const bare = newJob();
     const assigned = newJob({ contractorId: contractor().organizationId, fields: { weight: 1 } });
@@ -78,7 +78,7 @@ describe("creating jobs", () => {
     });
   });
 
-  it("refuses a Marking Number that is taken, whosever it is, and leaves that job as it is", async () => {
+  it("returns a conflict for an existing Marking Number of any agent and does not change that job", async () => {
     const other = await services().createOrganization("agent");
     const numbers = [await services().createJob(agent()), await services().createJob(other)];
     const taken = numbers.map((markingNumber) => newJob({ markingNumber, fields: { weight: 9 } }));
@@ -91,7 +91,7 @@ describe("creating jobs", () => {
       expect(await services().readJob(number)).toMatchObject({ version: 1, weight: null });
   });
 
-  it.each(policies)("refuses the second of two with the same Marking Number: %s", async (errorPolicy) => {
+  it.each(policies)("rejects the second item with the same Marking Number: %s", async (errorPolicy) => {
     const twice = newJob({ fields: { weight: 1 } });
     const results = await create([twice, { ...twice, fields: { weight: 2 } }], {
       ...bulkOptions,
@@ -104,7 +104,7 @@ describe("creating jobs", () => {
     );
   });
 
-  it("refuses what an item cannot be, with every problem by its path", async () => {
+  it("reports every problem of an invalid item with its path", async () => {
     const wrong = newJob({
       markingNumber: "",
       agentId: contractor().organizationId,
@@ -126,24 +126,21 @@ describe("creating jobs", () => {
     ]);
   });
 
-  it.each([() => newUuid(), () => "no uuid", () => ""])(
-    "refuses organisations that are not there",
-    async (id) => {
-      const results = await create([newJob({ agentId: id() }), newJob({ contractorId: id() }), newJob()]);
-      expect(results).toMatchObject([
-        { failure: { code: "BadRequestException", problems: [{ field: "agentId" }] } },
-        { failure: { code: "BadRequestException", problems: [{ field: "contractorId" }] } },
-        { outcome: "created" },
-      ]);
-    },
-  );
+  it.each([() => newUuid(), () => "no uuid", () => ""])("rejects unknown organisations", async (id) => {
+    const results = await create([newJob({ agentId: id() }), newJob({ contractorId: id() }), newJob()]);
+    expect(results).toMatchObject([
+      { failure: { code: "BadRequestException", problems: [{ field: "agentId" }] } },
+      { failure: { code: "BadRequestException", problems: [{ field: "contractorId" }] } },
+      { outcome: "created" },
+    ]);
+  });
 
-  it("leaves out what the database refuses, and makes the others", async () => {
+  it("creates the other jobs if the database rejects one", async () => {
     const jobs = [newJob(), newJob({ fields: { labels: "feathers" } }), newJob()];
     expect(summarizeOutcomes(await create(jobs))).toEqual(["created", "InternalServerError", "created"]);
   });
 
-  it("makes none where one is refused and the policy is all or nothing", async () => {
+  it("creates none with all_or_nothing if one fails", async () => {
     const before = await services().countRows();
     const jobs = [newJob(), newJob({ fields: { labels: "feathers" } }), newJob({ agentId: newUuid() })];
     expect(summarizeOutcomes(await create(jobs, allOrNothingOptions))).toEqual([
@@ -155,7 +152,7 @@ describe("creating jobs", () => {
     expect(services().notifications).toEqual({ workers: 0, organizationIds: [] });
   });
 
-  it("makes nothing in a dry run, and answers as if done", async () => {
+  it("creates nothing in a dry run but returns the results", async () => {
     const before = await services().countRows();
     const job = newJob({ contractorId: contractor().organizationId, fields: { weight: 1 } });
     expect(await create([job], dryRunOptions)).toMatchObject([
@@ -165,11 +162,11 @@ describe("creating jobs", () => {
     expect(services().notifications).toEqual({ workers: 0, organizationIds: [] });
   });
 
-  it("makes each number once, and fails with nothing but conflicts, when many make the same at once", async () => {
+  it("creates each Marking Number once if many calls create the same jobs concurrently", async () => {
     const numbers = Array.from({ length: 30 }, newMarkingNumber);
-    const calls = Array.from({ length: 6 }, (_, at) =>
+    const calls = Array.from({ length: 6 }, (_, index) =>
       create(
-        (at % 2 === 0 ? numbers : numbers.toReversed()).map((markingNumber) => newJob({ markingNumber })),
+        (index % 2 === 0 ? numbers : numbers.toReversed()).map((markingNumber) => newJob({ markingNumber })),
       ),
     );
     const outcomes = (await Promise.all(calls)).flatMap(summarizeOutcomes);

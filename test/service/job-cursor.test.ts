@@ -1,4 +1,4 @@
-/** A cursor of a list of jobs: it fits, it goes with its order, and what is none is none. */
+/** Job cursors: encoding, validation and length. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { listJobs } from "../../src/jobs/list/list.sql.ts";
 import { jobCursor, jobOrderFields, readJobCursor, type JobOrder } from "../../src/jobs/list/order.ts";
@@ -25,7 +25,7 @@ const row = {
   scheduled_date: "2026-05-03",
 };
 
-it("names the row's place in its own order, and in no other", () => {
+it("is valid only for the order that it was created with", () => {
   const values: Record<JobOrder["field"], string | null> = {
     created_at: "2026-05-01T00:00:00.120Z",
     updated_at: "2026-05-02T00:00:00.000Z",
@@ -41,45 +41,45 @@ it("names the row's place in its own order, and in no other", () => {
 });
 
 it.each([
-  ["nothing", ""],
-  ["text", "abc"],
-  ["another list's", encodeCursor("events", ["1", "1"])],
-  ["no id", encodeCursor("jobs -created_at", ["2026-05-01T00:00:00.000Z", "x"])],
-  ["no instant", encodeCursor("jobs -created_at", ["yesterday", row.id])],
+  ["an empty text", ""],
+  ["any text", "abc"],
+  ["a cursor of another list", encodeCursor("events", ["1", "1"])],
+  ["an invalid id", encodeCursor("jobs -created_at", ["2026-05-01T00:00:00.000Z", "x"])],
+  ["an invalid time", encodeCursor("jobs -created_at", ["yesterday", row.id])],
   ["the year 0", encodeCursor("jobs -created_at", ["0000-05-01T00:00:00.000Z", row.id])],
-  ["null where none is", encodeCursor("jobs -created_at", [null, row.id])],
+  ["null for a column without nulls", encodeCursor("jobs -created_at", [null, row.id])],
   ["too many values", encodeCursor("jobs -created_at", ["2026-05-01T00:00:00.000Z", row.id, 1])],
-])("is none: %s", (_name, text) => {
+])("is rejected: %s", (_name, text) => {
   expect(readJobCursor({ field: "created_at", descending: true }, text)).toBeNull();
 });
 
-it("fits for the longest Marking Numbers, and goes on after them", async () => {
+it("has at most 512 characters for the longest Marking Numbers and continues after them", async () => {
   const order: JobOrder = { field: "marking_number", descending: false };
   const numbers = ["\u{10FFFF}", "\u0001", '"', "\\", "📦"].flatMap((character) => [
     character.repeat(119),
     character.repeat(120),
   ]);
   await reads.insert(numbers.map((marking_number) => ({ marking_number })));
-  const met: string[] = [];
+  const listed: string[] = [];
   let position: JobPosition | null = null;
-  for (let goesOn = true; goesOn;) {
+  for (let hasNext = true; hasNext;) {
     const page: Awaited<ReturnType<typeof listJobs>> = await listJobs(reads.database, reads.agent, {
       filter: {},
       order,
       page: { direction: "forward", limit: 1, position },
       include: { items: true, organizations: false, total: false },
     });
-    met.push(...page.items.map((item) => item.marking_number));
+    listed.push(...page.items.map((item) => item.marking_number));
     const cursor = jobCursor(order, page.items[0] as (typeof page.items)[number]);
     expect(cursor.length).toBeLessThanOrEqual(512);
     position = readJobCursor(order, cursor);
-    goesOn = page.hasNext;
+    hasNext = page.hasNext;
   }
   const byBytes = numbers.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
-  expect(met).toEqual(byBytes);
+  expect(listed).toEqual(byBytes);
 });
 
-it("of a job that is not there leads nowhere", async () => {
+it("returns an empty page for a job that does not exist", async () => {
   const page = await listJobs(reads.database, reads.agent, {
     filter: {},
     order: { field: "marking_number", descending: false },

@@ -17,7 +17,7 @@ async function exported(query: ExportQuery): Promise<string> {
 }
 
 describe("an export", () => {
-  it("has every job once, page by page, oldest first", async () => {
+  it("contains every job once", async () => {
     const numbers = Array.from({ length: 2_300 }, newMarkingNumber);
     const [agent, ...rows] = ["Exporter", ...numbers.map((number) => `${number},Exporter`)];
     const { id } = await services().organizations.create({ name: agent, type: "agent" });
@@ -28,7 +28,7 @@ describe("an export", () => {
     expect((await exported({ format: "ndjson", agentId: id })).trimEnd().split("\n").length).toBe(2_300);
   });
 
-  it("is narrowed to an agent, a contractor and a status", async () => {
+  it("filters by agent, contractor and status", async () => {
     const number = await makeJob(
       { normalized_status: "returned" },
       { agentId: organization.rival, contractorId: organization.other },
@@ -63,7 +63,7 @@ describe("an export", () => {
     );
   });
 
-  it("changes nothing when it is imported again, whatever the jobs hold", async () => {
+  it("changes nothing when it is imported again, for any field values", async () => {
     const nasty = [
       null,
       "",
@@ -142,7 +142,7 @@ describe("an export", () => {
     );
   });
 
-  it("makes the same jobs in a database that has none of them", async () => {
+  it("recreates the same jobs in a database without them", async () => {
     const { id: agentId } = await services().organizations.create({ name: "Mover", type: "agent" });
     const patch = { labels: "", instructions: 'a\r\n"b"', weight: 1e21, normalized_status: "on_hold" };
     const number = await makeJob(patch, {

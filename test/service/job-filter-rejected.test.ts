@@ -1,4 +1,4 @@
-/** Only sound trees of conditions get to PostgreSQL, and it takes every one that does. */
+/** Validation of job filters: invalid ones are rejected, and PostgreSQL accepts every valid one. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createJobReferenceData } from "../../src/jobs/job.reference-data.ts";
@@ -23,7 +23,7 @@ async function matching(condition: JobFilterTree): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-const refusalOf = async (condition: JobFilterTree): Promise<string[]> => {
+const problemsOf = async (condition: JobFilterTree): Promise<string[]> => {
   const error = await validateFilter(createJobReferenceData(reads.database), condition).catch(
     (reason: unknown) => reason,
   );
@@ -37,7 +37,7 @@ const many = (count: number, condition: JobFilterTree): JobFilterTree => ({
   or: Array.from({ length: count }, () => condition),
 });
 
-describe("what is refused", () => {
+describe("a filter is rejected with", () => {
   it.each<[string, JobFilterTree, string[]]>([
     [
       "an unknown status",
@@ -57,73 +57,77 @@ describe("what is refused", () => {
       ["filter.and.0.batchNumber.in invalid_value"],
     ],
     [
-      "text longer than any value",
+      "a text longer than any column",
       { groupCode: { startsWith: "x".repeat(1001) } },
       ["filter.groupCode.startsWith too_big"],
     ],
     ["a search longer than REST's", { search: "x".repeat(256) }, ["filter.search too_big"]],
-    ["no number", { weight: { gt: Number.NaN } }, ["filter.weight.gt invalid_type"]],
+    ["an invalid number", { weight: { gt: Number.NaN } }, ["filter.weight.gt invalid_type"]],
     [
-      "no finite number",
+      "an infinite number",
       { pieceQuantity: { lt: Number.NEGATIVE_INFINITY } },
       ["filter.pieceQuantity.lt invalid_type"],
     ],
-    ["no day", { scheduledDate: { eq: "2026-02-30" } }, ["filter.scheduledDate.eq invalid_format"]],
+    ["an invalid date", { scheduledDate: { eq: "2026-02-30" } }, ["filter.scheduledDate.eq invalid_format"]],
     [
-      "no instant",
+      "an invalid instant",
       { createdAt: { gte: "0000-01-01T00:00:00.000Z" } },
       ["filter.createdAt.gte invalid_value"],
     ],
-    ["no id", { agentId: ["org"] }, ["filter.agentId invalid_format"]],
+    ["an invalid id", { agentId: ["org"] }, ["filter.agentId invalid_format"]],
     ["an empty list", { contractorId: [] }, ["filter.contractorId too_small"]],
     [
-      "a long list",
+      "a list of 101 items",
       { batchNumber: { in: Array.from({ length: 101 }, String) } },
       ["filter.batchNumber.in too_big"],
     ],
     ["21 conditions", many(21, { isLate: true }), ["filter too_big"]],
     ["21 empty conditions", many(21, {}), ["filter too_big"]],
-    ["21 conditions of one part", many(7, { weight: { gt: 1, lt: 5, isNull: false } }), ["filter too_big"]],
-    ["4 levels", { not: { and: [{ or: [{ not: {} }] }] } }, ["filter.not.and.0.or.0.not too_big"]],
+    [
+      "21 comparisons of one column",
+      many(7, { weight: { gt: 1, lt: 5, isNull: false } }),
+      ["filter too_big"],
+    ],
+    ["4 nested levels", { not: { and: [{ or: [{ not: {} }] }] } }, ["filter.not.and.0.or.0.not too_big"]],
   ])("%s", async (_name, condition, fields) => {
-    expect(await refusalOf(condition)).toEqual(fields);
+    expect(await problemsOf(condition)).toEqual(fields);
   });
 
-  it("every problem is told at once", async () => {
+  it("every problem of the filter", async () => {
     const condition = {
       search: "\0",
       or: [{ normalizedStatus: { eq: "nope" } }, { weight: { eq: Number.NaN } }],
     };
-    expect(await refusalOf(condition)).toHaveLength(3);
+    expect(await problemsOf(condition)).toHaveLength(3);
   });
 
-  it("a bomb is refused as fast as a small tree", async () => {
+  it("a million conditions, within a second", async () => {
     let bomb: JobFilterTree = { isLate: true };
     for (let level = 0; level < 3; level += 1) bomb = many(100, bomb);
     const before = performance.now();
-    expect(await refusalOf(bomb)).toEqual(["filter too_big"]);
+    expect(await problemsOf(bomb)).toEqual(["filter too_big"]);
     expect(performance.now() - before).toBeLessThan(1_000);
   });
 });
 
-describe("what is not refused", () => {
+describe("a filter is accepted with", () => {
   it.each<[string, JobFilterTree]>([
-    ["nothing", {}],
+    ["no conditions", {}],
     ["20 conditions", { or: Array.from({ length: 20 }, () => ({ isLate: true })) }],
-    ["3 levels", { not: { and: [{ or: [{ isLate: false }] }] } }],
+    ["3 nested levels", { not: { and: [{ or: [{ isLate: false }] }] } }],
     ["a list of 100", { normalizedStatus: { in: Array.from({ length: 100 }, () => "pending") } }],
     ["the first and the last day", { scheduledDate: { gte: "0001-01-01", lte: "9999-12-31" } }],
     [
       "the first and the last instant",
       { createdAt: { gte: "0001-01-01T00:00:00.000Z", lte: "9999-12-31T23:59:59.999Z" } },
     ],
-    ["the greatest number", { weight: { lte: Number.MAX_VALUE, gt: -Number.MAX_VALUE, lt: 5e-324 } }],
+    ["the largest numbers", { weight: { lte: Number.MAX_VALUE, gt: -Number.MAX_VALUE, lt: 5e-324 } }],
   ])("%s", async (_name, condition) => {
     await validateFilter(createJobReferenceData(reads.database), condition);
     expect((await matching(condition)).length).toBeGreaterThan(0);
   });
 
-  it("whatever passes the check, PostgreSQL takes", async () => {
+  it("any values, and PostgreSQL can run it", async () => {
     const anyText = fc.oneof(fc.string({ unit: "binary", maxLength: 50 }), fc.string());
     const whole = fc.record(
       {

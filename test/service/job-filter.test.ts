@@ -1,4 +1,4 @@
-/** A tree of conditions means in PostgreSQL what it says. */
+/** Job filters in SQL, compared with a reference implementation in TypeScript. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { filterToSql, type JobFilterTree } from "../../src/jobs/list/filter.ts";
@@ -38,7 +38,7 @@ const dates = [-2, -1, 0, 1].map((days) => new Date(Date.now() + days * DAY_MS).
 const instants = ["2026-05-01T00:00:00.000Z", "2026-05-01T00:00:00.001Z", "2026-05-02T12:30:00.250Z"];
 const numbers = [1, 2, 2.5, -3, 1e300];
 
-/** Seeded, so that each run has the same jobs. */
+/** A seeded random picker, so that each run has the same jobs. */
 function picker(): <Value>(values: readonly Value[]) => Value {
   let state = 42;
   return (values) => {
@@ -52,8 +52,8 @@ beforeAll(async () => {
   const { agent, otherAgent, contractor, otherContractor } = reads;
   const pick = picker();
   jobs = await reads.insert(
-    Array.from({ length: 60 }, (_, at) => ({
-      marking_number: `${pick(texts)}${at % 3 === 0 ? "" : "-"}${at}`,
+    Array.from({ length: 60 }, (_, index) => ({
+      marking_number: `${pick(texts)}${index % 3 === 0 ? "" : "-"}${index}`,
       agent_id: pick([agent, otherAgent]).organizationId,
       contractor_id: pick([contractor.organizationId, otherContractor.organizationId, null]),
       batch_number: pick([...texts, null]),
@@ -76,26 +76,26 @@ beforeAll(async () => {
 });
 afterAll(() => reads[Symbol.asyncDispose]());
 
-/** The same as `conditionSql`, in the language that the rule is told in. */
-function holds(condition: JobFilterTree, job: JobTableRow): boolean {
+/** The reference implementation of `filterToSql`. */
+function matches(condition: JobFilterTree, job: JobTableRow): boolean {
   const { statusCategory, contractorId, agentId, isLate, search, and, or, not } = condition;
   const pending = condition.scheduledDeliveryPending ?? job.scheduled_delivery_pending;
   const category = categories[job.normalized_status as keyof typeof categories];
   return (
-    compared.every(([part, column]) => compares(condition[part] as Comparison, job[column])) &&
+    comparedColumns.every(([key, column]) => comparisonHolds(condition[key] as Comparison, job[column])) &&
     (!statusCategory || statusCategory.includes(category)) &&
     pending === job.scheduled_delivery_pending &&
     (!contractorId || (job.contractor_id !== null && contractorId.includes(job.contractor_id))) &&
     (!agentId || agentId.includes(job.agent_id)) &&
-    (isLate ?? late(job)) === late(job) &&
-    (search === undefined || search === null || found(search, job)) &&
-    (!and || and.every((inner) => holds(inner, job))) &&
-    (!or || or.some((inner) => holds(inner, job))) &&
-    (!not || !holds(not, job))
+    (isLate ?? isJobLate(job)) === isJobLate(job) &&
+    (search === undefined || search === null || searchMatches(search, job)) &&
+    (!and || and.every((inner) => matches(inner, job))) &&
+    (!or || or.some((inner) => matches(inner, job))) &&
+    (!not || !matches(not, job))
   );
 }
 
-const compared = [
+const comparedColumns = [
   ["markingNumber", "marking_number"],
   ["batchNumber", "batch_number"],
   ["groupCode", "group_code"],
@@ -121,31 +121,31 @@ type Comparison =
     })
   | undefined;
 
-function compares(comparison: Comparison, value: Scalar | null): boolean {
+function comparisonHolds(comparison: Comparison, value: Scalar | null): boolean {
   if (!comparison) return true;
   const { eq, gte, gt, lte, lt, in: list, startsWith, isNull } = comparison;
-  const sound = (asked: unknown, test: (given: Scalar) => boolean): boolean =>
-    asked === undefined || (value !== null && test(value));
+  const check = (operand: unknown, test: (value: Scalar) => boolean): boolean =>
+    operand === undefined || (value !== null && test(value));
   return (
-    sound(eq, (given) => given === eq) &&
-    sound(gte, (given) => given >= (gte as Scalar)) &&
-    sound(gt, (given) => given > (gt as Scalar)) &&
-    sound(lte, (given) => given <= (lte as Scalar)) &&
-    sound(lt, (given) => given < (lt as Scalar)) &&
-    sound(list, (given) => (list as Scalar[]).includes(given)) &&
-    sound(startsWith, (given) => String(given).startsWith(startsWith as string)) &&
+    check(eq, (actual) => actual === eq) &&
+    check(gte, (actual) => actual >= (gte as Scalar)) &&
+    check(gt, (actual) => actual > (gt as Scalar)) &&
+    check(lte, (actual) => actual <= (lte as Scalar)) &&
+    check(lt, (actual) => actual < (lt as Scalar)) &&
+    check(list, (actual) => (list as Scalar[]).includes(actual)) &&
+    check(startsWith, (actual) => String(actual).startsWith(startsWith as string)) &&
     (isNull === undefined || isNull === (value === null))
   );
 }
 
-function late(job: JobTableRow): boolean {
+function isJobLate(job: JobTableRow): boolean {
   const due = job.scheduled_delivery_date ?? job.scheduled_date;
   return (
     due !== null && due < today && !["completed", "returning", "cancelled"].includes(job.normalized_status)
   );
 }
 
-function found(search: string, job: JobTableRow): boolean {
+function searchMatches(search: string, job: JobTableRow): boolean {
   const lower = search.toLowerCase();
   return (
     job.marking_number.startsWith(search) ||
@@ -179,7 +179,7 @@ const range = <Value>(values: readonly Value[]) => {
   );
 };
 
-/** One part at a time for the most part: a condition of many parts seldom holds for any job. */
+/** Filters with one or two keys, because filters with many keys seldom match a job. */
 function leaf(): fc.Arbitrary<JobFilterTree> {
   const organizations = (...among: (keyof JobReadFixture)[]) =>
     some(...among.map((name) => (reads[name] as JobReadFixture["agent"]).organizationId));
@@ -238,12 +238,12 @@ async function matching(condition: JobFilterTree): Promise<string[]> {
 
 const expected = (condition: JobFilterTree): string[] =>
   jobs
-    .filter((job) => holds(condition, job))
+    .filter((job) => matches(condition, job))
     .map((job) => job.id)
     .toSorted();
 
-describe("what a condition means", () => {
-  it("is the same in PostgreSQL as told in plain words, for any tree", async () => {
+describe("a filter", () => {
+  it("matches the same jobs in PostgreSQL as in the reference implementation", async () => {
     await fc.assert(
       fc.asyncProperty(trees(), async (condition) => {
         expect(await matching(condition)).toEqual(expected(condition));
@@ -252,7 +252,7 @@ describe("what a condition means", () => {
     );
   });
 
-  it("each part alone holds for some jobs and not for others, and `not` for all the others", async () => {
+  it("and its negation together match every job once", async () => {
     await fc.assert(
       fc.asyncProperty(leaf(), async (condition) => {
         const [yes, no] = [await matching(condition), await matching({ not: condition })];
@@ -264,20 +264,20 @@ describe("what a condition means", () => {
   });
 
   it.each([
-    ["nothing given", {}, true],
-    ["and of nothing", { and: [] }, true],
-    ["or of nothing", { or: [] }, false],
-    ["not of nothing given", { not: {} }, false],
+    ["no conditions", {}, true],
+    ["an empty and", { and: [] }, true],
+    ["an empty or", { or: [] }, false],
+    ["the negation of no conditions", { not: {} }, false],
     [
-      "null, which is as not given",
+      "null values, which are ignored,",
       { batchNumber: null, or: null, isLate: null, weight: { eq: null } },
       true,
     ],
-  ] as const)("%s holds for all jobs or none", async (_name, condition, all) => {
+  ] as const)("with %s matches all jobs or none", async (_name, condition, all) => {
     expect(await matching(condition as JobFilterTree)).toHaveLength(all ? jobs.length : 0);
   });
 
-  it.each(texts)("startsWith finds all that begin so: %j", async (startsWith) => {
+  it.each(texts)("with startsWith matches all jobs with the prefix %j", async (startsWith) => {
     const matched = await matching({ markingNumber: { startsWith } });
     expect(matched).toEqual(expected({ markingNumber: { startsWith } }));
     expect(matched.length).toBeGreaterThan(0);
@@ -287,7 +287,7 @@ describe("what a condition means", () => {
   });
 
   // evidence: like-wildcards-escaped
-  it("takes the wildcards of LIKE in startsWith and search as they are", async () => {
+  it("treats wildcards of LIKE in startsWith and search as text", async () => {
     const wild = await reads.insert([
       { marking_number: "50%_off\\", recipient_name: "50%_off\\" },
       { marking_number: "50xxoff", recipient_name: "50xxoff" },

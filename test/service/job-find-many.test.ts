@@ -1,4 +1,4 @@
-/** Jobs, organisations and events by what names them: in the order asked, and nothing that is not visible. */
+/** Batch look-ups of jobs, organisations and events: order of the results and visibility. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { feedCursor, readFeedCursor } from "../../src/events/event.cursor.ts";
 import {
@@ -21,11 +21,11 @@ import { sql } from "../../src/platform/postgres/sql.ts";
 import { openJobReadFixture, principalNames, type JobReadFixture } from "../support/jobs/read.fixture.ts";
 
 let reads: JobReadFixture;
-/** Marking Number → uuid. Of the agent: A (contractor), B (other contractor), C (nobody); of the other agent: D (contractor). */
+/** UUID by Marking Number. The agent's jobs: A (contractor), B (other contractor), C (unassigned); the other agent's: D (contractor). */
 let ids: Record<string, string>;
 let events: EventWithPosition[];
 
-const seen: Record<(typeof principalNames)[number], string[]> = {
+const visibleJobs: Record<(typeof principalNames)[number], string[]> = {
   agent: ["A", "B", "C"],
   otherAgent: ["D"],
   contractor: ["A", "D"],
@@ -58,7 +58,7 @@ beforeAll(async () => {
       ),
     );
   await upsert("A", { contractor });
-  // B was the contractor's before it became the other's.
+  // B was assigned to the contractor before the other contractor.
   await upsert("B", { contractor });
   await upsert("B", { contractor: otherContractor });
   await upsert("C", {});
@@ -75,14 +75,14 @@ beforeAll(async () => {
 afterAll(() => reads[Symbol.asyncDispose]());
 
 describe.each(principalNames)("the %s", (name) => {
-  const visible = (number: string): boolean => seen[name].includes(number);
-  const viewer = (): Principal => reads[name];
+  const visible = (number: string): boolean => visibleJobs[name].includes(number);
+  const principal = (): Principal => reads[name];
 
-  it("finds its jobs by Marking Number and by id, in the order asked", async () => {
-    const byNumber = await findJobsByMarkingNumber(reads.database, viewer(), numbers);
+  it("finds its jobs by Marking Number and by id, in the requested order", async () => {
+    const byNumber = await findJobsByMarkingNumber(reads.database, principal(), numbers);
     const byId = await findJobsById(
       reads.database,
-      viewer(),
+      principal(),
       numbers.map((number) => ids[number] ?? newUuid()),
     );
     const expected = numbers.map((number) => (visible(number) ? number : null));
@@ -90,35 +90,35 @@ describe.each(principalNames)("the %s", (name) => {
     expect(byId).toEqual(byNumber);
   });
 
-  it("finds its own organisation and those that it has jobs with", async () => {
-    const asked = ["stranger", "contractor", "agent", "otherContractor", "otherAgent"] as const;
+  it("finds its own organisation and those that it shares jobs with", async () => {
+    const requested = ["stranger", "contractor", "agent", "otherContractor", "otherAgent"] as const;
     const known: Record<(typeof principalNames)[number], readonly string[]> = {
       agent: ["agent", "contractor", "otherContractor"],
       otherAgent: ["otherAgent", "contractor"],
       contractor: ["contractor", "agent", "otherAgent"],
       otherContractor: ["otherContractor", "agent"],
       stranger: ["stranger"],
-      operator: asked,
+      operator: requested,
     };
-    const found = await findOrganizationsById(reads.database, viewer(), [
+    const found = await findOrganizationsById(reads.database, principal(), [
       newUuid(),
-      ...asked.map((organization) => reads[organization].organizationId),
+      ...requested.map((organization) => reads[organization].organizationId),
     ]);
     expect(found.map((organization) => organization && organization.id)).toEqual([
       null,
-      ...asked.map((organization) =>
+      ...requested.map((organization) =>
         known[name].includes(organization) ? reads[organization].organizationId : null,
       ),
     ]);
   });
 
-  it("reads the histories of its jobs, newest first, page by page, and of no others", async () => {
-    const asked = ["A", "B", "C", "D"];
+  it("reads the histories of its jobs only, newest first and page by page", async () => {
+    const requested = ["A", "B", "C", "D"];
     const page = async (limit: number, beforeSequence: number | null) => {
       const histories = await historiesOf(
         reads.database,
-        viewer(),
-        asked.map((number) => ids[number] as string),
+        principal(),
+        requested.map((number) => ids[number] as string),
         { limit, beforeSequence },
       );
       return histories.map(({ items, hasMore }) => ({
@@ -128,7 +128,7 @@ describe.each(principalNames)("the %s", (name) => {
     };
     const whole = { A: [7, 6, 5, 4, 3, 2, 1], B: [3, 2, 1], C: [1], D: [2, 1] };
     const expected = (from: number, limit: number) =>
-      asked.map((number) => {
+      requested.map((number) => {
         const left = visible(number)
           ? whole[number as keyof typeof whole].filter((sequence) => sequence < from)
           : [];
@@ -139,88 +139,88 @@ describe.each(principalNames)("the %s", (name) => {
     expect(await page(2, 3)).toEqual(expected(3, 2));
   });
 
-  it("finds the events of its feed and of its jobs' histories, and no others", async () => {
-    const feed = await listFeedEvents({ database: reads.database, clock }, viewer(), {
+  it("finds only the events of its feed and of its jobs' histories", async () => {
+    const feed = await listFeedEvents({ database: reads.database, clock }, principal(), {
       after: null,
       types: [],
       limit: 100,
     });
-    const ofFeed = new Set(feed.items.map((item) => item.id));
-    const found = await findEventsById(reads.database, viewer(), [
+    const feedEvents = new Set(feed.items.map((item) => item.id));
+    const found = await findEventsById(reads.database, principal(), [
       newUuid(),
       ...events.map((event) => event.id),
     ]);
-    const ofJobs = new Set(seen[name].map((number) => ids[number]));
+    const visibleIds = new Set(visibleJobs[name].map((number) => ids[number]));
     expect(found[0]).toBeNull();
     expect(found.slice(1).map((event) => event && event.id)).toEqual(
-      events.map(({ id, job_id }) => (ofFeed.has(id) || ofJobs.has(job_id) ? id : null)),
+      events.map(({ id, job_id }) => (feedEvents.has(id) || visibleIds.has(job_id) ? id : null)),
     );
   });
 
-  it("walks the same feed as REST's, by the same cursors", async () => {
+  it("pages through the same feed as REST with the same cursors", async () => {
     const parts = { database: reads.database, clock };
-    const rest = await createEventService(parts).feed(viewer(), { after: null, types: [], limit: 100 });
-    const met: EventWithPosition[] = [];
-    for (let goesOn = true, after = null; goesOn;) {
-      const page = await listFeedEvents(parts, viewer(), { after, types: [], limit: 2 });
-      met.push(...page.items);
-      goesOn = page.hasMore;
-      after = goesOn ? (readFeedCursor(feedCursor(page.items.at(-1) as EventWithPosition)) as never) : null;
+    const rest = await createEventService(parts).feed(principal(), { after: null, types: [], limit: 100 });
+    const listed: EventWithPosition[] = [];
+    for (let hasMore = true, after = null; hasMore;) {
+      const page = await listFeedEvents(parts, principal(), { after, types: [], limit: 2 });
+      listed.push(...page.items);
+      hasMore = page.hasMore;
+      after = hasMore ? (readFeedCursor(feedCursor(page.items.at(-1) as EventWithPosition)) as never) : null;
     }
-    expect(met.map((event) => event.id)).toEqual(rest.items.map((event) => event.id));
-    expect(met.every((event) => !("job" in event) && typeof event.job_id === "string")).toBe(true);
-    const created = await listFeedEvents(parts, viewer(), {
+    expect(listed.map((event) => event.id)).toEqual(rest.items.map((event) => event.id));
+    expect(listed.every((event) => !("job" in event) && typeof event.job_id === "string")).toBe(true);
+    const created = await listFeedEvents(parts, principal(), {
       after: null,
       types: ["job.created"],
       limit: 100,
     });
     expect(created.items.map((event) => event.id)).toEqual(
-      met.filter((event) => event.type === "job.created").map((event) => event.id),
+      listed.filter((event) => event.type === "job.created").map((event) => event.id),
     );
   });
 });
 
-it("a former contractor keeps the events of its time, and gets no later ones", async () => {
+it("a former contractor sees only the events from the time of its assignment", async () => {
   const { items } = await listFeedEvents({ database: reads.database, clock }, reads.contractor, {
     after: null,
     types: [],
     limit: 100,
   });
-  const ofB = events.filter((event) => event.job_id === ids["B"]);
-  const kept = await findEventsById(
+  const eventsOfB = events.filter((event) => event.job_id === ids["B"]);
+  const found = await findEventsById(
     reads.database,
     reads.contractor,
-    ofB.map((event) => event.id),
+    eventsOfB.map((event) => event.id),
   );
-  expect(kept.map((event) => event?.sequence ?? null)).toEqual([null, 2, null]);
+  expect(found.map((event) => event?.sequence ?? null)).toEqual([null, 2, null]);
   expect(items.filter((item) => item.job_id === ids["B"]).map((item) => item.sequence)).toEqual([2]);
 });
 
-it("what is no text of PostgreSQL's names no job", async () => {
-  const asked = ["A\0", "\ud800", "A"];
-  const found = await findJobsByMarkingNumber(reads.database, reads.agent, asked);
+it("Marking Numbers that PostgreSQL cannot store find no job", async () => {
+  const requested = ["A\0", "\ud800", "A"];
+  const found = await findJobsByMarkingNumber(reads.database, reads.agent, requested);
   expect(found.map((job) => job && job.marking_number)).toEqual([null, null, "A"]);
 });
 
-it("asks PostgreSQL nothing where nothing is asked", async () => {
-  const silent = {
-    query: () => Promise.reject(new Error("nothing was asked")),
+it("empty look-ups run no query", async () => {
+  const failing = {
+    query: () => Promise.reject(new Error("unexpected query")),
   };
-  expect(await findJobsById(silent, reads.agent, [])).toEqual([]);
-  expect(await findJobsByMarkingNumber(silent, reads.agent, ["\0"])).toEqual([null]);
-  expect(await findOrganizationsById(silent, reads.agent, [])).toEqual([]);
-  expect(await findEventsById(silent, reads.agent, [])).toEqual([]);
-  expect(await historiesOf(silent, reads.agent, [], { limit: 1, beforeSequence: null })).toEqual([]);
+  expect(await findJobsById(failing, reads.agent, [])).toEqual([]);
+  expect(await findJobsByMarkingNumber(failing, reads.agent, ["\0"])).toEqual([null]);
+  expect(await findOrganizationsById(failing, reads.agent, [])).toEqual([]);
+  expect(await findEventsById(failing, reads.agent, [])).toEqual([]);
+  expect(await historiesOf(failing, reads.agent, [], { limit: 1, beforeSequence: null })).toEqual([]);
 });
 
-it("the feed is in the order of transactions as numbers: 9 comes before 10", async () => {
+it("the feed orders transactions by number, not as text", async () => {
   await reads.database.query(sql`
     update job_event set transaction_id = (case when sequence < 4 then '9' else '10' end)::xid8 where job_id = ${ids["A"]}`);
   const parts = { database: reads.database, clock };
-  for (const viewer of [reads.agent, reads.operator]) {
-    const { items } = await listFeedEvents(parts, viewer, { after: null, types: [], limit: 7 });
+  for (const principal of [reads.agent, reads.operator]) {
+    const { items } = await listFeedEvents(parts, principal, { after: null, types: [], limit: 7 });
     expect(items.map((item) => item.sequence)).toEqual([1, 2, 3, 4, 5, 6, 7]);
-    const next = await listFeedEvents(parts, viewer, {
+    const next = await listFeedEvents(parts, principal, {
       after: { transactionId: "9", position: "999999" },
       types: [],
       limit: 1,

@@ -15,13 +15,13 @@ let testDatabase: TestDatabase;
 let database: Database;
 let agentId: string;
 const context = { actor: systemActor, requestId: null, dryRun: false };
-const announce = (): void => undefined;
+const ignore = (): void => undefined;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = await openDatabase({ url: testDatabase.url, poolSize: 4, entities });
   agentId = (await createOrganizationService({ database }).create({ name: "Agent", type: "agent" })).id;
-  // A rule of the operator's own: it refuses some labels, and for others it waits for the job "gate".
+  // A trigger as an operator could add it: rejects the label "lead", and waits for the job "gate" on the label "slow".
   await database.query(sql`create function rule() returns trigger language plpgsql as $$
     begin
       if new.labels = 'lead' then raise exception 'no lead'; end if;
@@ -43,7 +43,7 @@ async function importCsv(...lines: string[]): Promise<ImportCounts | undefined> 
   })();
   const rows = readRows(bytes, { format: "csv" });
   const reports = importJobs(
-    { database, referenceData, organizations, notifyWorkers: announce, notifySubscribers: announce },
+    { database, referenceData, organizations, notifyWorkers: ignore, notifySubscribers: ignore },
     rows,
     {
       ...context,
@@ -54,8 +54,8 @@ async function importCsv(...lines: string[]): Promise<ImportCounts | undefined> 
   return undefined;
 }
 
-it("an import that has to leave a row out never deadlocks with a batch of the same jobs", async () => {
-  // In this order, so that a half of the import's rows holds the last of them by id first.
+it("an import with a rejected row does not deadlock with a batch of the same jobs", async () => {
+  // Created in this order, so that the first half of the import's rows has the highest id.
   for (const number of ["gate", "c", "b", "a"]) await importCsv(`${number},wool`);
   const gate = await lockJobRow(testDatabase.url, "gate");
   const imported = importCsv("a,slow", "b,tin", "c,lead");
@@ -63,12 +63,12 @@ it("an import that has to leave a row out never deadlocks with a batch of the sa
   const jobs = createJobService({
     database,
     referenceData: createJobReferenceData(database),
-    notifyWorkers: announce,
-    notifySubscribers: announce,
+    notifyWorkers: ignore,
+    notifySubscribers: ignore,
   });
-  const viewer = { organizationId: agentId, organizationType: "agent", actor: systemActor } as const;
+  const principal = { organizationId: agentId, organizationType: "agent", actor: systemActor } as const;
   const items = ["a", "b"].map((markingNumber) => ({ markingNumber, body: { weight: 1 } }));
-  const updated = jobs.updateBatch(viewer, items, context);
+  const updated = jobs.updateBatch(principal, items, context);
   await gate.waitForBlockedSessions(2);
   await gate.release();
 

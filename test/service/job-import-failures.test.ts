@@ -22,8 +22,8 @@ const {
   readJob: jobOf,
 } = useJobImportFixture();
 
-describe("a row that fails", () => {
-  const soundCells: Record<string, string> = {
+describe("a failed row", () => {
+  const validCells: Record<string, string> = {
     piece_quantity: "1",
     weight: "1",
     scheduled_date: "2026-01-01",
@@ -54,17 +54,17 @@ describe("a row that fails", () => {
     ["postal_code", "must be at most 60 characters", "𝒳".repeat(61)],
     ["recipient_name", "must not contain U+0000", "a\0b"],
     ["provider_status", "must be at most 255 characters", "x".repeat(256)],
-  ])("is told by line, field and reason: %s %s", async (field, message, cell) => {
+  ])("is reported with line, field and reason: %s %s", async (field, message, cell) => {
     const fine = newMarkingNumber();
     const number = field === "marking_number" ? "" : `${newMarkingNumber()},`;
     const header = field === "marking_number" ? "marking_number,labels" : `marking_number,${field},labels`;
-    const rest = field === "marking_number" ? "" : `${soundCells[field] ?? "text"},`;
+    const rest = field === "marking_number" ? "" : `${validCells[field] ?? "text"},`;
     const result = await importFile(`${header}\n${number}${cell},x\n${fine},${rest}x\n`);
     expect(problemsOf(result)).toEqual([[2, field, message]]);
     expect(countsOf(result)).toEqual([1, 0, 0, 1]);
   });
 
-  it("is told with every problem it has, and with its Marking Number", async () => {
+  it("is reported with its Marking Number and all its problems", async () => {
     const number = newMarkingNumber();
     const { failures } = await importNdjson([
       { marking_number: number, weight: "1", piece_quantity: 0, agent: 7, id: "job_1", wieght: 1 },
@@ -84,7 +84,7 @@ describe("a row that fails", () => {
     ]);
   });
 
-  it("is told by the physical line it starts on, after cells with line ends of every kind", async () => {
+  it("is reported with its line in the file, counting line breaks in cells", async () => {
     const header = "marking_number,labels,weight";
     const result = await importFile(
       `${header}\r\n${newMarkingNumber()},"a\r\nb\nc\rd",1\r\n\r\n${newMarkingNumber()},"x\ny",?\r\n${newMarkingNumber()},,?`,
@@ -92,7 +92,7 @@ describe("a row that fails", () => {
     expect(problemsOf(result).map(([line]) => line)).toEqual([7, 9]);
   });
 
-  it("is one with more or fewer cells than the header", async () => {
+  it("has more or fewer cells than the header", async () => {
     const result = await importFile(
       `marking_number,weight\n${newMarkingNumber()}\n${newMarkingNumber()},1,2\n${newMarkingNumber()},1\n`,
     );
@@ -103,7 +103,7 @@ describe("a row that fails", () => {
     expect(countsOf(result)).toEqual([1, 0, 0, 2]);
   });
 
-  it("is one that is malformed, and the lines after it go in", async () => {
+  it("can be malformed, and later lines are imported", async () => {
     const [one, two] = [newMarkingNumber(), newMarkingNumber()];
     const result = await importFile(`marking_number,labels\nA,"open\n${one},"fine"\nB,12" pipe\n${two},x\n`);
     expect(problemsOf(result)).toEqual([
@@ -113,7 +113,7 @@ describe("a row that fails", () => {
     expect(countsOf(result)).toEqual([2, 0, 0, 2]);
   });
 
-  it("is one that is not UTF-8: nothing is guessed", async () => {
+  it("can have invalid UTF-8", async () => {
     const latin1 = Buffer.from(
       `marking_number,recipient_name\n${newMarkingNumber()},Zo\u00EB\n${newMarkingNumber()},Zoe\n`,
       "latin1",
@@ -131,7 +131,7 @@ describe("a row that fails", () => {
     ]);
   });
 
-  it("is not one where only a column that is left out is not UTF-8", async () => {
+  it("does not result from invalid UTF-8 in an ignored column", async () => {
     const number = newMarkingNumber();
     const latin1 = Buffer.from(`No,Zo\u00EB\n${number},Zo\u00EB\n`, "latin1");
     const rows = readRows(streamBytes(latin1), {
@@ -147,7 +147,7 @@ describe("a row that fails", () => {
     expect((await jobOf(number))["marking_number"]).toBe(number);
   });
 
-  it("is a line of NDJSON that is no object, and the lines after it go in", async () => {
+  it("can be an NDJSON line that is not an object, and later lines are imported", async () => {
     const result = await importNdjson([
       "{",
       "[]",
@@ -168,18 +168,18 @@ describe("a row that fails", () => {
     expect(countsOf(result)).toEqual([1, 0, 0, 6]);
   });
 
-  it("is one with the Marking Number of another agent's job, which is left alone", async () => {
+  it("can have the Marking Number of another agent's job, which is not changed", async () => {
     const number = await makeJob({ weight: 5 }, { agentId: organization.rival });
     const result = await importFile(`marking_number,weight,contractor\n${number},9,Swift\n`);
     expect(problemsOf(result)).toEqual([[2, "marking_number", "belongs to a job of another agent"]]);
     expect(await jobOf(number)).toMatchObject({ weight: 5, contractor_id: null, version: 1 });
   });
 
-  it("is one that the database refuses, alone", async () => {
+  it("can be rejected by the database without affecting other rows", async () => {
     await database().query(sql`alter table job add constraint no_lead check (labels <> 'lead')`);
     const numbers = Array.from({ length: 40 }, newMarkingNumber);
-    const rows = numbers.map((number, at) => `${number},${at === 7 || at === 30 ? "lead" : "gold"}`);
-    // The second time round for a number whose first row was refused.
+    const rows = numbers.map((number, index) => `${number},${index === 7 || index === 30 ? "lead" : "gold"}`);
+    // The last two rows repeat Marking Numbers; the first row of one of them was rejected.
     const result = await importFile(
       `marking_number,labels\n${rows.join("\n")}\n${numbers[7]},tin\n${numbers[0]},lead\n`,
     );

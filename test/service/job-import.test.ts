@@ -29,7 +29,7 @@ const countsInDatabase = () =>
       (select count(*) from job_event) as events, (select coalesce(sum(change), 0) from job_counter_delta) as counted`);
 
 describe("an import", () => {
-  it("makes the jobs that are not there, changes those that are, and counts both and the rest", async () => {
+  it("creates new jobs, updates existing ones and counts created, updated and unchanged rows", async () => {
     const [known, same, fresh] = [await makeJob(), await makeJob({ weight: 2 }), newMarkingNumber()];
     const result = await importFile(`marking_number,weight\n${known},1\n${same},2\n${fresh},3\n`);
     expect(countsOf(result)).toEqual([1, 1, 1, 0]);
@@ -43,7 +43,7 @@ describe("an import", () => {
     expect(await jobOf(same)).toMatchObject({ version: 1 });
   });
 
-  it("takes every column, in any order", async () => {
+  it("accepts all columns in any order", async () => {
     const number = newMarkingNumber();
     const header =
       "provider_status,scheduled_delivery_pending,scheduled_delivery_date,failure_reason,normalized_status,instructions," +
@@ -74,7 +74,7 @@ describe("an import", () => {
     });
   });
 
-  it("leaves a job's field alone where the column is absent, clears it where the cell is empty", async () => {
+  it("keeps fields of absent columns and clears fields of empty cells", async () => {
     const number = await makeJob({ labels: "l", instructions: "i", weight: 1 }, { providerStatus: "s" });
     await importFile(`marking_number,labels,weight\n${number},,\n`);
     expect(await jobOf(number)).toMatchObject({
@@ -85,7 +85,7 @@ describe("an import", () => {
     });
   });
 
-  it("tells an empty string in quotes from an empty cell, where a string can be", async () => {
+  it("reads a quoted empty cell of a text column as an empty string", async () => {
     const number = newMarkingNumber();
     await importFile(`marking_number,labels,instructions,weight,contractor\n"${number}","",,"",""\n`);
     expect(await jobOf(number)).toMatchObject({
@@ -96,7 +96,7 @@ describe("an import", () => {
     });
   });
 
-  it("records each change as an event of the system, an assignment as one of its own", async () => {
+  it("records each change as an event of the system, and assignments as separate events", async () => {
     const number = newMarkingNumber();
     await importFile(`marking_number,contractor\n${number},Swift\n`);
     await importFile(`marking_number,normalized_status\n${number},completed\n`);
@@ -109,7 +109,7 @@ describe("an import", () => {
     ]);
   });
 
-  it("applies a Marking Number that comes again in order, so that the last row wins", async () => {
+  it("applies repeated Marking Numbers in order, so that the last row wins", async () => {
     const [number, other] = [newMarkingNumber(), newMarkingNumber()];
     const result = await importFile(
       `marking_number,weight,labels\n${number},1,a\n${other},9,z\n${number},2,a\n${number},2,a\n${number},3,b\n`,
@@ -118,7 +118,7 @@ describe("an import", () => {
     expect(await jobOf(number)).toMatchObject({ weight: 3, labels: "b", version: 3 });
   });
 
-  it("goes in by the thousand rows, each reported once it is there", async () => {
+  it("is committed and reported in chunks of 1,000 rows", async () => {
     const numbers = Array.from({ length: 2_500 }, newMarkingNumber);
     const bad = `${newMarkingNumber()},x`;
     const lines = numbers.map((number) => `${number},1`).toSpliced(2_100, 0, bad);
@@ -128,7 +128,7 @@ describe("an import", () => {
     expect(problemsOf(result)).toEqual([[2_102, "weight", "must be a number or null"]]);
   });
 
-  it("takes NDJSON with the same names as keys", async () => {
+  it("accepts NDJSON with the same names as keys", async () => {
     const [one, two] = [newMarkingNumber(), newMarkingNumber()];
     const result = await importNdjson([
       `\uFEFF${JSON.stringify({ marking_number: one, labels: "", weight: 1e21, contractor: toTypedId("org", organization.contractor) })}`,
@@ -149,7 +149,7 @@ describe("an import", () => {
 });
 
 describe("organisations in a file", () => {
-  it("are named by id or exact name", async () => {
+  it("are found by id or exact name", async () => {
     const [one, two] = [newMarkingNumber(), newMarkingNumber()];
     const id = toTypedId("org", organization.agent);
     const result = await importFile(
@@ -161,7 +161,7 @@ describe("organisations in a file", () => {
   });
 
   // evidence: import-organization-type-checked
-  it("must be of the type that the column asks for", async () => {
+  it("must have the type of the column", async () => {
     const result = await importFile(
       `marking_number,agent,contractor\n${newMarkingNumber()},Swift,Rival\n`,
       {},
@@ -172,7 +172,7 @@ describe("organisations in a file", () => {
     ]);
   });
 
-  it("are stood in for where a row names no agent, and where the file has no contractors", async () => {
+  it("default to the options if a row has no agent or the file has no contractor column", async () => {
     const [one, two, three] = [newMarkingNumber(), newMarkingNumber(), newMarkingNumber()];
     const options = { agent: "Rival", contractor: "Swift" };
     await importFile(`marking_number,agent\n${one},\n${two},"Agent Ä, Ltd"\n`, options);
@@ -188,7 +188,7 @@ describe("organisations in a file", () => {
     expect(await jobOf(three)).toMatchObject({ contractor_id: null });
   });
 
-  it("take a job away from its contractor where the cell is empty, and leave it where the column is absent", async () => {
+  it("unassign a job if the contractor cell is empty, but not if the column is absent", async () => {
     const number = await makeJob({}, { contractorId: organization.contractor });
     await importFile(`marking_number,weight\n${number},1\n`);
     expect(await jobOf(number)).toMatchObject({ contractor_id: organization.contractor });
@@ -197,7 +197,7 @@ describe("organisations in a file", () => {
     expect(countsOf(await importFile(`marking_number,contractor\n${number},Other\n`))).toEqual([0, 1, 0, 0]);
   });
 
-  it("that stand in are refused before any row where they are not there or of the other type", async () => {
+  it("given as options are checked before the first row", async () => {
     await expect(importFile("marking_number\nX\n", { agent: "Nobody" })).rejects.toThrow(
       'no organisation "Nobody"',
     );
@@ -206,7 +206,7 @@ describe("organisations in a file", () => {
     );
   });
 
-  it("are needed to create a job: without an agent known jobs are changed, whichever agent's they are", async () => {
+  it("are required to create jobs; without an agent, existing jobs of any agent are updated", async () => {
     const missing = "is missing: no job has this Marking Number, and a new job needs an agent";
     const [known, rivals] = [await makeJob(), await makeJob({}, { agentId: organization.rival })];
     const file = `marking_number,weight,contractor\n${known},7,Swift\n${newMarkingNumber()},8,Swift\n${rivals},9,\n${known},7,\n`;
@@ -226,15 +226,15 @@ describe("organisations in a file", () => {
     expect(problemsOf(await importFile(empty, {}))).toEqual([[3, "agent", missing]]);
   });
 
-  it("that are told of a change are the job's own, also where the file names no agent", async () => {
-    const told: string[][] = [];
+  it("that see a changed job are notified even if the file names no agent", async () => {
+    const notified: string[][] = [];
     const rival = await makeJob({}, { agentId: organization.rival });
-    const notifySubscribers = (ids: readonly string[]): void => void told.push([...ids]);
+    const notifySubscribers = (ids: readonly string[]): void => void notified.push([...ids]);
     const rows = readRows(streamBytes(`marking_number,weight\n${rival},1\n`), { format: "csv" });
     await Array.fromAsync(
       importJobs({ ...services(), notifySubscribers }, rows, { dryRun: false, ...context }),
     );
-    expect(told).toEqual([[organization.rival]]);
+    expect(notified).toEqual([[organization.rival]]);
   });
 });
 
@@ -249,17 +249,17 @@ describe("a CSV header", () => {
     ["marking_number;weight\n", "The header has a single column; separate columns by commas"],
     ['marking_number,"weight\n', "The header opens a quote that is never closed"],
     ["", "The file is empty; its first line must name the columns"],
-  ])("that cannot be used is refused before any row: %j", async (header, message) => {
+  ])("is rejected before the first row if it is invalid: %j", async (header, message) => {
     await expect(importFile(header)).rejects.toMatchObject({ code: "BadRequestException", message });
   });
 
-  it("with no row after it imports nothing", async () => {
+  it("without rows imports nothing", async () => {
     expect(countsOf(await importFile("marking_number\r\n"))).toEqual([0, 0, 0, 0]);
   });
 });
 
 describe("a dry run", () => {
-  it("checks and counts as if done, and changes nothing", async () => {
+  it("validates and counts without changing anything", async () => {
     const [known, same, fresh] = [await makeJob(), await makeJob({ weight: 2 }), newMarkingNumber()];
     const file = `marking_number,weight\n${known},1\n${same},2\n${fresh},3\n${fresh},4\n${newMarkingNumber()},x\n`;
     const before = await countsInDatabase();

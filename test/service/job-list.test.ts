@@ -1,4 +1,4 @@
-/** A list of jobs walked page by page, both ways, in every order. */
+/** Keyset pagination of jobs: forward and backward, in every order. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JobFilterTree } from "../../src/jobs/list/filter.ts";
 import { listJobs, type JobListPage } from "../../src/jobs/list/list.sql.ts";
@@ -24,7 +24,7 @@ const orders = jobOrderFields.flatMap((field) => [
 ]);
 const nameOf = ({ field, descending }: JobOrder): string =>
   `${field} ${descending ? "descending" : "ascending"}`;
-/** Conditions that are found in different ways: by the order's index, by a range's, and by neither. */
+/** Filters with different plans: by the index of the order, by the index of a range, and by neither. */
 const conditions: JobFilterTree[] = [
   {},
   { updatedAt: { gte: "2026-06-02T00:00:00.000Z" } },
@@ -36,23 +36,23 @@ beforeAll(async () => {
   reads = await openJobReadFixture();
   const { agent, otherAgent, contractor, otherContractor } = reads;
   const dates = [null, "2026-01-01", "2026-01-02", null, "9999-12-31", "2026-01-02", "2026-01-02"];
-  // Few different times and dates, so that ties and nulls are many.
+  // Few different times and dates, to get many ties and nulls.
   jobs = await reads.insert(
-    Array.from({ length: 40 }, (_, at) => ({
-      id: newUuid(at * 7_919 * 1_000),
-      marking_number: `MN-${(at * 17) % 40}`,
-      agent_id: (at % 4 === 3 ? otherAgent : agent).organizationId,
-      contractor_id: [contractor.organizationId, otherContractor.organizationId, null][at % 3] ?? null,
-      scheduled_date: dates[at % dates.length] ?? null,
-      normalized_status: at % 5 === 0 ? "failed" : "pending",
-      created_at: `2026-05-01T00:00:00.00${at % 3}Z`,
-      updated_at: `2026-06-0${1 + (at % 4)}T00:00:00.000Z`,
+    Array.from({ length: 40 }, (_, index) => ({
+      id: newUuid(index * 7_919 * 1_000),
+      marking_number: `MN-${(index * 17) % 40}`,
+      agent_id: (index % 4 === 3 ? otherAgent : agent).organizationId,
+      contractor_id: [contractor.organizationId, otherContractor.organizationId, null][index % 3] ?? null,
+      scheduled_date: dates[index % dates.length] ?? null,
+      normalized_status: index % 5 === 0 ? "failed" : "pending",
+      created_at: `2026-05-01T00:00:00.00${index % 3}Z`,
+      updated_at: `2026-06-0${1 + (index % 4)}T00:00:00.000Z`,
     })),
   );
 });
 afterAll(() => reads[Symbol.asyncDispose]());
 
-/** The ids in the order that the contract wants: by the field, then by id, nulls last either way. */
+/** The ids in the expected order: by the field, then by id, nulls last in both directions. */
 function inOrder(rows: readonly JobTableRow[], { field, descending }: JobOrder): string[] {
   const sign = descending ? -1 : 1;
   const compare = (a: string, b: string): number => (a < b ? -sign : a > b ? sign : 0);
@@ -66,7 +66,8 @@ function inOrder(rows: readonly JobTableRow[], { field, descending }: JobOrder):
     .map((row) => row.id);
 }
 
-const simple: Record<number, (job: JobTableRow) => boolean> = {
+/** The reference implementations of `conditions`, by index. */
+const predicates: Record<number, (job: JobTableRow) => boolean> = {
   0: () => true,
   1: (job) => job.updated_at >= "2026-06-02",
   2: (job) => job.scheduled_date !== null && job.scheduled_date >= "2026-01-02",
@@ -78,26 +79,26 @@ interface Walk {
   direction: "forward" | "backward";
   limit: number;
   filter?: JobFilterTree;
-  /** Done between pages. */
+  /** Called between pages. */
   meanwhile?: () => Promise<unknown>;
 }
 
-/** All pages, in the order in which they were met; each cursor goes through its text. */
-async function walk(viewer: Principal, { order, direction, limit, filter = {}, meanwhile }: Walk) {
+/** Reads all pages, following cursors through their text form. */
+async function walk(principal: Principal, { order, direction, limit, filter = {}, meanwhile }: Walk) {
   const pages: JobListPage[] = [];
   let position: ReturnType<typeof readJobCursor> = null;
   for (;;) {
-    const page: JobListPage = await listJobs(reads.database, viewer, {
+    const page: JobListPage = await listJobs(reads.database, principal, {
       filter,
       order,
       page: { direction, limit, position },
       include: { items: true, organizations: false, total: false },
     });
     pages.push(page);
-    const goesOn = direction === "forward" ? page.hasNext : page.hasPrevious;
-    const came = direction === "forward" ? page.hasPrevious : page.hasNext;
-    expect(came).toBe(position !== null);
-    if (!goesOn) return pages;
+    const hasMoreAhead = direction === "forward" ? page.hasNext : page.hasPrevious;
+    const hasMoreBehind = direction === "forward" ? page.hasPrevious : page.hasNext;
+    expect(hasMoreBehind).toBe(position !== null);
+    if (!hasMoreAhead) return pages;
     expect(page.items).toHaveLength(limit);
     const edge = page.items.at(direction === "forward" ? -1 : 0) as JobWithOrganizations;
     position = readJobCursor(order, jobCursor(order, edge));
@@ -106,7 +107,7 @@ async function walk(viewer: Principal, { order, direction, limit, filter = {}, m
   }
 }
 
-/** The ids in the list's order, whichever way it was walked. */
+/** The ids in the list's order for both directions. */
 function listed(pages: readonly JobListPage[], direction: "forward" | "backward"): string[] {
   const inListOrder = direction === "forward" ? pages : pages.toReversed();
   return inListOrder.flatMap((page) => page.items.map((item) => item.id));
@@ -114,7 +115,7 @@ function listed(pages: readonly JobListPage[], direction: "forward" | "backward"
 
 describe.each(orders)("$field, descending: $descending", (order) => {
   describe.each(["forward", "backward"] as const)("%s", (direction) => {
-    it("meets each visible job once and in order, with pages of any size", async () => {
+    it("returns each visible job once and in order for any page size", async () => {
       const expected = inOrder(
         jobs.filter((job) => canSee(reads.agent, job)),
         order,
@@ -126,10 +127,10 @@ describe.each(orders)("$field, descending: $descending", (order) => {
       }
     });
 
-    it("shows each viewer its own jobs that match, however they are found", async () => {
-      for (const [at, filter] of conditions.entries()) {
+    it("returns the matching jobs of each principal for every kind of plan", async () => {
+      for (const [index, filter] of conditions.entries()) {
         for (const name of principalNames) {
-          const matching = jobs.filter((job) => canSee(reads[name], job) && simple[at]?.(job));
+          const matching = jobs.filter((job) => canSee(reads[name], job) && predicates[index]?.(job));
           const pages = await walk(reads[name], { order, direction, limit: 4, filter });
           expect(listed(pages, direction)).toEqual(inOrder(matching, order));
         }
@@ -143,16 +144,16 @@ const idsOf = (...organizations: { organizationId: string }[]): string[] =>
 
 describe("an operator", () => {
   it.each(orders.map((order) => [nameOf(order), order] as const))(
-    "finds the jobs of some organisations in order: %s",
+    "lists the jobs of selected organisations in order: %s",
     async (_name, order) => {
       const { agent, otherAgent, contractor, otherContractor, operator } = reads;
-      const ofContractor = idsOf(contractor, otherContractor);
-      const asked: [JobFilterTree, JobTableRow[]][] = [
+      const contractorIds = idsOf(contractor, otherContractor);
+      const filters: [JobFilterTree, JobTableRow[]][] = [
         [{ agentId: idsOf(otherAgent) }, jobs.filter((job) => canSee(otherAgent, job))],
         [{ agentId: idsOf(agent, otherAgent) }, jobs],
         [
-          { contractorId: ofContractor },
-          jobs.filter((job) => ofContractor.includes(job.contractor_id ?? "")),
+          { contractorId: contractorIds },
+          jobs.filter((job) => contractorIds.includes(job.contractor_id ?? "")),
         ],
         [
           {
@@ -166,7 +167,7 @@ describe("an operator", () => {
           ),
         ],
       ];
-      for (const [filter, matching] of asked) {
+      for (const [filter, matching] of filters) {
         const pages = await walk(operator, { order, direction: "forward", limit: 5, filter });
         expect(listed(pages, "forward")).toEqual(inOrder(matching, order));
       }
@@ -182,13 +183,13 @@ describe("while jobs change", () => {
     ["updated_at", "forward"],
     ["updated_at", "backward"],
     ["marking_number", "forward"],
-  ] as const)("a job that keeps its %s is met exactly once, %s", async (field, direction) => {
+  ] as const)("a job with an unchanged %s is listed exactly once, %s", async (field, direction) => {
     const changing = new Set<string>();
     let step = 0;
-    const still = jobs.filter((job) => canSee(reads.agent, job));
+    const unchanged = jobs.filter((job) => canSee(reads.agent, job));
     const meanwhile = async (): Promise<void> => {
       step += 1;
-      // In the order of their changes jobs that go on changing would be met for ever.
+      // Stop changing jobs, because in the order of updated_at they would be listed forever.
       if (step > 8) return;
       const [added] = await reads.insert([
         {
@@ -210,15 +211,19 @@ describe("while jobs change", () => {
       limit: 3,
       meanwhile,
     });
-    const met = listed(pages, direction).filter((id) => !changing.has(id));
+    const ids = listed(pages, direction).filter((id) => !changing.has(id));
     expect(changing.size).toBeGreaterThan(5);
-    expect(met).toEqual(inOrder(still, { field, descending: true }));
+    expect(ids).toEqual(inOrder(unchanged, { field, descending: true }));
     await reads.database.query(sql`delete from job where id = any(${[...changing]}::uuid[])`);
   });
 });
 
-const ask = (viewer: Principal, filter: JobFilterTree, include: { items: boolean; limit?: number }) =>
-  listJobs(reads.database, viewer, {
+const listWithTotal = (
+  principal: Principal,
+  filter: JobFilterTree,
+  include: { items: boolean; limit?: number },
+) =>
+  listJobs(reads.database, principal, {
     filter,
     order: { field: "created_at", descending: true },
     page: { direction: "forward", limit: include.limit ?? 2, position: null },
@@ -226,9 +231,9 @@ const ask = (viewer: Principal, filter: JobFilterTree, include: { items: boolean
   });
 
 describe("totals", () => {
-  it("are exact for each viewer, with a page and without one", async () => {
-    type Asked = [JobFilterTree, (job: JobTableRow) => boolean];
-    const asked: Asked[] = [
+  it("are exact for each principal, with and without a page", async () => {
+    type FilterCase = [JobFilterTree, (job: JobTableRow) => boolean];
+    const cases: FilterCase[] = [
       [{}, () => true],
       [{ normalizedStatus: { eq: "failed" } }, (job) => job.normalized_status === "failed"],
       [{ normalizedStatus: { eq: "completed" } }, () => false],
@@ -238,22 +243,25 @@ describe("totals", () => {
         { normalizedStatus: { eq: "failed" }, scheduledDate: { isNull: true } },
         (job) => job.normalized_status === "failed" && job.scheduled_date === null,
       ],
-      ...conditions.map((filter, at): Asked => [filter, simple[at] as Asked[1]]),
+      ...conditions.map((filter, index): FilterCase => [filter, predicates[index] as FilterCase[1]]),
     ];
     await reads.insert([]);
     for (const name of principalNames) {
-      for (const [filter, test] of asked) {
+      for (const [filter, test] of cases) {
         const total = jobs.filter((job) => canSee(reads[name], job) && test(job)).length;
-        const page = await ask(reads[name], filter, { items: true });
+        const page = await listWithTotal(reads[name], filter, { items: true });
         expect([name, filter, page.total]).toEqual([name, filter, total]);
         expect(page.items).toHaveLength(Math.min(2, total));
         expect(page.hasNext).toBe(total > 2);
-        expect(await ask(reads[name], filter, { items: false })).toMatchObject({ items: [], total });
+        expect(await listWithTotal(reads[name], filter, { items: false })).toMatchObject({
+          items: [],
+          total,
+        });
       }
     }
   });
 
-  it("are there beside an empty page, and null where nobody asks", async () => {
+  it("are returned with an empty page, and are null unless requested", async () => {
     const beyond = { value: "1970-01-01T00:00:00.000Z", id: newUuid() };
     const query = {
       filter: {},
@@ -263,16 +271,16 @@ describe("totals", () => {
     const include = { items: true, organizations: true, total: true };
     const past = await listJobs(reads.database, reads.agent, { ...query, include });
     expect(past).toEqual({ items: [], hasNext: false, hasPrevious: true, total: 30 });
-    const unasked = await listJobs(reads.database, reads.agent, {
+    const withoutTotal = await listJobs(reads.database, reads.agent, {
       ...query,
       include: { ...include, total: false },
     });
-    expect(unasked.total).toBeNull();
+    expect(withoutTotal.total).toBeNull();
   });
 });
 
-describe("a job of the page", () => {
-  it("has its organisations where they are asked for", async () => {
+describe("a listed job", () => {
+  it("includes its organisations on request", async () => {
     const { items } = await listJobs(reads.database, reads.operator, {
       filter: {},
       order: { field: "marking_number", descending: false },
@@ -282,8 +290,8 @@ describe("a job of the page", () => {
     const organizations = [reads.agent, reads.otherAgent, reads.contractor, reads.otherContractor];
     const names = ["Agent", "Other agent", "Contractor", "Other contractor"];
     const known = (id: string | null) => {
-      const at = organizations.findIndex(({ organizationId }) => organizationId === id);
-      return id && { id, name: names[at], type: organizations[at]?.organizationType };
+      const index = organizations.findIndex(({ organizationId }) => organizationId === id);
+      return id && { id, name: names[index], type: organizations[index]?.organizationType };
     };
     expect(items).toHaveLength(jobs.length);
     for (const item of items) {

@@ -21,17 +21,17 @@ import { openTransaction, waitForBlockedSessions } from "../support/database/blo
 
 const { services, agent, contractor, create, newJob, eventsOf } = useOperatorJobFixture();
 
-const assign = (markingNumbers: readonly string[], to: OrganizationPrincipal | null, how = bulkOptions) =>
+const assign = (markingNumbers: readonly string[], to: OrganizationPrincipal | null, options = bulkOptions) =>
   services().operatorJobs.assignJobs(
     operatorPrincipal,
     markingNumbers.map((markingNumber) => ({ markingNumber, contractorId: to?.organizationId ?? null })),
-    how,
+    options,
   );
-const setStatus = (markingNumbers: readonly string[], providerStatus: string | null, how = bulkOptions) =>
+const setStatus = (markingNumbers: readonly string[], providerStatus: string | null, options = bulkOptions) =>
   services().operatorJobs.setProviderStatus(
     operatorPrincipal,
     markingNumbers.map((markingNumber) => ({ markingNumber, providerStatus })),
-    how,
+    options,
   );
 
 async function statementsOf(work: () => Promise<unknown>): Promise<number> {
@@ -40,7 +40,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<number> {
   return services().statements.length;
 }
 
-/** How many statements it takes to create, to take back and to change `count` jobs. */
+/** The numbers of statements needed to create, unassign and update `count` jobs. */
 async function statementsFor(count: number): Promise<number[]> {
   const jobs = Array.from({ length: count }, () => newJob({ contractorId: contractor().organizationId }));
   const numbers = jobs.map(({ markingNumber }) => markingNumber);
@@ -50,7 +50,7 @@ async function statementsFor(count: number): Promise<number[]> {
   return statements;
 }
 
-describe("calls that meet", () => {
+describe("concurrent calls", () => {
   beforeAll(async () => {
     await services().createJob(agent(), { markingNumber: "gate" });
     await services().database.query(sql`create function wait() returns trigger language plpgsql as $$
@@ -64,7 +64,7 @@ describe("calls that meet", () => {
   });
   afterAll(() => services().database.query(sql`drop trigger wait on job`));
 
-  it("over the same new numbers in another order wait for each other and never deadlock", async () => {
+  it("that create the same jobs in another order wait for each other and do not deadlock", async () => {
     const [first, second] = [newJob({ markingNumber: "meet-1" }), newJob({ markingNumber: "meet-2" })];
     const gate = await lockJobRow(services().databaseUrl, "gate");
     const one = create([first, { ...second, fields: { labels: "slow" } }]);
@@ -76,10 +76,10 @@ describe("calls that meet", () => {
     expect(summarizeOutcomes(await other)).toEqual(["Conflict", "Conflict"]);
   });
 
-  it("over the same jobs lock them in the order of their ids", async () => {
+  it("lock the same jobs in id order", async () => {
     const older = await services().createJob(agent(), { markingNumber: "order-z" });
     const newer = await services().createJob(agent(), { markingNumber: "order-a" });
-    // By its number and by its place on the disk, too, it comes last now, and by its id first.
+    // `older` is first by id, but last by Marking Number and by its position on disk.
     await setStatus([older], "Moved");
     const gate = await lockJobRow(services().databaseUrl, newer);
     const assigned = assign([newer, older], contractor());
@@ -92,15 +92,15 @@ describe("calls that meet", () => {
     );
   });
 
-  it("tell of a job that was given away meanwhile as it is then", async () => {
+  it("return the current state of a job that was reassigned meanwhile", async () => {
     const number = await services().createJob(agent(), { contractorId: contractor().organizationId });
-    const taking = await openTransaction(
+    const unassigning = await openTransaction(
       services().database,
       sql`update job set contractor_id = null where marking_number = ${number}`,
     );
     const assigned = assign([number], contractor());
     await waitForBlockedSessions(services().database, 1);
-    await taking.commit();
+    await unassigning.commit();
     expect(await assigned).toMatchObject([
       { outcome: "updated", job: { contractor_id: contractor().organizationId } },
     ]);
@@ -108,10 +108,10 @@ describe("calls that meet", () => {
 });
 
 describe("assigning jobs", () => {
-  it("gives them to a contractor and takes them back, with an event each time", async () => {
+  it("assigns and unassigns jobs with an event each time", async () => {
     const number = await services().createJob(agent());
-    const [given] = await assign([number], contractor());
-    expect(given).toMatchObject({
+    const [assigned] = await assign([number], contractor());
+    expect(assigned).toMatchObject({
       outcome: "updated",
       job: { version: 2, contractor_id: contractor().organizationId },
     });
@@ -119,8 +119,8 @@ describe("assigning jobs", () => {
       workers: 1,
       organizationIds: [sortedOrganizationIds(agent(), contractor())],
     });
-    const [taken] = await assign([number], null);
-    expect(taken).toMatchObject({ outcome: "updated", job: { version: 3, contractor_id: null } });
+    const [unassigned] = await assign([number], null);
+    expect(unassigned).toMatchObject({ outcome: "updated", job: { version: 3, contractor_id: null } });
     expect((await eventsOf(number)).map(({ type }) => type)).toEqual([
       "job.created",
       "job.assigned",
@@ -129,7 +129,7 @@ describe("assigning jobs", () => {
     expect(services().notifications.organizationIds.at(-1)).toEqual(sortedOrganizationIds(agent()));
   });
 
-  it("is unchanged where the contractor has it already: no version, no event, nobody told", async () => {
+  it("changes and notifies nothing if the contractor already has the job", async () => {
     const number = await services().createJob(agent(), { contractorId: contractor().organizationId });
     const before = await services().countRows();
     const [result] = await assign([number], contractor());
@@ -141,20 +141,20 @@ describe("assigning jobs", () => {
     expect(services().notifications).toEqual({ workers: 0, organizationIds: [] });
   });
 
-  it("refuses a job that is not there, a Marking Number that is none, and who is no contractor", async () => {
+  it("rejects unknown jobs, invalid Marking Numbers and organisations that are not contractors", async () => {
     const number = await services().createJob(agent());
     expect(summarizeOutcomes(await assign([newMarkingNumber(), "\0", number], contractor()))).toEqual([
       "NotFound",
       "BadRequest",
       "updated",
     ]);
-    for (const nobody of [agent(), { ...contractor(), organizationId: newUuid() }])
-      expect(await assign([number], nobody)).toMatchObject([
+    for (const invalid of [agent(), { ...contractor(), organizationId: newUuid() }])
+      expect(await assign([number], invalid)).toMatchObject([
         { failure: { code: "BadRequestException", problems: [{ field: "contractorId" }] } },
       ]);
   });
 
-  it("assigns the same job twice in order, and nothing where all or nothing is wanted and one fails", async () => {
+  it("assigns the same job twice in order, but with all_or_nothing not if another item fails", async () => {
     const number = await services().createJob(agent());
     const other = await services().createOrganization("contractor");
     const twice = [contractor(), other].map(({ organizationId }) => ({
@@ -187,7 +187,7 @@ describe("assigning jobs", () => {
     expect(services().notifications.organizationIds).toEqual([]);
   });
 
-  it("never deadlocks with other assignments and updates of the same jobs", async () => {
+  it("does not deadlock with other assignments and updates of the same jobs", async () => {
     const other = await services().createOrganization("contractor");
     const numbers = await Promise.all(Array.from({ length: 20 }, () => services().createJob(agent())));
     const reversed = numbers.toReversed();
@@ -204,8 +204,8 @@ describe("assigning jobs", () => {
   });
 });
 
-describe("setting the carrier's status", () => {
-  it("is a change like others, seen in the job and in its event", async () => {
+describe("setting the provider status", () => {
+  it("changes the job and records an event", async () => {
     const number = await services().createJob(agent(), { contractorId: contractor().organizationId });
     expect(await setStatus([number], "At hub")).toMatchObject([
       { outcome: "updated", job: { version: 3, provider_status: "At hub", normalized_status: "pending" } },
@@ -225,7 +225,7 @@ describe("setting the carrier's status", () => {
     ]);
   });
 
-  it("refuses what is no such status and jobs that are not there; all or nothing changes none then", async () => {
+  it("rejects invalid statuses and unknown jobs; with all_or_nothing it then changes nothing", async () => {
     const number = await services().createJob(agent());
     const changes = [
       { markingNumber: number, providerStatus: "fine" },
@@ -244,14 +244,14 @@ describe("setting the carrier's status", () => {
   });
 });
 
-describe("operators' operations", () => {
-  it("take as many statements for 100 jobs as for one", async () => {
+describe("operator operations", () => {
+  it("need the same number of statements for 100 jobs as for one", async () => {
     const one = await statementsFor(1);
     expect(await statementsFor(100)).toEqual(one);
     expect(one).toEqual([8, 7, 1]);
   });
 
-  it.each([0, 101])("refuse a call of %i items whole", async (count) => {
+  it.each([0, 101])("reject a call with %i items", async (count) => {
     const numbers = Array.from({ length: count }, newMarkingNumber);
     const calls = [
       () => create(numbers.map((markingNumber) => newJob({ markingNumber }))),
@@ -261,11 +261,11 @@ describe("operators' operations", () => {
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "BadRequestException" });
   });
 
-  it("are no partner's: the compiler refuses its type", () => {
-    type Caller = Parameters<
+  it("do not accept a partner's principal at compile time", () => {
+    type AcceptedPrincipal = Parameters<
       OperatorJobService["createJobs" | "assignJobs" | "setProviderStatus"] | JobReferenceData["upsertStatus"]
     >[0];
-    expectTypeOf<Caller>().toEqualTypeOf<OperatorPrincipal>();
+    expectTypeOf<AcceptedPrincipal>().toEqualTypeOf<OperatorPrincipal>();
     expectTypeOf<OrganizationPrincipal>().not.toExtend<OperatorPrincipal>();
   });
 });

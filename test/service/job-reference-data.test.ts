@@ -6,18 +6,18 @@ import { operatorPrincipal, summarizeOutcomes } from "../support/jobs/service.fi
 const { services, create, newJob } = useOperatorJobFixture();
 
 describe("the catalogue of statuses", () => {
-  const held = { code: "at_customs", label: "At customs", category: "attention", isTerminal: false };
+  const atCustoms = { code: "at_customs", label: "At customs", category: "attention", isTerminal: false };
 
-  it("takes a new one at its end, which every process knows when it is used", async () => {
+  it("appends a new status, which every process accepts immediately", async () => {
     const elsewhere = createJobReferenceData(services().database);
     await elsewhere.statuses();
-    expect(await services().referenceData.upsertStatus(operatorPrincipal, held)).toEqual({
+    expect(await services().referenceData.upsertStatus(operatorPrincipal, atCustoms)).toEqual({
       code: "at_customs",
       label: "At customs",
       category: "attention",
       is_terminal: false,
     });
-    await services().referenceData.upsertStatus(operatorPrincipal, { ...held, code: "a_later_one" });
+    await services().referenceData.upsertStatus(operatorPrincipal, { ...atCustoms, code: "a_later_one" });
     expect((await services().referenceData.statuses()).slice(-2).map(({ code }) => code)).toEqual([
       "at_customs",
       "a_later_one",
@@ -28,7 +28,7 @@ describe("the catalogue of statuses", () => {
     ).toEqual(["created"]);
   });
 
-  it("changes one in its place", async () => {
+  it("changes a status without moving it", async () => {
     const order = (await services().referenceData.statuses()).map(({ code }) => code);
     const changed = { code: "on_hold", label: "Held", category: "return", isTerminal: true };
     await services().referenceData.upsertStatus(operatorPrincipal, changed);
@@ -52,17 +52,17 @@ describe("the catalogue of statuses", () => {
     ["label", { label: "x".repeat(101) }],
     ["label", { label: "\0" }],
     ["category", { category: "lost" }],
-  ])("refuses a wrong %s: %j", async (field, wrong) => {
+  ])("rejects an invalid %s: %j", async (field, invalid) => {
     await expect(
-      services().referenceData.upsertStatus(operatorPrincipal, { ...held, ...wrong }),
+      services().referenceData.upsertStatus(operatorPrincipal, { ...atCustoms, ...invalid }),
     ).rejects.toMatchObject({
       code: "BadRequestException",
       details: [{ field }],
     });
   });
 
-  it("takes the longest code and label", async () => {
-    const longest = { ...held, code: "a".repeat(64), label: "📦".repeat(100) };
+  it("accepts a code of 64 and a label of 100 characters", async () => {
+    const longest = { ...atCustoms, code: "a".repeat(64), label: "📦".repeat(100) };
     expect(await services().referenceData.upsertStatus(operatorPrincipal, longest)).toMatchObject({
       label: longest.label,
     });

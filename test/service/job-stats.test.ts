@@ -1,4 +1,4 @@
-/** Counts and sums of jobs, whole and by groups, as JavaScript would add them up. */
+/** Job statistics, compared with sums computed in TypeScript. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JobFilterTree } from "../../src/jobs/list/filter.ts";
 import { allGroupKeys, jobStats, type GroupKey, type JobStatsGroup } from "../../src/jobs/counters/stats.ts";
@@ -22,25 +22,26 @@ const statuses = {
   completed: ["success", "Completed"],
 } as const;
 
-const some = <Value>(values: readonly Value[], at: number): Value => values[at % values.length] as Value;
+const some = <Value>(values: readonly Value[], index: number): Value =>
+  values[index % values.length] as Value;
 
 beforeAll(async () => {
   reads = await openJobReadFixture();
   const { agent, otherAgent, contractor, otherContractor } = reads;
   jobs = await reads.insert(
-    Array.from({ length: 80 }, (_, at) => ({
-      agent_id: some([agent, agent, otherAgent], at).organizationId,
-      contractor_id: some([contractor.organizationId, null, otherContractor.organizationId, null], at),
-      normalized_status: some(Object.keys(statuses), at * at),
-      failure_reason: some([null, "other", "unknown"], at),
-      batch_number: some(["B-1", "b-1", "", null], at * 3),
-      group_code: some(["G", null], at),
-      postal_code: some(["1", "2", "10", null, "é"], at),
-      scheduled_date: some([null, "2026-05-01", "0001-01-01", "9999-12-31"], at),
-      piece_quantity: some([null, 1, 2_147_483_647], at),
-      weight: some([null, 0.5, -2.25, 8], at),
-      created_at: `2026-05-0${1 + (at % 3)}T${at % 2 === 0 ? "00:00:00.000" : "23:59:59.999"}Z`,
-      updated_at: `2026-06-0${1 + (at % 2)}T23:59:59.999Z`,
+    Array.from({ length: 80 }, (_, index) => ({
+      agent_id: some([agent, agent, otherAgent], index).organizationId,
+      contractor_id: some([contractor.organizationId, null, otherContractor.organizationId, null], index),
+      normalized_status: some(Object.keys(statuses), index * index),
+      failure_reason: some([null, "other", "unknown"], index),
+      batch_number: some(["B-1", "b-1", "", null], index * 3),
+      group_code: some(["G", null], index),
+      postal_code: some(["1", "2", "10", null, "é"], index),
+      scheduled_date: some([null, "2026-05-01", "0001-01-01", "9999-12-31"], index),
+      piece_quantity: some([null, 1, 2_147_483_647], index),
+      weight: some([null, 0.5, -2.25, 8], index),
+      created_at: `2026-05-0${1 + (index % 3)}T${index % 2 === 0 ? "00:00:00.000" : "23:59:59.999"}Z`,
+      updated_at: `2026-06-0${1 + (index % 2)}T23:59:59.999Z`,
     })),
   );
 });
@@ -91,14 +92,14 @@ function expectedGroups(rows: readonly JobTableRow[], keys: readonly GroupKey[])
       const values = JSON.parse(text) as (string | null)[];
       return {
         values,
-        labels: values.map((value, at) => labelOf(keys[at] as GroupKey, value)),
+        labels: values.map((value, index) => labelOf(keys[index] as GroupKey, value)),
         count: members.length,
         pieceQuantity: sumOf(members.map((job) => job.piece_quantity)),
         weight: sumOf(members.map((job) => job.weight)),
       };
     })
     .toSorted((one, other) => {
-      const byValue = one.values.map((value, at) => compare(value, other.values[at] ?? null));
+      const byValue = one.values.map((value, index) => compare(value, other.values[index] ?? null));
       return other.count - one.count || (byValue.find((order) => order !== 0) ?? 0);
     });
 }
@@ -110,10 +111,12 @@ const conditions: [JobFilterTree, (job: JobTableRow) => boolean][] = [
   [{ groupCode: { eq: "G" } }, (job) => job.group_code === "G"],
   [{ groupCode: { eq: "none" } }, () => false],
 ];
-const pairs = allGroupKeys.flatMap((one, at) => allGroupKeys.slice(at + 1).map((other) => [other, one]));
+const pairs = allGroupKeys.flatMap((one, index) =>
+  allGroupKeys.slice(index + 1).map((other) => [other, one]),
+);
 
-describe.each(principalNames)("to the %s", (name) => {
-  it("each key, and each pair of keys, adds up", async () => {
+describe.each(principalNames)("statistics for the %s", (name) => {
+  it("are correct for each key and each pair of keys", async () => {
     for (const keys of [...allGroupKeys.map((key) => [key]), ...pairs]) {
       for (const [filter, test] of conditions) {
         const rows = jobs.filter((job) => canSee(reads[name], job) && test(job));
@@ -129,7 +132,7 @@ describe.each(principalNames)("to the %s", (name) => {
     }
   });
 
-  it("without a key there is one group of all, even of none", async () => {
+  it("have one group of all jobs without a key, even if there are no jobs", async () => {
     for (const [filter, test] of conditions) {
       const rows = jobs.filter((job) => canSee(reads[name], job) && test(job));
       const whole = { values: [], labels: [], count: rows.length, pieceQuantity: null, weight: null };
@@ -138,13 +141,13 @@ describe.each(principalNames)("to the %s", (name) => {
         pieceQuantity: sumOf(rows.map((job) => job.piece_quantity)),
         weight: sumOf(rows.map((job) => job.weight)),
       };
-      const answer = { total: rows.length, truncated: false };
+      const base = { total: rows.length, truncated: false };
       expect(await jobStats(reads.database, reads[name], query)).toEqual({
-        ...answer,
+        ...base,
         groups: [{ ...whole, ...sums }],
       });
       expect(await jobStats(reads.database, reads[name], { ...query, include: counts })).toEqual({
-        ...answer,
+        ...base,
         groups: [whole],
       });
       const none = { ...counts, groups: false };
@@ -153,22 +156,22 @@ describe.each(principalNames)("to the %s", (name) => {
         groupBy: ["BATCH"],
         include: none,
       });
-      expect(total).toEqual({ ...answer, groups: [] });
+      expect(total).toEqual({ ...base, groups: [] });
     }
   });
 });
 
 it.each<[string, GroupKey[], string]>([
   ["three keys", ["STATUS", "BATCH", "AGENT"], "too_big"],
-  ["a key twice", ["BATCH", "BATCH"], "invalid_value"],
-])("refuses %s", async (_name, groupBy, code) => {
-  const refused = jobStats(reads.database, reads.agent, { filter: {}, groupBy, include: all });
-  const error = await refused.catch((reason: unknown) => reason);
+  ["duplicate keys", ["BATCH", "BATCH"], "invalid_value"],
+])("rejects %s", async (_name, groupBy, code) => {
+  const rejected = jobStats(reads.database, reads.agent, { filter: {}, groupBy, include: all });
+  const error = await rejected.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(AppError);
   expect((error as AppError).details).toMatchObject([{ field: "groupBy", code }]);
 });
 
-it("weights beyond all sense are added up all the same", async () => {
+it("clamps extreme weights instead of overflowing", async () => {
   const heavy = [Number.MAX_VALUE, Number.MAX_VALUE, 5e-324].map((weight) => ({
     weight,
     batch_number: "heavy",
@@ -180,8 +183,8 @@ it("weights beyond all sense are added up all the same", async () => {
   await reads.database.query(sql`delete from job where id = any(${added.map((job) => job.id)}::uuid[])`);
 });
 
-it("gives the 1000 largest groups, says that there are more, and counts their jobs too", async () => {
-  const batches = Array.from({ length: 1_003 }, (_, at) => `T-${String(at).padStart(4, "0")}`);
+it("returns the 1,000 largest groups, sets truncated, and counts all jobs in the total", async () => {
+  const batches = Array.from({ length: 1_003 }, (_, index) => `T-${String(index).padStart(4, "0")}`);
   const twice = batches.slice(-2);
   await reads.insert([...batches, ...twice].map((batch_number) => ({ batch_number, group_code: "many" })));
   const query = { filter: { groupCode: { eq: "many" } }, groupBy: ["BATCH"], include: all } as const;

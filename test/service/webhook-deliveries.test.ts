@@ -36,7 +36,7 @@ describe("list", () => {
     const { endpoint: second } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     for (let at = 0; at < 6; at += 1) {
       await services.createJob(agent);
-      if (at % 2 === 0) await finishPendingDeliveries(services, uuid, at === 0 ? "dead" : "delivered");
+      if (at % 2 === 0) await finishPendingDeliveries(services, uuid, at === 0 ? "failed" : "delivered");
     }
     const seen: DeliveryView[] = [];
     let cursor: string | undefined;
@@ -86,9 +86,9 @@ describe("list", () => {
       sql`update webhook_delivery set lease_token = ${newUuid()} where endpoint_id = ${uuid}`,
     );
     expect((await list())[0]).toMatchObject({ isInFlight: true, nextAttemptAt: null });
-    await finishPendingDeliveries(services, uuid, "dead");
+    await finishPendingDeliveries(services, uuid, "failed");
     expect((await list())[0]).toMatchObject({
-      status: "dead",
+      status: "failed",
       outcome: "http_500",
       nextAttemptAt: null,
       finishedAt: expect.stringMatching(/Z$/),
@@ -104,12 +104,12 @@ describe("list", () => {
     });
     const markingNumber = await services.createJob(agent, contractor);
     await services.createJob(agent);
-    await finishPendingDeliveries(services, uuid, "dead", { count: 1 });
+    await finishPendingDeliveries(services, uuid, "failed", { count: 1 });
     expect(await list({ endpointId: id })).toHaveLength(3);
     expect(await list({ endpointId: other.id })).toMatchObject([
       { eventType: "job.assigned", markingNumber },
     ]);
-    expect(await list({ status: "dead" })).toMatchObject([{ status: "dead", outcome: "http_500" }]);
+    expect(await list({ status: "failed" })).toMatchObject([{ status: "failed", outcome: "http_500" }]);
     expect(await list({ status: "pending" })).toHaveLength(3);
     expect(await list({ status: "discarded" })).toEqual([]);
     expect(await list({ eventType: "job.assigned" })).toHaveLength(2);
@@ -210,7 +210,7 @@ describe("an organisation", () => {
     const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
     const contractor = await services.createOrganization("contractor");
     await services.createJob(agent, contractor);
-    await finishPendingDeliveries(services, uuid, "dead");
+    await finishPendingDeliveries(services, uuid, "failed");
     const [delivery] = await list();
     const before = await services.listDeliveries(sql`endpoint_id = ${uuid}`);
     const { deliveries } = services;

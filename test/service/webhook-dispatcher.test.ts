@@ -120,7 +120,7 @@ describe("a delivery that fails", () => {
         expect(delays[at]).toBeGreaterThan(expected * 0.8 - 2);
         expect(delays[at]).toBeLessThan(expected * 1.2 + 1);
       }
-      await rig.waitForStatus(endpointId, "dead");
+      await rig.waitForStatus(endpointId, "failed");
       expect(new Set(receiver.received.map(({ headers, body }) => headers["webhook-id"] + body)).size).toBe(
         1,
       );
@@ -272,7 +272,7 @@ describe("what cannot be sent", () => {
         update webhook_delivery set attempts = 4, lease_token = gen_random_uuid(), due_at = now() - interval '1 s'
         where endpoint_id = ${endpointId} and status = 'pending'`);
       await rig.sweep(dispatcher);
-      expect(await rig.waitForStatus(endpointId, "dead")).toMatchObject([{ outcome: "interrupted" }]);
+      expect(await rig.waitForStatus(endpointId, "failed")).toMatchObject([{ outcome: "interrupted" }]);
       expect(receiver.received).toHaveLength(0);
     }));
 

@@ -91,13 +91,13 @@ describe("an endpoint that keeps failing", () => {
     await failTimes(endpointId, 3);
     expect(await written()).toEqual([]);
     await failTimes(endpointId, 4);
-    await rig.waitForStatus(endpointId, "dead");
+    await rig.waitForStatus(endpointId, "failed");
     await expect.poll(written).toHaveLength(2);
     const mails = await written();
     expect(new Set(mails.map(({ recipient }) => recipient)).size).toBe(2);
     for (const { recipient, kind, subject, redacted_text: text } of mails) {
       expect(recipient).toMatch(/^owner-.*@agent-/);
-      expect(kind).toBe("endpoint_troubled");
+      expect(kind).toBe("endpoint_retries_failing");
       expect(subject).toBe(`A webhook endpoint keeps failing: 127.0.0.1:${receiver.port}`);
       expect(text).toContain("Four attempts in a row");
       expect(subject + text).not.toContain("hidden");
@@ -112,7 +112,7 @@ describe("an endpoint that keeps failing", () => {
       await rig.app.createJobs(rig.agent, [{}]);
       dispatcher.wake();
       await failTimes(endpointId, 4);
-      await rig.waitForStatus(endpointId, "dead");
+      await rig.waitForStatus(endpointId, "failed");
       const { length } = await written();
       await rig.app.database.query(raw("delete from mail"));
       return length;

@@ -47,9 +47,9 @@ describe("pause, resume and delete", () => {
   it("pauses an active one; its events wait", async () => {
     const owner = await services.createOrganization("agent");
     const id = await createEndpointFor(services, owner);
-    expect(await services.endpoints.pause(owner, id)).toMatchObject({ status: "paused", waiting: 0 });
+    expect(await services.endpoints.pause(owner, id)).toMatchObject({ status: "paused", pending: 0 });
     await services.createJob(owner);
-    expect(await services.endpoints.get(owner, id)).toMatchObject({ waiting: 1 });
+    expect(await services.endpoints.get(owner, id)).toMatchObject({ pending: 1 });
   });
 
   it("leaves one that is disabled as it is when it is paused", async () => {
@@ -71,7 +71,7 @@ describe("pause, resume and delete", () => {
       blockedUntil: null,
       isCircuitOpen: false,
       failingSince: null,
-      waiting: 3,
+      pending: 3,
     });
     expect(Date.parse(endpoint.statusSince)).toBeGreaterThan(Date.now() - HOUR_MS);
     expect(await statuses()).toEqual(["pending", "pending", "pending"]);
@@ -82,7 +82,7 @@ describe("pause, resume and delete", () => {
     const { owner, id, statuses } = await withWaiting("paused");
     const { endpoint, discarded } = await services.endpoints.resume(owner, id, { pendingPolicy: "discard" });
     expect(discarded).toBe(2);
-    expect(endpoint).toMatchObject({ status: "active", waiting: 1 });
+    expect(endpoint).toMatchObject({ status: "active", pending: 1 });
     expect((await statuses()).toSorted()).toEqual(["discarded", "discarded", "pending"]);
   });
 
@@ -91,7 +91,7 @@ describe("pause, resume and delete", () => {
     const since = new Date(Date.now() - HOUR_MS / 2);
     const { endpoint, discarded } = await services.endpoints.resume(owner, id, { pendingPolicy: { since } });
     expect(discarded).toBe(1);
-    expect(endpoint.waiting).toBe(2);
+    expect(endpoint.pending).toBe(2);
   });
 
   it("discards nothing of an active one, whose circuit it closes", async () => {
@@ -99,7 +99,7 @@ describe("pause, resume and delete", () => {
     const { statusSince } = await services.endpoints.get(owner, id);
     const { endpoint, discarded } = await services.endpoints.resume(owner, id, { pendingPolicy: "discard" });
     expect(discarded).toBe(0);
-    expect(endpoint).toMatchObject({ isCircuitOpen: false, waiting: 3, statusSince });
+    expect(endpoint).toMatchObject({ isCircuitOpen: false, pending: 3, statusSince });
   });
 
   it("deletes: it is gone, what waited is discarded, its log stays, and no event goes there any more", async () => {
@@ -196,7 +196,7 @@ describe("disableFailing", () => {
     outcome?: string;
     origin?: "event" | "replay" | "test";
     /** Over when it failed, unless it is pending. */
-    status?: "pending" | "delivered" | "dead" | "discarded";
+    status?: "pending" | "delivered" | "failed" | "discarded";
   }
 
   async function failing(sinceMs: number | null, failures: readonly Failure[]): Promise<string> {
@@ -266,7 +266,7 @@ describe("disableFailing", () => {
   it("looks at what is over as well as at what waits", async () => {
     const ids = [
       await failing(6 * DAY_MS, [
-        { agoMs: 6 * DAY_MS, status: "dead" },
+        { agoMs: 6 * DAY_MS, status: "failed" },
         { agoMs: 5 * DAY_MS, status: "discarded" },
       ]),
       await failing(6 * DAY_MS, [{ agoMs: 6 * DAY_MS, status: "delivered" }, { agoMs: 5 * DAY_MS }]),

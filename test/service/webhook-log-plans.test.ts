@@ -18,7 +18,7 @@ let services: WebhookServiceFixture;
 let endpointId: string;
 let organizationId: string;
 /** The table of this week's log, and its index of what is dead. */
-let week: { table: string; dead: string };
+let week: { table: string; failed: string };
 
 beforeAll(async () => {
   services = await openWebhookServiceFixture();
@@ -31,13 +31,13 @@ beforeAll(async () => {
       insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)
       select ${uuidV7Sql}, ${of}, ${uuidV7Sql}, 'job.updated', ${status}, now(), 1 from generate_series(1, ${count}::int)`);
   await insert(endpointId, "delivered", 20_000);
-  await insert(endpointId, "dead", 5);
+  await insert(endpointId, "failed", 5);
   await insert(newUuid(), "pending", 20_000);
   await services.database.query(sql`analyze webhook_delivery`);
   const [row] = await services.database.query<typeof week>(sql`
-    select indrelid::regclass::text as table, indexrelid::regclass::text as dead from pg_index
-    where pg_get_expr(indpred, indrelid) like '%dead%' and indrelid = (
-      select tableoid from webhook_delivery where status = 'dead' limit 1)`);
+    select indrelid::regclass::text as table, indexrelid::regclass::text as failed from pg_index
+    where pg_get_expr(indpred, indrelid) like '%failed%' and indrelid = (
+      select tableoid from webhook_delivery where status = 'failed' limit 1)`);
   week = row as typeof week;
 });
 
@@ -93,10 +93,10 @@ const indexesOf = (nodes: readonly PlanNode[], table: string): (string | undefin
 it("lists what is dead by the index of what is dead", async () => {
   const texts: string[] = [];
   const parts = { database: listening(texts), clock: services.clock, retentionDays: 30 };
-  const { items } = await listDeliveries(parts, systemPrincipal, { filter: { status: "dead" }, limit: 50 });
+  const { items } = await listDeliveries(parts, systemPrincipal, { filter: { status: "failed" }, limit: 50 });
   expect(items).toHaveLength(5);
   const nodes = await nodesOf(texts, "");
-  expect(indexesOf(nodes, week.table)).toEqual([week.dead]);
+  expect(indexesOf(nodes, week.table)).toEqual([week.failed]);
 });
 
 it("replays what is dead by that index, and reads of the queue the endpoint's own", async () => {
@@ -105,8 +105,8 @@ it("replays what is dead by that index, and reads of the queue the endpoint's ow
   const since = new Date(Date.now() - HOUR_MS);
   expect(await replayFailed(parts, { endpointId, since })).toBe(5);
   const nodes = await nodesOf(texts, NO_LOOPS);
-  const dead = nodes.filter(({ Alias = "" }) => Alias.startsWith("dead"));
-  expect(new Set(indexesOf(dead, week.table))).toEqual(new Set([week.dead]));
+  const failed = nodes.filter(({ Alias = "" }) => Alias.startsWith("original"));
+  expect(new Set(indexesOf(failed, week.table))).toEqual(new Set([week.failed]));
   expectLanes(nodes);
 });
 

@@ -27,9 +27,7 @@ it("creates so many deliveries for an organisation and then so many a second, wh
   expect(await replayToNew(agent)).toEqual({ replayed: 5_000 });
   expect(await replayToNew(agent)).toMatchObject({
     code: "TooManyRequestsException",
-    message: expect.stringMatching(
-      /^An organisation replays at most 6000 deliveries at once and then 1000 a second/,
-    ),
+    message: expect.stringMatching(/^An organisation can replay 6000 deliveries, then 1000 per second/),
     headers: { "Retry-After": "1" },
   });
   expect(await replayToNew(other)).toEqual({ replayed: 1 });

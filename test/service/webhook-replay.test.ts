@@ -63,7 +63,7 @@ describe("replay", () => {
     expect(await marks("event")).toEqual([true, true, false].map((mark) => ({ after_restore: mark })));
     expect(await marks("replay")).toEqual([{ after_restore: true }]);
 
-    await finishPendingDeliveries(services, uuid, "dead");
+    await finishPendingDeliveries(services, uuid, "failed");
     await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS));
     const replayed = await marks("replay");
     expect(replayed).toHaveLength(4);
@@ -112,9 +112,9 @@ describe("replayFailed", () => {
   it("sends again what has died since then, each once", async () => {
     const { agent, id, uuid } = await createAgentWithEndpoint(services);
     await services.createJobs(agent, 3);
-    await finishPendingDeliveries(services, uuid, "dead", { agoMs: 2 * HOUR_MS });
+    await finishPendingDeliveries(services, uuid, "failed", { agoMs: 2 * HOUR_MS });
     await services.createJobs(agent, 4);
-    await finishPendingDeliveries(services, uuid, "dead");
+    await finishPendingDeliveries(services, uuid, "failed");
     await services.createJobs(agent, 2);
     await finishPendingDeliveries(services, uuid, "delivered");
     await services.createJobs(agent, 1);
@@ -126,7 +126,7 @@ describe("replayFailed", () => {
     expect(new Set(replays.map((row) => row.event_id)).size).toBe(4);
 
     // What fails again may be sent again, and that once.
-    await finishPendingDeliveries(services, uuid, "dead");
+    await finishPendingDeliveries(services, uuid, "failed");
     expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 5 });
     const all = new Date(Date.now() - DAY_MS);
     expect(await services.deliveries.replayFailed(agent, id, all)).toEqual({ replayed: 3 });
@@ -135,7 +135,7 @@ describe("replayFailed", () => {
   it("replays for two who ask at once as for one", async () => {
     const { agent, id, uuid } = await createAgentWithEndpoint(services);
     await services.createJobs(agent, 50);
-    await finishPendingDeliveries(services, uuid, "dead");
+    await finishPendingDeliveries(services, uuid, "failed");
     const since = new Date(Date.now() - HOUR_MS);
     const answers = await Promise.all(
       [1, 2, 3].map(() => services.deliveries.replayFailed(agent, id, since)),
@@ -147,7 +147,7 @@ describe("replayFailed", () => {
     const { agent, id, uuid } = await createAgentWithEndpoint(services);
     await services.database.query(sql`
       insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)
-      select ${uuidV7Sql}, ${uuid}, ${uuidV7Sql}, 'job.updated', 'dead', now(), 10 from generate_series(1, 20000)`);
+      select ${uuidV7Sql}, ${uuid}, ${uuidV7Sql}, 'job.updated', 'failed', now(), 10 from generate_series(1, 20000)`);
     const announced = services.workerNotifications.count;
     expect(await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS))).toEqual({
       replayed: 20_000,

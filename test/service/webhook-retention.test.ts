@@ -78,8 +78,8 @@ describe("retire", () => {
     const { uuid } = await createAgentWithEndpoint(own);
     await insert(own, uuid, { ageMs: 40 * DAY_MS, attempts: 3 });
     await own.deliveries.purgeExpired();
-    await finishPendingDeliveries(own, uuid, "dead");
-    expect(await own.listDeliveries()).toMatchObject([{ status: "dead" }]);
+    await finishPendingDeliveries(own, uuid, "failed");
+    expect(await own.listDeliveries()).toMatchObject([{ status: "failed" }]);
   });
 
   // evidence: clock-ahead-deliveries-kept

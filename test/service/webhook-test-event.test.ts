@@ -60,11 +60,11 @@ describe("sendTest", () => {
     const agent = await services.createOrganization("agent");
     const { endpoint } = await services.endpoints.create(agent, { url: receiver.url });
     const gone = await services.deliveries.sendTest(agent, endpoint.id);
-    expect(gone.delivery).toMatchObject({ status: "dead", outcome: "http_410" });
-    expect(gone.attempts[0]?.error).toMatch(/^The receiver answered 410 Gone\. The endpoint stays as it is/);
+    expect(gone.delivery).toMatchObject({ status: "failed", outcome: "http_410" });
+    expect(gone.attempts[0]?.error).toMatch(/^The receiver returned 410 Gone\. This was a test/);
     const { endpoint: closed } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     const refused = await services.deliveries.sendTest(agent, closed.id);
-    expect(refused.delivery).toMatchObject({ status: "dead", outcome: "connect_refused" });
+    expect(refused.delivery).toMatchObject({ status: "failed", outcome: "connect_refused" });
     expect(refused.attempts).toMatchObject([
       { httpStatus: null, error: expect.any(String), responseBody: null },
     ]);

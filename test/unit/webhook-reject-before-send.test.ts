@@ -29,7 +29,7 @@ describe("unsendable", () => {
   it("gives up where the event is gone", () => {
     const state = { problem: null } as EndpointState;
     expect(rejectBeforeSend(lease(1), state, schedule)).toMatchObject({
-      ended: { status: "dead", outcome: "event_missing" },
+      ended: { status: "failed", outcome: "event_missing" },
     });
   });
 });

@@ -79,7 +79,7 @@ describe("decide", () => {
       14 * HOUR_MS,
       20 * HOUR_MS,
       24 * HOUR_MS,
-      "dead",
+      "failed",
     ]);
   });
 
@@ -114,7 +114,7 @@ describe("decide", () => {
   });
 
   it("pauses the endpoint also where the last attempt is told to come later", () => {
-    expect(after(answered(503, "60"), 10)).toEqual({ kind: "dead", pauseEndpointMs: MINUTE_MS });
+    expect(after(answered(503, "60"), 10)).toEqual({ kind: "failed", pauseEndpointMs: MINUTE_MS });
   });
 
   it("ends, whatever the receiver answers", () => {
@@ -129,7 +129,7 @@ describe("decide", () => {
         );
         expect(decisions.map(({ kind }) => kind)).toEqual([
           ...Array.from({ length: 9 }, () => "retry"),
-          "dead",
+          "failed",
         ]);
         const delays = decisions.flatMap((decision) => (decision.kind === "retry" ? [decision.delayMs] : []));
         expect(Math.min(...delays)).toBeGreaterThanOrEqual(4 * SECOND_MS);

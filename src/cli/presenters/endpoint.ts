@@ -20,7 +20,7 @@ export function presentEndpoint(endpoint: EndpointView) {
     blocked_until: endpoint.blockedUntil,
     is_circuit_open: endpoint.isCircuitOpen,
     failing_since: endpoint.failingSince,
-    waiting: endpoint.waiting,
+    pending: endpoint.pending,
     problem: endpoint.problem,
     created_by: endpoint.createdBy,
     created_at: endpoint.createdAt,
@@ -46,7 +46,7 @@ export function formatEndpointStatus({
   return isCircuitOpen ? "active, backing off" : "active";
 }
 
-export function formatPendingCount({ waiting }: EndpointView): string {
-  const more = waiting === PENDING_COUNT_LIMIT ? "at least " : "";
-  return `${more}${waiting.toLocaleString("en")}`;
+export function formatPendingCount({ pending }: EndpointView): string {
+  const more = pending === PENDING_COUNT_LIMIT ? "at least " : "";
+  return `${more}${pending.toLocaleString("en")}`;
 }

@@ -11,7 +11,7 @@ export type WebhookDeliveryStatus =
   /** The receiver returned a 2xx status. */
   | 'DELIVERED'
   /** All attempts failed. It can be replayed. */
-  | 'DEAD'
+  | 'FAILED'
   /** Cancelled by the endpoint's owner, or replaced by a replay. */
   | 'DISCARDED';
 

@@ -1843,7 +1843,7 @@ export type WebhookEndpoint = Node & {
   /** Time of the first failure since the last success; null if the last delivery succeeded. */
   readonly failingSince: Maybe<Scalars['DateTime']['output']>;
   /** Number of pending deliveries, counted up to 10,000. */
-  readonly waiting: Scalars['Int']['output'];
+  readonly pending: Scalars['Int']['output'];
   /** Reason why requests cannot be signed; null if they can. */
   readonly problem: Maybe<Scalars['String']['output']>;
   /** Creation time of the current secret. */
@@ -1930,7 +1930,7 @@ export type WebhookDeliveryStatus =
   /** The receiver returned a 2xx status. */
   | 'DELIVERED'
   /** All attempts failed. It can be replayed. */
-  | 'DEAD'
+  | 'FAILED'
   /** Cancelled by the endpoint's owner, or replaced by a replay. */
   | 'DISCARDED';
 
@@ -2051,7 +2051,7 @@ export type PendingPolicy =
 
 /** Which events to replay. */
 export type ReplaySelection =
-  /** Events of deliveries with the status DEAD. */
+  /** Events of deliveries with the status FAILED. */
   | 'FAILED'
   /** Events that have no delivery to this endpoint. */
   | 'MISSING';
@@ -3023,7 +3023,7 @@ export type WebhookEndpointResolvers<ContextType = GraphqlContext, ParentType ex
   blockedUntil?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   isCircuitOpen?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   failingSince?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
-  waiting?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  pending?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   problem?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   secretCreatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   previousSecretsExpireAt?: Resolver<ReadonlyArray<ResolversTypes['DateTime']>, ParentType, ContextType>;

@@ -1,2 +1,2 @@
-/** PostgreSQL's channel on which dispatchers hear that there is something to deliver. */
+/** PostgreSQL channel that wakes the dispatchers. */
 export const DELIVERIES_CHANNEL = "waymark_deliveries";

@@ -1,4 +1,4 @@
-/** Statements that move deliveries from what waits to the log, which are two partitions. */
+/** Discards pending deliveries, which moves their rows from the queue's partition to the log's. */
 import { isContentionError } from "../../platform/postgres/errors.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { uuidV7Sql } from "../../platform/ids.ts";
@@ -6,7 +6,8 @@ import { sql, type Sql } from "../../platform/postgres/sql.ts";
 import { RETRYING, NEVER_ATTEMPTED } from "./queue.sql.ts";
 
 const MAX_ATTEMPTS = 10;
-/** Runs a statement, again where a worker's turn moved the same rows meanwhile, or locked them in another order. */
+
+/** Runs a statement, up to 10 times if it conflicts with a worker that moves or locks the same rows. */
 export async function queryWithRetry<Row>(database: Queryable, statement: Sql): Promise<Row[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -21,21 +22,21 @@ const BATCH_SIZE = 2_000;
 
 export interface DiscardRequest {
   endpointId: string;
-  /** Only those that were made before the id's. */
+  /** Discard only deliveries created before this id (UUIDv7). */
   beforeId: string;
-  /** Whether also what is being sent at this moment. */
+  /** Also discard deliveries in flight. */
   includesInFlight: boolean;
-  /** A condition on the row of the endpoint, under the name `endpoint`, that must still hold. */
+  /** SQL condition on the row `endpoint` that must hold while deliveries are discarded. */
   endpointCondition: Sql;
 }
 
-/** Discards what waits for an endpoint, a part at a time, and answers with how many deliveries that were. */
+/** Discards pending deliveries of an endpoint in batches and returns their number. */
 export async function discardPending(database: Queryable, request: DiscardRequest): Promise<number> {
   const { endpointId, beforeId } = request;
   const notInFlight = request.includesInFlight
     ? sql``
     : sql`and (lease_token is null or due_at <= clock_timestamp())`;
-  // Each lane has an index of its own.
+  // One query per lane, because each lane has its own index.
   const pendingIn = (lane: Sql): Sql => sql`
     select id from webhook_delivery
     where ${lane} and endpoint_id = ${endpointId}::uuid and id < ${beforeId}::uuid
@@ -46,21 +47,22 @@ export async function discardPending(database: Queryable, request: DiscardReques
   for (;;) {
     const [row] = await queryWithRetry<{ count: number }>(
       database,
-      sql`with first as materialized (${pendingIn(NEVER_ATTEMPTED)}), again as materialized (${pendingIn(RETRYING)}),
-        moved as (
+      sql`with first_attempts as materialized (${pendingIn(NEVER_ATTEMPTED)}),
+        retries as materialized (${pendingIn(RETRYING)}),
+        discarded as (
           update webhook_delivery
           set status = 'discarded', lease_token = null, finished_at = clock_timestamp()
-          from (select id from first union all select id from again) waiting
-          where webhook_delivery.status = 'pending' and webhook_delivery.id = waiting.id
+          from (select id from first_attempts union all select id from retries) pending
+          where webhook_delivery.status = 'pending' and webhook_delivery.id = pending.id
           returning 1
-        ) select count(*)::int as count from moved`,
+        ) select count(*)::int as count from discarded`,
     );
     discarded += row?.count ?? 0;
     if ((row?.count ?? 0) === 0) return discarded;
   }
 }
 
-/** An id that is younger than every delivery there is: by PostgreSQL's clock, which makes theirs. */
+/** A UUIDv7 newer than every existing delivery, by PostgreSQL's clock, which also creates delivery ids. */
 export async function currentUuid(database: Queryable): Promise<string> {
   const [row] = await database.query<{ id: string }>(sql`select ${uuidV7Sql} as id`);
   return (row as { id: string }).id;

@@ -1,4 +1,4 @@
-/** Deliveries and their attempts by ids, many at once. */
+/** Batch look-ups of deliveries and attempts by id. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { sql } from "../../platform/postgres/sql.ts";
 import { tenantFilter, type WebhookPrincipal } from "../tenant-scope.ts";
@@ -13,7 +13,7 @@ import {
   type DeliveryView,
 } from "./view.ts";
 
-/** Those of `ids` (uuids) that the caller may see, in no particular order. */
+/** The deliveries with these ids (UUIDs) that the principal can see, in no particular order. */
 export async function findDeliveriesById(
   database: Queryable,
   principal: WebhookPrincipal,
@@ -28,13 +28,13 @@ export async function findDeliveriesById(
   return rows.map(toDeliveryView);
 }
 
-/** Those attempts of `ids` (uuids) whose endpoint the caller may see, in no particular order. */
+/** The attempts with these ids (UUIDs) that the principal can see, in no particular order. */
 export async function findAttemptsById(
   database: Queryable,
   principal: WebhookPrincipal,
   ids: readonly string[],
 ): Promise<AttemptView[]> {
-  // Materialized, so that the plan starts from the index on the ids of attempts, not from the caller's deliveries.
+  // Materialized, so that the plan starts from the index on attempt ids and not from the principal's deliveries.
   const rows = await database.query<AttemptRow>(sql`
     with attempt as materialized (
       select delivery_id, ${attemptColumns} from webhook_attempt where id = any(${ids}::uuid[]))
@@ -45,7 +45,7 @@ export async function findAttemptsById(
   return rows.map(toAttemptView);
 }
 
-/** The attempts of deliveries (uuids) that the caller may see, each in order, by the delivery's uuid. */
+/** The attempts of visible deliveries in order, by delivery id (UUID). */
 export async function attemptsByDelivery(
   database: Queryable,
   principal: WebhookPrincipal,

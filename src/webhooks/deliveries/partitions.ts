@@ -1,4 +1,4 @@
-/** The weeks that the log of deliveries and their attempts lies in: made ahead of time, and dropped whole when they are over. */
+/** Weekly partitions of finished deliveries and attempts, created four weeks ahead and dropped when expired. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import {
   dropPartitionsBefore,
@@ -11,14 +11,14 @@ import { sql } from "../../platform/postgres/sql.ts";
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
-/** The first of January 1970 was a Thursday; weeks begin on Mondays, at midnight UTC. */
+/** Weeks start on Monday at midnight UTC. 1 January 1970 was a Thursday. */
 const FIRST_MONDAY_MS = -3 * DAY_MS;
 const WEEKS_AHEAD = 4;
 /** Extra days before a week is dropped, for deliveries that end at the limit of the retention. */
 const SLACK_DAYS = 7;
 
 const weeklyPartitions: PartitionScheme = {
-  // Each is parted by the time in its UUIDv7: a delivery's own id, and an attempt's delivery.
+  // Partitioned by the time in a UUIDv7: the delivery's id for both tables.
   parents: ["webhook_delivery_finished", "webhook_attempt"],
   rangeAt: weekOf,
   suffix: /_(\d{4}w\d{2})$/,
@@ -26,10 +26,7 @@ const weeklyPartitions: PartitionScheme = {
   lockKey: 0x77616d70,
 };
 
-/**
- * Creates the missing weeks, from the oldest that is kept to four ahead, and returns the names of their tables. Any number
- * of processes may call it concurrently.
- */
+/** Creates missing partitions, from the oldest retained week to four weeks ahead. Returns their names. Safe to run concurrently. */
 export async function ensurePartitions(
   database: Queryable,
   nowMs: number,
@@ -39,7 +36,7 @@ export async function ensurePartitions(
   return createMissingPartitions(database, weeklyPartitions, { fromMs, toMs: nowMs + WEEKS_AHEAD * WEEK_MS });
 }
 
-/** Drops weeks that ended more than `retentionDays` and a week ago, and returns the names of their tables. */
+/** Drops partitions that ended more than `retentionDays` plus a week ago. Returns their names. */
 export async function dropExpiredPartitions(
   database: Queryable,
   nowMs: number,
@@ -52,7 +49,7 @@ export async function dropExpiredPartitions(
   );
 }
 
-/** A pending delivery moves into the week of its id when it ends, and its attempts are there already: that week stays. */
+/** Keeps the week of the oldest pending delivery: its attempts are there, and it moves there when it finishes. */
 async function retentionStartMs(database: Queryable, nowMs: number, retentionDays: number): Promise<number> {
   const byAgeMs = nowMs - (retentionDays + SLACK_DAYS) * DAY_MS;
   const [oldest] = await database.query<{ id: string }>(
@@ -61,10 +58,10 @@ async function retentionStartMs(database: Queryable, nowMs: number, retentionDay
   return oldest === undefined ? byAgeMs : Math.min(byAgeMs, Date.parse(timestampOf(oldest.id)));
 }
 
-/** As ISO 8601 counts. */
+/** The ISO 8601 week of an instant. */
 function weekOf(ms: number): PartitionRange {
   const startMs = Math.floor((ms - FIRST_MONDAY_MS) / WEEK_MS) * WEEK_MS + FIRST_MONDAY_MS;
-  // A week belongs to the year that its Thursday lies in.
+  // An ISO week belongs to the year of its Thursday.
   const thursdayMs = startMs + 3 * DAY_MS;
   const year = new Date(thursdayMs).getUTCFullYear();
   const number = Math.floor((thursdayMs - Date.UTC(year, 0, 1)) / WEEK_MS) + 1;

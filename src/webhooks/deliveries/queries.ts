@@ -1,4 +1,4 @@
-/** Reading the log of deliveries, each read bounded to what the caller may see. */
+/** Queries for the delivery log, limited to what the principal can see. */
 import type { Clock } from "../../platform/clock.ts";
 import { decodeIdCursor, encodeCursor } from "../../platform/cursor.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
@@ -24,45 +24,44 @@ import { RETRYING, FINISHED, NEVER_ATTEMPTED } from "./queue.sql.ts";
 export interface DeliveryFilter {
   /** Typed id. */
   endpointId?: string | undefined;
-  /** A uuid: for an operator, who sees all of them. */
+  /** UUID. Only useful to operators, who see every organisation. */
   organizationId?: string | undefined;
   status?: DeliveryStatus | undefined;
   eventType?: string | undefined;
   markingNumber?: string | undefined;
-  /** How the last attempt ended: `http_500`, `timeout`, … */
+  /** The result of the last attempt, such as `http_500` or `timeout`. */
   outcome?: string | undefined;
 }
 
 export interface DeliveryPage {
   /** Newest first. */
   items: DeliveryView[];
-  /** Null: there are no more. */
+  /** Null on the last page. */
   nextCursor: string | null;
 }
 
 export interface DeliveryWithAttempts {
   delivery: DeliveryView;
-  /** In order. */
+  /** Oldest first. */
   attempts: AttemptView[];
-  /** What is sent, to the byte; null where the event is gone. */
+  /** The exact body that is sent; null if the event no longer exists. */
   requestBody: string | null;
 }
 
 interface DeliveryReadDeps {
   database: Queryable;
   clock: Clock;
-  /** How far back the log goes. */
   retentionDays: number;
 }
 
 const CURSOR_KIND = "deliveries";
 
-/** A delivery's place in the list. */
+/** The cursor of a delivery in the list. */
 export function deliveryCursor({ id }: DeliveryView): string {
   return encodeCursor(CURSOR_KIND, [fromTypedId("dlv", id)]);
 }
 
-/** The uuid of the delivery at that place; null where `text` is no cursor of the list. */
+/** The id (UUID) of the delivery that the cursor names; null if `text` is not a delivery cursor. */
 export function readDeliveryCursor(text: string): string | null {
   return decodeIdCursor(CURSOR_KIND, text);
 }
@@ -70,7 +69,7 @@ export function readDeliveryCursor(text: string): string | null {
 export interface DeliveryPageRequest {
   filter: DeliveryFilter;
   limit: number;
-  /** Where to go on: the `nextCursor` of the page before. */
+  /** The `nextCursor` of the previous page. */
   cursor?: string | undefined;
 }
 
@@ -86,7 +85,7 @@ export async function listDeliveries(
         location: "query",
         field: "cursor",
         code: "invalid_value",
-        message: "must come from the page before",
+        message: "must be the nextCursor of the previous page",
       },
     ]);
   const endpointIds = await endpointIdsFor(database, principal, filter);
@@ -123,7 +122,7 @@ export interface DeliveryDetailRow extends DeliveryRow {
   organization_type: OrganizationType;
 }
 
-/** `id`: typed. Throws NotFoundException where there is none that the caller may see. */
+/** `id` is a typed id. Throws NotFoundException if the delivery does not exist or is not visible. */
 export async function getDeliveryRow(
   database: Queryable,
   principal: WebhookPrincipal,
@@ -160,7 +159,7 @@ export async function getDelivery(
   };
 }
 
-/** The uuids of the endpoints whose log is asked for; deleted ones among them, since their log stays. */
+/** The ids (UUIDs) of the matching endpoints, including deleted ones, whose log is kept. Throws NotFoundException. */
 async function endpointIdsFor(
   database: Queryable,
   principal: WebhookPrincipal,
@@ -180,8 +179,8 @@ async function endpointIdsFor(
 }
 
 /**
- * Where deliveries lie, as conditions without values: each lane, and among the finished what is dead, has an index of its
- * own, and a plan that is made once cannot know that it fits a value.
+ * SQL conditions for the lanes or partitions with this status. The status is a literal, because a generic plan cannot match a
+ * parameter with the predicate of a partial index.
  */
 function statusPartitions(status: DeliveryStatus | undefined): Sql[] {
   if (status === "pending") return [NEVER_ATTEMPTED, RETRYING];
@@ -193,7 +192,7 @@ function deliveryFilterSql({ eventType, markingNumber, outcome }: DeliveryFilter
   return [
     ...(eventType === undefined ? [] : [sql`event_type = ${eventType}`]),
     ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
-    // Whether the job exists shows only in one's own deliveries.
+    // The look-up is not limited by visibility, but it only filters the principal's own deliveries.
     ...(markingNumber === undefined
       ? []
       : [sql`job_id = (select job.id from job where job.marking_number = ${markingNumber})`]),

@@ -1,32 +1,31 @@
 /**
- * The queue's two lanes, each with a partial index of its own that leads with the endpoint: conditions that name a lane are
- * written here once, since a plan finds the index by their very words.
+ * SQL conditions for the delivery queue. It has two lanes, each with a partial index that starts with the endpoint. PostgreSQL
+ * uses such an index only for exactly this condition.
  */
 import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
 
-/** Never sent. */
+/** Lane: never attempted. */
 export const NEVER_ATTEMPTED = raw("status = 'pending' and attempts = 0");
-/** To be sent again, or being sent. */
+/** Lane: attempted before, or in flight. */
 export const RETRYING = raw("status = 'pending' and attempts > 0");
 
-/** In the log. */
-export const FINISHED = raw("status in ('delivered', 'dead', 'discarded')");
+/** The log of finished deliveries. */
+export const FINISHED = raw("status in ('delivered', 'failed', 'discarded')");
 
 /**
- * That a delivery is of this endpoint, as a range: with `order by endpoint_id` no other index than the lane's gives that
- * order. With `=` PostgreSQL may as well read the primary key in order, or the whole queue, and does where it made its plan
- * while the queue was empty.
+ * Matches an endpoint's deliveries by a range. Together with `order by endpoint_id`, only the lane's index fits. With `=`,
+ * PostgreSQL may scan the primary key or the whole queue, for example after planning with an empty queue.
  */
 export const forEndpoint = (endpointId: Sql): Sql => sql`endpoint_id between ${endpointId} and ${endpointId}`;
 
 /**
- * A step of a `with recursive`: each endpoint once that has deliveries in `lane`, in the order of their ids, from `after` on
- * where given. The index is leapt through from one endpoint to the next, never read.
+ * A CTE for `with recursive`: the ids of the endpoints with deliveries in `lane`, in order, each once, optionally only those
+ * after `after`. It skips through the index from endpoint to endpoint (loose index scan).
  */
 export function distinctEndpoints(name: Sql, lane: Sql, after?: Sql): Sql {
-  const next = (before?: Sql): Sql => sql`
+  const next = (previous?: Sql): Sql => sql`
     select endpoint_id from webhook_delivery
-    where ${lane} ${before ? sql`and endpoint_id > ${before}` : sql``} order by endpoint_id limit 1`;
+    where ${lane} ${previous ? sql`and endpoint_id > ${previous}` : sql``} order by endpoint_id limit 1`;
   return sql`${name} (endpoint_id) as (
       (${next(after)})
       union all
@@ -34,7 +33,7 @@ export function distinctEndpoints(name: Sql, lane: Sql, after?: Sql): Sql {
     )`;
 }
 
-/** That `endpoint`, of its `organization`, may be sent to now. */
+/** SQL condition: `endpoint` of `organization` can receive deliveries now. */
 export const canReceive = raw(`endpoint.status = 'active' and endpoint.deleted_at is null
   and organization.suspended_at is null
   and (endpoint.blocked_until is null or endpoint.blocked_until <= clock_timestamp())`);

@@ -1,4 +1,4 @@
-/** Limits on replays of many deliveries, by organisation and process: creating an endpoint and replaying to it can be repeated. */
+/** Limits bulk replays per organisation and process, because creating an endpoint and replaying to it can be repeated. */
 import type { Clock } from "../../platform/clock.ts";
 import { AppError } from "../../platform/errors.ts";
 import { InFlightLimit } from "../../platform/concurrency/in-flight-limit.ts";
@@ -8,10 +8,10 @@ import {
   type TokenRate,
 } from "../../platform/concurrency/token-bucket.ts";
 
-/** Deliveries that replays of one organisation may create. */
+/** Rate at which the replays of one organisation may create deliveries. */
 export const defaultReplayRate: TokenRate = { perSecond: 1_000, burst: 200_000 };
 
-/** Takes `count` deliveries before they are created, or gives back (below zero) what was not needed. */
+/** Reserves `count` deliveries before they are created; a negative count returns unused ones. `replayed` is the total so far. */
 export type ReserveReplays = (count: number, replayed: number) => void;
 
 export class ReplayLimit {
@@ -25,8 +25,8 @@ export class ReplayLimit {
     this.#rate = rate;
   }
 
-  /** Runs `replay`. Throws TooManyRequestsException where two of the organisation run, or no deliveries are left. */
-  run(organizationId: string, replay: (take: ReserveReplays) => Promise<number>): Promise<number> {
+  /** Runs `replay`. Throws TooManyRequestsException if the organisation runs two replays or has used up its rate. */
+  run(organizationId: string, replay: (reserve: ReserveReplays) => Promise<number>): Promise<number> {
     const bucket = this.#bucketOf(organizationId);
     return this.#inFlight.run(organizationId, () =>
       replay((count, replayed) => {
@@ -37,8 +37,8 @@ export class ReplayLimit {
   }
 
   #bucketOf(organizationId: string): TokenBucket {
-    const known = this.#buckets.get(organizationId);
-    if (known) return known;
+    const existing = this.#buckets.get(organizationId);
+    if (existing) return existing;
     const bucket = createTokenBucket(this.#rate, this.#clock.elapsed());
     this.#buckets.set(organizationId, bucket);
     return bucket;
@@ -50,7 +50,7 @@ export class ReplayLimit {
     const done = replayed === 0 ? "" : `${replayed} deliveries were replayed. `;
     return new AppError(
       "TooManyRequestsException",
-      `${done}An organisation replays at most ${burst} deliveries at once and then ${perSecond} a second. Repeat the request in ${retryAfterS} s to replay the rest.`,
+      `${done}An organisation can replay ${burst} deliveries, then ${perSecond} per second. Repeat the request in ${retryAfterS} s to replay the rest.`,
       { headers: { "Retry-After": String(retryAfterS) } },
     );
   }

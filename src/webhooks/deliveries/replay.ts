@@ -1,6 +1,6 @@
 /**
- * Replays: another delivery of the same event to the same endpoint, in a row of its own, so that the receiver sees the same
- * `webhook-id` and the delivery before keeps its attempts. The mark of a restore stays: it may have been sent before.
+ * Replays events: creates another delivery of the same event to the same endpoint, with the same `webhook-id`. The original
+ * keeps its attempts. `after_restore` is copied.
  */
 import { visibleTo } from "../../jobs/api.ts";
 import type { Database } from "../../platform/postgres/database.ts";
@@ -20,12 +20,11 @@ export interface ReplayDeps {
   notifyWorkers: () => void;
 }
 
-/** Of many deliveries. */
 interface ReplayManyDeps extends ReplayDeps {
   reserve: ReserveReplays;
 }
 
-/** Replays one and answers with the typed id of the new delivery. */
+/** Replays one delivery and returns the typed id of the new one. Throws ConflictException if it cannot be replayed. */
 export async function replayDelivery(
   { database, notifyWorkers }: ReplayDeps,
   principal: WebhookPrincipal,
@@ -33,13 +32,16 @@ export async function replayDelivery(
 ): Promise<string> {
   const row = await getDeliveryRow(database, principal, id);
   if (row.origin === "test")
-    throw new AppError("ConflictException", "A test event is not replayed. Send another to the endpoint.");
+    throw new AppError(
+      "ConflictException",
+      "A test event cannot be replayed. Send another one to the endpoint.",
+    );
   if (row.is_endpoint_deleted)
     throw new AppError(
       "ConflictException",
-      "The endpoint of this delivery was deleted, so nothing is sent there any more",
+      "The endpoint of this delivery was deleted, so the delivery cannot be replayed",
     );
-  // One that still waits is given up in the same statement: its event is sent once, not twice.
+  // A pending original is discarded in the same statement, so that the event is not sent twice.
   const [created] = await queryWithRetry<{ id: string }>(
     database,
     sql`
@@ -47,7 +49,7 @@ export async function replayDelivery(
       select id, status, endpoint_id, event_id, event_type, job_id, after_restore from webhook_delivery
       where id = ${row.id} and not (status = 'pending' and lease_token is not null and due_at > clock_timestamp())
       for update
-    ), given_up as (
+    ), discarded as (
       update webhook_delivery set status = 'discarded', lease_token = null, finished_at = clock_timestamp()
       from original
       where original.status = 'pending' and webhook_delivery.status = 'pending' and webhook_delivery.id = original.id
@@ -59,53 +61,53 @@ export async function replayDelivery(
   if (!created)
     throw new AppError(
       "ConflictException",
-      "This delivery is being sent at this moment. See how that ends first.",
+      "This delivery is in flight. Wait for the result of the attempt.",
     );
   notifyWorkers();
   return toTypedId("dlv", created.id);
 }
 
 export interface ReplayFailedRequest {
-  /** The uuid of an endpoint that the caller may see. */
+  /** UUID. The caller checks that the principal can access the endpoint. */
   endpointId: string;
   since: Date;
 }
 
-/** A transaction's worth: long enough to be quick, short enough that nobody waits for it. */
+/** Deliveries per transaction. */
 const BATCH_SIZE = 2_000;
 
-/** Replays what has died since then and has not been sent again in any way, and answers with how many that were. */
+/** Replays the deliveries that failed since `since` and whose event has no newer delivery. Returns their number. */
 export async function replayFailed(
   deps: ReplayManyDeps,
   { endpointId, since }: ReplayFailedRequest,
 ): Promise<number> {
-  // What died since then was made at most a schedule before; the log is no longer than this anyway.
+  // A delivery fails at most one retry schedule after its creation; 31 days is more than that and than the log covers.
   const oldest = minUuidAt(new Date(since.getTime() - 31 * 86_400_000));
-  // The replays that die meanwhile are left alone, so that it comes to an end.
+  // Ignores replays that fail meanwhile, so that the loop ends.
   const newest = await currentUuid(deps.database);
   return await replayInBatches(
     deps,
     endpointId,
     (after) => sql`
-      select id, event_id, event_type, job_id, after_restore from webhook_delivery dead
-      where status = 'dead' and origin <> 'test' and endpoint_id = ${endpointId}::uuid
+      select id, event_id, event_type, job_id, after_restore from webhook_delivery original
+      where status = 'failed' and origin <> 'test' and endpoint_id = ${endpointId}::uuid
         and id > ${after ?? oldest}::uuid and id < ${newest}::uuid
         and finished_at >= ${since}::timestamptz
         and ${noOtherDelivery(
           endpointId,
-          sql`other.event_id = dead.event_id and other.id > dead.id and other.id > ${after ?? oldest}::uuid`,
+          sql`other.event_id = original.event_id and other.id > original.id and other.id > ${after ?? oldest}::uuid`,
         )}`,
   );
 }
 
-/** That the endpoint has no delivery, as `other`, like this: lane by lane, since no index finds what waits in both. */
-function noOtherDelivery(endpointId: string, like: Sql): Sql {
+/** SQL condition: the endpoint has no delivery `other` that matches `condition`. Checks each lane, as no index covers both. */
+function noOtherDelivery(endpointId: string, condition: Sql): Sql {
   const partitions = [
     ...[NEVER_ATTEMPTED, RETRYING].map((lane) => sql`${lane} and ${forEndpoint(sql`${endpointId}::uuid`)}`),
     sql`${FINISHED} and endpoint_id = ${endpointId}::uuid`,
   ];
   const absences = partitions.map(
-    (partition) => sql`not exists (select from webhook_delivery other where ${partition} and ${like})`,
+    (partition) => sql`not exists (select from webhook_delivery other where ${partition} and ${condition})`,
   );
   return join(absences, " and ");
 }
@@ -113,16 +115,16 @@ function noOtherDelivery(endpointId: string, like: Sql): Sql {
 export interface ReplayMissingRequest extends ReplayFailedRequest {
   organizationId: string;
   organizationType: OrganizationType;
-  /** Null: all. */
+  /** Null: all types. */
   eventTypes: readonly string[] | null;
 }
 
-/** Delivers the events since then that the endpoint wants and never had a delivery of. */
+/** Delivers the endpoint's events since `since` that it never had a delivery of. Returns their number. */
 export function replayMissing(deps: ReplayManyDeps, request: ReplayMissingRequest): Promise<number> {
   const { endpointId, since, eventTypes } = request;
   const principal = { ...request, actor: systemActor };
   const oldest = minUuidAt(since);
-  // Deliveries are made with their events: none of these events has an older one, however clocks differ.
+  // Deliveries are created with their events; an hour of slack covers clock differences.
   const oldestDelivery = minUuidAt(new Date(since.getTime() - 3_600_000));
   return replayInBatches(
     deps,
@@ -139,16 +141,16 @@ export function replayMissing(deps: ReplayManyDeps, request: ReplayMissingReques
   );
 }
 
-/** What one transaction of a replay has done; `last` is null where nothing was left. */
+/** `last` is the id of the last replayed row; null if none was left. */
 interface ReplayBatchResult {
   last: string | null;
   count: number;
 }
 
 /**
- * Delivers `found(after)` again, rows of (id, event_id, event_type, job_id, after_restore) whose ids come after it, until
- * nothing is left: some at a time, each time in a transaction of its own, and tells the workers after each. Two replays of one
- * endpoint take turns: the later sees what the earlier has made.
+ * Creates deliveries for the rows of `selectBatch(after)` in batches until none is left, and notifies the workers after each.
+ * The rows have (id, event_id, event_type, job_id, after_restore). A lock per endpoint makes concurrent replays see each
+ * other's deliveries.
  */
 async function replayInBatches(
   { database, notifyWorkers, reserve }: ReplayManyDeps,
@@ -160,18 +162,17 @@ async function replayInBatches(
   for (;;) {
     reserve(BATCH_SIZE, replayed);
     const batchSql: Sql = sql`
-      with found as materialized (
+      with batch as materialized (
         ${selectBatch(after)} order by id limit ${BATCH_SIZE}
-      ), made as (
+      ), created as (
         insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin, after_restore)
         select ${uuidV7Sql}, ${endpointId}::uuid, event_id, event_type, job_id, 'replay', after_restore
-        from found order by id
+        from batch order by id
       )
-      select (select id from found order by id desc limit 1) as last, (select count(*)::int from found) as count`;
+      select (select id from batch order by id desc limit 1) as last, (select count(*)::int from batch) as count`;
     const [batch]: ReplayBatchResult[] = await database.transaction(async (tx) => {
       await lockForTransaction(tx, `replay to ${endpointId}`);
-      // Neither events nor deliveries are found by (endpoint, event): without this, PostgreSQL may choose to look through
-      // all of one for each of the other.
+      // No index covers (endpoint, event), so a nested loop would scan all deliveries for each event.
       await tx.query(raw("set local enable_nestloop = off"));
       return await tx.query<ReplayBatchResult>(batchSql);
     });

@@ -1,4 +1,4 @@
-/** What deliveries send, made anew for the log: many at once. */
+/** Rebuilds the request bodies of many deliveries for the log. */
 import type { EventRow } from "../../events/api.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
@@ -16,10 +16,10 @@ interface DeliveryContextRow {
   organization_type: OrganizationType;
 }
 
-/** Of a test event, and where the event is gone, the event's own columns are null. */
+/** The event's columns are null for a test event and if the event no longer exists. */
 type RequestBodyRow = DeliveryContextRow & (EventRow | { [Name in keyof EventRow]: null });
 
-/** To the byte, by the uuids of those deliveries that the caller may see; none where the event is gone. */
+/** The exact bodies by delivery id (UUID). Invisible deliveries and those without an event are missing. */
 export async function requestBodiesOf(
   database: Queryable,
   principal: WebhookPrincipal,

@@ -9,26 +9,26 @@ import { discardPending, currentUuid, queryWithRetry } from "./discard.ts";
 import { dropExpiredPartitions, ensurePartitions } from "./partitions.ts";
 
 const BATCH_SIZE = 5_000;
-/** Deliveries on hold that an endpoint keeps; older ones are deleted. Their events stay in the feed, to be replayed. */
+/** Deliveries on hold kept per endpoint; older ones are deleted. Their events stay in the feed and can be replayed. */
 const MAX_ON_HOLD = 100_000;
 
 export interface DeliveryPurgeResult {
-  /** Pending deliveries on hold that were older than the retention, or beyond `MAX_ON_HOLD` of their endpoint. */
+  /** Deleted deliveries on hold, which were too old or beyond `MAX_ON_HOLD`. */
   deleted: number;
-  /** The names of the tables. */
+  /** The names of the dropped partitions. */
   dropped: string[];
 }
 
 /**
- * Deletes deliveries on hold that are older than `retentionDays` or beyond `MAX_ON_HOLD` of an endpoint, drops the expired weeks of the log, creates the coming
- * ones, and discards what is pending for deleted endpoints. A delivery that an active endpoint still retries is never deleted.
+ * Deletes deliveries on hold that are older than `retentionDays` or beyond `MAX_ON_HOLD`, drops expired partitions, creates
+ * new ones, and discards pending deliveries of deleted endpoints. Deliveries that are still retried are never deleted.
  */
 export async function purgeExpiredDeliveries(
   database: Queryable,
   retentionDays: number,
 ): Promise<DeliveryPurgeResult> {
   const nowMs = await databaseNowMs(database);
-  // Before the weeks are dropped: those of pending deliveries stay.
+  // First, because partitions with pending deliveries cannot be dropped.
   const expired = sql`id < ${minUuidAt(new Date(nowMs - retentionDays * 86_400_000))}::uuid`;
   let deleted = await deleteOnHold(database, sql`status = 'pending' and ${expired}`);
   for (const { endpointId, newestId } of await endpointsBeyondLimit(database))
@@ -43,7 +43,7 @@ export async function purgeExpiredDeliveries(
   return { deleted, dropped };
 }
 
-/** What an event made for an endpoint that was deleted at that moment: its deletion could not see it. */
+/** Discards deliveries that were created while their endpoint was being deleted. */
 async function discardForDeletedEndpoints(database: Queryable): Promise<void> {
   for (const endpointId of await deletedEndpointsWithPending(database))
     await discardPending(database, {
@@ -60,7 +60,7 @@ interface EndpointBeyondLimit {
   newestId: string;
 }
 
-/** Endpoints with more than `MAX_ON_HOLD`. Only deliveries that were never sent grow in number during a pause. */
+/** Endpoints with more than `MAX_ON_HOLD`. Checks only the first lane, because retries do not accumulate during a pause. */
 async function endpointsBeyondLimit(database: Queryable): Promise<EndpointBeyondLimit[]> {
   return database.query<EndpointBeyondLimit>(sql`
     select endpoint.id as "endpointId", beyond.id as "newestId"
@@ -72,18 +72,18 @@ async function endpointsBeyondLimit(database: Queryable): Promise<EndpointBeyond
     where endpoint.deleted_at is null and (endpoint.status <> 'active' or organization.suspended_at is not null)`);
 }
 
-/** Deletes the deliveries on hold that are `chosen`, a condition that an index has in the order `by`. */
-async function deleteOnHold(database: Queryable, chosen: Sql, by: Sql = raw("id")): Promise<number> {
+/** Deletes the deliveries on hold that match `condition`. An index must provide `condition` in the order `orderBy`. */
+async function deleteOnHold(database: Queryable, condition: Sql, orderBy: Sql = raw("id")): Promise<number> {
   let deleted = 0;
   for (;;) {
     const [row] = await queryWithRetry<{ count: number }>(
       database,
-      sql`with gone as (
+      sql`with deleted as (
         delete from webhook_delivery where status = 'pending' and id = any(array(
-          select id from webhook_delivery where ${chosen} and ${onHoldSql}
-          order by ${by} limit ${BATCH_SIZE}))
+          select id from webhook_delivery where ${condition} and ${onHoldSql}
+          order by ${orderBy} limit ${BATCH_SIZE}))
         returning 1
-      ) select count(*)::int as count from gone`,
+      ) select count(*)::int as count from deleted`,
     );
     deleted += row?.count ?? 0;
     if ((row?.count ?? 0) < BATCH_SIZE) return deleted;

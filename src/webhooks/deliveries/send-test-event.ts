@@ -1,4 +1,4 @@
-/** Sends a test event at once, from this process, so that whoever asked sees the answer; and puts it into the log. */
+/** Sends a test event from this process, so that the caller gets the response, and records it in the log. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -18,14 +18,15 @@ export interface TestEventDeps {
   database: Queryable;
   secretBox: Pick<SecretBox, "open">;
   sender: Sender;
-  /** By organisation: a receiver may take 15 s to answer. */
+  /** Per organisation, because a receiver can take 15 s to respond. */
   testEventLimit: InFlightLimit;
   clock: Clock;
 }
 
 /**
- * Sends whatever the endpoint's status is. Returns the typed id of the delivery, which is finished by then. Throws
- * TooManyRequestsException while too many test events of the endpoint's organisation are in flight.
+ * Sends a test event whatever the endpoint's status is. Returns the typed id of the finished delivery. Throws
+ * TooManyRequestsException if too many test events of the organisation are in flight, ConflictException if the endpoint's
+ * secrets cannot be read.
  */
 export async function sendTestEvent(
   deps: TestEventDeps,
@@ -60,9 +61,8 @@ function decryptEndpoint(
 }
 
 const HTTP_GONE = 410;
-/** Of real events the endpoint would be disabled. */
 const GONE_MESSAGE =
-  "The receiver answered 410 Gone. The endpoint stays as it is, because this was a test; a real event would disable it.";
+  "The receiver returned 410 Gone. This was a test, so the endpoint stays active; a real event would disable it.";
 
 interface TestDelivery {
   deliveryId: string;
@@ -76,7 +76,7 @@ async function recordTestDelivery(
   { deliveryId, eventId, endpointId, result }: TestDelivery,
 ): Promise<void> {
   const { outcome, responseHeaders } = result;
-  const status = outcome.class === "delivered" ? "delivered" : "dead";
+  const status = outcome.class === "delivered" ? "delivered" : "failed";
   await database.query(sql`
     with delivery as (
       insert into webhook_delivery

@@ -1,4 +1,4 @@
-/** The log of deliveries: read, replayed, tried out with a test event, and cut off where it is old. */
+/** Reads and replays deliveries, sends test events and purges the log. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Queryable } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -21,20 +21,20 @@ import { ReplayLimit } from "./replay-limit.ts";
 import { purgeExpiredDeliveries, type DeliveryPurgeResult } from "./retention.ts";
 import type { Sender } from "../dispatcher/sender.ts";
 
-/** `id`, `endpointId`: typed. What is another organisation's is answered as what is not there: NotFoundException. */
+/** Ids are typed. Throws NotFoundException for what does not exist or belongs to another organisation. */
 export interface DeliveryService {
-  /** As far back as the log goes, newest first. `database`: where to read, if not on the service's own. */
-  list(caller: WebhookPrincipal, page: DeliveryPageRequest, database?: Queryable): Promise<DeliveryPage>;
-  get(caller: WebhookPrincipal, id: string): Promise<DeliveryWithAttempts>;
-  /** Sends the event again, as another delivery; one that still waits is discarded for it. */
-  replay(caller: WebhookPrincipal, id: string): Promise<DeliveryView>;
-  /** Sends again what has died since then, unless it was sent again already. */
-  replayFailed(caller: WebhookPrincipal, endpointId: string, since: Date): Promise<{ replayed: number }>;
-  /** Sends the events since then (at most as long ago as the log goes) that the endpoint never had a delivery of. */
-  replayMissing(caller: WebhookPrincipal, endpointId: string, since?: Date): Promise<{ replayed: number }>;
-  /** Sends a test event and waits for the answer, whatever the endpoint's status is. */
-  sendTest(caller: WebhookPrincipal, endpointId: string): Promise<DeliveryWithAttempts>;
-  /** Drops what is older than the retention. */
+  /** Newest first, back to the retention. `database` overrides the service's own, for example with a replica. */
+  list(principal: WebhookPrincipal, page: DeliveryPageRequest, database?: Queryable): Promise<DeliveryPage>;
+  get(principal: WebhookPrincipal, id: string): Promise<DeliveryWithAttempts>;
+  /** Creates another delivery of the same event. Discards the original if it is pending. */
+  replay(principal: WebhookPrincipal, id: string): Promise<DeliveryView>;
+  /** Replays the deliveries that failed since `since`, unless their event was replayed already. */
+  replayFailed(principal: WebhookPrincipal, endpointId: string, since: Date): Promise<{ replayed: number }>;
+  /** Delivers events since `since` that the endpoint never had a delivery of. Default: as far back as possible. */
+  replayMissing(principal: WebhookPrincipal, endpointId: string, since?: Date): Promise<{ replayed: number }>;
+  /** Sends a test event and waits for the response, whatever the endpoint's status is. */
+  sendTest(principal: WebhookPrincipal, endpointId: string): Promise<DeliveryWithAttempts>;
+  /** Deletes deliveries past the retention. */
   purgeExpired(): Promise<DeliveryPurgeResult>;
 }
 
@@ -42,16 +42,16 @@ export interface DeliveryDeps {
   database: Database;
   secretBox: Pick<SecretBox, "open">;
   sender: Sender;
-  /** Tells workers that there is something to deliver. */
+  /** Wakes the workers. */
   notifyWorkers: () => void;
   clock: Clock;
   retentionDays: number;
-  /** Deliveries that replays of one organisation may create, if not `replayRate`. */
+  /** Rate at which replays of one organisation may create deliveries. Default: `defaultReplayRate`. */
   replayRate?: TokenRate | undefined;
 }
 
 const FEED_DAYS = 30;
-/** Test events of one organisation in flight in this process. */
+/** Test events in flight per organisation and process. */
 const MAX_TEST_EVENTS = 5;
 const MAX_PAGE_SIZE = 200;
 
@@ -60,32 +60,31 @@ export function createDeliveryService(deps: DeliveryDeps): DeliveryService {
   const testEventLimit = new InFlightLimit({ max: MAX_TEST_EVENTS, noun: "test events", retryAfterS: 5 });
   const replays = new ReplayLimit(deps.clock, deps.replayRate);
   return {
-    list(principal, page, on = database) {
+    list(principal, page, queryable = database) {
       if (!(Number.isInteger(page.limit) && page.limit >= 1 && page.limit <= MAX_PAGE_SIZE))
-        throw new AppError("BadRequestException", `A page holds 1 to ${MAX_PAGE_SIZE} deliveries`);
-      return listDeliveries({ ...deps, database: on }, principal, page);
+        throw new AppError("BadRequestException", `limit must be 1 to ${MAX_PAGE_SIZE}`);
+      return listDeliveries({ ...deps, database: queryable }, principal, page);
     },
-    get: (caller, id) => getDelivery(deps, caller, id),
-    async replay(caller, id) {
-      const replayId = await replayDelivery(deps, caller, id);
-      return (await getDelivery(deps, caller, replayId)).delivery;
+    get: (principal, id) => getDelivery(deps, principal, id),
+    async replay(principal, id) {
+      const replayId = await replayDelivery(deps, principal, id);
+      return (await getDelivery(deps, principal, replayId)).delivery;
     },
-    async replayFailed(caller, endpointId, since) {
-      const { row } = await getEndpoint(deps, caller, endpointId);
+    async replayFailed(principal, endpointId, since) {
+      const { row } = await getEndpoint(deps, principal, endpointId);
       const request = { endpointId: row.id, since: clampSince(deps, since) };
       const replayed = await replays.run(row.organization_id, (reserve) =>
         replayFailed({ ...deps, reserve }, request),
       );
       return { replayed };
     },
-    async replayMissing(caller, endpointId, since) {
-      const { row } = await getEndpoint(deps, caller, endpointId);
+    async replayMissing(principal, endpointId, since) {
+      const { row } = await getEndpoint(deps, principal, endpointId);
       const request = {
         endpointId: row.id,
         organizationId: row.organization_id,
         organizationType: row.organization_type,
         eventTypes: row.event_types,
-
         since: clampSince(deps, since ?? new Date(0)),
       };
       const replayed = await replays.run(row.organization_id, (reserve) =>
@@ -93,21 +92,17 @@ export function createDeliveryService(deps: DeliveryDeps): DeliveryService {
       );
       return { replayed };
     },
-    async sendTest(caller, endpointId) {
-      return await getDelivery(
-        deps,
-        caller,
-        await sendTestEvent({ ...deps, testEventLimit }, caller, endpointId),
-      );
+    async sendTest(principal, endpointId) {
+      const deliveryId = await sendTestEvent({ ...deps, testEventLimit }, principal, endpointId);
+      return await getDelivery(deps, principal, deliveryId);
     },
     purgeExpired: () => purgeExpiredDeliveries(database, retentionDays),
   };
 }
 
-/** Not before the log begins: what it has dropped is no longer known to have been delivered. */
+/** Limits `since` to the log and the feed: before that, it is unknown what was delivered. */
 function clampSince({ clock, retentionDays }: DeliveryDeps, since: Date): Date {
-  if (Number.isNaN(since.getTime()))
-    throw new AppError("BadRequestException", "The time since which to replay is none");
+  if (Number.isNaN(since.getTime())) throw new AppError("BadRequestException", "`since` is not a valid time");
   const oldestMs = clock.now() - Math.min(FEED_DAYS, retentionDays) * 86_400_000;
   return new Date(Math.max(since.getTime(), oldestMs));
 }

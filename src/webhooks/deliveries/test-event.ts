@@ -1,4 +1,4 @@
-/** The test event: a webhook that speaks of no job, sent so that an owner sees whether the endpoint takes it. */
+/** The test event, a webhook without a job that checks an endpoint. */
 import { API_VERSION } from "../../events/api.ts";
 import { timestampOf, toTypedId } from "../../platform/ids.ts";
 
@@ -12,12 +12,9 @@ export interface TestEventWire {
   data: { message: string; endpoint_id: string };
 }
 
-const MESSAGE = "This is a test. It speaks of no job, and asks for nothing but an answer of 2xx.";
+const MESSAGE = "This is a test event without a job. Respond with any 2xx status.";
 
-/**
- * The test event of an id, which is kept alone: the rest follows from it, so that the log can show what was sent. Its time
- * is the id's.
- */
+/** Builds the test event from the stored ids, so that the log can show the exact body. Its timestamp is that of the id. */
 export function buildTestEvent(eventId: string, endpointId: string): TestEventWire {
   return {
     id: toTypedId("evt", eventId),

@@ -1,28 +1,28 @@
-/** A delivery and its attempts as the log shows them: ids typed, times in ISO 8601. */
+/** Deliveries and attempts as the API shows them: typed ids, times in ISO 8601. */
 import { timestampOf, toTypedId } from "../../platform/ids.ts";
 import { raw } from "../../platform/postgres/sql.ts";
 import { toIsoTime } from "../../platform/time.ts";
 
-/** `discarded`: the owner did not want it any more, or a replay took its place. */
-export const deliveryStatuses = ["pending", "delivered", "dead", "discarded"] as const;
+/** `discarded`: the owner discarded it, or a replay replaced it. */
+export const deliveryStatuses = ["pending", "delivered", "failed", "discarded"] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 export type DeliveryOrigin = "event" | "replay" | "test";
 
 export interface DeliveryView {
   id: string;
   endpointId: string;
-  /** Also the `webhook-id`. */
+  /** Sent as `webhook-id`. */
   eventId: string;
   eventType: string;
-  /** Null: a test event, which speaks of no job. */
+  /** Null for a test event. */
   jobId: string | null;
   markingNumber: string | null;
   origin: DeliveryOrigin;
   status: DeliveryStatus;
   attempts: number;
-  /** How the last attempt ended; null: none has. */
+  /** The result of the last attempt; null before the first. */
   outcome: string | null;
-  /** When it is tried again; null unless that is to come. */
+  /** Null unless a retry is scheduled. */
   nextAttemptAt: string | null;
   isInFlight: boolean;
   createdAt: string;
@@ -31,18 +31,18 @@ export interface DeliveryView {
 
 export interface AttemptView {
   id: string;
-  /** From 1. */
+  /** Counted from 1. */
   number: number;
   startedAt: string;
   durationMs: number;
   outcome: string;
   httpStatus: number | null;
-  /** For the endpoint's owner: what was wrong, and what would be right. */
+  /** Message for the endpoint's owner: what is wrong and how to fix it. */
   error: string | null;
-  /** As sent; the values of the owner's own headers are masked. */
+  /** As sent, with the values of custom headers masked. */
   requestHeaders: Record<string, string>;
   responseHeaders: Record<string, string> | null;
-  /** Its first 4 KiB. */
+  /** The first 4 KiB. */
   responseBody: string | null;
 }
 
@@ -75,7 +75,7 @@ export interface AttemptRow {
   response_body: string | null;
 }
 
-/** The columns of a `DeliveryRow` that `webhook_delivery` has itself. */
+/** The columns of a `DeliveryRow` that come from `webhook_delivery`. */
 export const deliveryColumns =
   raw(`id, endpoint_id, event_id, event_type, job_id, origin, status, attempts, outcome,
   due_at, lease_token is not null and due_at > clock_timestamp() as is_leased, finished_at`);

@@ -1,4 +1,4 @@
-/** One leased delivery: what is sent for it, and what follows from how that went. Nothing here waits or remembers. */
+/** Pure functions for one attempt: build the request, and decide on the delivery and the endpoint from the result. */
 import { newUuid } from "../../platform/ids.ts";
 import type { EndpointState } from "./endpoint-states.ts";
 import type { FinishedDelivery, Lease } from "./claim.ts";
@@ -18,11 +18,11 @@ export interface AttemptContext {
 export interface Resolution {
   finished: FinishedDelivery;
   stateChange: EndpointStateChange | null;
-  /** In so many milliseconds the endpoint is to be looked at again. */
+  /** Delays in milliseconds after which the endpoint has work again. */
   wakeUpDelaysMs: readonly number[];
 }
 
-/** The request of a lease; its signature is made at `nowMs`. */
+/** The request for a lease, with the secrets that are active at `nowMs`. */
 export function buildRequest(
   { event, eventId, isAfterRestore }: Lease,
   state: EndpointState,
@@ -40,22 +40,23 @@ export function buildRequest(
   };
 }
 
-/** What becomes of a lease that cannot be sent; null: it can. */
+/** The resolution of a lease that cannot be sent; null if it can. */
 export function rejectBeforeSend(
   lease: Lease,
   state: EndpointState | undefined,
   schedule: RetrySchedule,
 ): Resolution | null {
-  // It could not be read: that says nothing of the delivery.
+  // The endpoint could not be read, which is no fault of the delivery.
   if (!state) return rescheduleWithoutAttempt(lease, "internal_error", schedule);
-  if (lease.event === null) return finishWithoutAttempt(lease, { status: "dead", outcome: "event_missing" });
-  // Each attempt was begun, and no end of the last one was ever recorded: its sender died every time.
+  if (lease.event === null)
+    return finishWithoutAttempt(lease, { status: "failed", outcome: "event_missing" });
+  // All attempts were started, but the last one has no result: its worker died.
   if (lease.attempt > schedule.length)
-    return finishWithoutAttempt(lease, { status: "dead", outcome: "interrupted" });
+    return finishWithoutAttempt(lease, { status: "failed", outcome: "interrupted" });
   return state.problem === null ? null : rescheduleWithoutAttempt(lease, "secret_unreadable", schedule);
 }
 
-/** Nothing could be sent, through no fault of the receiver: it is tried again on schedule. */
+/** Reschedules a delivery that could not be sent for a reason on our side. It fails after the last attempt. */
 export function rescheduleWithoutAttempt(
   lease: Lease,
   outcome: DeliveryOutcome,
@@ -63,11 +64,11 @@ export function rescheduleWithoutAttempt(
 ): Resolution {
   const delayMs = schedule[lease.attempt];
   return delayMs === undefined
-    ? finishWithoutAttempt(lease, { status: "dead", outcome })
+    ? finishWithoutAttempt(lease, { status: "failed", outcome })
     : finishWithoutAttempt(lease, { status: "pending", outcome, delayMs });
 }
 
-/** What follows from an attempt: by the policy for the delivery, by the circuit, on the clock that only goes on, for the endpoint. */
+/** Resolves an attempt: the retry policy decides on the delivery, the circuit (on the monotonic clock) on the endpoint. */
 export function resolveAttempt(
   { lease, state, result }: AttemptContext,
   { schedule, nowMs, elapsedMs }: { schedule: RetrySchedule; nowMs: number; elapsedMs: number },
@@ -102,7 +103,7 @@ export function resolveAttempt(
   };
 }
 
-/** When the endpoint's quiet is over, and when the delivery is due if that is later. */
+/** When the endpoint's pause ends, and when the delivery is due if that is later. */
 function wakeUpDelays(pauseMs: number | undefined, delayMs: number | undefined): number[] {
   if (pauseMs === undefined) return delayMs === undefined ? [] : [delayMs];
   return delayMs !== undefined && delayMs > pauseMs ? [pauseMs, delayMs] : [pauseMs];
@@ -110,7 +111,7 @@ function wakeUpDelays(pauseMs: number | undefined, delayMs: number | undefined):
 
 function nextStatus(decision: Decision): Pick<FinishedDelivery, "status" | "delayMs"> {
   if (decision.kind === "retry") return { status: "pending", delayMs: decision.delayMs };
-  // A disabled endpoint's deliveries wait for it, this one among them.
+  // The delivery stays on hold with the others of the disabled endpoint.
   if (decision.kind === "disable") return { status: "pending", delayMs: 0 };
   return { status: decision.kind, delayMs: 0 };
 }

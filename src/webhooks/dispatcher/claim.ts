@@ -1,6 +1,6 @@
 /**
- * One turn of the dispatcher: a single statement that records what has ended and leases what is due. Exclusivity comes from
- * it alone: rows are claimed with SKIP LOCKED, and whoever ends one must hold the token that its claim gave.
+ * The claim: one statement that records finished deliveries and leases due ones. Workers exclude each other by SKIP LOCKED
+ * when they lease, and by the lease token when they finish.
  */
 import type { EventRow } from "../../events/api.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
@@ -16,35 +16,35 @@ import {
 import { INITIAL_WINDOW } from "./endpoint-states.ts";
 import type { DeliveryOutcome, OutcomeClass } from "./outcome.ts";
 
-/** A delivery that this process may send until its lease runs out. */
+/** A delivery that this process may send until the lease expires. */
 export interface Lease {
   id: string;
   token: string;
   endpointId: string;
   eventId: string;
-  /** Which attempt this is, from 1. */
+  /** Counted from 1. */
   attempt: number;
-  /** It waited in a backup that was restored: it may have been sent before. */
+  /** True if the delivery was pending in a restored backup, so it may have been sent before. */
   isAfterRestore: boolean;
-  /** Whether another lease ran out before: its holder died, or was too slow. */
+  /** True if a previous lease expired because its worker died or was too slow. */
   isReclaimed: boolean;
-  /** Null: the event is gone. */
+  /** Null if the event no longer exists. */
   event: EventRow | null;
-  /** Of the event; null: its request was not traced. */
+  /** The event's `traceparent`; null if its request was not traced. */
   traceParent: string | null;
   endpoint: LeasedEndpoint;
 }
 
-/** What the claim saw of the endpoint. */
+/** The endpoint's state at the time of the claim. */
 export interface LeasedEndpoint {
   version: number;
   circuitStep: number | null;
   isFailing: boolean;
-  /** How many deliveries the claim might have taken for it. */
+  /** The maximum number of deliveries that the claim could lease for the endpoint. */
   sendBudget: number;
 }
 
-/** One attempt as it is kept. */
+/** An attempt as stored in the log. */
 export interface AttemptRecord {
   id: string;
   deliveryId: string;
@@ -59,46 +59,46 @@ export interface AttemptRecord {
   responseBody: string | null;
 }
 
-/** What has become of a leased delivery. `pending`: it is due again after `delayMs`. */
+/** The result of a leased delivery. `pending`: it is due again after `delayMs`. */
 export interface FinishedDelivery {
   id: string;
   token: string;
-  status: "pending" | "delivered" | "dead";
+  status: "pending" | "delivered" | "failed";
   delayMs: number;
   outcome: DeliveryOutcome;
-  /** Null: nothing was sent. */
+  /** Null if nothing was sent. */
   attempt: AttemptRecord | null;
 }
 
 export interface ClaimRequest {
   finished: readonly FinishedDelivery[];
-  /** How many deliveries to lease at most; 0: none. */
+  /** The maximum number of deliveries to lease. */
   freeSlots: number;
-  /** How many of these may be first attempts. */
+  /** How many of them may be first attempts. */
   maxFirstAttempts: number;
-  /** Endpoints whose retries, probes or expired leases may be due. */
+  /** Endpoints (UUIDs) whose retries, probes or expired leases may be due. */
   retryEndpoints: readonly string[];
-  /** Where to go on looking for endpoints with deliveries that were never sent; null: from the first one. */
+  /** Scan for never-attempted deliveries after this endpoint; null starts at the first. */
   cursor: string | null;
-  /** How many deliveries these endpoints may have now; every other as its limits say. */
+  /** Deliveries that these endpoints may receive now; others are limited by their settings only. */
   sendBudgets: ReadonlyMap<string, number>;
-  /** How many workers share the limits of an endpoint. */
+  /** Number of workers that share the limits of each endpoint. */
   workerCount: number;
 }
 
 export interface ClaimResult {
   leases: Lease[];
-  /** Where the next turn goes on; null: everything has been looked at. */
+  /** The cursor for the next claim; null if every endpoint was scanned. */
   cursor: string | null;
 }
 
-/** Longer than the longest attempt: who still holds a lease then is dead or stuck. */
+/** Longer than the longest attempt, so a worker with an expired lease is dead or stuck. */
 const LEASE_MS = 30_000;
-/** Endpoints looked at in one turn: it bounds the turn however many there are. */
+/** Endpoints scanned per claim, to bound its duration. */
 const MAX_ENDPOINTS_SCANNED = 100;
 const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
-type ClaimRow = { looked: number; last_looked: string | null } & (
+type ClaimRow = { scanned_count: number; last_scanned: string | null } & (
   | { id: null }
   | ({
       id: string;
@@ -110,8 +110,8 @@ type ClaimRow = { looked: number; last_looked: string | null } & (
       version: number;
       circuit_step: number | null;
       is_failing: boolean;
-      allowance: number;
-      found_event: string | null;
+      send_budget: number;
+      found_event_id: string | null;
       trace_parent: string | null;
     } & Omit<EventRow, "id">)
 );
@@ -127,22 +127,22 @@ export async function claimDue(database: Queryable, request: ClaimRequest): Prom
   return { leases, cursor: nextCursor(request, rows[0], leases) };
 }
 
-/** Endpoints take turns: where there were more than could be looked at, or served, the next turn goes on after the last. */
+/** Continues after the last endpoint that was scanned or served, so that all endpoints get their turn. */
 function nextCursor(
   request: ClaimRequest,
   row: ClaimRow | undefined,
   leases: readonly Lease[],
 ): string | null {
   const served = leases.filter(({ attempt }) => attempt === 1).map(({ endpointId }) => endpointId);
-  // In its text a uuid has the order that PostgreSQL gives it.
+  // The text of UUIDs sorts like PostgreSQL's uuid type.
   if (served.length >= request.maxFirstAttempts) return served.toSorted().at(-1) ?? request.cursor;
-  return row && row.looked === MAX_ENDPOINTS_SCANNED ? row.last_looked : null;
+  return row && row.scanned_count === MAX_ENDPOINTS_SCANNED ? row.last_scanned : null;
 }
 
-/** Those of `again` that may have more than they got in a turn: they were served in full, or nobody could be. */
+/** The endpoints that may have more due deliveries: they used their whole budget, or all slots were taken. */
 export function unserved(
   retryEndpoints: readonly string[],
-  { leases, free: freeSlots }: { leases: readonly Lease[]; free: number },
+  { leases, freeSlots }: { leases: readonly Lease[]; freeSlots: number },
 ): string[] {
   if (leases.length >= freeSlots) return [...retryEndpoints];
   const leased = new Map<string, number>();
@@ -155,7 +155,7 @@ export function unserved(
   return retryEndpoints.filter((id) => servedInFull.has(id));
 }
 
-/** A turn that leases nothing. */
+/** Records finished deliveries without leasing new ones. */
 export async function recordFinished(
   database: Queryable,
   finished: readonly FinishedDelivery[],
@@ -173,22 +173,22 @@ function toLease(row: Exclude<ClaimRow, { id: null }>, token: string): Lease {
     attempt: row.attempts,
     isAfterRestore: row.after_restore,
     isReclaimed: row.is_reclaimed,
-    event: row.found_event === null ? null : { ...row, id: row.event_id },
+    event: row.found_event_id === null ? null : { ...row, id: row.event_id },
     traceParent: row.trace_parent,
     endpoint: {
       version: row.version,
       circuitStep: row.circuit_step,
       isFailing: row.is_failing,
-      sendBudget: row.allowance,
+      sendBudget: row.send_budget,
     },
   };
 }
 
-/** The steps `recorded` and `finished`. A lease that another has taken over since is left alone; its attempt was made all the same. */
+/** CTEs `recorded_attempts` and `finished`. A lease that another worker took over keeps its row; the attempt is recorded. */
 function recordFinishedSql(finished: readonly FinishedDelivery[]): Sql {
   const ids = finished.map(({ id }) => id);
   const attempts = finished.flatMap(({ attempt }) => (attempt ? [attempt] : []));
-  return sql`recorded as (
+  return sql`recorded_attempts as (
       insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, error,
         request_headers, response_headers, response_body)
       select id, delivery_id, number, to_timestamp(started_at_ms / 1000), duration_ms, outcome, http_status, error,
@@ -201,55 +201,55 @@ function recordFinishedSql(finished: readonly FinishedDelivery[]): Sql {
         ${attempts.map(({ requestHeaders }) => JSON.stringify(requestHeaders))}::json[],
         ${attempts.map(({ responseHeaders }) => responseHeaders && JSON.stringify(responseHeaders))}::json[],
         ${attempts.map(({ responseBody }) => responseBody)}::text[]
-      ) made (id, delivery_id, number, started_at_ms, duration_ms, outcome, http_status, error, request_headers,
+      ) attempt (id, delivery_id, number, started_at_ms, duration_ms, outcome, http_status, error, request_headers,
         response_headers, response_body)
-      -- The statement is run again when its answer was lost.
+      -- The statement is repeated if its result was lost.
       on conflict do nothing
     ), finished as (
-      update webhook_delivery set status = ended.status, due_at = clock_timestamp() + ended.delay_ms * interval '1 ms',
-        lease_token = null, outcome = ended.outcome,
-        finished_at = case when ended.status <> 'pending' then clock_timestamp() end
+      update webhook_delivery set status = result.status, due_at = clock_timestamp() + result.delay_ms * interval '1 ms',
+        lease_token = null, outcome = result.outcome,
+        finished_at = case when result.status <> 'pending' then clock_timestamp() end
       from unnest(${ids}::uuid[], ${finished.map(({ token }) => token)}::uuid[],
         ${finished.map(({ status }) => status)}::text[], ${finished.map(({ delayMs }) => delayMs)}::float8[],
-        ${finished.map(({ outcome }) => outcome)}::text[]) ended (id, token, status, delay_ms, outcome)
-      -- The array as well: however few rows the plan reckons with, no join then reads the whole queue.
+        ${finished.map(({ outcome }) => outcome)}::text[]) result (id, token, status, delay_ms, outcome)
+      -- The redundant array condition keeps every plan from scanning the whole queue for the join.
       where webhook_delivery.status = 'pending' and webhook_delivery.id = any(${ids}::uuid[])
-        and webhook_delivery.id = ended.id
-        and webhook_delivery.lease_token = ended.token
+        and webhook_delivery.id = result.id
+        and webhook_delivery.lease_token = result.token
       returning 1
     )`;
 }
 
 const leaseEndSql = sql`clock_timestamp() + ${LEASE_MS} * interval '1 ms'`;
 
-/** The steps that find the endpoints which may be sent to (`ready`), each with how much. */
+/** CTEs that end with `eligible`: the endpoints to send to, each with its budget. */
 function eligibleEndpointsSql({ retryEndpoints, cursor, sendBudgets, workerCount }: ClaimRequest): Sql {
-  return sql`${distinctEndpoints(raw("waiting"), NEVER_ATTEMPTED, sql`${cursor ?? NIL_UUID}::uuid`)}, looked as materialized (
-      select endpoint_id from waiting limit ${MAX_ENDPOINTS_SCANNED}
-    ), open as materialized (
+  return sql`${distinctEndpoints(raw("pending"), NEVER_ATTEMPTED, sql`${cursor ?? NIL_UUID}::uuid`)}, scanned as materialized (
+      select endpoint_id from pending limit ${MAX_ENDPOINTS_SCANNED}
+    ), candidates as materialized (
       select endpoint.id, endpoint.version, endpoint.circuit_step, endpoint.failing_since is not null as is_failing,
         case when endpoint.circuit_step is not null then 1
-          else coalesce(given.allowance, greatest(1, least(${INITIAL_WINDOW}, endpoint.max_in_flight, endpoint.per_second) / ${workerCount}::int))
-        end as allowance
-      from (select endpoint_id from looked union select unnest(${retryEndpoints}::uuid[])) candidate
-        join webhook_endpoint endpoint on endpoint.id = candidate.endpoint_id
+          else coalesce(budget.send_budget, greatest(1, least(${INITIAL_WINDOW}, endpoint.max_in_flight, endpoint.per_second) / ${workerCount}::int))
+        end as send_budget
+      from (select endpoint_id from scanned union select unnest(${retryEndpoints}::uuid[])) requested
+        join webhook_endpoint endpoint on endpoint.id = requested.endpoint_id
         join organization on organization.id = endpoint.organization_id
-        left join unnest(${[...sendBudgets.keys()]}::uuid[], ${[...sendBudgets.values()]}::int[]) given (id, allowance)
-          on given.id = endpoint.id
-      where ${canReceive} and coalesce(given.allowance, 1) > 0
+        left join unnest(${[...sendBudgets.keys()]}::uuid[], ${[...sendBudgets.values()]}::int[]) budget (id, send_budget)
+          on budget.id = endpoint.id
+      where ${canReceive} and coalesce(budget.send_budget, 1) > 0
     ), probed as (
-      -- An open circuit lets a single delivery through, whichever worker comes first. Rows are locked in one order everywhere.
+      -- An open circuit lets one delivery through: the first worker to lock the endpoint sends it. Locks are in id order.
       update webhook_endpoint set blocked_until = ${leaseEndSql} where id in (
-        select endpoint.id from webhook_endpoint endpoint join open using (id)
-        where open.circuit_step is not null and endpoint.blocked_until <= clock_timestamp() and (
+        select endpoint.id from webhook_endpoint endpoint join candidates using (id)
+        where candidates.circuit_step is not null and endpoint.blocked_until <= clock_timestamp() and (
           exists (select from webhook_delivery
             where ${NEVER_ATTEMPTED} and ${forEndpoint(sql`endpoint.id`)})
           or exists (select from webhook_delivery
             where ${RETRYING} and ${forEndpoint(sql`endpoint.id`)} and due_at <= clock_timestamp()))
         order by endpoint.id for update of endpoint skip locked)
       returning id
-    ), ready as materialized (
-      select * from open where circuit_step is null or id in (select id from probed)
+    ), eligible as materialized (
+      select * from candidates where circuit_step is null or id in (select id from probed)
     )`;
 }
 
@@ -257,38 +257,38 @@ function claimSql(request: ClaimRequest, token: string): Sql {
   const { finished, freeSlots, maxFirstAttempts, retryEndpoints } = request;
   return sql`
     with recursive ${finished.length > 0 ? sql`${recordFinishedSql(finished)},` : sql``}
-    ${eligibleEndpointsSql(request)}, first as materialized (
-      select ready.id as endpoint_id, due.id, false as is_reclaimed
-      from (select * from ready order by id) ready cross join lateral (
+    ${eligibleEndpointsSql(request)}, first_attempts as materialized (
+      select eligible.id as endpoint_id, due.id, false as is_reclaimed
+      from (select * from eligible order by id) eligible cross join lateral (
         select id from webhook_delivery
-        where ${NEVER_ATTEMPTED} and ${forEndpoint(sql`ready.id`)}
-        order by endpoint_id, id limit ready.allowance for update skip locked) due
+        where ${NEVER_ATTEMPTED} and ${forEndpoint(sql`eligible.id`)}
+        order by endpoint_id, id limit eligible.send_budget for update skip locked) due
       limit ${maxFirstAttempts}
-    ), again as (
-      select ready.id as endpoint_id, due.id, due.is_reclaimed from ready cross join lateral (
+    ), retries as (
+      select eligible.id as endpoint_id, due.id, due.is_reclaimed from eligible cross join lateral (
         select id, lease_token is not null as is_reclaimed from webhook_delivery
-        where ${RETRYING} and ${forEndpoint(sql`ready.id`)} and due_at <= clock_timestamp()
+        where ${RETRYING} and ${forEndpoint(sql`eligible.id`)} and due_at <= clock_timestamp()
           and id <> all(${finished.map(({ id }) => id)}::uuid[])
         order by endpoint_id, due_at
-        limit ready.allowance - (select count(*) from first where first.endpoint_id = ready.id)
+        limit eligible.send_budget - (select count(*) from first_attempts where first_attempts.endpoint_id = eligible.id)
         for update skip locked) due
-      where ready.id = any(${retryEndpoints}::uuid[])
-      limit ${freeSlots} - (select count(*) from first)
+      where eligible.id = any(${retryEndpoints}::uuid[])
+      limit ${freeSlots} - (select count(*) from first_attempts)
     ), leased as (
       update webhook_delivery set attempts = webhook_delivery.attempts + 1, due_at = ${leaseEndSql}, lease_token = ${token}::uuid
-      from (select * from first union all select * from again) due
+      from (select * from first_attempts union all select * from retries) due
       where webhook_delivery.status = 'pending' and webhook_delivery.id = due.id
       returning webhook_delivery.id, webhook_delivery.endpoint_id, webhook_delivery.event_id, webhook_delivery.attempts,
         webhook_delivery.after_restore, due.is_reclaimed
     )
-    select (select count(*)::int from looked) as looked,
-      (select endpoint_id from looked order by endpoint_id desc limit 1) as last_looked,
-      leased.*, ready.version, ready.circuit_step, ready.is_failing, ready.allowance,
-      event.id as found_event, event.type, event.sequence, event.actor_type, event.actor_id, event.request_id,
+    select (select count(*)::int from scanned) as scanned_count,
+      (select endpoint_id from scanned order by endpoint_id desc limit 1) as last_scanned,
+      leased.*, eligible.version, eligible.circuit_step, eligible.is_failing, eligible.send_budget,
+      event.id as found_event_id, event.type, event.sequence, event.actor_type, event.actor_id, event.request_id,
       event.trace_parent, event.occurred_at, event.changes, event.job
-    from (values (1)) always (here)
+    from (values (1)) one_row
       left join leased on true
-      left join ready on ready.id = leased.endpoint_id
-      -- Looked up one by one: of a plan's own choice, a join of some hundred leases read the whole index of events.
+      left join eligible on eligible.id = leased.endpoint_id
+      -- A lateral join, because a plain join of a few hundred leases scanned the whole index of events.
       left join lateral (select * from job_event where job_event.id = leased.event_id limit 1) event on true`;
 }

@@ -1,7 +1,6 @@
 /**
- * The dispatcher: it sends what is due. It keeps one statement in flight, the turn, which records what has ended and leases
- * what is due next; meanwhile pokes and results pile up for the turn after, so turns grow with the load, and stay quick
- * without one. Any number of workers may run beside it.
+ * The dispatcher sends due deliveries. It runs one claim statement at a time, which records results and leases due deliveries;
+ * wake-ups and results that arrive meanwhile go into the next one. Any number of workers can run in parallel.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../../platform/clock.ts";
@@ -22,10 +21,10 @@ export interface DispatcherDeps {
   database: Database;
   sender: Sender;
   secretBox: Pick<SecretBox, "open">;
-  /** Sees to it that some worker's `fallDue` is called for the endpoint once `atMs` has come. It may be lost. */
+  /** Schedules a call of `enqueueDue` on any worker at `atMs`. It can be lost; the sweep makes up for it. */
   scheduleWakeUp: (endpointId: string, atMs: number) => void;
   schedule: RetrySchedule;
-  /** Absent: nobody is told of endpoints in trouble. */
+  /** If absent, owners get no mail about failing endpoints. */
   alertNotifier?: AlertNotifier | undefined;
   clock: Clock;
   logger: Logger;
@@ -33,34 +32,33 @@ export interface DispatcherDeps {
   tracing?: Tracing | undefined;
 }
 
-/** What the dispatcher counts. */
 export interface DispatcherMetrics extends AttemptMetrics {
-  /** A turn took so long. */
+  /** Records the duration of a claim. */
   observeClaim(seconds: number): void;
 }
 
 export interface Dispatcher extends AsyncDisposable {
-  /** There may be something to deliver. */
+  /** Checks for due deliveries. */
   wake(): void;
-  /** Retries, a probe or an expired lease of these endpoints may be due. */
+  /** Checks these endpoints for due retries, probes and expired leases. */
   enqueueDue(endpointIds: Iterable<string>): void;
-  /** So many workers share the limits of each endpoint. */
+  /** Sets the number of workers that share the limits of each endpoint. */
   setWorkerCount(workers: number): void;
-  /** Deliveries on their way. */
+  /** The number of deliveries in flight. */
   inFlight(): number;
-  /** When an attempt last ended, by the clock's `elapsed`; null: none has. */
+  /** When the last attempt finished, by the clock's `elapsed`; null before the first. */
   lastFinishedMs(): number | null;
 }
 
-/** Deliveries on their way at once, over all endpoints. */
+/** Deliveries in flight in this process, over all endpoints. */
 const MAX_IN_FLIGHT = 512;
-/** Of the slots that come free, where both wait: the rest is for retries. */
+/** The share of free slots for first attempts if retries are due too. */
 const FIRST_ATTEMPT_SHARE = 0.8;
-/** Endpoints named in one turn. */
+/** Endpoints with retries per claim. */
 const MAX_RETRY_ENDPOINTS = 100;
-const RETRY_DELAY_MS = { least: 100, most: 5_000 } as const;
+const RETRY_DELAY_MS = { min: 100, max: 5_000 } as const;
 const STOP_TIMEOUT_MS = 20_000;
-/** By so much the clocks of the timer and of PostgreSQL may differ. */
+/** Allowed difference between the clocks of this process and PostgreSQL. */
 const WAKE_GRACE_MS = 5;
 
 export function createDispatcher(deps: DispatcherDeps): Dispatcher {
@@ -72,15 +70,16 @@ class LeasingDispatcher implements Dispatcher {
   readonly #endpoints: EndpointStates;
   readonly #results: ResultBuffer;
   readonly #deliveries: InFlightDeliveries;
-  /** Endpoints to look at for retries. */
+  /** Endpoints to check for retries. */
   readonly #retryEndpoints = new Set<string>();
-  /** Where the next turn goes on looking. */
+  /** The cursor of the next claim. */
   #cursor: string | null = null;
   #isWoken = false;
   #claiming: Promise<void> | null = null;
   #refillTimer: NodeJS.Timeout | undefined;
-  /** Aborted when it is to stop, and when it is to stop whatever is left. */
+  /** Aborted when the dispatcher stops claiming. */
   readonly #stop = new AbortController();
+  /** Aborted when it no longer waits for deliveries in flight. */
   readonly #abandon = new AbortController();
 
   constructor(deps: DispatcherDeps) {
@@ -113,17 +112,17 @@ class LeasingDispatcher implements Dispatcher {
     return this.#deliveries.lastFinishedMs;
   }
 
-  /** Leases nothing more, waits for what is on its way and records it. What takes longer is left to its lease. */
+  /** Stops leasing, waits up to 20 s for deliveries in flight and records them. Leases of slower ones expire. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     clearTimeout(this.#refillTimer);
-    const giveUp = setTimeout(() => this.#abandon.abort(), STOP_TIMEOUT_MS);
-    const late = new Promise((resolve) => this.#abandon.signal.addEventListener("abort", resolve));
-    // A turn under way may still bring leases, which are sent: nobody else would look at them for a while.
+    const timeout = setTimeout(() => this.#abandon.abort(), STOP_TIMEOUT_MS);
+    const abandoned = new Promise((resolve) => this.#abandon.signal.addEventListener("abort", resolve));
+    // A running claim may return leases. They are sent, because other workers must wait until they expire.
     await this.#claiming;
-    await Promise.race([late, this.#deliveries.drained()]);
+    await Promise.race([abandoned, this.#deliveries.drained()]);
     await this.#claiming;
-    clearTimeout(giveUp);
+    clearTimeout(timeout);
     this.#abandon.abort();
   }
 
@@ -145,62 +144,62 @@ class LeasingDispatcher implements Dispatcher {
   }
 
   async #claimLoop(): Promise<void> {
-    let pauseMs: number = RETRY_DELAY_MS.least;
+    let pauseMs: number = RETRY_DELAY_MS.min;
     while (this.#hasWork()) {
       try {
         await this.#claimOnce();
-        pauseMs = RETRY_DELAY_MS.least;
+        pauseMs = RETRY_DELAY_MS.min;
       } catch (error) {
         const { message } = error as Error;
-        this.#deps.logger.warn({ error: message }, "a turn of the dispatcher failed; it is tried again");
+        this.#deps.logger.warn({ error: message }, "claiming deliveries failed, retrying");
         this.#isWoken = true;
         await pause(pauseMs, undefined, { signal: this.#abandon.signal }).catch(() => undefined);
-        pauseMs = Math.min(RETRY_DELAY_MS.most, pauseMs * 2);
+        pauseMs = Math.min(RETRY_DELAY_MS.max, pauseMs * 2);
       }
     }
   }
 
   async #claimOnce(): Promise<void> {
     const { clock, scheduleWakeUp } = this.#deps;
-    // Between two turns: nothing that a turn has leased for is forgotten.
+    // Between two claims, so that no endpoint of a running claim is evicted.
     this.#endpoints.evictIdle(clock.elapsed());
     const batch = this.#results.take();
     const budgets = this.#endpoints.sendBudgets(clock.elapsed(), this.#freeSlots() < MAX_IN_FLIGHT / 2);
-    const { again: retryEndpoints, isMore } = this.#takeRetryEndpoints(budgets);
+    const { retryEndpoints, hasMore } = this.#takeRetryEndpoints(budgets);
     this.#isWoken = false;
     const freeSlots = this.#freeSlots();
     const { leases, cursor } = await this.#runClaim(batch, retryEndpoints, {
       ...budgets,
-      free: freeSlots,
+      freeSlots,
     }).catch(async (error: unknown) => {
       for (const id of retryEndpoints) this.#retryEndpoints.add(id);
       await this.#results.restore(batch, error);
       throw error;
     });
-    // Not before: what is due again counts from its record.
+    // After the claim, because due times count from when the result is recorded.
     for (const [endpointId, inMs] of batch.wakeUps)
       scheduleWakeUp(endpointId, clock.now() + inMs + WAKE_GRACE_MS);
-    // There are endpoints left to look at: behind this turn's, or before it where it began in the middle.
-    if (cursor !== null || this.#cursor !== null || isMore) this.#isWoken = true;
+    // Endpoints are left to scan: after this claim's, or before it if it did not start at the first.
+    if (cursor !== null || this.#cursor !== null || hasMore) this.#isWoken = true;
     this.#cursor = cursor;
     await this.#deliveries.sendAll(leases);
-    for (const id of unserved(retryEndpoints, { leases, free: freeSlots })) this.#retryEndpoints.add(id);
+    for (const id of unserved(retryEndpoints, { leases, freeSlots })) this.#retryEndpoints.add(id);
     this.#scheduleRefill(budgets.isRateLimited);
   }
 
   async #runClaim(
     batch: ResultBatch,
     retryEndpoints: readonly string[],
-    { byEndpoint, free: freeSlots }: SendBudgets & { free: number },
+    { byEndpoint, freeSlots }: SendBudgets & { freeSlots: number },
   ): Promise<ClaimResult> {
     const { database, metrics } = this.#deps;
     const startedMs = performance.now();
-    // First, so that the turn does not lease for an endpoint that has just been closed.
+    // First, so that the claim does not lease for an endpoint that was just disabled or paused.
     if (batch.stateChanges.size > 0) await applyStateChanges(this.#deps, batch.stateChanges);
     const result = await claimDue(database, {
       finished: batch.finished,
       freeSlots,
-      // By chance where it is no whole number, so that retries get their share of few slots, too.
+      // Rounded randomly, so that retries get their share even of a few slots.
       maxFirstAttempts:
         retryEndpoints.length > 0 ? Math.floor(freeSlots * FIRST_ATTEMPT_SHARE + Math.random()) : freeSlots,
       retryEndpoints,
@@ -212,15 +211,15 @@ class LeasingDispatcher implements Dispatcher {
     return result;
   }
 
-  /** Those that may have something now. Who falls due while the turn is under way is for the turn after. */
-  #takeRetryEndpoints({ byEndpoint }: SendBudgets): { again: string[]; isMore: boolean } {
+  /** Removes and returns the queued endpoints that have budget left. Endpoints queued during the claim wait for the next. */
+  #takeRetryEndpoints({ byEndpoint }: SendBudgets): { retryEndpoints: string[]; hasMore: boolean } {
     const eligible = [...this.#retryEndpoints].filter((id) => byEndpoint.get(id) !== 0);
-    const taken = this.#freeSlots() > 0 ? eligible.slice(0, MAX_RETRY_ENDPOINTS) : [];
-    for (const id of taken) this.#retryEndpoints.delete(id);
-    return { again: taken, isMore: eligible.length > taken.length };
+    const retryEndpoints = this.#freeSlots() > 0 ? eligible.slice(0, MAX_RETRY_ENDPOINTS) : [];
+    for (const id of retryEndpoints) this.#retryEndpoints.delete(id);
+    return { retryEndpoints, hasMore: eligible.length > retryEndpoints.length };
   }
 
-  /** Rates are finer than the scheduler's seconds: it is looked again when the first endpoint may be sent to again. */
+  /** Wakes when the first rate-limited endpoint has a token again. The scheduler's resolution of 1 s is too coarse. */
   #scheduleRefill(isRateLimited: boolean): void {
     const ms = this.#endpoints.msUntilRefill(this.#deps.clock.elapsed()) ?? (isRateLimited ? 1 : null);
     clearTimeout(this.#refillTimer);

@@ -1,4 +1,4 @@
-/** What a dispatcher keeps in memory of the endpoints that it is sending to: where, how fast, and how that is going. */
+/** The dispatcher's in-memory state of endpoints: URL, secrets, limits, slow start and circuit. */
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
@@ -13,25 +13,25 @@ import { signingKey } from "../signing/signature.ts";
 
 export interface EndpointState {
   readonly id: string;
-  /** The version of the row that this was read from. */
+  /** The version of the row that was loaded. */
   version: number;
   organizationId: string;
   organizationType: OrganizationType;
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Newest first, with when each stops signing. */
+  /** Newest first. */
   secrets: readonly { key: KeyObject; expiresAtMs: number }[];
-  /** Null: readable. Otherwise why nothing can be signed. */
+  /** Why secrets or headers cannot be decrypted; null if they can. */
   problem: string | null;
   maxInFlight: number;
   perSecond: number;
   inFlight: number;
   /**
-   * How many may be on their way as long as nothing more is known of it: few at first, twice as many with each success,
-   * one after a failure. So endpoints that hang hold few slots, however many they are.
+   * Slow start: the number of deliveries that may be in flight. It starts at 2, doubles with each success and drops to 1
+   * after a failure, so that endpoints that hang occupy few slots.
    */
   concurrencyWindow: number;
-  /** Whether its last answer took long. */
+  /** True if the last attempt took longer than 1 s. */
   isSlow: boolean;
   readonly bucket: TokenBucket;
   readonly circuit: CircuitWindow;
@@ -49,7 +49,7 @@ interface EndpointStateRow {
   per_second: number;
 }
 
-/** How many deliveries an endpoint gets at first. */
+/** The initial concurrency window. */
 export const INITIAL_WINDOW = 2;
 
 const SLOW_AFTER_MS = 1_000;
@@ -57,14 +57,13 @@ const EVICT_INTERVAL_MS = 60_000;
 
 export interface SendBudgets {
   byEndpoint: Map<string, number>;
-  /** Whether some endpoint gets nothing because its rate is used up. */
+  /** True if at least one endpoint has used up its rate. */
   isRateLimited: boolean;
 }
 
 export interface EndpointStatesDeps {
   database: Queryable;
   secretBox: Pick<SecretBox, "open">;
-  /** Says which secrets have expired. */
   clock: Pick<Clock, "now">;
 }
 
@@ -86,15 +85,15 @@ export class EndpointStates {
     return this.#states.get(id);
   }
 
-  /** How many workers share the limits of an endpoint from now on. */
+  /** Sets the number of workers that share the limits of each endpoint. */
   setWorkerCount(workerCount: number): void {
     this.#workerCount = Math.max(1, workerCount);
     for (const state of this.#states.values()) this.#setRate(state);
   }
 
   /**
-   * How many more deliveries each endpoint may have now, for those that differ from one that is not known. `isScarce`:
-   * most slots are taken, so who is slow gets no more than who is unknown.
+   * The number of deliveries that each endpoint may receive now. Omits endpoints that can use the initial window. If
+   * `isSaturated` (few free slots), slow endpoints get at most the initial window.
    */
   sendBudgets(nowMs: number, isSaturated: boolean): SendBudgets {
     const byEndpoint = new Map<string, number>();
@@ -114,13 +113,13 @@ export class EndpointStates {
     return { byEndpoint, isRateLimited };
   }
 
-  /** Learns from an attempt that has ended how much the endpoint takes. */
+  /** Adjusts the concurrency window after an attempt. */
   recordResult(state: EndpointState, succeeded: boolean, durationMs: number): void {
     state.concurrencyWindow = succeeded ? Math.min(state.maxInFlight, state.concurrencyWindow * 2) : 1;
     state.isSlow = durationMs > SLOW_AFTER_MS;
   }
 
-  /** Milliseconds until the first of the endpoints that have used up their rate may be sent to again; null: none has. */
+  /** Milliseconds until the first rate-limited endpoint has a token again; null if none is rate-limited. */
   msUntilRefill(nowMs: number): number | null {
     let soonestMs: number | null = null;
     for (const { bucket } of this.#states.values()) {
@@ -130,7 +129,7 @@ export class EndpointStates {
     return soonestMs;
   }
 
-  /** Reads anew those of `wanted` (id and version) that are not in memory at that version. */
+  /** Loads the endpoints of `wanted` (id to version) that are missing or have another version. */
   async load(wanted: ReadonlyMap<string, number>, nowMs: number): Promise<void> {
     const stale = [...wanted].filter(([id, version]) => this.#states.get(id)?.version !== version);
     if (stale.length === 0) return;
@@ -142,7 +141,7 @@ export class EndpointStates {
     for (const row of rows) this.#store(row, nowMs);
   }
 
-  /** Forgets endpoints that nothing is sent to and that have nothing to remember; once a minute does. */
+  /** Evicts endpoints that are back in their initial state. Runs at most once a minute. */
   evictIdle(nowMs: number): void {
     if (nowMs < this.#evictAtMs) return;
     this.#evictAtMs = nowMs + EVICT_INTERVAL_MS;
@@ -154,7 +153,7 @@ export class EndpointStates {
 
   #store(row: EndpointStateRow, nowMs: number): void {
     const existing = this.#states.get(row.id);
-    // How another receiver did says nothing of the new one.
+    // A new URL is another receiver and starts without history.
     const sameUrl = existing?.url === row.url ? existing : undefined;
     const state: EndpointState = {
       ...this.#decrypt(row),

@@ -1,4 +1,4 @@
-/** What a dispatcher has leased and is sending: each ends in a result. */
+/** Sends leased deliveries and adds the result of each to the buffer. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { Tracing } from "../../platform/tracing/tracing.ts";
@@ -22,9 +22,8 @@ export interface InFlightDeps {
 }
 
 export interface AttemptMetrics {
-  /** An attempt ended so, after so long. */
   observeAttempt(outcome: string, seconds: number): void;
-  /** Leases that others had let run out. */
+  /** Counts leases that had expired in another worker. */
   countReclaimed(count: number): void;
 }
 
@@ -34,7 +33,7 @@ export class InFlightDeliveries {
   readonly #sends = new Set<Promise<void>>();
   #lastFinishedMs: number | null = null;
 
-  /** `onEnd` is called after each, when its result is there. */
+  /** `onFinished` is called after each delivery, when its result is in the buffer. */
   constructor(deps: InFlightDeps, onFinished: () => void) {
     this.#deps = deps;
     this.#onFinished = onFinished;
@@ -44,24 +43,24 @@ export class InFlightDeliveries {
     return this.#sends.size;
   }
 
-  /** When an attempt last ended, by the clock's `elapsed`; null: none has. */
+  /** When the last attempt finished, by the clock's `elapsed`; null before the first. */
   get lastFinishedMs(): number | null {
     return this.#lastFinishedMs;
   }
 
-  /** Resolves when those that are under way now have ended. */
+  /** Resolves when all deliveries that are now in flight have finished. */
   async drained(): Promise<void> {
     await Promise.all(this.#sends);
   }
 
-  /** Answers once all of them are on their way. */
+  /** Resolves when all requests have been started. */
   async sendAll(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return;
     const { clock, endpoints, logger, metrics, results, schedule } = this.#deps;
     const versions = new Map(leases.map(({ endpointId, endpoint }) => [endpointId, endpoint.version]));
-    // They are leased all the same: what cannot be read now is tried again on schedule.
+    // On failure the deliveries are rescheduled below.
     await endpoints.load(versions, clock.elapsed()).catch((error: unknown) => {
-      logger.warn({ error: (error as Error).message }, "endpoints could not be read");
+      logger.warn({ error: (error as Error).message }, "loading webhook endpoints failed");
     });
     metrics.countReclaimed(leases.filter((lease) => lease.isReclaimed).length);
     for (const lease of leases) {
@@ -77,7 +76,7 @@ export class InFlightDeliveries {
     if (!request) return;
     state.inFlight += 1;
     state.bucket.take(this.#deps.clock.elapsed());
-    // The event has become the body: nobody needs to hold both until the answer is there.
+    // Drop the event, which the body replaces, to save memory until the response arrives.
     const sending = this.#deliver({ ...lease, event: null }, state, request).finally(() => {
       state.inFlight -= 1;
       this.#sends.delete(sending);
@@ -86,7 +85,7 @@ export class InFlightDeliveries {
     this.#sends.add(sending);
   }
 
-  /** Null, and said so, where none can be made of it. */
+  /** Returns null and records the defect if the request cannot be built. */
   #buildRequest(lease: Lease, state: EndpointState): SendRequest | null {
     try {
       return buildRequest(lease, state, this.#deps.clock.now());
@@ -114,13 +113,10 @@ export class InFlightDeliveries {
     }
   }
 
-  /** Whatever a receiver does is a result: this is a defect of ours, and costs the delivery an attempt. */
+  /** For errors on our side, never the receiver's. The delivery loses one attempt. */
   #onDefect(lease: Lease, error: unknown): void {
     const { logger, results, schedule } = this.#deps;
-    logger.error(
-      { delivery: lease.id, error: (error as Error).message },
-      "a delivery could not be attempted",
-    );
+    logger.error({ delivery: lease.id, error: (error as Error).message }, "sending a delivery failed");
     results.add(lease.endpointId, rescheduleWithoutAttempt(lease, "internal_error", schedule));
   }
 }

@@ -1,29 +1,29 @@
-/** What came of one attempt, in the words that the log, the retry policy and the API share. */
+/** Outcomes of attempts, shared by the log, the retry policy and the API. */
 import type { FailureClass } from "../../platform/http-client/errors.ts";
 
-/** `delivered` for any 2xx, `http_NNN` for every other answer, and otherwise where the attempt broke off. */
+/** `delivered` for any 2xx status, `http_NNN` for every other one, or the class of the connection failure. */
 export type OutcomeClass = "delivered" | `http_${number}` | FailureClass;
 
-/** How a delivery's last attempt ended, or why none could be made. */
+/** The outcome of a delivery's last attempt, or why none was possible. */
 export type DeliveryOutcome =
   | OutcomeClass
-  /** Its event is gone. */
+  /** The event no longer exists. */
   | "event_missing"
-  /** Whoever was sending it died, at every attempt. */
+  /** The worker died during every attempt. */
   | "interrupted"
-  /** The endpoint's secret was sealed with another WAYMARK_SECRET. */
+  /** The endpoint's secret or headers were encrypted with another WAYMARK_SECRET. */
   | "secret_unreadable"
-  /** A defect of ours. */
+  /** An error on our side. */
   | "internal_error";
 
 export interface Outcome {
   class: OutcomeClass;
-  /** Null where no answer came. */
+  /** Null without a response. */
   status: number | null;
-  /** For the endpoint's owner: what is wrong, and what would be right. Null when delivered. */
+  /** Message for the endpoint's owner: what is wrong and how to fix it. Null if delivered. */
   message: string | null;
-  /** The answer's `Retry-After`, as it was sent. */
+  /** The response's `Retry-After` header. */
   retryAfter: string | null;
-  /** The answer's `Location`, which is shown and never followed. */
+  /** The response's `Location` header, which is never followed. */
   location: string | null;
 }

@@ -1,4 +1,4 @@
-/** What has ended since the last turn, until it is recorded: nothing of it may be lost while PostgreSQL is away. */
+/** Buffers results until the next claim records them. They survive claims that fail while PostgreSQL is unavailable. */
 import { isDataError } from "../../platform/postgres/errors.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import type { Logger } from "../../platform/logger.ts";
@@ -8,10 +8,10 @@ import { mergeStateChanges, type EndpointStateChange } from "../endpoints/state-
 
 export interface ResultBatch {
   readonly finished: readonly FinishedDelivery[];
-  /** What it tells of endpoints. */
+  /** By endpoint id. */
   readonly stateChanges: ReadonlyMap<string, EndpointStateChange>;
-  /** How long each endpoint then waits until it is to be looked at again, in milliseconds. */
-  readonly wakeUps: readonly (readonly [endpointId: string, inMs: number])[];
+  /** Delays, counted from the record of the results, after which endpoints have work again. */
+  readonly wakeUps: readonly (readonly [endpointId: string, delayMs: number])[];
 }
 
 export class ResultBuffer {
@@ -33,17 +33,17 @@ export class ResultBuffer {
   add(endpointId: string, { finished, stateChange, wakeUpDelaysMs }: Resolution): void {
     this.#finished.push(finished);
     if (stateChange) this.#mergeStateChange(endpointId, stateChange);
-    for (const inMs of wakeUpDelaysMs) this.#wakeUps.push([endpointId, inMs]);
+    for (const delayMs of wakeUpDelaysMs) this.#wakeUps.push([endpointId, delayMs]);
   }
 
-  /** Hands over all there is: what ended, and what that tells of endpoints, belong together. */
+  /** Removes and returns everything in the buffer. */
   take(): ResultBatch {
     const batch = { finished: this.#finished, stateChanges: this.#stateChanges, wakeUps: this.#wakeUps };
     [this.#finished, this.#stateChanges, this.#wakeUps] = [[], new Map<string, EndpointStateChange>(), []];
     return batch;
   }
 
-  /** Takes back a batch whose turn failed with `error`; what has come since is later. */
+  /** Puts a batch back in front after its claim failed with `error`. */
   async restore({ finished, stateChanges, wakeUps }: ResultBatch, error: unknown): Promise<void> {
     const unrecorded = isDataError(error) ? await this.#recordOneByOne(finished) : finished;
     const newerChanges = this.#stateChanges;
@@ -57,18 +57,18 @@ export class ResultBuffer {
     this.#stateChanges.set(endpointId, mergeStateChanges(this.#stateChanges.get(endpointId), change));
   }
 
-  /** One record that PostgreSQL refuses must not keep the others: it is left out, and its lease runs out. */
+  /** Records results one by one, so that one that PostgreSQL rejects does not block the others. Its lease expires. */
   async #recordOneByOne(finished: readonly FinishedDelivery[]): Promise<FinishedDelivery[]> {
     const unrecorded: FinishedDelivery[] = [];
-    for (const one of finished) {
+    for (const delivery of finished) {
       try {
-        await recordFinished(this.#database, [one]);
+        await recordFinished(this.#database, [delivery]);
       } catch (error) {
-        if (!isDataError(error)) unrecorded.push(one);
+        if (!isDataError(error)) unrecorded.push(delivery);
         else
           this.#logger.error(
-            { delivery: one.id, error: (error as Error).message },
-            "an attempt cannot be recorded",
+            { delivery: delivery.id, error: (error as Error).message },
+            "recording an attempt failed",
           );
       }
     }

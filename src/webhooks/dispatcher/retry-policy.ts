@@ -1,4 +1,4 @@
-/** What follows an attempt: nothing more, another attempt and when, or the end of its endpoint. */
+/** The retry policy: after an attempt, finish the delivery, retry it later, or disable the endpoint. */
 import { JITTER, type RetrySchedule } from "../../platform/retry-schedule.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -10,24 +10,24 @@ const DAY_MS = 24 * HOUR_MS;
 const MAX_RETRY_AFTER_MS = DAY_MS;
 
 export interface RetryPolicyInput {
-  /** The attempt that has just ended; the first is 1. */
+  /** The attempt that just finished, counted from 1. */
   attempt: number;
   schedule: RetrySchedule;
-  /** At least 0 and below 1, as `Math.random` gives it. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive), like `Math.random`. */
   random: () => number;
   nowMs: number;
 }
 
 export type Decision =
   | { kind: "delivered" }
-  /** `pauseEndpointMs`: the receiver asked for quiet, and nothing is sent to the endpoint until then. */
+  /** `pauseEndpointMs`: send nothing to the endpoint for this time, because the receiver asked for it. */
   | { kind: "retry"; delayMs: number; pauseEndpointMs?: number }
-  | { kind: "dead"; pauseEndpointMs?: number }
+  | { kind: "failed"; pauseEndpointMs?: number }
   | { kind: "disable"; reason: "gone" };
 
 /**
- * Decides from the outcome alone. Retry-After counts on 429 and 503 only, and only ever lengthens the schedule's delay: a
- * receiver that says `Retry-After: 1` ten times must not use up a day's attempts in ten seconds.
+ * Decides what follows from an outcome. `Retry-After` counts for 429 and 503 only, and can only lengthen the scheduled delay:
+ * with `Retry-After: 1`, all attempts would otherwise be used up within seconds.
  */
 export function decideNext(
   outcome: Outcome,
@@ -40,13 +40,13 @@ export function decideNext(
   const pauseMs = honoursRetryAfter ? parseRetryAfter(outcome.retryAfter, nowMs) : null;
   const endpointPause = pauseMs === null ? {} : { pauseEndpointMs: pauseMs };
   const scheduledMs = schedule[attempt];
-  if (scheduledMs === undefined) return { kind: "dead", ...endpointPause };
+  if (scheduledMs === undefined) return { kind: "failed", ...endpointPause };
 
   const delayMs = Math.round(scheduledMs * (1 - JITTER + 2 * JITTER * random()));
   return { kind: "retry", delayMs: Math.max(delayMs, pauseMs ?? 0), ...endpointPause };
 }
 
-/** A `Retry-After` of seconds or an HTTP-date in milliseconds from now, at most 24 h; null where it says nothing to act on. */
+/** Parses `Retry-After` (seconds or HTTP date) to milliseconds from now, at most 24 h; null if invalid or not in the future. */
 export function parseRetryAfter(text: string | null, nowMs: number): number | null {
   const value = text?.trim() ?? "";
   const waitMs = /^\d+$/.test(value) ? Number(value) * SECOND_MS : parseHttpDate(value) - nowMs;
@@ -54,12 +54,12 @@ export function parseRetryAfter(text: string | null, nowMs: number): number | nu
 }
 
 const MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
-/** RFC 9110, 5.6.7: the form that is written today, and the two older ones that must still be read. */
+/** The date formats of RFC 9110, section 5.6.7: the current one and two obsolete ones. */
 const HTTP_DATE = new RegExp(`^[A-Z][a-z]{2}, \\d{2} ${MONTH} \\d{4} \\d{2}:\\d{2}:\\d{2} GMT$`);
 const RFC_850_DATE = new RegExp(`^[A-Z][a-z]{5,8}, \\d{2}-${MONTH}-\\d{2} \\d{2}:\\d{2}:\\d{2} GMT$`);
 const ASCTIME_DATE = new RegExp(`^[A-Z][a-z]{2} ${MONTH} [ \\d]\\d \\d{2}:\\d{2}:\\d{2} \\d{4}$`);
 
-/** Milliseconds since 1970, or NaN. */
+/** Milliseconds since 1970; NaN if invalid. */
 function parseHttpDate(text: string): number {
   if (HTTP_DATE.test(text) || RFC_850_DATE.test(text)) return Date.parse(text);
   return ASCTIME_DATE.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;

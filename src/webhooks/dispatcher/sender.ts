@@ -1,4 +1,4 @@
-/** One attempt of one delivery: sign, post, and say what came of it. It decides nothing and touches no database. */
+/** Makes one delivery attempt: signs and posts the request and returns the result. Uses no database. */
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";
 import type { OutgoingResult, ResponseHeaders } from "../../platform/http-client/request.ts";
@@ -12,14 +12,14 @@ import { sign } from "../signing/signature.ts";
 export interface SendRequest {
   endpoint: {
     url: string;
-    /** The owner's own headers; those that cannot be sent are left out. */
+    /** Custom headers; invalid ones are not sent. */
     headers: Readonly<Record<string, string>>;
-    /** The present secret first, then former ones that still sign. */
+    /** The current secret first, then former ones that are still active. */
     secrets: readonly (string | KeyObject)[];
   };
-  /** The event's id: the same at every attempt, so that a receiver knows a repeat. */
+  /** The event's id. It is the same for every attempt, so that receivers can detect duplicates. */
   webhookId: string;
-  /** `restore`: the service went back to a backup, and may have sent this before without knowing it. */
+  /** `restore`: a backup was restored, so the delivery may have been sent before. */
   redelivery?: "restore" | undefined;
   body: string;
 }
@@ -28,23 +28,23 @@ export interface AttemptResult {
   startedAtMs: number;
   durationMs: number;
   outcome: Outcome;
-  /** As sent, in lower case, with the owner's values masked. */
+  /** As sent, with lower-case names and the values of custom headers masked. */
   requestHeaders: Record<string, string>;
-  /** The ones worth keeping; null where no answer came. */
+  /** A selection; null without a response. */
   responseHeaders: ResponseHeaders | null;
-  /** At most 4 KiB of the answer as text; null where no answer came. */
+  /** The first 4 KiB as text; null without a response. */
   responseBody: string | null;
 }
 
 export interface Sender {
-  /** One HTTP request. Resolves whatever the receiver does. */
+  /** Sends one HTTP request. Never rejects for anything that the receiver does. */
   send(request: SendRequest): Promise<AttemptResult>;
 }
 
 export interface SenderDeps {
   http: HttpClient;
   clock: Clock;
-  /** Where a receiver's operator reads what this is; part of the user agent. Null: nowhere. */
+  /** Documentation URL in the user agent; null for none. */
   docsUrl: string | null;
   tracing?: Tracing | undefined;
 }
@@ -81,7 +81,7 @@ export function createSender({ http, clock, docsUrl, tracing }: SenderDeps): Sen
   };
 }
 
-/** Checked again although saving did: a row may be older than a rule. Null where there are none, which is the rule. */
+/** The valid custom headers in lower case; null if there are none. Checked again, because a row can be older than a rule. */
 function sendableHeaders(headers: Readonly<Record<string, string>>): Record<string, string> | null {
   let sendable: Record<string, string> | null = null;
   for (const [name, value] of Object.entries(headers)) {
@@ -106,13 +106,13 @@ function toOutcome(result: OutgoingResult): Outcome {
 
 function failureMessage(status: number): string {
   if (status === 410)
-    return "The receiver answered 410 Gone, so the endpoint is disabled. Resume it to send again.";
+    return "The receiver returned 410 Gone, so the endpoint was disabled. Resume it to deliver again.";
   if (status >= 300 && status <= 399)
-    return `The receiver answered ${status}. Redirects are not followed: set the endpoint's URL to where it points.`;
+    return `The receiver returned ${status}. Redirects are not followed: set the endpoint's URL to the target of the redirect.`;
   if (status === 401 || status === 403)
-    return `The receiver answered ${status}. Let it accept webhooks by their signature, or add the header that it asks for to the endpoint.`;
+    return `The receiver returned ${status}. Accept webhooks by their signature, or add the required header to the endpoint.`;
   if (status === 404 || status === 405)
-    return `The receiver answered ${status}. Check the path of the endpoint's URL, and that it accepts POST.`;
-  if (status === 429) return "The receiver answered 429: too many requests. Lower the endpoint's rate limit.";
-  return `The receiver answered ${status}. Any 2xx counts as delivered.`;
+    return `The receiver returned ${status}. Check the path of the endpoint's URL and that it accepts POST.`;
+  if (status === 429) return "The receiver returned 429 Too Many Requests. Lower the endpoint's rate limit.";
+  return `The receiver returned ${status}. Only a 2xx status counts as delivered.`;
 }

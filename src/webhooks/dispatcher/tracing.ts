@@ -1,11 +1,11 @@
-/** A delivery and its attempt as spans of the trace that its event came from, however late, and in whichever process. */
+/** Spans for deliveries and attempts. They continue the trace of the request that caused the event. */
 import { toTypedId } from "../../platform/ids.ts";
 import type { OutgoingResult } from "../../platform/http-client/request.ts";
 import { withSpan, type Span, type Tracing } from "../../platform/tracing/tracing.ts";
 import type { Lease } from "./claim.ts";
 import { webhookIdOf } from "../deliveries/payload.ts";
 
-/** One delivery on its way, for `sending` is one attempt: a delivery that is tried again is there again, hours later. */
+/** Runs `send` in a delivery span. Each retry gets a span of its own. */
 export async function traceDelivery<Result extends { outcome: { class: string } }>(
   tracing: Tracing,
   lease: Lease,
@@ -20,7 +20,7 @@ export async function traceDelivery<Result extends { outcome: { class: string } 
   });
 }
 
-/** Null: the event's request was not traced. */
+/** Null if the event's request was not traced. */
 function startDeliverySpan(tracing: Tracing, lease: Lease): Span | null {
   return tracing.continueTrace(lease.traceParent, "deliver webhook_delivery", {
     kind: "consumer",
@@ -37,7 +37,7 @@ function startDeliverySpan(tracing: Tracing, lease: Lease): Span | null {
   });
 }
 
-/** One request to a receiver. Of its URL no more than the host: the rest may hold a secret. */
+/** Runs `post` in a client span. Records only scheme, host and port of the URL, because the rest can contain a secret. */
 export async function traceAttempt(
   tracing: Tracing,
   url: string,

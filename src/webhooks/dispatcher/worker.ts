@@ -1,4 +1,4 @@
-/** A worker: the dispatcher with what wakes it, what watches it, and the work that the scheduler's tasks do. */
+/** The webhook worker: a dispatcher with its LISTEN connection, its monitoring and the work of scheduled tasks. */
 import type { Registry } from "prom-client";
 import { listenToChannel } from "../../platform/postgres/notify.ts";
 import { startIntervalTask } from "../../platform/concurrency/interval-task.ts";
@@ -13,24 +13,24 @@ import { DELIVERIES_CHANNEL } from "../deliveries/channel.ts";
 import { createWebhookMetrics } from "./metrics.ts";
 
 export interface WebhookWorkerDeps extends Omit<DispatcherDeps, "metrics"> {
-  /** For the connection on which it listens. */
+  /** URL for the LISTEN connection. */
   databaseUrl: string;
   registry: Registry;
 }
 
 export interface WebhookWorker extends AsyncDisposable {
-  /** Retries or a probe of the endpoint may be due. */
+  /** Checks the endpoint for due retries and probes. */
   enqueueDue(endpointId: string): void;
-  /** Looks for whatever is due, whoever forgot it. */
+  /** Finds all endpoints with due deliveries, in case a wake-up was lost. */
   sweep(): Promise<void>;
-  /** Null: well. Otherwise what is wrong: something has long been due and nothing is being sent. */
+  /** A message if a delivery has been due and nothing was sent for 60 s; otherwise null. */
   problem(): string | null;
 }
 
 const WATCH_INTERVAL_MS = 5_000;
 const STUCK_AFTER_S = 60;
 
-/** Starts to deliver; the weeks of the log are there. Disposing waits for what is on its way, and records it. */
+/** Starts delivering. The log's partitions must exist. Disposing waits for deliveries in flight and records them. */
 export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<WebhookWorker> {
   const { database, databaseUrl, clock, logger, registry } = deps;
   const metrics = createWebhookMetrics(registry, () => dispatcher.inFlight());
@@ -44,7 +44,7 @@ export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<Webho
     logger,
     onNotification: () => dispatcher.wake(),
   });
-  // Not the scheduler's: it must tell the truth when that stands still.
+  // Not a scheduled task, because it must also work while the scheduler does not.
   const watch = startIntervalTask("watch deliveries", WATCH_INTERVAL_MS, logger, async () => {
     dispatcher.setWorkerCount(await countWorkers(database));
     const stats = await readQueueStats(database);

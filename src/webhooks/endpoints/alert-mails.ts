@@ -1,4 +1,4 @@
-/** What an organisation's owners are written when one of its endpoints is in trouble. */
+/** Mails to the owners of an organisation when one of its endpoints keeps failing or was disabled. */
 import { composeMail, type MailService, type NewMail } from "../../mail/api.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { sql } from "../../platform/postgres/sql.ts";
@@ -7,15 +7,15 @@ import type { AlertNotifier, EndpointAlert, EndpointAlertKind } from "./alerts.t
 export interface AlertMailDeps {
   mails: Pick<MailService, "enqueue">;
   logger: Logger;
-  /** The address of a page of the console. */
+  /** Returns the URL of a console page. */
   pageUrl: (path: string) => string;
 }
 
-/** Writes to the owners. What goes wrong with that must not undo what was found out about the endpoint. */
+/** Enqueues a mail to each owner. A failure is logged and does not roll back the caller's transaction. */
 export function createAlertNotifier({ mails, logger, pageUrl }: AlertMailDeps): AlertNotifier {
   return async (tx, alert) => {
     const { kind, endpointId: endpoint, organizationId } = alert;
-    logger.warn({ endpoint, kind }, "an endpoint is in trouble");
+    logger.warn({ endpoint, kind }, "a webhook endpoint keeps failing or was disabled");
     const page = pageUrl(`/integrations/endpoints/${endpoint}`);
     try {
       await tx.nested(async () => {
@@ -24,48 +24,49 @@ export function createAlertNotifier({ mails, logger, pageUrl }: AlertMailDeps): 
         for (const { email } of owners) await mails.enqueue(tx, buildAlertMail(email, alert, page));
       });
     } catch (error) {
-      logger.error({ endpoint, kind, error: (error as Error).message }, "its owners could not be written to");
+      logger.error({ endpoint, kind, error: (error as Error).message }, "enqueueing the alert mails failed");
     }
   };
 }
 
 interface AlertText {
   readonly title: string;
-  readonly what: (host: string) => string;
-  readonly next: string;
+  readonly cause: (host: string) => string;
+  readonly consequence: string;
 }
 
 const RETENTION_TEXT =
-  "Its events are kept for the retention time of this service. Once it is well again, resume it, and have them sent.";
+  "Its deliveries are on hold. Once your receiver works again, resume the endpoint in the console to have them sent.";
 
 const alertTexts: Readonly<Record<EndpointAlertKind, AlertText>> = {
-  troubled: {
+  retries_failing: {
     title: "A webhook endpoint keeps failing",
-    what: (host) => `Four attempts in a row to deliver an event to your endpoint at ${host} have failed.`,
-    next: "We go on trying, ever more slowly, for about three days. An endpoint that only fails for five days is disabled.",
+    cause: (host) => `Four attempts in a row to deliver an event to your endpoint at ${host} have failed.`,
+    consequence:
+      "We retry for about three days, with growing delays. If nothing succeeds for five days, we disable the endpoint.",
   },
   failing: {
     title: "A webhook endpoint was disabled",
-    what: (host) =>
-      `For five days nothing could be delivered to your endpoint at ${host}, so we have disabled it.`,
-    next: RETENTION_TEXT,
+    cause: (host) =>
+      `No delivery to your endpoint at ${host} has succeeded for five days, so we have disabled it.`,
+    consequence: RETENTION_TEXT,
   },
   gone: {
     title: "A webhook endpoint was disabled",
-    what: (host) =>
-      `Your endpoint at ${host} has answered "410 Gone", which asks for nothing more to be sent, so we have disabled it.`,
-    next: RETENTION_TEXT,
+    cause: (host) =>
+      `Your endpoint at ${host} responded with 410 Gone, which asks us to stop, so we have disabled it.`,
+    consequence: RETENTION_TEXT,
   },
 };
 
 function buildAlertMail(to: string, { kind, url }: EndpointAlert, page: string): NewMail {
-  const { title, what, next } = alertTexts[kind];
-  // The host alone: addresses of endpoints often hold a token.
+  const { title, cause, consequence } = alertTexts[kind];
+  // Only the host, because endpoint URLs often contain a token.
   const { host } = new URL(url);
   const composed = composeMail({
     title,
-    paragraphs: [what(host), next],
-    action: { label: "Look at the endpoint", url: page },
+    paragraphs: [cause(host), consequence],
+    action: { label: "View endpoint", url: page },
     footnote: "You receive this as an owner of your organisation.",
   });
   return { to, kind: `endpoint_${kind}`, subject: `${title}: ${host}`, ...composed };

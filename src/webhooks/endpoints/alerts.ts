@@ -1,42 +1,39 @@
-/** Trouble with an endpoint that its owners should know of, told where it is found and in the same transaction. */
+/** Alerts about failing endpoints, sent in the transaction that detects the failure. */
 import type { Transaction } from "../../platform/postgres/database.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { raw } from "../../platform/postgres/sql.ts";
 import type { DisabledReason } from "./entity.ts";
 
-/** `troubled`: a delivery keeps failing. Otherwise the endpoint was disabled, for that reason. */
-export type EndpointAlertKind = "troubled" | DisabledReason;
+/** `retries_failing`: four attempts of a delivery failed. Otherwise the endpoint was disabled for this reason. */
+export type EndpointAlertKind = "retries_failing" | DisabledReason;
 
 export interface EndpointAlert {
   readonly kind: EndpointAlertKind;
-  /** Typed. */
+  /** Typed id. */
   readonly endpointId: string;
   readonly url: string;
-  /** A uuid. */
+  /** UUID. */
   readonly organizationId: string;
 }
 
-/** Part of the transaction that it is called in. */
-export type AlertNotifier = (tx: Transaction, trouble: EndpointAlert) => Promise<void>;
+/** Enqueues the alert in the transaction `tx`. */
+export type AlertNotifier = (tx: Transaction, alert: EndpointAlert) => Promise<void>;
 
 export interface EndpointAlertRow {
   id: string;
   url: string;
   organization_id: string;
-  /** Null: there is none that was not told. */
+  /** Null if no alert is due. */
   kind: EndpointAlertKind | null;
 }
 
-/**
- * Once for each time that an endpoint fails, however many of its deliveries do; and once a day at most, for one that fails
- * and recovers all the time.
- */
+/** SQL condition: an alert is due. Limits alerts to one per period of failure and one per day. */
 export const isAlertDueSql = raw(`(last_alert_at is null or (
   last_alert_at < clock_timestamp() - interval '1 day' and last_alert_at < coalesce(failing_since, clock_timestamp())))`);
 
 export function toEndpointAlert({ id, url, organization_id, kind }: EndpointAlertRow): EndpointAlert {
   return {
-    kind: kind ?? "troubled",
+    kind: kind ?? "retries_failing",
     endpointId: toTypedId("whe", id),
     url,
     organizationId: organization_id,

@@ -1,4 +1,4 @@
-/** What the audit log says of endpoints. */
+/** Audit entries for endpoints. */
 import type { AccessChange, RecordAccessChange } from "../../mail/api.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { toTypedId } from "../../platform/ids.ts";
@@ -11,7 +11,7 @@ export interface EndpointAuditEvent {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Keeps it in the transaction `tx`. Of URLs only the host is kept: the rest often holds a token. */
+/** Records the event in the transaction `tx`. Stores only the URL's host, because the rest often contains a token. */
 export async function recordEndpointEvent(
   recordEvent: RecordAccessChange | undefined,
   tx: Queryable,

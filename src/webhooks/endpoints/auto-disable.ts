@@ -1,4 +1,4 @@
-/** Endpoints that have only failed for days: they are disabled, so that a receiver that is gone is not called for ever. */
+/** Disables endpoints that have only failed for five days. */
 import type { Database } from "../../platform/postgres/database.ts";
 import { databaseNowMs } from "../../platform/postgres/clock.ts";
 import { sql, type Sql } from "../../platform/postgres/sql.ts";
@@ -10,24 +10,24 @@ import { toEndpointAlert, type AlertNotifier, type EndpointAlertRow } from "./al
 import type { EndpointView } from "./view.ts";
 
 const DISABLE_AFTER_MS = 5 * 86_400_000;
-/** One event that fails may be that event's fault; so may several of one bad hour. */
+/** At least two events must fail this far apart, so that neither one bad event nor one bad hour disables an endpoint. */
 const MIN_SPREAD_MS = 12 * 3_600_000;
-/** A delivery is over by then, however it ended. */
+/** Longer than the retry schedule: older deliveries have finished. */
 const LOOK_BACK_MS = 30 * 86_400_000;
 
 interface AutoDisableDeps extends EndpointReadDeps {
   database: Database;
-  /** Absent: nobody is told. */
+  /** If absent, owners get no mail. */
   alertNotifier?: AlertNotifier | undefined;
 }
 
 /**
- * Disables active endpoints of which nothing has succeeded for five days while at least two events failed at least twelve
- * hours apart. Answers with those that it disabled.
+ * Disables active endpoints for which nothing has succeeded for five days and at least two events failed 12 hours apart.
+ * Returns the disabled endpoints.
  */
 export async function disableFailing(deps: AutoDisableDeps): Promise<EndpointView[]> {
   const { database } = deps;
-  // PostgreSQL's clock: a worker whose own is days ahead must not disable endpoints that fail since an hour.
+  // PostgreSQL's clock, so that a worker with a wrong clock cannot disable endpoints too early.
   const nowMs = await databaseNowMs(database);
   const failingSinceBefore = new Date(nowMs - DISABLE_AFTER_MS);
   const oldest = minUuidAt(new Date(nowMs - LOOK_BACK_MS));
@@ -35,19 +35,19 @@ export async function disableFailing(deps: AutoDisableDeps): Promise<EndpointVie
     select id from webhook_endpoint
     where status = 'active' and deleted_at is null and failing_since <= ${failingSinceBefore}::timestamptz`);
   const views: EndpointView[] = [];
-  // One at a time: each may have a long log, and what is being sent comes first.
+  // One at a time: the check can read a long log and must not slow down deliveries.
   for (const { id } of candidates) {
     const isDisabled = await disableEndpoint(
       deps,
       disableEndpointSql(id, { before: failingSinceBefore, oldest }),
     );
-    const found = isDisabled ? await findEndpoint(deps, systemPrincipal, toTypedId("whe", id)) : null;
-    if (found) views.push(found.view);
+    const endpoint = isDisabled ? await findEndpoint(deps, systemPrincipal, toTypedId("whe", id)) : null;
+    if (endpoint) views.push(endpoint.view);
   }
   return views;
 }
 
-/** Whether the endpoint was disabled; then it is also told, in the same transaction. */
+/** Disables the endpoint and alerts its owners in one transaction. Returns false if the endpoint was not disabled. */
 function disableEndpoint({ database, alertNotifier }: AutoDisableDeps, statement: Sql): Promise<boolean> {
   return database.transaction(async (tx) => {
     const [alertRow] = await tx.query<EndpointAlertRow>(statement);
@@ -57,11 +57,11 @@ function disableEndpoint({ database, alertNotifier }: AutoDisableDeps, statement
 }
 
 function disableEndpointSql(id: string, { before, oldest }: { before: Date; oldest: string }): Sql {
-  // What was delivered before it began to fail has no attempt since: the attempts of most deliveries are not looked at.
-  const ofEndpoint = (place: Sql): Sql => sql`
+  // Deliveries that succeeded before the failures have no later attempts, so most attempts are not read.
+  const deliveriesIn = (partition: Sql): Sql => sql`
     select id, event_id from webhook_delivery
-    where ${place} and endpoint_id = ${id}::uuid and id >= ${oldest}::uuid and origin <> 'test'`;
-  // Of the pairs of events the two that failed first and the two that failed last are enough to look at.
+    where ${partition} and endpoint_id = ${id}::uuid and id >= ${oldest}::uuid and origin <> 'test'`;
+  // To find two events that failed far enough apart, the two earliest and the two latest suffice.
   return sql`
     update webhook_endpoint endpoint
     set status = 'disabled', disabled_reason = 'failing', status_since = now(), updated_at = now()
@@ -71,9 +71,9 @@ function disableEndpointSql(id: string, { before, oldest }: { before: Date; olde
         with failed as materialized (
           select delivery.event_id, min(attempt.started_at) as first, max(attempt.started_at) as last
           from (
-            ${ofEndpoint(RETRYING)}
+            ${deliveriesIn(RETRYING)}
             union all
-            ${ofEndpoint(FINISHED)} and attempts > 0
+            ${deliveriesIn(FINISHED)} and attempts > 0
               and (status <> 'delivered' or finished_at >= endpoint.failing_since)
           ) delivery join webhook_attempt attempt on attempt.delivery_id = delivery.id
           where attempt.delivery_id >= ${oldest}::uuid

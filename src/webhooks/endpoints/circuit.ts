@@ -1,4 +1,4 @@
-/** The circuit of one endpoint: when so much fails that attempts stop, and when a single one probes whether that is over. */
+/** The circuit breaker of one endpoint: when it opens, and when a probe is sent. */
 
 const MAX_CONSECUTIVE_FAILURES = 10;
 const MAX_FAILURE_RATIO = 0.7;
@@ -10,17 +10,17 @@ const SLOT_COUNT = 30; // of 10 s: five minutes
 const MIN_PROBE_DELAY_MS = 30_000;
 const MAX_PROBE_DELAY_MS = 15 * 60_000;
 
-/** How one endpoint's attempts went in the last five minutes, as this process saw them. */
+/** Counts one endpoint's attempts of the last five minutes in this process. */
 export interface CircuitWindow {
-  /** Counts an attempt that has ended; true where the circuit should now open. */
+  /** Counts a finished attempt. Returns true if the circuit should open. */
   record(succeeded: boolean, nowMs: number): boolean;
-  /** Whether nothing has been counted in the last five minutes, so that it is as good as new. */
+  /** True if nothing was counted in the last five minutes. */
   isEmpty(nowMs: number): boolean;
-  /** Forgets everything: the circuit has opened or closed. */
+  /** Clears the counts after the circuit has opened or closed. */
   reset(): void;
 }
 
-/** Counts by slots of ten seconds, so that an endpoint of any traffic costs the same few hundred bytes. */
+/** Counts in slots of ten seconds, so that the memory does not depend on the traffic. */
 export function createCircuitWindow(): CircuitWindow {
   const attempts = new Uint32Array(SLOT_COUNT);
   const failures = new Uint32Array(SLOT_COUNT);
@@ -39,9 +39,9 @@ export function createCircuitWindow(): CircuitWindow {
   };
 
   const advanceTo = (slot: number): void => {
-    const passed = Math.min(SLOT_COUNT, slot - currentSlot);
-    for (let step = 1; step <= passed; step += 1) clearSlot((currentSlot + step) % SLOT_COUNT);
-    // A clock that is set back goes on counting in the latest slot.
+    const elapsedSlots = Math.min(SLOT_COUNT, slot - currentSlot);
+    for (let step = 1; step <= elapsedSlots; step += 1) clearSlot((currentSlot + step) % SLOT_COUNT);
+    // If the clock was set back, keep counting in the latest slot.
     currentSlot = Math.max(currentSlot, slot);
   };
 
@@ -67,7 +67,7 @@ export function createCircuitWindow(): CircuitWindow {
   };
 }
 
-/** How long the circuit waits for its probe number `step`, from 0: 30 s, then 1, 2, 4, 8 and always 15 minutes. */
+/** The delay before probe number `step`, counted from 0: 30 s, then 1, 2, 4, 8 and 15 minutes. */
 export function probeDelayMs(step: number): number {
   return Math.min(MAX_PROBE_DELAY_MS, MIN_PROBE_DELAY_MS * 2 ** step);
 }

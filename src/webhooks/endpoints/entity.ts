@@ -1,15 +1,15 @@
-/** A webhook endpoint: a URL of an organisation, what is sent there, and how it has been doing. */
+/** The `webhook_endpoint` table: settings, secrets and delivery state of an endpoint. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { type EventType, eventTypes } from "../../events/api.ts";
 import { Organization } from "../../organizations/api.ts";
 
 export { eventTypes };
 
-/** `paused` by its owner, `disabled` by us; either way its deliveries wait. */
+/** `paused` by its owner, `disabled` by Waymark. In both cases deliveries are on hold. */
 export const endpointStatuses = ["active", "paused", "disabled"] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];
 
-/** `gone`: it answered 410. `failing`: nothing succeeded for days. */
+/** `gone`: the receiver returned 410. `failing`: nothing succeeded for five days. */
 export const disabledReasons = ["gone", "failing"] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
@@ -17,12 +17,12 @@ export type DisabledReason = (typeof disabledReasons)[number];
 export interface SealedSecret {
   sealed: string;
   created_at: string;
-  /** Null: the one that signs. A former one signs beside it until then. */
+  /** Null for the current secret. A former one signs in addition until this time. */
   expires_at: string | null;
 }
 
-export const IN_FLIGHT_LIMITS = { least: 1, most: 64, usual: 8 } as const;
-export const RATE_LIMITS = { least: 1, most: 1_000, usual: 50 } as const;
+export const IN_FLIGHT_LIMITS = { min: 1, max: 64, default: 8 } as const;
+export const RATE_LIMITS = { min: 1, max: 1_000, default: 50 } as const;
 
 export const WebhookEndpoint = defineEntity({
   name: "WebhookEndpoint",
@@ -32,32 +32,32 @@ export const WebhookEndpoint = defineEntity({
     organization: () => p.manyToOne(Organization),
     url: p.text(),
     description: p.text().default(""),
-    /** Null: all, those to come included. */
+    /** Null: all types, including future ones. */
     eventTypes: p.array().$type<EventType[]>().nullable(),
-    /** Custom headers as an encrypted JSON object, since they may carry tokens; null: none. */
+    /** Custom headers as encrypted JSON, because they can contain tokens; null if there are none. */
     sealedHeaders: p.text().nullable(),
     /** Newest first. */
     secrets: p.json<SealedSecret[]>(),
-    maxInFlight: p.integer().default(IN_FLIGHT_LIMITS.usual),
-    perSecond: p.integer().default(RATE_LIMITS.usual),
+    maxInFlight: p.integer().default(IN_FLIGHT_LIMITS.default),
+    perSecond: p.integer().default(RATE_LIMITS.default),
     status: p.enum(endpointStatuses).default("active"),
     disabledReason: p.enum(disabledReasons).nullable(),
-    /** When `status` became what it is. */
+    /** When `status` last changed. */
     statusSince: p.datetime(3).defaultRaw("now()"),
-    /** Nothing is sent before this instant: the receiver asked for time, or its circuit is open. */
+    /** Nothing is sent before this time, because the receiver asked for a pause or the circuit is open. */
     blockedUntil: p.datetime(3).nullable(),
-    /** Null: the circuit is closed. Otherwise how many probes have failed. */
+    /** The number of failed probes while the circuit is open; null if it is closed. */
     circuitStep: p.integer().nullable(),
     /** The first failure after the last success. */
     failingSince: p.datetime(3).nullable(),
-    /** When its owners were last written to about trouble with it. */
+    /** When the owners last got a mail about failed retries. */
     lastAlertAt: p.datetime(3).nullable(),
-    /** Grows with each change of what a sender needs to know. */
+    /** Grows with each change that affects sending. */
     version: p.integer().default(1),
     createdBy: p.text(),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
-    /** Kept for the log of its deliveries. */
+    /** Deleted endpoints are kept for the delivery log. */
     deletedAt: p.datetime(3).nullable(),
   },
   indexes: [{ name: "webhook_endpoint_organization", properties: ["organization"] }],

@@ -1,4 +1,4 @@
-/** Pausing, resuming and deleting an endpoint, and what becomes of the deliveries that wait for it. */
+/** Pauses, resumes and deletes endpoints. */
 import type { RecordAccessChange } from "../../mail/api.ts";
 import type { Database } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -10,19 +10,19 @@ import { getEndpoint, type EndpointReadDeps } from "./queries.ts";
 import type { EndpointView } from "./view.ts";
 import { discardPending, currentUuid } from "../deliveries/discard.ts";
 
-/** What becomes of what waited: sent, discarded, or discarded but for what happened since. */
+/** On resume: send all deliveries on hold, discard all, or discard those from before `since`. */
 export type PendingPolicy = "send" | "discard" | { since: Date };
 
 interface LifecycleDeps extends EndpointReadDeps {
   database: Database;
   notifyWorkers: () => void;
-  /** Absent: no act is recorded. */
+  /** If absent, nothing is recorded in the audit log. */
   recordAccessChange?: RecordAccessChange | undefined;
 }
 
 const NOT_DELETED = sql`endpoint.deleted_at is null`;
 
-/** One that is disabled sends nothing already, and stays as it is. */
+/** Pauses an active endpoint. A disabled one stays disabled. */
 export async function pauseEndpoint(
   deps: LifecycleDeps,
   principal: WebhookPrincipal,
@@ -35,14 +35,14 @@ export async function pauseEndpoint(
   return (await getEndpoint(deps, principal, id)).view;
 }
 
-/** What is not to be sent is discarded first, while nothing is being sent. */
+/** Resumes an endpoint after discarding deliveries according to `pendingPolicy`. */
 export async function resumeEndpoint(
   deps: LifecycleDeps,
   principal: WebhookPrincipal,
   { id, pendingPolicy }: { id: string; pendingPolicy: PendingPolicy },
 ): Promise<{ endpoint: EndpointView; discarded: number }> {
   if (typeof pendingPolicy === "object" && Number.isNaN(pendingPolicy.since.getTime()))
-    throw new AppError("BadRequestException", "The time since which deliveries are to be sent is none");
+    throw new AppError("BadRequestException", "`since` is not a valid time");
   const { row } = await getEndpoint(deps, principal, id);
   let discarded = 0;
   if (pendingPolicy !== "send") {
@@ -58,7 +58,7 @@ export async function resumeEndpoint(
     update webhook_endpoint endpoint set
       status_since = case when status = 'active' then status_since else now() end,
       status = 'active', disabled_reason = null, blocked_until = null, circuit_step = null, failing_since = null,
-      -- What is still on its way began before, and says nothing of now.
+      -- A new version, so that results of attempts in flight do not change the endpoint's state.
       version = version + 1, updated_at = now()
     where endpoint.id = ${row.id} and ${tenantFilter(principal)} and ${NOT_DELETED}`);
   deps.notifyWorkers();
@@ -85,7 +85,7 @@ export async function deleteEndpoint(
   const discarded = await discardPending(deps.database, {
     endpointId: row.id,
     beforeId: await currentUuid(deps.database),
-    // Else it would be tried again for ever.
+    // Otherwise deliveries in flight would be retried for a deleted endpoint.
     includesInFlight: true,
     endpointCondition: sql`true`,
   });

@@ -1,4 +1,4 @@
-/** Reading endpoints, each read bounded to what the caller may see. */
+/** Queries for endpoints, limited to what the principal can see. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -35,10 +35,9 @@ export async function listEndpoints(
   return rows.map((row) => toView(deps, row));
 }
 
-/** As many as somebody can look after. */
 const MAX_FAILING = 100;
 
-/** Those that are disabled, or fail, of all organisations: for operators. The longest trouble first. */
+/** Disabled and failing endpoints of all organisations, for operators. Longest failing first, at most 100. */
 export async function listFailingEndpoints(deps: EndpointReadDeps): Promise<EndpointView[]> {
   const rows = await deps.database.query<EndpointRow>(sql`
     select ${endpointColumns} from webhook_endpoint endpoint
@@ -49,7 +48,7 @@ export async function listFailingEndpoints(deps: EndpointReadDeps): Promise<Endp
   return rows.map((row) => toView(deps, row));
 }
 
-/** `id`: typed. Null where there is none that the caller may see. */
+/** `id` is a typed id. Returns null if the endpoint does not exist, is deleted or is not visible. */
 export async function findEndpoint(
   deps: EndpointReadDeps,
   principal: WebhookPrincipal,
@@ -64,7 +63,7 @@ export async function findEndpoint(
   return row ? { row, view: toView(deps, row) } : null;
 }
 
-/** Those of `ids` (uuids) that the caller may see, in no particular order. */
+/** The endpoints with these ids (UUIDs) that the principal can see, in no particular order. */
 export async function findEndpointsById(
   deps: EndpointReadDeps,
   principal: WebhookPrincipal,
@@ -87,7 +86,7 @@ export async function getEndpoint(
   return endpoint;
 }
 
-/** One whose secrets cannot be read is shown all the same, with what is wrong. */
+/** If secrets or headers cannot be decrypted, the view has the reason in `problem`. */
 function toView({ secretBox, clock }: EndpointReadDeps, row: EndpointRow): EndpointView {
   const nowMs = clock.now();
   try {

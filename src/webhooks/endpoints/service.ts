@@ -1,4 +1,4 @@
-/** Webhook endpoints: made, changed, paused, resumed and deleted by their owners, and by operators for them. */
+/** Creates, lists, updates, pauses, resumes and deletes webhook endpoints and rotates their secrets. */
 import type { RecordAccessChange } from "../../mail/api.ts";
 import type { AuditSource } from "../../audit/api.ts";
 import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
@@ -28,66 +28,70 @@ import { addSecret, openHeaders, openSecrets, sealHeaders } from "../signing/sec
 import { deleteEndpoint, pauseEndpoint, resumeEndpoint, type PendingPolicy } from "./lifecycle.ts";
 import type { EndpointView } from "./view.ts";
 
-/** What a new endpoint is of. */
+/** The organisation and the actor that create an endpoint. */
 export interface EndpointOwner extends Partial<AuditSource> {
   readonly organizationId: string;
   readonly actor: Actor;
 }
 
 export interface RevealedSecret {
-  /** Newest first: the one that signs, and former ones that still sign beside it. */
+  /** Newest first: the current secret, then former ones that are still active. */
   secrets: string[];
-  /** The owner's own headers with their values. */
+  /** Custom headers with their values. */
   headers: Record<string, string>;
 }
 
 /**
- * `id`: typed. An endpoint of another organisation is answered as one that is not there: NotFoundException. What cannot be
- * set is a BadRequestException with every problem.
+ * `id` is a typed id. Throws NotFoundException for endpoints that do not exist or belong to another organisation, and
+ * BadRequestException with every problem of invalid settings.
  */
 export interface EndpointService {
-  /** The secret is told this once, and by `reveal`. Throws ConflictException where the organisation has too many. */
+  /** Returns the secret, which only `reveal` shows again. Throws ConflictException at 50 endpoints per organisation. */
   create(
     owner: EndpointOwner,
     settings: EndpointSettings & { url: string },
   ): Promise<{ endpoint: EndpointView; secret: string }>;
-  /** The oldest first. `organizationId`: only that one's. */
-  list(caller: WebhookPrincipal, organizationId?: string, on?: Queryable): Promise<EndpointView[]>;
-  /** Those that are disabled, or fail, of all organisations: for operators. The longest trouble first, at most 100. */
-  listFailing(on?: Queryable): Promise<EndpointView[]>;
-  find(caller: WebhookPrincipal, id: string, on?: Queryable): Promise<EndpointView | null>;
-  get(caller: WebhookPrincipal, id: string): Promise<EndpointView>;
-  /** Those of `ids` (uuids) that there are, in no particular order. */
-  findByIds(caller: WebhookPrincipal, ids: readonly string[], on?: Queryable): Promise<EndpointView[]>;
-  /** Changing the URL needs a fresh authentication: ReauthenticationRequiredError. */
-  update(caller: WebhookPrincipal, id: string, settings: EndpointSettings): Promise<EndpointView>;
-  /** Nothing is sent from now on; it waits. What is on its way arrives. */
-  pause(caller: WebhookPrincipal, id: string): Promise<EndpointView>;
-  /** Sends again, beginning with what waited as far as `pendingPolicy` says so; also closes the circuit of an active one. */
+  /** Oldest first. `organizationId` (UUID) selects one organisation; `database` overrides the service's own. */
+  list(principal: WebhookPrincipal, organizationId?: string, database?: Queryable): Promise<EndpointView[]>;
+  /** Disabled and failing endpoints of all organisations, for operators. Longest failing first, at most 100. */
+  listFailing(database?: Queryable): Promise<EndpointView[]>;
+  find(principal: WebhookPrincipal, id: string, database?: Queryable): Promise<EndpointView | null>;
+  get(principal: WebhookPrincipal, id: string): Promise<EndpointView>;
+  /** The visible endpoints with these ids (UUIDs), in no particular order. */
+  findByIds(
+    principal: WebhookPrincipal,
+    ids: readonly string[],
+    database?: Queryable,
+  ): Promise<EndpointView[]>;
+  /** Changing the URL requires a recent authentication; otherwise it throws ReauthenticationRequiredError. */
+  update(principal: WebhookPrincipal, id: string, settings: EndpointSettings): Promise<EndpointView>;
+  /** Puts deliveries on hold. Deliveries in flight are not stopped. */
+  pause(principal: WebhookPrincipal, id: string): Promise<EndpointView>;
+  /** Resumes delivery and closes the circuit. `pendingPolicy` decides on deliveries on hold; the default sends them. */
   resume(
-    caller: WebhookPrincipal,
+    principal: WebhookPrincipal,
     id: string,
     options?: { pendingPolicy: PendingPolicy },
   ): Promise<{ endpoint: EndpointView; discarded: number }>;
-  /** Its log stays; what waits is discarded. */
-  delete(caller: WebhookPrincipal, id: string): Promise<{ discarded: number }>;
-  /** The former secret signs beside the new one for 24 hours. */
-  rotateSecret(caller: WebhookPrincipal, id: string): Promise<{ endpoint: EndpointView; secret: string }>;
-  reveal(caller: WebhookPrincipal, id: string): Promise<RevealedSecret>;
-  /** Disables what has only failed for five days, and answers with it. */
+  /** Discards pending deliveries and keeps the log. */
+  delete(principal: WebhookPrincipal, id: string): Promise<{ discarded: number }>;
+  /** The former secret stays active for 24 hours. */
+  rotateSecret(principal: WebhookPrincipal, id: string): Promise<{ endpoint: EndpointView; secret: string }>;
+  reveal(principal: WebhookPrincipal, id: string): Promise<RevealedSecret>;
+  /** Disables endpoints that have only failed for five days, and returns them. */
   disableFailing(): Promise<EndpointView[]>;
 }
 
 export interface EndpointServiceDeps {
   database: Database;
   secretBox: SecretBox;
-  /** Checks a URL for an organisation (a uuid), and may take seconds to resolve its name. */
+  /** Checks a URL for an organisation (UUID). DNS can take seconds. */
   checkUrl: (organizationId: string, url: string) => ReturnType<AddressGuard["checkUrl"]>;
-  /** Tells workers that there may be something to deliver. */
+  /** Wakes the workers. */
   notifyWorkers: () => void;
-  /** Absent: nobody is told of endpoints in trouble. */
+  /** If absent, owners get no mail about failing endpoints. */
   alertNotifier?: AlertNotifier | undefined;
-  /** Absent: no act is recorded. */
+  /** If absent, nothing is recorded in the audit log. */
   recordAccessChange?: RecordAccessChange | undefined;
   clock: Clock;
 }
@@ -99,20 +103,21 @@ export function createEndpointService(deps: EndpointServiceDeps): EndpointServic
   const { database } = deps;
   return {
     create: (owner, settings) => create(deps, owner, settings),
-    list: (principal, organizationId, on = database) =>
-      listEndpoints({ ...deps, database: on }, principal, organizationId),
-    listFailing: (on = database) => listFailingEndpoints({ ...deps, database: on }),
-    find: (caller, id, on = database) =>
-      findEndpoint({ ...deps, database: on }, caller, id).then((found) => found?.view ?? null),
-    get: (caller, id) => getEndpoint(deps, caller, id).then(({ view }) => view),
-    findByIds: (caller, ids, on = database) => findEndpointsById({ ...deps, database: on }, caller, ids),
-    update: (caller, id, settings) => update(deps, caller, { id, settings }),
-    pause: (caller, id) => pauseEndpoint(deps, caller, id),
-    resume: (caller, id, { pendingPolicy } = { pendingPolicy: "send" }) =>
-      resumeEndpoint(deps, caller, { id, pendingPolicy }),
-    delete: (caller, id) => deleteEndpoint(deps, caller, id),
-    rotateSecret: (caller, id) => rotateSecret(deps, caller, id),
-    reveal: (caller, id) => revealSecrets(deps, caller, id),
+    list: (principal, organizationId, queryable = database) =>
+      listEndpoints({ ...deps, database: queryable }, principal, organizationId),
+    listFailing: (queryable = database) => listFailingEndpoints({ ...deps, database: queryable }),
+    find: (principal, id, queryable = database) =>
+      findEndpoint({ ...deps, database: queryable }, principal, id).then((found) => found?.view ?? null),
+    get: (principal, id) => getEndpoint(deps, principal, id).then(({ view }) => view),
+    findByIds: (principal, ids, queryable = database) =>
+      findEndpointsById({ ...deps, database: queryable }, principal, ids),
+    update: (principal, id, settings) => update(deps, principal, { id, settings }),
+    pause: (principal, id) => pauseEndpoint(deps, principal, id),
+    resume: (principal, id, { pendingPolicy } = { pendingPolicy: "send" }) =>
+      resumeEndpoint(deps, principal, { id, pendingPolicy }),
+    delete: (principal, id) => deleteEndpoint(deps, principal, id),
+    rotateSecret: (principal, id) => rotateSecret(deps, principal, id),
+    reveal: (principal, id) => revealSecrets(deps, principal, id),
     disableFailing: () => disableFailing(deps),
   };
 }
@@ -132,7 +137,7 @@ async function create(
       max_in_flight, per_second, created_by)
     select ${id}, ${owner.organizationId}, ${checked.url}, ${checked.description ?? ""}, ${checked.eventTypes ?? null}::text[],
       ${sealHeaders(secretBox, id, checked.headers ?? {})}, ${JSON.stringify(secrets)}::jsonb,
-      ${checked.maxInFlight ?? IN_FLIGHT_LIMITS.usual}::int, ${checked.perSecond ?? RATE_LIMITS.usual}::int,
+      ${checked.maxInFlight ?? IN_FLIGHT_LIMITS.default}::int, ${checked.perSecond ?? RATE_LIMITS.default}::int,
       ${actorLabel(owner.actor)}
     where (select count(*) from webhook_endpoint
       where organization_id = ${owner.organizationId} and deleted_at is null) < ${MAX_ENDPOINTS}
@@ -152,7 +157,7 @@ async function create(
   if (rows.length === 0) {
     throw new AppError(
       "ConflictException",
-      `An organisation has at most ${MAX_ENDPOINTS} webhook endpoints. Delete one that is not needed any more.`,
+      `An organisation can have at most ${MAX_ENDPOINTS} webhook endpoints. Delete one that you no longer need.`,
       { details: { limit: MAX_ENDPOINTS } },
     );
   }
@@ -165,14 +170,14 @@ async function update(
   principal: WebhookPrincipal,
   { id, settings }: { id: string; settings: EndpointSettings },
 ): Promise<EndpointView> {
-  // What is not there is told before what is wrong with the change.
+  // NotFoundException comes before validation problems.
   const { row } = await getEndpoint(deps, principal, id);
   const checked = await validateSettings(settings, (url) => deps.checkUrl(row.organization_id, url));
   const isUrlChanged = checked.url !== undefined && checked.url !== row.url;
   if (isUrlChanged) requireFreshAuthentication(principal, deps.clock.now());
   await deps.database.transaction(async (tx) => {
     const changed = await tx.query(
-      sql`${updateSettingsSql(deps, row.id, { checked, isMoved: isUrlChanged })}
+      sql`${updateSettingsSql(deps, row.id, { checked, isUrlChanged })}
         where endpoint.id = ${row.id} and ${tenantFilter(principal)} and endpoint.deleted_at is null returning 1`,
     );
     if (changed.length === 0 || !isUrlChanged) return;
@@ -192,11 +197,11 @@ async function update(
 function updateSettingsSql(
   { secretBox }: EndpointServiceDeps,
   id: string,
-  { checked, isMoved: isUrlChanged }: { checked: ValidatedSettings; isMoved: boolean },
+  { checked, isUrlChanged }: { checked: ValidatedSettings; isUrlChanged: boolean },
 ): Sql {
   const { url, description, eventTypes, headers, maxInFlight, perSecond } = checked;
-  const affectsSending = [url, headers, maxInFlight, perSecond].some((part) => part !== undefined);
-  // How another receiver did says nothing of the new one.
+  const affectsSending = [url, headers, maxInFlight, perSecond].some((setting) => setting !== undefined);
+  // A new URL is another receiver and starts without history.
   const reset = isUrlChanged ? sql`, blocked_until = null, circuit_step = null, failing_since = null` : sql``;
   return sql`
     update webhook_endpoint endpoint set
@@ -218,22 +223,22 @@ async function rotateSecret(
     const { row } = await getEndpoint(deps, principal, id);
     const former = row.secrets;
     const { text, secrets } = addSecret(deps.secretBox, row.id, { former, nowMs: deps.clock.now() });
-    // Written only over the secrets that were read: of two rotations at once none loses the other's.
+    // Compare-and-set, so that concurrent rotations do not lose each other's secret.
     const replace = sql`
       update webhook_endpoint endpoint set secrets = ${JSON.stringify(secrets)}::jsonb, version = version + 1, updated_at = now()
       where endpoint.id = ${row.id} and ${tenantFilter(principal)} and endpoint.deleted_at is null and secrets = ${JSON.stringify(former)}::jsonb returning 1`;
     const isChanged = await deps.database.transaction(async (tx) => {
       if ((await tx.query(replace)).length === 0) return false;
-      const act = { action: "endpoint.secret_rotated", endpoint: row, by: principal } as const;
-      await recordEndpointEvent(deps.recordAccessChange, tx, act);
+      const event = { action: "endpoint.secret_rotated", endpoint: row, by: principal } as const;
+      await recordEndpointEvent(deps.recordAccessChange, tx, event);
       return true;
     });
     if (isChanged) return { endpoint: (await getEndpoint(deps, principal, id)).view, secret: text };
   }
-  throw new AppError("ConflictException", "Others are rotating the same secret. Try again.");
+  throw new AppError("ConflictException", "The secret is being rotated by other requests. Try again.");
 }
 
-/** The one way in which secrets leave us; what records who asked belongs here. */
+/** The only function that returns existing secrets. */
 async function revealSecrets(
   deps: EndpointServiceDeps,
   principal: WebhookPrincipal,

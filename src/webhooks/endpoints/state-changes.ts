@@ -1,4 +1,4 @@
-/** What deliveries tell of their endpoint: that it fails, recovers, wants quiet or is gone. */
+/** Changes to an endpoint's state that follow from attempts: failing, recovered, paused, circuit opened, disabled. */
 import type { Database } from "../../platform/postgres/database.ts";
 import { sql, type Sql } from "../../platform/postgres/sql.ts";
 import { probeDelayMs, type CircuitWindow } from "./circuit.ts";
@@ -7,24 +7,24 @@ import type { DisabledReason } from "./entity.ts";
 import { isAlertDueSql, toEndpointAlert, type AlertNotifier, type EndpointAlertRow } from "./alerts.ts";
 import type { Decision } from "../dispatcher/retry-policy.ts";
 
-/** A change of an endpoint's row. An absent part stays as it is. */
+/** Absent properties keep their value. */
 export interface EndpointStateChange {
-  /** Of the endpoint that the attempt was for: one that has been moved or resumed since is another. */
+  /** The endpoint's version at the attempt. The change is dropped if the endpoint was updated or resumed since. */
   version: number;
   isFailing?: boolean;
-  /** Nothing is sent for so long. */
+  /** Send nothing for this time. */
   pauseMs?: number;
-  /** `step`: the circuit is open, and so many probes have failed; null: it is closed. */
+  /** `step` opens the circuit and is the number of failed probes; null closes it. */
   circuit?: { step: number } | null;
   disabledReason?: DisabledReason;
-  /** A delivery has failed so often in a row that its owners should know. */
+  /** A delivery has failed four times; alert the owners. */
   needsAlert?: true;
 }
 
-/** Four attempts are well over half an hour: no hiccup of the receiver's. */
+/** The fourth attempt is more than half an hour after the first, so it is not a short outage. */
 const ALERT_AFTER_ATTEMPTS = 4;
 
-/** What an attempt that ended with `decision` changes of its endpoint; null: nothing. Counts it in the endpoint's `window`. */
+/** Counts the attempt in `window` and returns the change to the endpoint; null if there is none. */
 export function stateChangeAfter(
   decision: Decision,
   { endpoint: leased, attempt }: Pick<Lease, "endpoint" | "attempt">,
@@ -48,7 +48,7 @@ export function stateChangeAfter(
   return Object.keys(change).length > 1 ? change : null;
 }
 
-/** Two changes of one endpoint, `later` after `earlier`. */
+/** Merges two changes of one endpoint. Changes of different versions are not merged: the later one wins. */
 export function mergeStateChanges(
   earlier: EndpointStateChange | undefined,
   later: EndpointStateChange,
@@ -58,13 +58,12 @@ export function mergeStateChanges(
   return { ...earlier, ...later, ...(pauseMs > 0 && { pauseMs }) };
 }
 
-/** What tells whoever should know of trouble, in the transaction that finds it. */
 export interface StateChangeDeps {
   database: Database;
   alertNotifier?: AlertNotifier | undefined;
 }
 
-/** Writes `changes`, by endpoint. A circuit that others found broken too is opened once. */
+/** Writes the changes, by endpoint id, and sends due alerts in the same transaction. */
 export async function applyStateChanges(
   { database, alertNotifier }: StateChangeDeps,
   changes: ReadonlyMap<string, EndpointStateChange>,
@@ -85,35 +84,35 @@ function stateChangeSql(changes: ReadonlyMap<string, EndpointStateChange>): Sql 
     id,
     version: change.version,
     is_failing: change.isFailing,
-    quiet_ms: change.pauseMs,
-    circuit: change.circuit === undefined ? "as it is" : change.circuit === null ? "closed" : "open",
+    pause_ms: change.pauseMs,
+    circuit: change.circuit === undefined ? "unchanged" : change.circuit === null ? "closed" : "open",
     step: change.circuit?.step,
     disable: change.disabledReason,
-    is_troubled: change.needsAlert ?? false,
+    needs_alert: change.needsAlert ?? false,
   }));
-  // Rows are locked in one order everywhere, so that two workers wait for each other and never deadlock.
+  // Rows are locked in id order, so that workers wait for each other and cannot deadlock.
   return sql`
     with change as materialized (
       select change.*, case
           when disable is not null then case when status <> 'disabled' then disable end
-          when is_troubled and ${isAlertDueSql} then 'troubled'
-        end as trouble
+          when needs_alert and ${isAlertDueSql} then 'retries_failing'
+        end as alert
       from jsonb_to_recordset(${JSON.stringify(input)}::jsonb)
-        as change (id uuid, version int, is_failing boolean, quiet_ms float8, circuit text, step int, disable text,
-          is_troubled boolean)
+        as change (id uuid, version int, is_failing boolean, pause_ms float8, circuit text, step int, disable text,
+          needs_alert boolean)
         join webhook_endpoint using (id, version) order by id for update of webhook_endpoint
     )
     update webhook_endpoint set
       failing_since = case when is_failing then coalesce(failing_since, clock_timestamp())
         when not is_failing then null else failing_since end,
       circuit_step = case circuit when 'closed' then null when 'open' then greatest(circuit_step, step) else circuit_step end,
-      blocked_until = case when quiet_ms is not null
-          then greatest(blocked_until, clock_timestamp() + quiet_ms * interval '1 ms')
+      blocked_until = case when pause_ms is not null
+          then greatest(blocked_until, clock_timestamp() + pause_ms * interval '1 ms')
         when circuit = 'closed' then null else blocked_until end,
       status = case when disable is null then status else 'disabled' end,
       disabled_reason = coalesce(disable, disabled_reason),
       status_since = case when disable is null then status_since else clock_timestamp() end,
-      last_alert_at = case when trouble = 'troubled' then clock_timestamp() else last_alert_at end
+      last_alert_at = case when alert = 'retries_failing' then clock_timestamp() else last_alert_at end
     from change where webhook_endpoint.id = change.id
-    returning webhook_endpoint.id, url, organization_id, trouble as kind`;
+    returning webhook_endpoint.id, url, organization_id, alert as kind`;
 }

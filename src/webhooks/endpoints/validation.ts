@@ -1,4 +1,4 @@
-/** What an owner may set of an endpoint, checked: every problem is told with what would be right, and no value that may be secret. */
+/** Validates endpoint settings. Messages say what would be right and never repeat values that can be secret. */
 import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
 import { badRequest, type Problem } from "../../platform/errors.ts";
 import { suggestClosest } from "../../platform/suggest.ts";
@@ -6,13 +6,13 @@ import { headerProblem } from "./custom-headers.ts";
 import { eventTypes, IN_FLIGHT_LIMITS, RATE_LIMITS } from "./entity.ts";
 import type { EventType } from "../../events/api.ts";
 
-/** What an owner sets. On an update an absent part stays as it is. */
+/** In an update, absent settings keep their value. */
 export interface EndpointSettings {
   url?: string | undefined;
   description?: string | undefined;
-  /** Null: all, those to come included. */
+  /** Null: all types, including future ones. */
   eventTypes?: readonly string[] | null | undefined;
-  /** All of them, in place of those that there are. */
+  /** Replaces all existing headers. */
   headers?: Readonly<Record<string, string>> | undefined;
   maxInFlight?: number | undefined;
   perSecond?: number | undefined;
@@ -30,7 +30,7 @@ export interface ValidatedSettings {
 const MAX_HEADERS = 20;
 const MAX_DESCRIPTION = 500;
 
-/** Throws BadRequestException with every problem found. The URL's name is resolved. */
+/** Throws BadRequestException with every problem. Resolves the URL's host name. */
 export async function validateSettings(
   settings: EndpointSettings,
   checkUrl: AddressGuard["checkUrl"],
@@ -71,7 +71,7 @@ function descriptionProblems(text: string): Problem[] {
   if (Array.from(text).length > MAX_DESCRIPTION)
     return [problem("description", "too_big", `must be at most ${MAX_DESCRIPTION} characters long`)];
   if (text.includes("\0") || !text.isWellFormed())
-    return [problem("description", "invalid_value", "must not hold U+0000 or half a character")];
+    return [problem("description", "invalid_value", "must not contain U+0000 or a lone surrogate")];
   return [];
 }
 
@@ -98,20 +98,19 @@ function headerProblems(headers: Readonly<Record<string, string>>): Problem[] {
   const problems: Problem[] = [];
   if (entries.length > MAX_HEADERS)
     problems.push(problem("headers", "too_big", `must be at most ${MAX_HEADERS} headers`));
-  const seen = new Set<string>();
+  const names = new Set<string>();
   for (const [index, [name, value]] of entries.entries()) {
-    const message = seen.has(name.toLowerCase()) ? "is given twice" : headerProblem(name, value);
-    seen.add(name.toLowerCase());
-    // A name that is none may be a secret that slipped into the wrong field.
-    const isName = headerProblem(name, "x") === null;
+    const message = names.has(name.toLowerCase()) ? "is given twice" : headerProblem(name, value);
+    names.add(name.toLowerCase());
+    // An invalid name is not repeated: it could be a secret entered into the wrong field.
+    const isValidName = headerProblem(name, "x") === null;
     if (message !== null)
-      problems.push(problem(isName ? `headers.${name}` : `headers[${index}]`, "invalid_value", message));
+      problems.push(problem(isValidName ? `headers.${name}` : `headers[${index}]`, "invalid_value", message));
   }
   return problems;
 }
 
-function limitProblems(field: string, value: number, limits: { least: number; most: number }): Problem[] {
-  const { least: min, most: max } = limits;
+function limitProblems(field: string, value: number, { min, max }: { min: number; max: number }): Problem[] {
   if (Number.isInteger(value) && value >= min && value <= max) return [];
   return [problem(field, "invalid_value", `must be a whole number from ${min} to ${max}`)];
 }

@@ -1,4 +1,4 @@
-/** An endpoint as its owner sees it: ids typed, times in ISO 8601, and nothing secret. */
+/** Endpoints as the API shows them: typed ids, times in ISO 8601, no secrets. */
 import { toTypedId } from "../../platform/ids.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
 import { join, raw, sql } from "../../platform/postgres/sql.ts";
@@ -15,27 +15,26 @@ export interface EndpointView {
   organizationType: OrganizationType;
   url: string;
   description: string;
-  /** Null: all, those to come included. */
+  /** Null: all types, including future ones. */
   eventTypes: EventType[] | null;
-  /** The owner's own headers; their values masked unless they were asked for. */
+  /** Custom headers with masked values. */
   headers: Record<string, string>;
   maxInFlight: number;
   perSecond: number;
   status: EndpointStatus;
-  /** Why it is disabled. */
+  /** Null unless disabled. */
   disabledReason: DisabledReason | null;
-  /** When the status became what it is. */
+  /** When the status last changed. */
   statusSince: string;
-  /** Nothing is sent before then: its receiver asked for time, or so much failed that only probes are sent. */
+  /** Nothing is sent before this time, because the receiver asked for a pause or the circuit is open. */
   blockedUntil: string | null;
   isCircuitOpen: boolean;
   /** The first failure after the last success. */
   failingSince: string | null;
-  /** How many deliveries wait, counted up to `WAITING_COUNTED`. */
-  waiting: number;
-  /** Why nothing can be signed, whatever the status; null: it can. */
+  /** The number of pending deliveries, at most `PENDING_COUNT_LIMIT`. */
+  pending: number;
+  /** Why secrets or headers cannot be decrypted; null if they can. */
   problem: string | null;
-  /** When the secret was made, and until when former ones sign beside it. */
   secretCreatedAt: string;
   previousSecretsExpireAt: string[];
   createdBy: string;
@@ -62,16 +61,16 @@ export interface EndpointRow {
   circuit_step: number | null;
   failing_since: string | null;
   version: number;
-  waiting: number;
+  pending: number;
   created_by: string;
   created_at: string;
   updated_at: string;
 }
 
-/** Where more wait, this many are told. */
+/** Higher counts are reported as this number. */
 export const PENDING_COUNT_LIMIT = 10_000;
 
-/** How many deliveries wait for `endpoint`, in two lanes: each has an index of its own and is counted up to the bound. */
+/** SQL expression: the number of pending deliveries of `endpoint`. Counts at most PENDING_COUNT_LIMIT per lane. */
 export const pendingCountSql = join(
   [NEVER_ATTEMPTED, RETRYING].map(
     (lane) => sql`(select count(*) from (select from webhook_delivery
@@ -80,14 +79,14 @@ export const pendingCountSql = join(
   " + ",
 );
 
-/** The columns of an `EndpointRow`, of `endpoint` and its `organization`. */
+/** The columns of an `EndpointRow`, for a query from `endpoint` and `organization`. */
 export const endpointColumns = sql`endpoint.id, endpoint.organization_id, organization.name as organization_name, organization.type as organization_type, url,
   description, event_types, sealed_headers, secrets, max_in_flight, per_second, endpoint.status, disabled_reason,
   status_since, blocked_until, circuit_step, failing_since, endpoint.version, created_by, endpoint.created_at, updated_at,
-  least(${pendingCountSql}, ${raw(String(PENDING_COUNT_LIMIT))})::int as waiting`;
+  least(${pendingCountSql}, ${raw(String(PENDING_COUNT_LIMIT))})::int as pending`;
 
 export interface ViewContext {
-  /** Opened. */
+  /** Decrypted custom headers. */
   headers: Readonly<Record<string, string>>;
   problem: string | null;
   nowMs: number;
@@ -112,7 +111,7 @@ export function toEndpointView(row: EndpointRow, { headers, problem, nowMs }: Vi
     blockedUntil: timeOrNull(row.blocked_until),
     isCircuitOpen: row.circuit_step !== null,
     failingSince: timeOrNull(row.failing_since),
-    waiting: row.waiting,
+    pending: row.pending,
     problem,
     secretCreatedAt: current?.created_at ?? toIsoTime(row.created_at),
     previousSecretsExpireAt: former.flatMap(({ expires_at: end }) =>

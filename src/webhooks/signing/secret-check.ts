@@ -1,13 +1,13 @@
-/** What is sealed of endpoints, for whoever has to know whether WAYMARK_SECRET opens it. */
+/** Checks whether WAYMARK_SECRET can decrypt the secrets and headers of endpoints. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { canOpen, type SealedValue, type SecretBox } from "../../platform/secret-box.ts";
 import { raw } from "../../platform/postgres/sql.ts";
 import { sealContext } from "./secrets.ts";
 
-/** The secret that was made last, with what it is sealed for; null: there is none. */
-export async function latestSealedSecret(on: Queryable): Promise<SealedValue | null> {
-  const [row] = await on.query<{ id: string; sealed: string }>(
+/** The newest encrypted secret of any endpoint with its context; null if there is none. */
+export async function latestSealedSecret(database: Queryable): Promise<SealedValue | null> {
+  const [row] = await database.query<{ id: string; sealed: string }>(
     raw(`
     select id, secrets -> 0 ->> 'sealed' as sealed from webhook_endpoint
     where deleted_at is null order by secrets -> 0 ->> 'created_at' desc limit 1`),
@@ -15,11 +15,11 @@ export async function latestSealedSecret(on: Queryable): Promise<SealedValue | n
   return row ? { sealed: row.sealed, context: sealContext(row.id) } : null;
 }
 
-/** Typed ids: nothing is sent to either until they are mended. One endpoint may be in both. */
+/** Typed ids of endpoints that cannot receive deliveries until they are repaired. An endpoint can be in both lists. */
 export interface UnreadableEndpoints {
-  /** Those of which a secret that signs is not opened. */
+  /** Endpoints with an active secret that cannot be decrypted. */
   readonly secrets: string[];
-  /** Those of which the custom headers are not opened. */
+  /** Endpoints whose custom headers cannot be decrypted. */
   readonly headers: string[];
 }
 
@@ -29,24 +29,24 @@ interface SealedRow {
   headers: string | null;
 }
 
-/** The endpoints of which `box` does not open everything. */
+/** The endpoints whose secrets or headers `secretBox` cannot decrypt. */
 export async function unreadableEndpoints(
-  on: Queryable,
+  database: Queryable,
   secretBox: Pick<SecretBox, "open">,
 ): Promise<UnreadableEndpoints> {
-  const rows = await on.query<SealedRow>(
+  const rows = await database.query<SealedRow>(
     raw(`
     select id, sealed_headers as headers, array(
       select secret ->> 'sealed' from jsonb_array_elements(secrets) secret
       where secret ->> 'expires_at' is null or (secret ->> 'expires_at')::timestamptz > now()) as secrets
     from webhook_endpoint where deleted_at is null order by id`),
   );
-  const opens = (id: string, sealed: string): boolean =>
+  const isReadable = (id: string, sealed: string): boolean =>
     canOpen(secretBox, { sealed, context: sealContext(id) });
   const idsWhere = (isUnreadable: (row: SealedRow) => boolean) =>
     rows.filter(isUnreadable).map(({ id }) => toTypedId("whe", id));
   return {
-    secrets: idsWhere(({ id, secrets }) => !secrets.every((sealed) => opens(id, sealed))),
-    headers: idsWhere(({ id, headers }) => headers !== null && !opens(id, headers)),
+    secrets: idsWhere(({ id, secrets }) => !secrets.every((sealed) => isReadable(id, sealed))),
+    headers: idsWhere(({ id, headers }) => headers !== null && !isReadable(id, headers)),
   };
 }

@@ -1,4 +1,4 @@
-/** Showing an endpoint's secret to a person, who gives their password again for it; the audit log keeps account of it. */
+/** Shows an endpoint's secret to a user who re-enters their password, and records that in the audit log. */
 import { type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import type { PasswordService } from "../../accounts/api.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
@@ -9,10 +9,10 @@ import type { EndpointService } from "../endpoints/service.ts";
 
 export interface SecretReveal {
   /**
-   * The secret that signs. `id`: typed. Throws BadRequestException where the password is not the person's,
-   * TooManyRequestsException after too many wrong ones, NotFoundException, and ConflictException where no secret can be read.
+   * Returns the current secret. `id` is a typed id. Throws BadRequestException for a wrong password, TooManyRequestsException
+   * after too many of them, NotFoundException, and ConflictException if the secret cannot be decrypted.
    */
-  reveal(person: WebhookPrincipal & AuditSource, request: { id: string; password: string }): Promise<string>;
+  reveal(user: WebhookPrincipal & AuditSource, request: { id: string; password: string }): Promise<string>;
 }
 
 interface SecretRevealDeps {
@@ -25,14 +25,14 @@ export function createSecretReveal({ database, endpoints, passwords }: SecretRev
   return {
     async reveal(user, { id, password }) {
       const { actor, address, requestId } = user;
-      invariant(actor.type === "user" && actor.id !== null, "a person has a password");
+      invariant(actor.type === "user" && actor.id !== null, "only users have a password");
       await passwords.verifyPassword(actor.id, password, "password");
       const endpoint = await endpoints.get(user, id);
       if (endpoint.problem !== null) throw new AppError("ConflictException", endpoint.problem);
       const { secrets } = await endpoints.reveal(user, id);
       const [secret] = secrets;
       invariant(secret, "an endpoint has a secret");
-      // Before it leaves us: what cannot be kept account of is not shown.
+      // Recorded first: a secret is not shown if that cannot be recorded.
       await recordAuditEvent(database, {
         action: "endpoint.secret_revealed",
         actor,

@@ -1,23 +1,23 @@
-/** What of an endpoint is sealed: its signing secrets, and the headers that its owner adds. */
+/** Encrypts and decrypts the signing secrets and custom headers of endpoints. */
 import { canOpen, type SecretBox } from "../../platform/secret-box.ts";
 import type { SealedSecret } from "../endpoints/entity.ts";
 import { newSecret } from "./signature.ts";
 
-/** What the secrets of an endpoint are sealed for. */
+/** The encryption context, which ties a sealed value to its endpoint. */
 export const sealContext = (endpointId: string): string => `webhook_endpoint:${endpointId}`;
 
-/** How long a former secret signs beside its successor, and how many may. */
+/** After a rotation, former secrets sign for another 24 hours, at most two of them. */
 const OVERLAP_MS = 24 * 3_600_000;
 const MAX_FORMER_SECRETS = 2;
 
 export interface NewSecret {
-  /** The secret itself, for its owner. */
+  /** The plain-text secret, for the owner. */
   text: string;
-  /** For the row: this one first, then those that still sign. */
+  /** The sealed secrets to store: the new one first, then former ones that are still active. */
   secrets: SealedSecret[];
 }
 
-/** A new secret for the endpoint, in front of the ones that it has and that `box` opens: no other can sign. */
+/** Creates a secret and lets the former ones expire. Drops secrets that cannot be decrypted, because they cannot sign. */
 export function addSecret(
   secretBox: SecretBox,
   endpointId: string,
@@ -35,7 +35,7 @@ export function addSecret(
   return { text, secrets: [{ sealed, created_at: created, expires_at: null }, ...stillActive] };
 }
 
-/** The secrets that sign now, the newest first. */
+/** The active secrets in plain text, newest first. Throws if one cannot be decrypted. */
 export function openSecrets(
   secretBox: Pick<SecretBox, "open">,
   endpointId: string,
@@ -44,7 +44,7 @@ export function openSecrets(
   return activeSecrets(secrets, nowMs).map(({ sealed }) => secretBox.open(sealed, sealContext(endpointId)));
 }
 
-/** Those that have not expired. */
+/** The secrets that have not expired. */
 export function activeSecrets(secrets: readonly SealedSecret[], nowMs: number): SealedSecret[] {
   return secrets.filter(({ expires_at: end }) => end === null || Date.parse(end) > nowMs);
 }
@@ -71,13 +71,13 @@ function decryptHeaders(secretBox: Pick<SecretBox, "open">, endpointId: string, 
   try {
     return secretBox.open(sealed, sealContext(endpointId));
   } catch {
-    // A secret is mended by its rotation, and these are not: so it is said which of the two it is.
+    // A separate message, because rotating the secret does not repair headers.
     throw unreadableHeaders(endpointId);
   }
 }
 
 function unreadableHeaders(endpointId: string): Error {
   return new Error(
-    `The custom headers of ${sealContext(endpointId)} were sealed with another WAYMARK_SECRET, or are damaged: set them again`,
+    `The custom headers of ${sealContext(endpointId)} were encrypted with another WAYMARK_SECRET or are damaged. Set them again.`,
   );
 }

@@ -1,31 +1,31 @@
-/** Signatures of webhooks, as Standard Webhooks 1.0 has them: HMAC-SHA256 over `id.timestamp.body`. */
+/** Webhook signatures according to Standard Webhooks 1.0: HMAC-SHA256 of `id.timestamp.body`. */
 import { createHmac, createSecretKey, randomBytes, timingSafeEqual, type KeyObject } from "node:crypto";
 
 const PREFIX = "whsec_";
 const SCHEME = "v1,";
-/** What follows the prefix: base64 of 24 to 64 bytes, the lengths that Standard Webhooks allows. */
+/** The secret after its prefix: base64 of 24 to 64 bytes, as Standard Webhooks requires. */
 const ENCODED_KEY = /^[A-Za-z0-9+/]{32,86}={0,2}$/;
 
 export interface SignedMessage {
   /** The `webhook-id`. */
   id: string;
-  /** The `webhook-timestamp`: seconds since 1970. */
+  /** The `webhook-timestamp` in seconds since 1970. */
   timestampS: number;
-  /** Exactly what is sent. */
+  /** The exact request body. */
   body: string | Uint8Array;
 }
 
-/** A new secret: `whsec_` and the base64 of 32 random bytes. */
+/** Creates a secret: `whsec_` and the base64 of 32 random bytes. */
 export function newSecret(): string {
   return PREFIX + randomBytes(32).toString("base64");
 }
 
-/** A secret made ready for signing, which takes a quarter of the time then. */
+/** Decodes a secret to a key object. Signing with it takes a quarter of the time. */
 export function signingKey(secret: string): KeyObject {
   return createSecretKey(Buffer.from(encodedKey(secret), "base64"));
 }
 
-/** The `webhook-signature`: `v1,` and base64 for each of `secrets`, parted by spaces. */
+/** The `webhook-signature` header: `v1,` and a base64 signature for each secret, separated by spaces. */
 export function sign(secrets: readonly (string | KeyObject)[], message: SignedMessage): string {
   let signatures = "";
   for (const secret of secrets) {
@@ -51,25 +51,28 @@ export interface ReceivedWebhook {
 
 export interface VerifyOptions {
   nowMs?: number;
-  /** How far the timestamp may lie from now, either way. */
+  /** Allowed difference between the timestamp and now, in either direction. Default: 300 s. */
   toleranceS?: number;
 }
 
-/** What a receiver does with a webhook: says whether it is ours and fresh, and otherwise which check failed and why. */
+/** Verifies signature and age of a webhook as a receiver does. Returns which check failed and why. */
 export function verify(
   secret: string,
   { headers, body }: ReceivedWebhook,
   { nowMs = Date.now(), toleranceS = 300 }: VerifyOptions = {},
 ): Verification {
   if (!ENCODED_KEY.test(encodedKey(secret)))
-    return invalid("secret", `The secret is not whsec_ and base64, as the endpoint's page shows it.`);
+    return invalid(
+      "secret",
+      `The secret must be whsec_ followed by base64, as shown on the endpoint's page.`,
+    );
   const id = headers["webhook-id"];
   const timestamp = headers["webhook-timestamp"];
   const signatures = headers["webhook-signature"];
   if (!id || !timestamp || !signatures)
-    return invalid("headers", "webhook-id, webhook-timestamp and webhook-signature must all be there.");
+    return invalid("headers", "webhook-id, webhook-timestamp and webhook-signature are all required.");
   if (!/^\d{1,12}$/.test(timestamp))
-    return invalid("timestamp", "webhook-timestamp must be whole seconds since 1970.");
+    return invalid("timestamp", "webhook-timestamp must be an integer number of seconds since 1970.");
 
   const timestampS = Number(timestamp);
   const ageS = Math.round(nowMs / 1000 - timestampS);
@@ -82,13 +85,13 @@ export function verify(
   if (matches) return { valid: true };
   return invalid(
     "signature",
-    "No signature matches: either the secret is another endpoint's, or the body is not the bytes that were sent.",
+    "No signature matches: the secret belongs to another endpoint, or the body differs from the bytes that were sent.",
   );
 }
 
 function timestampMessage(ageS: number, toleranceS: number): string {
-  const where = ageS > 0 ? `${ageS} s old` : `${-ageS} s in the future`;
-  return `The webhook is ${where}; at most ${toleranceS} s are accepted. A replay from a log, or a clock that is wrong?`;
+  const age = ageS > 0 ? `${ageS} s old` : `${-ageS} s in the future`;
+  return `The webhook is ${age}; at most ${toleranceS} s are accepted. It may come from a log, or a clock is wrong.`;
 }
 
 function isEqualConstantTime(expected: Buffer, candidate: string): boolean {
@@ -104,7 +107,7 @@ function encodedKey(secret: string): string {
   return secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret;
 }
 
-/** The timestamp may be text: a receiver signs the very characters that it was sent. */
+/** The timestamp may be text, because a receiver must use the exact characters of the header. */
 function computeSignature(
   key: KeyObject,
   { id, timestampS, body }: Omit<SignedMessage, "timestampS"> & { timestampS: number | string },

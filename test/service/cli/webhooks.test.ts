@@ -86,7 +86,7 @@ describe("endpoint create", () => {
       description: "Office",
       headers: { "X-Token": "********", "X-Place": "********" },
       status: "active",
-      waiting: 0,
+      pending: 0,
     });
     const { headers } = await services.endpoints.reveal(agent, document.id);
     expect(headers).toEqual({ "X-Token": "s3cr3t:1", "X-Place": "2" });
@@ -106,7 +106,7 @@ describe("endpoint create", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^Error: url must begin with https:/);
     expect(stderr).toContain('eventTypes[0] must be "job.created"');
-    expect(stderr).toContain("host belongs to the delivery itself");
+    expect(stderr).toContain("host is reserved");
   });
 
   it("rejects a URL on this machine if private addresses are not allowed", async () => {
@@ -165,7 +165,7 @@ describe("endpoint list, pause, resume, delete and rotate-secret", () => {
     expect(await runJson("endpoint", "resume", id, "--pending-policy", "since:1h")).toMatchObject({
       status: "active",
       discarded: 0,
-      waiting: 1,
+      pending: 1,
     });
     await runJson("endpoint", "pause", id);
     const { stdout } = await run("endpoint", "resume", id, "--pending-policy", "discard");
@@ -214,7 +214,7 @@ describe("endpoint test", () => {
     expect(ended.code).toBe(1);
     expect(JSON.parse(ended.stdout)).toMatchObject({
       endpoint_id: id,
-      status: "dead",
+      status: "failed",
       outcome: "http_404",
       attempt_log: [{ number: 1, http_status: 404, error: expect.stringContaining("Check the path") }],
     });
@@ -271,7 +271,7 @@ describe("deliveries", () => {
     const id = await newEndpoint();
     await services.createJob(agent);
     await services.database.query(sql`
-      update webhook_delivery set status = 'dead', finished_at = now() where endpoint_id = ${fromTypedId("whe", id)}`);
+      update webhook_delivery set status = 'failed', finished_at = now() where endpoint_id = ${fromTypedId("whe", id)}`);
     const { items } = await services.deliveries.list(agent, { filter: { endpointId: id }, limit: 1 });
     expect(await run("deliveries", "replay", "--endpoint", id, "--failed-since", "1h")).toMatchObject({
       code: 0,

@@ -34,12 +34,12 @@ export async function createAgentWithEndpoint(
 export async function finishPendingDeliveries(
   { database }: WebhookServiceFixture,
   endpoint: string,
-  status: "delivered" | "dead",
+  status: "delivered" | "failed",
   { agoMs = 0, count = 1_000_000 } = {},
 ): Promise<void> {
   await database.query(sql`
     update webhook_delivery set status = ${status}, attempts = 1, finished_at = ${new Date(Date.now() - agoMs)},
-      outcome = ${status === "dead" ? "http_500" : "delivered"}
+      outcome = ${status === "failed" ? "http_500" : "delivered"}
     where status = 'pending' and id in (
       select id from webhook_delivery where endpoint_id = ${endpoint} and status = 'pending' order by id limit ${count})`);
 }

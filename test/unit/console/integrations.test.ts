@@ -145,7 +145,7 @@ describe("an endpoint's health", () => {
     blockedUntil: null,
     isCircuitOpen: false,
     failingSince: null,
-    waiting: 0,
+    pending: 0,
     problem: null,
   };
   const later = "2026-11-21T12:05:00.000Z";
@@ -170,18 +170,18 @@ describe("an endpoint's health", () => {
 describe("filters in the URL", () => {
   it("become query variables, and invalid values are dropped", () => {
     const search = parseDeliveriesSearch({
-      status: "dead",
+      status: "failed",
       event: "job.status_changed",
       marking_number: " WM-1 ",
       endpoint: "",
     });
     expect(deliveriesVariables(search)).toEqual({
       endpointId: undefined,
-      status: "DEAD",
+      status: "FAILED",
       eventType: "JOB_STATUS_CHANGED",
       markingNumber: "WM-1",
     });
-    expect(parseDeliveriesSearch({ status: "DEAD", event: "JOB_CREATED" })).toMatchObject({
+    expect(parseDeliveriesSearch({ status: "FAILED", event: "JOB_CREATED" })).toMatchObject({
       status: undefined,
       event: undefined,
     });
@@ -254,7 +254,7 @@ describe("labels", () => {
       statusLabelOf({}),
       statusLabelOf({ attemptCount: 1 }),
       statusLabelOf({ isInFlight: true }),
-      statusLabelOf({ status: "DEAD" }),
+      statusLabelOf({ status: "FAILED" }),
     ]).toEqual(["Pending", "Retrying", "Sending", "Failed"]);
   });
 

@@ -118,7 +118,7 @@ export const exampleTestEvent: TestEventWire = {
   api_version: API_VERSION,
   timestamp: "2026-11-21T09:21:05.911Z",
   data: {
-    message: "This is a test. It speaks of no job, and asks for nothing but an answer of 2xx.",
+    message: "This is a test event without a job. Respond with any 2xx status.",
     endpoint_id: "whe_01KAJQ8V5N3R7T1YC6GK2D9XWE",
   },
 };

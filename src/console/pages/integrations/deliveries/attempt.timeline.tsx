@@ -67,5 +67,5 @@ function nextStepLabel({ status, isInFlight, nextAttemptAt, attemptCount }: Deli
   if (nextAttemptAt !== null) return `Attempt ${attemptCount + 1} is scheduled`;
   if (status === "PENDING") return "Not sent yet";
   if (status === "DISCARDED") return "Discarded: no longer needed, or replaced by a replay";
-  return status === "DEAD" ? "Failed after the last attempt. You can replay it." : null;
+  return status === "FAILED" ? "Failed after the last attempt. You can replay it." : null;
 }

@@ -32,7 +32,7 @@ interface StatusDisplay {
 export const deliveryStatuses = [
   "PENDING",
   "DELIVERED",
-  "DEAD",
+  "FAILED",
   "DISCARDED",
 ] as const satisfies readonly WebhookDeliveryStatus[];
 
@@ -40,7 +40,7 @@ export const deliveryStatuses = [
 export const DELIVERY_STATUS: Record<WebhookDeliveryStatus, StatusDisplay> = {
   PENDING: { label: "Pending", tone: "progress" },
   DELIVERED: { label: "Delivered", tone: "success" },
-  DEAD: { label: "Failed", tone: "danger" },
+  FAILED: { label: "Failed", tone: "danger" },
   DISCARDED: { label: "Discarded", tone: "muted" },
 };
 

@@ -128,7 +128,7 @@ function DeleteEndpointDialog({
     >
       <Text>
         Deliveries to {endpoint.url} stop, and its signing secret is deleted. This can’t be undone.{" "}
-        {pendingEventsText(endpoint.waiting)} Pending events are discarded. Past deliveries stay in the log
+        {pendingEventsText(endpoint.pending)} Pending events are discarded. Past deliveries stay in the log
         for the retention period.
       </Text>
     </ConfirmDialog>

@@ -34,7 +34,7 @@ export function EndpointSettingsPanel({ endpoint }: { endpoint: Endpoint }) {
             label: "Limits",
             value: `${endpoint.maxInFlight.toLocaleString()} requests in flight, ${endpoint.perSecond.toLocaleString()} per second`,
           },
-          { label: "Pending", value: endpoint.waiting.toLocaleString() },
+          { label: "Pending", value: endpoint.pending.toLocaleString() },
           { label: "Created", value: <Timestamp value={endpoint.createdAt} display="exact" /> },
           { label: "Updated", value: <Timestamp value={endpoint.updatedAt} /> },
           { label: "ID", value: <Code className={classes.quietCode}>{endpoint.id}</Code> },

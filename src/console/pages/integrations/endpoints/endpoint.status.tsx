@@ -56,13 +56,13 @@ export function EndpointHealthAlert({ endpoint }: EndpointProps) {
             Next attempt <Timestamp value={until} />.{" "}
           </>
         )}
-        {pendingEventsText(endpoint.waiting)}
+        {pendingEventsText(endpoint.pending)}
       </Text>
     </Alert>
   );
 }
 
-export function pendingEventsText(waiting: number): string {
-  if (waiting === 0) return "No events are pending.";
-  return waiting === 1 ? "1 event is pending." : `${waiting.toLocaleString()} events are pending.`;
+export function pendingEventsText(pending: number): string {
+  if (pending === 0) return "No events are pending.";
+  return pending === 1 ? "1 event is pending." : `${pending.toLocaleString()} events are pending.`;
 }

@@ -38,7 +38,7 @@ const columns: readonly Column<Endpoint>[] = [
     ),
   },
   { id: "events", header: "Events", cell: ({ eventTypes }) => <EventTypes types={eventTypes} /> },
-  { id: "waiting", header: "Pending", align: "end", cell: ({ waiting }) => waiting.toLocaleString() },
+  { id: "pending", header: "Pending", align: "end", cell: ({ pending }) => pending.toLocaleString() },
 ];
 
 const organizationColumn: Column<Endpoint> = {

@@ -92,10 +92,10 @@ function ResumeEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: 
       <Stack>
         <FormAlert message={submit.errorMessage} />
         <Text>
-          {pendingEventsText(endpoint.waiting)} New events are sent in any case. If deliveries keep failing,
+          {pendingEventsText(endpoint.pending)} New events are sent in any case. If deliveries keep failing,
           the endpoint is disabled again after 5 days, or at once if the receiver returns 410.
         </Text>
-        {endpoint.waiting > 0 && <PendingFields form={form} />}
+        {endpoint.pending > 0 && <PendingFields form={form} />}
         <DialogActions action="Resume" isBusy={submit.isBusy} />
       </Stack>
     </form>

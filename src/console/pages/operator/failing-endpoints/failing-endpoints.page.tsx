@@ -78,10 +78,10 @@ function endpointColumns(onResume: (endpoint: Endpoint) => void): Column<Endpoin
       cell: ({ failingSince, statusSince }) => <Timestamp value={failingSince ?? statusSince} />,
     },
     {
-      id: "waiting",
+      id: "pending",
       header: "Pending",
       align: "end",
-      cell: ({ waiting }) => (waiting >= 10_000 ? "10,000 or more" : waiting.toLocaleString("en")),
+      cell: ({ pending }) => (pending >= 10_000 ? "10,000 or more" : pending.toLocaleString("en")),
     },
     {
       id: "resume",
