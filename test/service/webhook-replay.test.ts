@@ -78,7 +78,7 @@ describe("replay", () => {
       update webhook_delivery set lease_token = ${newUuid()}, due_at = now() + interval '30 s' where endpoint_id = ${uuid}`);
     await expect(services.deliveries.replay(agent, delivery!.id)).rejects.toMatchObject({
       code: "ConflictException",
-      message: expect.stringContaining("being sent"),
+      message: expect.stringContaining("in flight"),
     });
     await services.endpoints.delete(agent, id);
     await expect(services.deliveries.replay(agent, delivery!.id)).rejects.toMatchObject({

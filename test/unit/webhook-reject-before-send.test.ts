@@ -21,15 +21,15 @@ const lease = (attempt: number): Lease => ({
 describe("unsendable", () => {
   it("tries again on schedule where the endpoint could not be read, and never calls the event missing", () => {
     expect(rejectBeforeSend(lease(1), undefined, schedule)).toMatchObject({
-      ended: { status: "pending", delayMs: 5_000, outcome: "internal_error", attempt: null },
-      wakesInMs: [5_000],
+      finished: { status: "pending", delayMs: 5_000, outcome: "internal_error", attempt: null },
+      wakeUpDelaysMs: [5_000],
     });
   });
 
   it("gives up where the event is gone", () => {
     const state = { problem: null } as EndpointState;
     expect(rejectBeforeSend(lease(1), state, schedule)).toMatchObject({
-      ended: { status: "failed", outcome: "event_missing" },
+      finished: { status: "failed", outcome: "event_missing" },
     });
   });
 });
