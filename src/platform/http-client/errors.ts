@@ -62,7 +62,7 @@ export function timeoutFailure(limitMs: number, hasResponseBegun: boolean): Requ
   const event = hasResponseBegun ? "The response began but did not end" : "No response";
   return {
     class: "timeout",
-    message: `${event} within ${formatSeconds(limitMs)}. Answer with 2xx first, and do the work afterwards.`,
+    message: `${event} within ${formatSeconds(limitMs)}. Answer with 2xx before doing the work.`,
   };
 }
 

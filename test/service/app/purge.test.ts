@@ -1,4 +1,4 @@
-/** What is swept away each minute: all of it, nothing else, and without reading whole tables. */
+/** Purging of expired sessions, rate limit buckets, idempotency records and API keys. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { purgeSessions } from "../../../src/accounts/sessions/service.ts";
@@ -25,7 +25,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const NOW_MS = Date.now();
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** `count` sessions and as many sign-ins that wait for their second step, called `name`. */
+/** Inserts `count` sessions and as many sign-ins that wait for a two-factor code, labelled `name`. */
 async function insert(
   name: string,
   { count = 1, expiresMs = NOW_MS + DAY_MS, seenMs = NOW_MS },
@@ -51,7 +51,7 @@ async function remainingRows(): Promise<{ sessions: string[]; verifications: str
   return { sessions: sessions.map(({ name }) => name), verifications: verifications.map(({ name }) => name) };
 }
 
-it("sessions go that have expired or were not used for long, and sign-ins whose time is over", async () => {
+it("purges expired and idle sessions, and expired sign-ins", async () => {
   await insert("fresh", {});
   await insert("expired", { expiresMs: NOW_MS });
   await insert("idle", { seenMs: NOW_MS - SESSION_IDLE_MS });
@@ -59,23 +59,23 @@ it("sessions go that have expired or were not used for long, and sign-ins whose 
   expect(await remainingRows()).toEqual({ sessions: ["fresh"], verifications: ["fresh", "idle"] });
 });
 
-it("they are found by an index, however many there are", async () => {
+it("finds expired sessions by an index", async () => {
   await insert("many", { count: 5_000 });
   await app.database.query(sql`analyze user_session, user_verification`);
   const texts: string[] = [];
-  const listening: Queryable = {
+  const recordingDatabase: Queryable = {
     ...app.database,
     async query<Row>(statement: Sql) {
       texts.push(statement.compile().text);
       return await app.database.query<Row>(statement);
     },
   };
-  await purgeSessions(listening, 1_000);
+  await purgeSessions(recordingDatabase, 1_000);
   expect(texts.length).toBeGreaterThan(0);
   expect(await sequentiallyScannedTables(texts)).toEqual([]);
 });
 
-it("buckets go that were not used for a day, all of them, in as many steps as it takes", async () => {
+it("purges all rate limit buckets unused for a day, in batches", async () => {
   const bucket = (name: string, count: number, age: string) =>
     app.database.query(sql`
       insert into rate_limit_bucket (id, tokens, allowed, updated_at)
@@ -89,7 +89,7 @@ it("buckets go that were not used for a day, all of them, in as many steps as it
   expect(rows.map(({ id }) => id)).toEqual(["fresh1", "fresh2"]);
 });
 
-/** `count` records of an organisation, called `name1` and so on, the last of which expires `expires` from now. */
+/** Inserts `count` records with the keys `name1`, `name2` and so on; the last one expires `expires` from now. */
 async function insertRecords(
   organizationId: string,
   name: string,
@@ -109,7 +109,7 @@ async function recordsOf(organizationId: string): Promise<string[]> {
 }
 
 describe("idempotency records", () => {
-  it("go after their 24 hours, all of them, in as many steps as it takes", async () => {
+  it("are all purged after 24 hours, in batches", async () => {
     const { id } = await app.createOrganization("agent");
     await insertRecords(id, "expired", { count: 25, expires: "-1 ms" });
     await insertRecords(id, "fresh", { count: 2, expires: "10 s" });
@@ -117,7 +117,7 @@ describe("idempotency records", () => {
     expect(await recordsOf(id)).toEqual(["fresh1", "fresh2"]);
   });
 
-  it("go sooner where an organisation stores too many, the oldest first, and only its own", async () => {
+  it("are trimmed earlier, oldest first, for an organisation with too many records", async () => {
     const [greedy, modest] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
     await insertRecords(greedy.id, "new", { count: 20, expires: "24 h" });
     await insertRecords(greedy.id, "old", { count: 25, expires: "23 h" });
@@ -129,7 +129,7 @@ describe("idempotency records", () => {
     expect(await trimIdempotencyRecords(app.database, limits, 10)).toBe(0);
   });
 
-  it("go sooner where the answers of an organisation are too large", async () => {
+  it("are trimmed earlier for an organisation whose responses take too many bytes", async () => {
     const { id } = await app.createOrganization("agent");
     await insertRecords(id, "large", { count: 5, expires: "24 h", bytes: 1_000 });
     expect(await trimIdempotencyRecords(app.database, { records: 1_000, bytes: 2_500 }, 10)).toBe(3);
@@ -143,7 +143,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** The tables that are read from end to end by the plans that serve the statements whatever their values are. */
+/** Returns the tables with a sequential scan in the generic plans of the statements. */
 async function sequentiallyScannedTables(texts: readonly string[]): Promise<(string | undefined)[]> {
   const client = new pg.Client(app.databaseUrl);
   await client.connect();
@@ -159,12 +159,15 @@ async function sequentiallyScannedTables(texts: readonly string[]): Promise<(str
   return nodes.filter((node) => node["Node Type"] === "Seq Scan").map((node) => node["Relation Name"]);
 }
 
-it("keys go that ended before the retention time, and no others", async () => {
-  const partner = await app.createOrganization("agent");
+it("purges only API keys that ended before the retention period", async () => {
+  const organization = await app.createOrganization("agent");
   const names = ["revoked long ago", "expired long ago", "revoked today", "expired today", "ends later"];
   const ids = new Map<string, string>();
   for (const name of names)
-    ids.set(name, (await app.keys.create({ organizationId: partner.id, name, createdBy: "test" })).key.id);
+    ids.set(
+      name,
+      (await app.keys.create({ organizationId: organization.id, name, createdBy: "test" })).key.id,
+    );
   const end = (name: string, column: Sql, days: number) =>
     app.database.query(
       sql`update api_key set ${column} = now() + make_interval(days => ${days}) where id = ${ids.get(name)}`,
@@ -176,8 +179,8 @@ it("keys go that ended before the retention time, and no others", async () => {
   await end("expired today", sql`expires_at`, -6);
   await end("ends later", sql`expires_at`, 8);
   await purgeEndedKeys(app.database, 7);
-  const kept = await app.keys.list(partner.id);
-  expect(kept.map(({ name }) => name).toSorted()).toEqual([
+  const remaining = await app.keys.list(organization.id);
+  expect(remaining.map(({ name }) => name).toSorted()).toEqual([
     "ends later",
     "expired today",
     "revoked today",

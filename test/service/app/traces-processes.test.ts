@@ -1,4 +1,4 @@
-/** Traces across processes, by settings alone: an API and a worker as they are run for others, and a collector. */
+/** Traces across an API process and a worker process that are configured by environment variables. */
 import { expect, it, vi } from "vitest";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { startServerProcess } from "../../support/processes/server-process.ts";
@@ -10,10 +10,10 @@ vi.setConfig({ testTimeout: 90_000 });
 
 const isAttempt = ({ name }: CollectedSpan): boolean => name === "POST";
 
-it("a change by one process and its delivery by another are one trace, sent before they stop; where traces are off there is none", async () => {
+it("traces a change and its delivery as one trace across two processes, and exports it before they stop", async () => {
   await using collector = await startTraceCollector();
   await using receiver = await startTestReceiver();
-  // Has no collector.
+  // This process has no collector.
   await using app = await startTestApp({ WAYMARK_ROLE: "api", WEBHOOK_ALLOW_PRIVATE: "on" });
   const settings = {
     DATABASE_URL: app.databaseUrl,
@@ -44,7 +44,7 @@ it("a change by one process and its delivery by another are one trace, sent befo
   const untraced = await patch(app.url, 1);
   const requestId = await patch(api?.url, 2);
   await receiver.waitFor(3);
-  // What a second has not sent yet a stop does.
+  // Stopping exports the spans still queued.
   expect(await Promise.all([api?.kill("SIGTERM"), worker?.kill("SIGTERM")])).toEqual([0, 0]);
 
   const spans = await collector.waitForTrace(requestId, isAttempt);

@@ -1,4 +1,4 @@
-/** Traces, from a request to the attempts of its deliveries; the API and the dispatcher each send their own spans. */
+/** Traces from a request to the attempts of its deliveries. The API and the dispatcher export their own spans. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createLogger } from "../../../src/platform/logger.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
@@ -71,15 +71,15 @@ async function patch(
   });
 }
 
-/** A job, changed by a request that is told of once it is over. */
+/** Creates a job, changes it, and returns the id of the changing request. */
 async function changeJob(init?: { headers?: Record<string, string> }) {
   const [number = ""] = await rig.app.createJobs(rig.agent, [{}]);
   const { body } = await patch(number, { recipient_name: RECIPIENT }, init);
   return { number, requestId: body.request_id };
 }
 
-describe("a change and what follows from it", () => {
-  it("is one trace: request, SQL, event, delivery and attempt, each below the one before", async () => {
+describe("the trace of a change", () => {
+  it("contains request, SQL, event, delivery and attempt, each a child of the one before", async () => {
     const { requestId } = await changeJob();
     dispatcher.wake();
     const spans = await collector.waitForTrace(requestId, isAttempt);
@@ -116,17 +116,17 @@ describe("a change and what follows from it", () => {
     });
   });
 
-  it("says nothing of what the request or the job held, nor of the receiver more than its host", async () => {
+  it("contains no values of the request or job, and only the receiver's host", async () => {
     const { number, requestId } = await changeJob();
     dispatcher.wake();
     await collector.waitForTrace(requestId, isAttempt);
-    const told = collector.posts.map(({ body }) => body).join("\n");
-    expect(told).toContain("recipient_name");
+    const exported = collector.posts.map(({ body }) => body).join("\n");
+    expect(exported).toContain("recipient_name");
     for (const secret of [RECIPIENT, number, rig.agent.key, PATH_SECRET, rig.agent.name])
-      expect(told).not.toContain(secret);
+      expect(exported).not.toContain(secret);
   });
 
-  it("goes on with the attempts that are made later, and says which failed", async () => {
+  it("continues with retries, and marks failed attempts", async () => {
     receiver.respond = () => ({ status: 503 });
     const { requestId } = await changeJob();
     dispatcher.wake();
@@ -147,17 +147,17 @@ describe("a change and what follows from it", () => {
 
   it.each([
     ["a dry run", { body: { weight: 3 }, query: "?dry_run=true" }],
-    ["what changes nothing", { body: { weight: 2 }, query: "" }],
-    ["what is refused", { body: { weight: 3 }, query: "", headers: { "if-match": '"99"' } }],
-  ])("has no event for %s", async (_, { body, ...init }) => {
+    ["a request that changes nothing", { body: { weight: 2 }, query: "" }],
+    ["a rejected request", { body: { weight: 3 }, query: "", headers: { "if-match": '"99"' } }],
+  ])("has no event span for %s", async (_, { body, ...init }) => {
     const [number = ""] = await rig.app.createJobs(rig.agent, [{ patch: { weight: 2 } }]);
-    const answer = await patch(number, body, init);
-    const spans = await collector.waitForTrace(answer.body.request_id);
+    const response = await patch(number, body, init);
+    const spans = await collector.waitForTrace(response.body.request_id);
     expect(spans.some(({ name }) => name.startsWith("UPDATE job"))).toBe(true);
     expect(spans.some(isEvent)).toBe(false);
   });
 
-  it("has one event span for all that a batch changes in one statement", async () => {
+  it("has one event span for all changes of a batch statement", async () => {
     const numbers = await rig.app.createJobs(rig.agent, [{}, {}, {}]);
     const { body } = await rig.app.call("/v1/jobs/batch", {
       method: "PATCH",
@@ -170,10 +170,10 @@ describe("a change and what follows from it", () => {
   });
 });
 
-describe("a caller's traceparent", () => {
+describe("a client's traceparent", () => {
   const caller = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
 
-  it("is named beside our own trace, and not joined", async () => {
+  it("becomes a link of a new trace", async () => {
     const traceparent = `00-${caller.traceId}-${caller.spanId}-01`;
     const { requestId } = await changeJob({ headers: { traceparent } });
     const [request, ...others] = (await collector.waitForTrace(requestId)).filter(isRoot);
@@ -182,18 +182,18 @@ describe("a caller's traceparent", () => {
     expect(collector.spans().some(({ traceId }) => traceId === caller.traceId)).toBe(false);
   });
 
-  it("is forgotten where it is none", async () => {
+  it("is ignored if it is invalid", async () => {
     const { requestId } = await changeJob({ headers: { traceparent: "'; drop table job; --" } });
     expect((await collector.waitForTrace(requestId)).find(isRoot)?.links).toEqual([]);
   });
 });
 
-it("each line of the log that belongs to a trace names it, and the event keeps it for its deliveries", async () => {
+it("adds the trace to each log line, and stores it with the event for its deliveries", async () => {
   const { requestId } = await changeJob();
   const { traceId, spanId } = (await collector.waitForTrace(requestId)).find(isRoot) as CollectedSpan;
   const line = log
     .map((text) => JSON.parse(text) as Record<string, unknown>)
-    .find((one) => one["request_id"] === requestId);
+    .find((entry) => entry["request_id"] === requestId);
   expect(line).toMatchObject({ trace_id: traceId, span_id: spanId });
   const [event] = await rig.app.database.query<{ trace_parent: string }>(
     sql`select trace_parent from job_event where request_id = ${requestId}`,
@@ -201,7 +201,7 @@ it("each line of the log that belongs to a trace names it, and the event keeps i
   expect(event?.trace_parent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
 });
 
-it("a GraphQL operation is a span with its SQL below, and its name no part of the span's", async () => {
+it("traces a GraphQL operation with its SQL, under a span name without the operation's name", async () => {
   const query = `query ${"Long".repeat(100)} { jobs(first: 1) { nodes { markingNumber } } }`;
   const answer = await rig.app.request("/graphql", {
     method: "POST",
@@ -216,7 +216,7 @@ it("a GraphQL operation is a span with its SQL below, and its name no part of th
   expect(path[1]?.attributes["graphql.operation.name"]).toBe("Long".repeat(25));
 });
 
-it("what only looks whether we are alive is not traced", async () => {
+it("does not trace health checks and metrics", async () => {
   for (const path of ["/health/live", "/health/ready", "/metrics"]) await rig.app.request(path);
   const { requestId } = await changeJob();
   await collector.waitForTrace(requestId);
@@ -224,14 +224,14 @@ it("what only looks whether we are alive is not traced", async () => {
   expect(names.filter((name) => /health|metrics|HTTP/.test(name))).toEqual([]);
 });
 
-const figures = async (): Promise<string> => (await rig.app.request("/metrics")).text();
+const metricsText = async (): Promise<string> => (await rig.app.request("/metrics")).text();
 
-it("the figures say how many spans were taken, and how many were lost", async () => {
+it("counts exported and dropped spans in the metrics", async () => {
   collector.status = 400;
   try {
     await changeJob();
     await expect
-      .poll(figures, { timeout: 10_000 })
+      .poll(metricsText, { timeout: 10_000 })
       .toMatch(/waymark_trace_spans_total\{outcome="dropped"\} [1-9]/);
   } finally {
     collector.status = 200;
@@ -240,5 +240,5 @@ it("the figures say how many spans were taken, and how many were lost", async ()
   expect(warnings.map((line) => JSON.parse(line) as object)).toMatchObject([
     { level: "warn", reason: "400" },
   ]);
-  expect(await figures()).toMatch(/waymark_trace_spans_total\{outcome="exported"\} [1-9]/);
+  expect(await metricsText()).toMatch(/waymark_trace_spans_total\{outcome="exported"\} [1-9]/);
 });

@@ -1,4 +1,4 @@
-/** A transaction whose statements fail: what is claimed to be done is done. */
+/** Transactions whose statements fail, nested parts, time limits and advisory locks. */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database, type Transaction } from "../../../src/platform/postgres/database.ts";
@@ -24,53 +24,50 @@ const written = async (): Promise<string[]> =>
   (await database.query<{ text: string }>(sql`select text from note order by text`)).map(({ text }) => text);
 
 const failures = [
-  ["is refused", (tx: Transaction) => write(tx, "before")],
+  ["violates a constraint", (tx: Transaction) => write(tx, "before")],
   [
-    "takes too long",
+    "times out",
     async (tx: Transaction) => {
       await tx.query(raw("set local statement_timeout = 10"));
       await tx.query(raw("select pg_sleep(10)"));
     },
   ],
   [
-    "finds no room on the disk",
+    "finds the disk full",
     (tx: Transaction) => tx.query(raw("do $$ begin raise 'no space left' using errcode = '53100'; end $$")),
   ],
 ] as const;
 
 // evidence: transaction-savepoint-rolls-back-alone
-it.each(failures)(
-  "a nested part that %s undoes itself, and what stands around it is done",
-  async (_, fail) => {
-    await database.transaction(async (tx) => {
-      await write(tx, "before");
-      await tx
-        .nested(async () => {
-          await write(tx, "within");
-          await fail(tx);
-        })
-        .catch(() => undefined);
-      await write(tx, "after");
-    });
-    expect(await written()).toEqual(["after", "before"]);
-  },
-);
+it.each(failures)("rolls back only the nested part if its statement %s", async (_, fail) => {
+  await database.transaction(async (tx) => {
+    await write(tx, "before");
+    await tx
+      .nested(async () => {
+        await write(tx, "within");
+        await fail(tx);
+      })
+      .catch(() => undefined);
+    await write(tx, "after");
+  });
+  expect(await written()).toEqual(["after", "before"]);
+});
 
 // evidence: transaction-statement-failure-rolls-back
-it.each(failures)("one whose statement %s is not told as done where nobody minded", async (_, fail) => {
-  const claimed = database.transaction(async (tx) => {
+it.each(failures)("rejects at commit if a statement %s and its error was ignored", async (_, fail) => {
+  const transaction = database.transaction(async (tx) => {
     await write(tx, "before");
     await fail(tx).catch(() => undefined);
     return "done";
   });
-  await expect(claimed).rejects.toThrow("was not committed");
+  await expect(transaction).rejects.toThrow("rolled a transaction back on commit");
   expect(await written()).toEqual([]);
 });
 
 it.each([
-  ["in place of its next statement", (tx: Transaction) => write(tx, "late")],
-  ["in place of its commit", () => Promise.resolve()],
-])("a transaction past its time limit is rolled back, %s", async (_, last) => {
+  ["its next statement", (tx: Transaction) => write(tx, "late")],
+  ["its commit", () => Promise.resolve()],
+])("rolls back a transaction past its time limit at %s", async (_, last) => {
   const options = { url: testDatabase.url, poolSize: 1, entities, transactionLimitMs: 100 };
   await using limited = await openDatabase(options);
   const transaction = limited.transaction(async (tx) => {
@@ -83,27 +80,29 @@ it.each([
 });
 
 it.each(["transaction", "tryTransaction"] as const)(
-  "%s calls back after its commit, and not after a rollback or a failure",
-  async (how) => {
-    const seen: string[][] = [];
+  "%s calls afterCommit callbacks only after a commit",
+  async (method) => {
+    const committed: string[] = [];
     const run = (text: string, end: "commit" | "rollback", fail = false) => {
       const work = async (tx: Transaction): Promise<void> => {
-        tx.afterCommit(() => seen.push([text]));
+        tx.afterCommit(() => committed.push(text));
         await write(tx, text);
-        expect(seen.flat()).not.toContain(text);
+        expect(committed).not.toContain(text);
         if (fail) throw new Error("failed on purpose");
       };
-      return how === "transaction" ? database.transaction(work, end) : database.tryTransaction(1n, work, end);
+      return method === "transaction"
+        ? database.transaction(work, end)
+        : database.tryTransaction(1n, work, end);
     };
     await run("kept", "commit");
     await run("undone", "rollback");
     await expect(run("failed", "commit", true)).rejects.toThrow("on purpose");
-    expect(seen).toEqual([["kept"]]);
+    expect(committed).toEqual(["kept"]);
     expect(await written()).toEqual(["kept"]);
   },
 );
 
-it("a nested part that ends in a rollback undoes itself, and what stands around it is done", async () => {
+it("commits the transaction around a nested part whose outcome is a rollback", async () => {
   await database.transaction(async (tx) => {
     await write(tx, "before");
     const result = await tx.nested(
@@ -111,23 +110,23 @@ it("a nested part that ends in a rollback undoes itself, and what stands around 
         await write(tx, "within");
         return "result";
       },
-      (known) => (known === "result" ? "rollback" : "commit"),
+      (nestedResult) => (nestedResult === "result" ? "rollback" : "commit"),
     );
     await write(tx, result);
   });
   expect(await written()).toEqual(["before", "result"]);
 });
 
-it("a transaction for a lock runs nothing and does not wait while another holds that lock", async () => {
+it("tryTransaction returns null without waiting while another transaction holds the lock", async () => {
   const lock = -(2n ** 63n);
   const other = vi.fn<() => Promise<string>>(() => Promise.resolve("ran"));
-  const answered = await database.tryTransaction(lock, async (tx) => {
+  const result = await database.tryTransaction(lock, async (tx) => {
     await write(tx, "first");
     expect(await database.tryTransaction(lock, other)).toBeNull();
     expect(await database.tryTransaction(lock + 1n, other)).toBe("ran");
     return "done";
   });
-  expect(answered).toBe("done");
+  expect(result).toBe("done");
   expect(other).toHaveBeenCalledOnce();
   expect(await database.tryTransaction(lock, other)).toBe("ran");
   expect(database.pool()).toMatchObject({ idle: 2, waiting: 0 });

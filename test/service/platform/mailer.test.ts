@@ -1,4 +1,4 @@
-/** The last step of a mail: what is told to a mail server, and what must be so before anything is. */
+/** The mailer's encryption and timeouts, against a real SMTP server. */
 import { createServer, type AddressInfo } from "node:net";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createMailer, type MailerOptions, type MailOutcome } from "../../../src/platform/mail/mailer.ts";
@@ -12,9 +12,9 @@ import { selfSignedCertificate } from "../../support/webhooks/self-signed-certif
 
 const credentials = { user: "waymark", password: "a password" };
 
-let heard: string[];
+let receivedCredentials: string[];
 beforeEach(() => {
-  heard = [];
+  receivedCredentials = [];
 });
 
 async function startServer(options: TestSmtpServerOptions): Promise<TestSmtpServer> {
@@ -22,7 +22,7 @@ async function startServer(options: TestSmtpServerOptions): Promise<TestSmtpServ
     ...selfSignedCertificate,
     authMethods: ["PLAIN"],
     onAuth({ username = "", password = "" }, _session, callback) {
-      heard.push(`${username}:${password}`);
+      receivedCredentials.push(`${username}:${password}`);
       callback(null, { user: username });
     },
     ...options,
@@ -51,50 +51,50 @@ const withStarttls: TestSmtpServerOptions = { disabledCommands: [] };
 const ca = selfSignedCertificate.cert;
 
 describe("encryption", () => {
-  it("is begun by STARTTLS before anything is told", async () => {
+  it("starts with STARTTLS before login and mail", async () => {
     const server = await startServer(withStarttls);
     expect(await send({ port: server.port }, { ca })).toEqual({ kind: "accepted" });
     expect(server.received[0]?.isSecure).toBe(true);
-    expect(heard).toEqual(["waymark:a password"]);
+    expect(receivedCredentials).toEqual(["waymark:a password"]);
   });
 
-  it("is there from the first byte with smtps", async () => {
+  it("starts with the first byte for smtps", async () => {
     const server = await startServer({ ...withStarttls, secure: true });
     expect(await send({ port: server.port, encryption: "tls" }, { ca })).toEqual({ kind: "accepted" });
     expect(server.received[0]?.isSecure).toBe(true);
   });
 
-  it("is required: a server without it is told neither password nor mail, and may mend that", async () => {
+  it("is required: without STARTTLS the mailer sends neither password nor mail, and the failure is temporary", async () => {
     const server = await startServer({ disabledCommands: ["STARTTLS"], allowInsecureAuth: true });
     expect(await send({ port: server.port }, { ca })).toMatchObject({ kind: "refused", isPermanent: false });
-    expect(heard).toEqual([]);
+    expect(receivedCredentials).toEqual([]);
     expect(server.received).toEqual([]);
   });
 
   // evidence: mail-tls-verified
-  it("is with whom it should be: a certificate that nobody vouches for is not believed", async () => {
+  it("requires a certificate from a trusted authority", async () => {
     const server = await startServer(withStarttls);
     expect(await send({ port: server.port })).toMatchObject({ kind: "refused", isPermanent: false });
-    expect(heard).toEqual([]);
+    expect(receivedCredentials).toEqual([]);
   });
 
-  it("is left out where that was said", async () => {
+  it("is off if the settings turn it off", async () => {
     const server = await startServer({ disabledCommands: ["STARTTLS"], allowInsecureAuth: true });
     expect(await send({ port: server.port, encryption: "off" })).toEqual({ kind: "accepted" });
     expect(server.received[0]?.isSecure).toBe(false);
   });
 });
 
-describe("a server that is slow", () => {
-  it("is given up after so long, however steadily it drips", async () => {
-    const drips = createServer((socket) => {
+describe("a slow server", () => {
+  it("causes a timeout, even if it keeps sending bytes", async () => {
+    const slowServer = createServer((socket) => {
       socket.on("error", () => undefined);
       const timer = setInterval(() => socket.write("220-wait\r\n"), 20);
       socket.on("close", () => clearInterval(timer));
     });
-    await new Promise<void>((resolve) => drips.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void drips.close());
-    const { port } = drips.address() as AddressInfo;
+    await new Promise<void>((resolve) => slowServer.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void slowServer.close());
+    const { port } = slowServer.address() as AddressInfo;
     const outcome = await send({ port, encryption: "off" }, { timeouts: { idleMs: 5_000, totalMs: 200 } });
     expect(outcome).toEqual({ kind: "refused", reason: "the mail server took too long", isPermanent: false });
   });

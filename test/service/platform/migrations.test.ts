@@ -1,4 +1,4 @@
-/** The migrator: a schema that is changed while it is in use, and a database that cannot be migrated. */
+/** Migrations of a database in use, of an older development version, and of a later version. */
 import { Migration } from "@mikro-orm/migrations";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -9,7 +9,7 @@ import { createTestDatabase } from "../../support/database/test-database.ts";
 
 const NEXT = "20991231000000-next-note";
 
-/** What a migration after the initial one may do: it needs the table for itself. */
+/** A migration that needs an exclusive lock on a table. */
 class NextNote extends Migration {
   override name = NEXT;
 
@@ -31,13 +31,13 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-it("a migration waits for who uses its table for long, and nobody waits long behind it", async () => {
+it("retries a migration while its table is in use, without blocking other statements for long", async () => {
   const url = await openDatabase();
   const [reader, other] = [await connect(url), await connect(url)];
   await reader.query("begin");
   await reader.query("select from job_event limit 1");
 
-  const onLockWait = vi.fn<(sentence: string) => void>();
+  const onLockWait = vi.fn<(message: string) => void>();
   const applied = migrateDatabase({ url, poolSize: 2, entities }, { onLockWait, migrationsList: [NextNote] });
   await vi.waitFor(async () => {
     const { rowCount } = await other.query(
@@ -45,7 +45,7 @@ it("a migration waits for who uses its table for long, and nobody waits long beh
     );
     expect(rowCount).toBe(1);
   }, 20_000);
-  // While the reader goes on: it would wait for its end, too.
+  // The reader's transaction is still open. This statement waits behind the migration until its lock timeout.
   await other.query("select from job_event limit 1");
   await vi.waitFor(() => expect(onLockWait).toHaveBeenCalledOnce(), 20_000);
   await reader.query("commit");
@@ -53,7 +53,7 @@ it("a migration waits for who uses its table for long, and nobody waits long beh
   await other.query("select next_note from job_event limit 1");
 });
 
-it("refuses a database of a version before the first release, and changes nothing in it", async () => {
+it("rejects a database created before the first release, and leaves it unchanged", async () => {
   const url = await openDatabase();
   const client = await connect(url);
   await client.query("update mikro_orm_migrations set name = '20261121000000-schema'");
@@ -64,7 +64,7 @@ it("refuses a database of a version before the first release, and changes nothin
   expect(rows).toEqual([{ name: "20261121000000-schema" }]);
 });
 
-it("starts on a database that a later version has migrated", async () => {
+it("accepts a database that a later version has migrated", async () => {
   const url = await openDatabase();
   const client = await connect(url);
   await client.query("insert into mikro_orm_migrations (name) values ($1)", [NEXT]);

@@ -11,7 +11,7 @@ import { createTestMongo } from "../../support/database/test-mongo.ts";
 const NOWHERE = "mongodb://127.0.0.1:1/waymark";
 const up = { state: "up", message: null };
 const starting = { state: "starting", message: "is starting" };
-const away = { state: "down", message: "unreachable" };
+const unreachable = { state: "down", message: "unreachable" };
 
 const waitForState = (mongo: Mongo, state: MongoState): Promise<void> =>
   vi.waitFor(() => expect(mongo.status().state).toBe(state), { timeout: 20_000, interval: 5 });
@@ -25,7 +25,7 @@ const writeNote = async (db: Db): Promise<boolean> =>
 const never = (): Promise<string> => Promise.withResolvers<string>().promise;
 
 describe("openMongo", () => {
-  it("connects to the database that the address names", async () => {
+  it("connects to the database named in the URL", async () => {
     await using test = createTestMongo();
     await using mongo = openMongo({ url: test.url });
     expect(mongo.status()).toEqual(starting);
@@ -36,12 +36,12 @@ describe("openMongo", () => {
     expect(await mongo.waitUntilUp()).toBe(db);
   });
 
-  it("takes the database waymark where the address names none", async () => {
+  it("uses the database waymark if the URL names none", async () => {
     await using mongo = openMongo({ url: inject("mongoUrl").replace("/waymark?", "/?") });
     expect((await mongo.waitUntilUp()).databaseName).toBe("waymark");
   });
 
-  it("takes an address that comes later, and starts meanwhile", async () => {
+  it("accepts a promise of the URL, and is starting until it resolves", async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     await using mongo = openMongo({ url: promise });
     const waiting = mongo.waitUntilUp();
@@ -50,7 +50,7 @@ describe("openMongo", () => {
     expect((await waiting).databaseName).toBe("waymark");
   });
 
-  it("refuses what is no address, and shows no password", () => {
+  it("rejects an invalid URL without showing its password", () => {
     expect(openWithBadOption).toThrow(StartupError);
     expect(openWithBadOption).toThrow(/^MONGODB_URL is invalid: .*colour.* not supported\.$/);
     expect(openWithBadOption).not.toThrow("hunter2");
@@ -59,29 +59,29 @@ describe("openMongo", () => {
 
 describe("without a MongoDB", () => {
   it.each([
-    ["none is set up", () => null, "no MongoDB is configured"],
+    ["none is configured", () => null, "no MongoDB is configured"],
     ["none can be started", () => Promise.reject(new Error("no /secret")), "could not be started"],
-  ])("says that it is absent where %s", async (_, urlOf, message) => {
+  ])("has the state absent if %s", async (_, urlOf, message) => {
     await using mongo = openMongo({ url: urlOf() });
     await waitForState(mongo, "absent");
     expect(mongo.status()).toEqual({ state: "absent", message });
   });
 
-  it("is out of reach, and waiting for it can be given up", async () => {
+  it("is unreachable, and waitUntilUp can be aborted", async () => {
     await using mongo = openMongo({ url: NOWHERE });
-    const giveUp = new AbortController();
-    const waiting = mongo.waitUntilUp(giveUp.signal);
+    const controller = new AbortController();
+    const waiting = mongo.waitUntilUp(controller.signal);
     await waitForState(mongo, "down");
-    expect(mongo.status()).toEqual(away);
-    giveUp.abort(new Error("no longer"));
+    expect(mongo.status()).toEqual(unreachable);
+    controller.abort(new Error("no longer"));
     await expect(waiting).rejects.toThrow("no longer");
-    await expect(mongo.waitUntilUp(giveUp.signal)).rejects.toThrow("no longer");
+    await expect(mongo.waitUntilUp(controller.signal)).rejects.toThrow("no longer");
   });
 
   it.each([
-    ["is being looked for", NOWHERE],
-    ["has no address yet", never()],
-  ])("is closed at once while it %s, and ends the wait for it", async (_, url) => {
+    ["is connecting", NOWHERE],
+    ["has no URL yet", never()],
+  ])("closes within a second while it %s, and rejects waitUntilUp", async (_, url) => {
     const mongo = openMongo({ url });
     const waiting = mongo.waitUntilUp();
     const ended = waiting.catch((error: unknown) => String(error));
@@ -92,8 +92,8 @@ describe("without a MongoDB", () => {
   });
 });
 
-describe("a MongoDB that refuses us", () => {
-  it("is down, and says why, without the password", async () => {
+describe("a MongoDB that rejects the credentials", () => {
+  it("is down with the reason, without showing the password", async () => {
     await using test = createTestMongo();
     await using mongo = openMongo({ url: test.url.replace("mongodb://", "mongodb://user:hunter2@") });
     await waitForState(mongo, "down");
@@ -104,7 +104,7 @@ describe("a MongoDB that refuses us", () => {
   });
 });
 
-describe("a MongoDB that goes away", () => {
+describe("a MongoDB that stops", () => {
   let dataDir: string;
   let embedded: EmbeddedMongo;
   const start = (): EmbeddedMongo =>
@@ -119,23 +119,23 @@ describe("a MongoDB that goes away", () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it("is down at once, and up again when it is back, for those who wait and those who have it", async () => {
+  it("is down, and up again after its restart, for waiting callers and for earlier handles", async () => {
     await using mongo = openMongo({ url: embedded.url });
     const before = await mongo.waitUntilUp();
     await embedded[Symbol.asyncDispose]();
     await waitForState(mongo, "down");
-    expect(mongo.status()).toEqual(away);
+    expect(mongo.status()).toEqual(unreachable);
     const waiting = mongo.waitUntilUp();
 
     embedded = start();
     await embedded.url;
-    const again = await waiting;
+    const after = await waiting;
     expect(mongo.status()).toEqual(up);
-    expect(again.client).toBe(before.client);
+    expect(after.client).toBe(before.client);
     expect(await writeNote(before)).toBe(true);
   });
 
-  it("is found when it comes only after the first attempts", async () => {
+  it("is found if it starts only after the first attempts", async () => {
     const url = await embedded.url;
     await embedded[Symbol.asyncDispose]();
     await using mongo = openMongo({ url });
@@ -144,9 +144,9 @@ describe("a MongoDB that goes away", () => {
     expect(await writeNote(await mongo.waitUntilUp())).toBe(true);
   });
 
-  it("leaves no connection behind when it is closed", async () => {
+  it("has no connection left after disposal", async () => {
     await using client = new MongoClient(await embedded.url, { appName: "watcher" });
-    const ours = async (): Promise<number> =>
+    const connectionCount = async (): Promise<number> =>
       (
         await client
           .db("admin")
@@ -155,8 +155,8 @@ describe("a MongoDB that goes away", () => {
       ).filter(({ appName }) => appName === "waymark").length;
     const mongo = openMongo({ url: await embedded.url });
     await mongo.waitUntilUp();
-    expect(await ours()).toBeGreaterThan(0);
+    expect(await connectionCount()).toBeGreaterThan(0);
     await mongo[Symbol.asyncDispose]();
-    await vi.waitFor(async () => expect(await ours()).toBe(0), 5_000);
+    await vi.waitFor(async () => expect(await connectionCount()).toBe(0), 5_000);
   });
 });

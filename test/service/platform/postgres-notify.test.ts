@@ -1,4 +1,4 @@
-/** NOTIFY and LISTEN: heard, heard again after a cut, and no reason for a process to stay. */
+/** NOTIFY and LISTEN: merging of calls, payloads, reconnection and disposal. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
@@ -36,38 +36,38 @@ function listen(url: string): { heard: () => number } & AsyncDisposable {
   return Object.assign(listener, { heard: () => onNotification.mock.calls.length });
 }
 
-it("a notification is heard, and many at once become few", async () => {
+it("delivers a notification, and merges many calls into few", async () => {
   const notify = createNotifier(database, "news");
   await using listener = listen(testDatabase.url);
-  // Once it listens, it looks.
+  // The first call follows the connection.
   await vi.waitFor(() => expect(listener.heard()).toBe(1));
   for (let n = 0; n < 1_000; n += 1) notify();
   await vi.waitFor(() => expect(listener.heard()).toBeGreaterThan(1));
   expect(listener.heard()).toBeLessThan(100);
 });
 
-it("what is named arrives, each once and soon; more than fit mean anything", async () => {
-  const name = createPayloadNotifier(database, "news");
-  const heard: string[] = [];
+it("delivers distinct words, and an empty payload if they do not fit", async () => {
+  const notify = createPayloadNotifier(database, "news");
+  const payloads: string[] = [];
   await using listener = listenToChannel({
     url: testDatabase.url,
     channel: "news",
     applicationName: "test",
     logger: createLogger("silent"),
-    onNotification: (payload) => heard.push(payload),
+    onNotification: (payload) => payloads.push(payload),
   });
-  await vi.waitFor(() => expect(heard).toEqual([""]));
-  name(["a", "b"]);
-  for (let n = 0; n < 1_000; n += 1) name([n % 2 === 0 ? "c" : "d"]);
-  await vi.waitFor(() => expect(heard.slice(1)).toEqual(["a,b", "c,d"]));
-  name(Array.from({ length: 216 }, (_, n) => String(n).padStart(36, "0")));
-  await vi.waitFor(() => expect(heard[3]).toHaveLength(216 * 37 - 1));
-  name(Array.from({ length: 217 }, (_, n) => String(n).padStart(36, "0")));
-  await vi.waitFor(() => expect(heard[4]).toBe(""));
+  await vi.waitFor(() => expect(payloads).toEqual([""]));
+  notify(["a", "b"]);
+  for (let n = 0; n < 1_000; n += 1) notify([n % 2 === 0 ? "c" : "d"]);
+  await vi.waitFor(() => expect(payloads.slice(1)).toEqual(["a,b", "c,d"]));
+  notify(Array.from({ length: 216 }, (_, n) => String(n).padStart(36, "0")));
+  await vi.waitFor(() => expect(payloads[3]).toHaveLength(216 * 37 - 1));
+  notify(Array.from({ length: 217 }, (_, n) => String(n).padStart(36, "0")));
+  await vi.waitFor(() => expect(payloads[4]).toBe(""));
   expect(listener).toBeDefined();
 });
 
-it("after a cut it listens again, and looks, for something may have been missed", async () => {
+it("reconnects after a lost connection, and reports that notifications may have been missed", async () => {
   await using proxy = await startFaultProxy(testDatabase.url);
   await using listener = listen(proxy.url);
   await vi.waitFor(() => expect(listener.heard()).toBe(1));
@@ -78,11 +78,11 @@ it("after a cut it listens again, and looks, for something may have been missed"
   await vi.waitFor(() => expect(listener.heard()).toBe(3));
 });
 
-it("ends although the other end does not", async () => {
+it("closes even if the server does not close the connection", async () => {
   const target = new URL(testDatabase.url);
   const { hostname, port } = target;
   const sockets: Socket[] = [];
-  // Passes everything on but the goodbye.
+  // Forwards everything except the end of the connection.
   const server = createServer({ allowHalfOpen: true }, (front) => {
     const back = connect(Number(port || 5432), hostname);
     sockets.push(front, back);

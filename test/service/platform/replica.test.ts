@@ -4,13 +4,13 @@ import { Replica } from "../../../src/platform/replicas/replica.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
 
-/** Asks what never answers. */
+/** Runs a statement that never completes, and returns its error. */
 const queryExpectingError = (replica: Replica): Promise<unknown> =>
   replica
     .query({ query: () => new Promise(() => undefined) }, sql`select 1`)
     .catch((error: unknown) => error);
 
-it("nobody waits for the answer of a replica that is found to be out of reach", async () => {
+it("rejects queries in flight when a probe finds the replica unreachable", async () => {
   await using replica = new Replica("replica_1", "postgresql://127.0.0.1:1/nowhere");
   const failure = queryExpectingError(replica);
   await replica.probe({ walHistory: new WalHistory(), systemIdentifier: null });
@@ -18,7 +18,7 @@ it("nobody waits for the answer of a replica that is found to be out of reach", 
   expect(replica.statusMessage).toBe("unreachable");
 });
 
-it("nor for the answer of one that has any other fault of its own", async () => {
+it("rejects queries in flight when a probe finds that the server is not a standby", async () => {
   await using database = await createTestDatabase();
   await using replica = new Replica("replica_1", database.url);
   const failure = queryExpectingError(replica);

@@ -1,4 +1,4 @@
-/** The schema: entities and migrations say the same. */
+/** Migrations and entities describe the same schema. */
 import { MikroORM } from "@mikro-orm/postgresql";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
@@ -11,14 +11,14 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-it("the migrations lead to exactly the schema that the entities describe", async () => {
+it("migrations create exactly the schema of the entities", async () => {
   const orm = await MikroORM.init(ormOptions({ url: database.url, poolSize: 2, entities }));
   const missing = await orm.schema.getUpdateSchemaSQL({ wrap: false });
   await orm.close(true);
   expect(missing.trim()).toBe("");
 });
 
-it("the snapshot of the migrations is up to date, so that the next migration holds only its own change", async () => {
+it("the migration snapshot is up to date", async () => {
   const orm = await MikroORM.init(ormOptions({ url: database.url, poolSize: 2, entities }));
   const isDue = await orm.migrator.checkSchema();
   await orm.close(true);

@@ -26,28 +26,28 @@ it.each([
   ["RATE_LIMIT_STORE is memory", { RATE_LIMIT_STORE: "memory", WAYMARK_ROLE: "api" }],
   ["NODE_ENV is development", { NODE_ENV: "" }],
   ["NODE_ENV is test", { NODE_ENV: "test" }],
-])("warns that %s, in the banner too: %j", (start, env) => {
+])("warns that %s, in the log and in the banner: %j", (start, env) => {
   const [warning = "", ...others] = startupWarnings(configOf(env));
   expect(others).toEqual([]);
   expect(warning).toContain(start);
   expect(bannerOf(env)).toContain(`Attention  ${warning}`);
 });
 
-it("names every unsafe setting of an external database", () => {
+it("warns about every unsafe setting with an external database", () => {
   const env = { NODE_ENV: "", SMTP_URL: "", REQUIRE_TWO_FACTOR: "", RATE_LIMIT_STORE: "" };
   expect(startupWarnings(configOf(env))).toHaveLength(4);
 });
 
 it.each([
-  ["nothing of safe settings", {}],
-  ["a worker nothing of rate limits", { WAYMARK_ROLE: "worker", RATE_LIMIT_STORE: "memory" }],
-  ["nothing of the store where rate limits are off", { RATE_LIMITS: "off", RATE_LIMIT_STORE: "memory" }],
-  ["a single process in production nothing of the store", { DATABASE_URL: "", RATE_LIMIT_STORE: "memory" }],
+  ["all settings are safe", {}],
+  ["a worker uses the memory store", { WAYMARK_ROLE: "worker", RATE_LIMIT_STORE: "memory" }],
+  ["rate limits are off", { RATE_LIMITS: "off", RATE_LIMIT_STORE: "memory" }],
+  ["the memory store is used with the embedded database", { DATABASE_URL: "", RATE_LIMIT_STORE: "memory" }],
   [
-    "a newcomer on the embedded database of nothing",
+    "the embedded database is used outside production",
     { NODE_ENV: "", DATABASE_URL: "", SMTP_URL: "", REQUIRE_TWO_FACTOR: "", RATE_LIMIT_STORE: "" },
   ],
-])("warns %s", (_, env) => {
+])("does not warn if %s", (_, env) => {
   expect(startupWarnings(configOf(env))).toEqual([]);
   expect(bannerOf(env)).not.toContain("Attention");
 });

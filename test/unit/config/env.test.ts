@@ -3,7 +3,7 @@ import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
 import { StartupError } from "../../../src/platform/errors.ts";
 
-/** What is said of wrong settings. */
+/** Returns the error message for invalid settings. */
 function startupErrorOf(source: Record<string, string>): string {
   try {
     readEnv(source);
@@ -11,10 +11,10 @@ function startupErrorOf(source: Record<string, string>): string {
     if (error instanceof StartupError && error.hint.includes(".env.example")) return error.message;
     throw error;
   }
-  throw new Error("The settings were taken");
+  throw new Error("The settings were accepted");
 }
 
-describe("a wrong setting", () => {
+describe("an invalid setting", () => {
   it.each([
     ["NODE_ENV", "prod", "NODE_ENV=production"],
     ["PORT", "http", "PORT=4000"],
@@ -66,7 +66,7 @@ describe("a wrong setting", () => {
     ["OTEL_EXPORTER_OTLP_HEADERS", "secret", "OTEL_EXPORTER_OTLP_HEADERS=x-api-key=SECRET"],
     ["OTEL_TRACES_SAMPLER", "jaeger_remote", "OTEL_TRACES_SAMPLER=parentbased_traceidratio"],
     ["OTEL_TRACES_SAMPLER_ARG", "2", "OTEL_TRACES_SAMPLER_ARG=0.01"],
-  ])("%s=%s stops the program with its name, what is wrong and an example", (name, value, example) => {
+  ])("%s=%s is reported with its name, the reason and an example", (name, value, example) => {
     const lines = startupErrorOf({ [name]: value })
       .split("\n")
       .slice(1);
@@ -75,7 +75,7 @@ describe("a wrong setting", () => {
     expect(lines[0]).toContain(`Example: ${example}`);
   });
 
-  it("RETENTION_DAYS shorter than the retries with their longest jitter names both settings and the numbers", () => {
+  it("names both settings and their durations if RETENTION_DAYS is shorter than the retry schedule", () => {
     const [line, ...others] = startupErrorOf({ RETENTION_DAYS: "3" }).split("\n").slice(1);
     expect(others).toEqual([]);
     expect(line).toContain(
@@ -90,13 +90,13 @@ describe("a wrong setting", () => {
   });
 
   // evidence: settings-errors-listed-together
-  it("is named together with every other", () => {
-    const said = startupErrorOf({ PORT: "x", LOG_LEVEL: "loud", RATE_LIMITS: "maybe" });
-    for (const name of ["PORT", "LOG_LEVEL", "RATE_LIMITS"]) expect(said).toContain(`  ${name}: `);
+  it("is reported together with all other invalid settings", () => {
+    const message = startupErrorOf({ PORT: "x", LOG_LEVEL: "loud", RATE_LIMITS: "maybe" });
+    for (const name of ["PORT", "LOG_LEVEL", "RATE_LIMITS"]) expect(message).toContain(`  ${name}: `);
   });
 
   // evidence: settings-values-hidden
-  it("is never shown with its value, which may hold a password", () => {
+  it("is reported without its value if that may contain a secret", () => {
     expect(startupErrorOf({ DATABASE_URL: "mysql://user:hunter2@db/waymark" })).not.toContain("hunter2");
     expect(startupErrorOf({ WAYMARK_SECRET: "hunter2" })).not.toContain("hunter2");
     expect(startupErrorOf({ SMTP_URL: "http://user:hunter2@mail" })).not.toContain("hunter2");
@@ -110,7 +110,7 @@ const graphqlOrigins = (environment: string): readonly string[] =>
 
 const senderOf = (env: Record<string, string>) => toConfig(readEnv(env)).mail.from;
 
-describe("settings", () => {
+describe("the settings", () => {
   it.each([
     ["on", true],
     ["true", true],
@@ -120,7 +120,7 @@ describe("settings", () => {
     ["false", false],
     ["0", false],
     ["no", false],
-  ])("that are switches take %s", (text, isOn) => {
+  ])("accept %s for on and off", (text, isOn) => {
     const switches = [
       "WAYMARK_DEMO",
       "MONGOD_DOWNLOAD",
@@ -144,7 +144,7 @@ describe("settings", () => {
     });
   });
 
-  it("all have a default", () => {
+  it("have defaults", () => {
     const config = toConfig(readEnv({}));
     expect(config).toMatchObject({
       environment: "development",
@@ -167,7 +167,7 @@ describe("settings", () => {
     expect(config.cacheDir).toMatch(/\/\.cache\/waymark$/);
   });
 
-  it("let mails come from where the service is, unless they say otherwise", () => {
+  it("derive the sender from PUBLIC_URL unless MAIL_FROM is set", () => {
     expect(senderOf({ PUBLIC_URL: "https://api.example.com/x" }).address).toBe("no-reply@api.example.com");
     expect(senderOf({ PUBLIC_URL: "http://10.0.0.1:4000" }).address).toBe("no-reply@localhost");
     expect(senderOf({ MAIL_FROM: "Us <us@example.com>" })).toEqual({ name: "Us", address: "us@example.com" });
@@ -179,7 +179,7 @@ describe("settings", () => {
     [{ NODE_ENV: "production", SHUTDOWN_DRAIN_DELAY: "0s" }, 0],
     [{ SHUTDOWN_DRAIN_DELAY: "90s" }, 90_000],
     [{ NODE_ENV: "production", SHUTDOWN_DRAIN_DELAY: "90s", WAYMARK_ROLE: "worker" }, 0],
-  ])("%j: the door stays open for %i ms after the signal to stop", (env, delayMs) => {
+  ])("%j set a shutdown drain delay of %i ms", (env, delayMs) => {
     expect(toConfig(readEnv(env)).http.shutdownDrainDelayMs).toBe(delayMs);
   });
 
@@ -187,11 +187,11 @@ describe("settings", () => {
     [{}, 65_000],
     [{ KEEP_ALIVE_TIMEOUT: "620s" }, 620_000],
     [{ KEEP_ALIVE_TIMEOUT: "1h" }, 3_600_000],
-  ])("%j: a connection waits %i ms for its next request", (env, timeoutMs) => {
+  ])("%j set a keep-alive timeout of %i ms", (env, timeoutMs) => {
     expect(toConfig(readEnv(env)).http.keepAliveMs).toBe(timeoutMs);
   });
 
-  it("count as unset where they are empty", () => {
+  it("treat an empty value as unset", () => {
     const empty = Object.fromEntries(
       ["PORT", "DATABASE_URL", "CORS_ORIGINS", "TRUST_PROXY", "LOG_LEVEL", "PUBLIC_URL"].map((name) => [
         name,
@@ -201,7 +201,7 @@ describe("settings", () => {
     expect(readEnv(empty)).toEqual(readEnv({}));
   });
 
-  it("beside ours are no business of ours", () => {
+  it("ignore unknown environment variables", () => {
     expect(readEnv({ PATH: "/bin", SOMETHING_ELSE: "x" })).toEqual(readEnv({}));
   });
 
@@ -211,7 +211,7 @@ describe("settings", () => {
     ["2", 2],
     ["10.0.0.0/8", ["10.0.0.0/8"]],
     ["10.0.0.1, 2001:db8::/32", ["10.0.0.1", "2001:db8::/32"]],
-  ])("TRUST_PROXY=%s", (text, expected) => {
+  ])("accept TRUST_PROXY=%s", (text, expected) => {
     expect(toConfig(readEnv({ TRUST_PROXY: text })).http.trustProxy).toEqual(expected);
   });
 
@@ -220,38 +220,38 @@ describe("settings", () => {
     "mongodb://user:password@one:27017,two:27017/waymark?replicaSet=rs0",
     "mongodb+srv://user:password@cluster.example.com/waymark",
     "mongodb://%2Ftmp%2Fmongodb-27017.sock/waymark",
-  ])("MONGODB_URL=%s", (url) => {
+  ])("accept MONGODB_URL=%s", (url) => {
     expect(toConfig(readEnv({ MONGODB_URL: url })).mongo.url).toBe(url);
   });
 
-  it("XDG_CACHE_HOME counts where it is absolute", () => {
+  it("ignore a relative XDG_CACHE_HOME", () => {
     expect(toConfig(readEnv({ XDG_CACHE_HOME: "/var/cache" })).cacheDir).toBe("/var/cache/waymark");
     expect(toConfig(readEnv({ XDG_CACHE_HOME: "cache" })).cacheDir).toMatch(/\/\.cache\/waymark$/);
   });
 
-  it("WEBHOOK_ALLOW_PRIVATE is on when embedded alone, unless it is set", () => {
-    const own = { DATABASE_URL: "postgresql://db/waymark" };
-    expect([allowsPrivate({}), allowsPrivate(own)]).toEqual([true, false]);
+  it("turn WEBHOOK_ALLOW_PRIVATE on by default only with the embedded database", () => {
+    const external = { DATABASE_URL: "postgresql://db/waymark" };
+    expect([allowsPrivate({}), allowsPrivate(external)]).toEqual([true, false]);
     expect([
       allowsPrivate({ WEBHOOK_ALLOW_PRIVATE: "off" }),
-      allowsPrivate({ ...own, WEBHOOK_ALLOW_PRIVATE: "on" }),
+      allowsPrivate({ ...external, WEBHOOK_ALLOW_PRIVATE: "on" }),
     ]).toEqual([false, true]);
   });
 
-  it("WEBHOOK_RETRY_SCHEDULE is one delay for each attempt", () => {
+  it("parse WEBHOOK_RETRY_SCHEDULE as one delay per attempt", () => {
     expect(toConfig(readEnv({ WEBHOOK_RETRY_SCHEDULE: "0s,1m,2h" })).webhooks.retrySchedule).toEqual([
       0, 60_000, 7_200_000,
     ]);
   });
 
-  it("CORS_ORIGINS is a list", () => {
+  it("parse CORS_ORIGINS as a comma-separated list", () => {
     const { corsOrigins } = toConfig(
       readEnv({ CORS_ORIGINS: "https://a.example.com , http://localhost:5173," }),
     ).http;
     expect(corsOrigins).toEqual(["https://a.example.com", "http://localhost:5173"]);
   });
 
-  it("Apollo's hosted Sandbox may ask GraphQL, but not in production", () => {
+  it("allow Apollo's hosted Sandbox to call GraphQL, except in production", () => {
     expect(graphqlOrigins("development")).toEqual([
       "https://a.example.com",
       "https://studio.apollographql.com",
@@ -259,13 +259,13 @@ describe("settings", () => {
     expect(graphqlOrigins("production")).toEqual(["https://a.example.com"]);
   });
 
-  it("PUBLIC_URL loses its last slash", () => {
+  it("remove the trailing slash of PUBLIC_URL", () => {
     expect(toConfig(readEnv({ PUBLIC_URL: "https://api.example.com/x/" })).http.publicUrl).toBe(
       "https://api.example.com/x",
     );
   });
 
-  it("a database of one's own is seeded with the demo only where that is asked for", () => {
+  it("turn WAYMARK_DEMO on by default only with the embedded database", () => {
     const url = "postgresql://db/waymark";
     expect(toConfig(readEnv({})).demo).toBe(true);
     expect(toConfig(readEnv({ WAYMARK_DEMO: "off" })).demo).toBe(false);
@@ -273,7 +273,7 @@ describe("settings", () => {
     expect(toConfig(readEnv({ DATABASE_URL: url, WAYMARK_DEMO: "on" })).demo).toBe(true);
   });
 
-  it("are frozen, however deep", () => {
+  it("produce a deeply frozen configuration", () => {
     const config = toConfig(readEnv({ CORS_ORIGINS: "https://a.example.com" }));
     for (const part of [config, config.http, config.http.corsOrigins, config.database, config.rateLimits]) {
       expect(Object.isFrozen(part)).toBe(true);

@@ -11,7 +11,7 @@ const guardResolvingTo = (...addresses: string[]): ReturnType<typeof createAddre
 
 describe("blockedReason", () => {
   it.each([
-    // IPv4: IANA's special-purpose registry, from its first line to its last
+    // IPv4: all entries of IANA's special-purpose registry
     ["0.0.0.0", "unspecified"],
     ["0.1.2.3", "unspecified"],
     ["10.0.0.0", "a private network"],
@@ -40,7 +40,7 @@ describe("blockedReason", () => {
     ["240.0.0.1", "reserved"],
     ["255.255.255.254", "reserved"],
     ["255.255.255.255", "broadcast"],
-    // metadata
+    // metadata services
     ["169.254.169.254", "metadata"],
     ["100.100.100.200", "metadata"],
     ["168.63.129.16", "metadata"],
@@ -70,7 +70,7 @@ describe("blockedReason", () => {
     ["1234::1", "not allocated"],
     ["fe80::1%eth0", "one network interface"],
     ["2606:4700::1111%2", "one network interface"],
-    // IPv6 that carries IPv4
+    // IPv6 with an embedded IPv4 address
     ["::ffff:127.0.0.1", "loopback"],
     ["::ffff:7f00:1", "loopback"],
     ["::ffff:10.0.0.1", "a private network"],
@@ -88,15 +88,15 @@ describe("blockedReason", () => {
     ["2002:c0a8:101::1", "a private network"],
     ["2001:0:4136:e378:8000:63bf:80ff:fffe", "loopback"],
     ["2001::f7f7:f7f7", "protocols"],
-    // no addresses at all
+    // not IP addresses
     ["", "not an IP address"],
     ["localhost", "not an IP address"],
     ["1.2.3", "not an IP address"],
     ["01.2.3.4", "not an IP address"],
     ["1.2.3.4/8", "not an IP address"],
     ["[::1]", "not an IP address"],
-  ])("%s: %s", (address, what) => {
-    expect(strict.blockedReason(address)).toMatch(new RegExp(what));
+  ])("blocks %s: %s", (address, reason) => {
+    expect(strict.blockedReason(address)).toMatch(new RegExp(reason));
   });
 
   it.each([
@@ -126,7 +126,7 @@ describe("blockedReason", () => {
     "64:ff9b::8.8.8.8",
     "2002:808:808::1",
     "::8.8.8.8",
-  ])("%s may be sent to", (address) => {
+  ])("allows %s", (address) => {
     expect(strict.blockedReason(address)).toBeNull();
   });
 
@@ -139,7 +139,7 @@ describe("blockedReason", () => {
     "fd12::1",
     "::ffff:127.0.0.1",
     "8.8.8.8",
-  ])("%s may be sent to where the operator allows private addresses", (address) => {
+  ])("allows %s with allowPrivate", (address) => {
     expect(lenient.blockedReason(address)).toBeNull();
   });
 
@@ -151,14 +151,14 @@ describe("blockedReason", () => {
     "0.0.0.0",
     "224.0.0.1",
     "fe80::1",
-  ])("%s stays blocked even so", (address) => {
+  ])("blocks %s even with allowPrivate", (address) => {
     expect(lenient.blockedReason(address)).not.toBeNull();
   });
 });
 
 describe("checkUrl", () => {
   it.each([
-    // spellings of addresses that URL puts in order
+    // notations that URL normalises
     ["https://127.0.0.1/", "blocked_address"],
     ["https://127.1/", "blocked_address"],
     ["https://0x7f.1/", "blocked_address"],
@@ -179,7 +179,7 @@ describe("checkUrl", () => {
     ["https://[0:0:0:0:0:0:0:1]/", "blocked_address"],
     ["https://[fd00:ec2::254]/", "blocked_address"],
     ["https://[64:ff9b::a9fe:a9fe]/", "blocked_address"],
-    // names of loopback
+    // loopback names
     ["https://localhost/", "blocked_address"],
     ["https://localhost./", "blocked_address"],
     ["https://LOCALHOST:8443/x", "blocked_address"],
@@ -203,7 +203,7 @@ describe("checkUrl", () => {
     [`https://example.com/${"x".repeat(2_048)}`, "invalid_url"],
     // names
     ["https://nowhere.example/", "unresolvable"],
-  ])("refuses %s as %s", async (url, problem) => {
+  ])("rejects %s as %s", async (url, problem) => {
     expect(await strict.checkUrl(url)).toMatchObject({ allowed: false, problem });
   });
 
@@ -212,7 +212,7 @@ describe("checkUrl", () => {
     ["https://16843009:8443/", "https://1.1.1.1:8443/"],
     ["https://[2606:4700:4700::1111]/x?y=1#z", "https://[2606:4700:4700::1111]/x?y=1"],
     ["  https://8.8.8.8:443/a b  ", "https://8.8.8.8/a%20b"],
-  ])("takes %s as %s", async (url, expected) => {
+  ])("accepts %s as %s", async (url, expected) => {
     expect(await strict.checkUrl(url)).toEqual({ allowed: true, url: expected });
   });
 
@@ -222,18 +222,18 @@ describe("checkUrl", () => {
     "https://10.0.0.7/",
     "http://[::1]:8080/",
     "http://1.1.1.1/",
-  ])("takes %s where the operator allows private addresses", async (url) => {
+  ])("accepts %s with allowPrivate", async (url) => {
     expect(await lenient.checkUrl(url)).toMatchObject({ allowed: true });
   });
 
   // evidence: ssrf-public-name-allowed
-  it("takes a name whose every address is public", async () => {
+  it("accepts a name that resolves only to public IP addresses", async () => {
     const guard = guardResolvingTo("93.184.216.34", "2606:2800:220:1::1");
     expect(await guard.checkUrl("https://example.com/")).toMatchObject({ allowed: true });
   });
 
   it.each([[["127.0.0.1"]], [["93.184.216.34", "10.0.0.7"]], [["93.184.216.34", "::ffff:10.0.0.7"]]])(
-    "refuses a name that resolves to %j, and does not say what it found",
+    "rejects a name that resolves to %j without revealing these IP addresses",
     async (addresses) => {
       const verdict = await guardResolvingTo(...addresses).checkUrl("https://intranet.example/");
       expect(verdict).toMatchObject({ allowed: false, problem: "unresolvable" });
@@ -241,7 +241,7 @@ describe("checkUrl", () => {
     },
   );
 
-  it("gives one answer for every refused name, and reports the exact reason to the operator", async () => {
+  it("returns the same message for every rejected name, and reports the exact reason to the operator", async () => {
     const reported: unknown[] = [];
     const resolves = [
       unresolvable,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { csvLine, readCsv, type CsvRecord } from "../../../src/platform/records/csv.ts";
 
 async function* splitInto(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  for (let offset = 0; offset < bytes.length; offset += size) yield bytes.subarray(offset, offset + size);
 }
 
 async function read(
@@ -13,7 +13,7 @@ async function read(
   return await Array.fromAsync(readCsv(splitInto(Buffer.from(text), size)));
 }
 
-/** Cells as text, a quoted one in angle brackets. */
+/** Returns each record as its line and its cells, with quoted cells in angle brackets. */
 async function cellsOf(text: string | Uint8Array, size?: number) {
   return (await read(text, size)).map(({ line, content }) =>
     "error" in content
@@ -22,8 +22,8 @@ async function cellsOf(text: string | Uint8Array, size?: number) {
   );
 }
 
-describe("reading CSV", () => {
-  it("tells the physical line that each record starts on, whatever its lines end with", async () => {
+describe("readCsv", () => {
+  it("returns the physical line that each record starts on, for all line endings", async () => {
     expect(await cellsOf('a,b\r\n"1\r\n2\n3\r4",x\n\n\r\nc,d\re,f')).toEqual([
       [1, "a", "b"],
       [2, "<1\r\n2\n3\r4>", "x"],
@@ -32,35 +32,35 @@ describe("reading CSV", () => {
     ]);
   });
 
-  it("tells an empty cell in quotes from one with nothing in it", async () => {
+  it("distinguishes a quoted empty cell from an empty cell", async () => {
     expect(await cellsOf('"",,""\n')).toEqual([[1, "<>", "", "<>"]]);
   });
 
-  it("unfolds doubled quotes and leaves spaces alone", async () => {
+  it("unescapes doubled quotes and preserves spaces", async () => {
     expect(await cellsOf('"say ""hi""", a ,""""')).toEqual([[1, '<say "hi">', " a ", '<">']]);
   });
 
-  it("passes over lines with nothing but commas", async () => {
+  it("skips lines that contain only commas", async () => {
     expect(await cellsOf("a,b\n,\n\nc,d\n,")).toEqual([
       [1, "a", "b"],
       [4, "c", "d"],
     ]);
   });
 
-  it("passes over a byte order mark at the start, and only there", async () => {
+  it("skips a byte order mark only at the start", async () => {
     expect(await cellsOf("\uFEFFa,\uFEFFb\n\uFEFFc,d", 1)).toEqual([
       [1, "a", "\uFEFFb"],
       [2, "\uFEFFc", "d"],
     ]);
   });
 
-  it("reads nothing from nothing", async () => {
+  it("returns no records for an empty file", async () => {
     expect(await cellsOf("")).toEqual([]);
     expect(await cellsOf("\uFEFF")).toEqual([]);
     expect(await cellsOf("\r\n\n")).toEqual([]);
   });
 
-  it("marks the cells whose bytes are not UTF-8, and takes U+FFFD for the text that it is", async () => {
+  it("returns null for cells that are not UTF-8, and preserves U+FFFD", async () => {
     const bytes = Buffer.concat([
       Buffer.from("ok,"),
       Buffer.from([0xc3, 0x28]),
@@ -77,7 +77,7 @@ describe("reading CSV", () => {
     ['a,"b"c\nd,e', "has text after a closing quote"],
     ['a,"b\nd,e', "opens a quote that is never closed"],
     ['a,"b\nd,"e"', "has text after a closing quote"],
-  ])("gives up only the first line of a malformed record: %j", async (text, error) => {
+  ])("skips only the first line of a malformed record: %j", async (text, error) => {
     for (const size of [1, 3, 65_536]) {
       const [first, second, ...more] = await cellsOf(text, size);
       expect(first).toEqual([1, error]);
@@ -86,7 +86,7 @@ describe("reading CSV", () => {
     }
   });
 
-  it("goes on after a quote that is still open a megabyte later", async () => {
+  it("continues after a quote that is not closed within a megabyte", async () => {
     const rest = "row,1\n".repeat(250_000);
     const records = await read(`stray,"2\n${rest}`);
     expect(records.length).toBe(250_001);
@@ -95,11 +95,11 @@ describe("reading CSV", () => {
   });
 
   // evidence: import-line-limit
-  it("refuses a line over 1 MiB, since it must be held whole", async () => {
+  it("rejects a line over 1 MiB", async () => {
     await expect(read(`a,b\n${"x".repeat(1_200_000)}\n`)).rejects.toThrow("Line 2 is longer than 1 MiB");
   });
 
-  it("reads the same however the bytes are cut", async () => {
+  it("returns the same records for all chunk sizes", async () => {
     const piece = fc.constantFrom("a", '"', '""', ",", "\n", "\r", "\r\n", "é", "𝒳", "\uFEFF", " ");
     await fc.assert(
       fc.asyncProperty(
@@ -115,8 +115,8 @@ describe("reading CSV", () => {
   });
 });
 
-describe("a line of CSV", () => {
-  it("is read back as it was, whatever is in it", async () => {
+describe("csvLine", () => {
+  it("writes any text so that readCsv returns it unchanged", async () => {
     const cell = fc.oneof(
       fc.constantFrom(null, "", '"', '""', ",", "\n", "\r\n", "\r", "=1+1", "\uFEFFx", " ", "\uFFFD"),
       fc.string({ unit: "binary" }),
@@ -125,11 +125,11 @@ describe("a line of CSV", () => {
       fc.asyncProperty(fc.array(cell, { maxLength: 6 }), async (cells) => {
         const [record] = await read(`${csvLine(["start", ...cells])}\n`);
         const content = record?.content ?? { error: "none" };
-        const back =
+        const texts =
           "cells" in content
             ? content.cells.map(({ text, isQuoted }) => (text || isQuoted ? text : null))
             : [];
-        expect(back).toEqual(["start", ...cells]);
+        expect(texts).toEqual(["start", ...cells]);
       }),
       { numRuns: 500 },
     );

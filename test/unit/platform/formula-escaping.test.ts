@@ -8,7 +8,7 @@ const text = fc.oneof(
   fc.string({ unit: "binary" }),
 );
 
-describe("a text for spreadsheets", () => {
+describe("formula escaping", () => {
   it.each([
     ["=1+1", "'=1+1"],
     ["a;=1+1", "a;'=1+1"],
@@ -20,12 +20,12 @@ describe("a text for spreadsheets", () => {
     ["\uFF1D1", "'\uFF1D1"],
     ["'=1", "''=1"],
     ["'s-Gravenhage; a-b", "'s-Gravenhage; a-b"],
-  ])("is escaped: %j becomes %j", (plain, escaped) => {
+  ])("changes %j to %j", (plain, escaped) => {
     expect(escapeFormulas(plain)).toBe(escaped);
   });
 
   // evidence: csv-formula-escaping
-  it("has no part that begins with a formula, wherever a spreadsheet splits it", () => {
+  it("leaves no formula at the start of a text or after any separator", () => {
     fc.assert(
       fc.property(text, (plain) => {
         const parts = escapeFormulas(plain).split(/[;\t\r\n]/);
@@ -35,7 +35,7 @@ describe("a text for spreadsheets", () => {
     );
   });
 
-  it("is restored to the original, whatever it contains", () => {
+  it("can be reversed for any text", () => {
     fc.assert(
       fc.property(text, (plain) => {
         expect(unescapeFormulas(escapeFormulas(plain))).toBe(plain);

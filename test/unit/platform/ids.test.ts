@@ -13,7 +13,7 @@ const PREFIXES: IdPrefix[] = ["job", "evt", "whe", "dlv", "att", "org", "key", "
 const uuid = fc.uuid({ version: [1, 4, 7] });
 
 describe("typed ids", () => {
-  it("are a prefix and 26 Crockford base32 characters, and lead back to the uuid", () => {
+  it("have a prefix and 26 Crockford base32 characters, and convert back to the UUID", () => {
     fc.assert(
       fc.property(fc.constantFrom(...PREFIXES), uuid, (prefix, id) => {
         const typed = toTypedId(prefix, id);
@@ -24,12 +24,12 @@ describe("typed ids", () => {
     );
   });
 
-  it("reach from the smallest uuid to the largest", () => {
+  it("encode the smallest and the largest UUID", () => {
     expect(toTypedId("job", "00000000-0000-0000-0000-000000000000")).toBe(`job_${"0".repeat(26)}`);
     expect(toTypedId("job", "ffffffff-ffff-ffff-ffff-ffffffffffff")).toBe(`job_7${"Z".repeat(25)}`);
   });
 
-  it("sort as their uuids do", () => {
+  it("sort like their UUIDs", () => {
     fc.assert(
       fc.property(uuid, uuid, (one, other) => {
         expect(toTypedId("job", one) < toTypedId("job", other)).toBe(one < other);
@@ -37,9 +37,9 @@ describe("typed ids", () => {
     );
   });
 
-  it("are null where the text is no id with that prefix", () => {
+  it("convert to null if the text is not an id with that prefix", () => {
     const typed = toTypedId("job", newUuid());
-    const others = [
+    const invalidTexts = [
       typed.replace("job", "evt"),
       typed.slice(0, -1),
       `${typed}0`,
@@ -49,7 +49,7 @@ describe("typed ids", () => {
       "",
     ];
     for (const text of [
-      ...others,
+      ...invalidTexts,
       `job_8${"0".repeat(25)}`,
       `job_0${"U".repeat(25)}`,
       `JOB_${typed.slice(4)}`,
@@ -61,7 +61,7 @@ describe("typed ids", () => {
 });
 
 describe("newUuid", () => {
-  it("is a UUIDv7 of its instant", () => {
+  it("returns a UUIDv7 of the given time", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 48 - 1 }), (ms) => {
         const id = newUuid(ms);
@@ -73,13 +73,13 @@ describe("newUuid", () => {
     );
   });
 
-  it("is never the same twice", () => {
+  it("returns unique values", () => {
     expect(new Set(Array.from({ length: 10_000 }, () => newUuid(0))).size).toBe(10_000);
   });
 });
 
 describe("newRequestId", () => {
-  it("is req_ and a ULID of now", () => {
+  it("returns req_ and a ULID of the current time", () => {
     const before = toTypedId("job", minUuidAt(new Date())).slice(4, 13);
     const id = newRequestId();
     expect(id).toMatch(/^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$/);

@@ -1,4 +1,4 @@
-/** What PostgreSQL, and the way to it, may say: what is worth another try is a 503, and only what is not is a 500. */
+/** Classification of PostgreSQL's errors: a 503 if a retry may succeed, otherwise a 500. */
 import { describe, expect, it } from "vitest";
 import { toUnavailable, isConnectionError } from "../../../src/platform/postgres/errors.ts";
 import { AppError } from "../../../src/platform/errors.ts";
@@ -7,32 +7,32 @@ const failure = (code: string, more: object = {}): Error =>
   Object.assign(new Error("secret: it said this and that"), { code, ...more });
 
 // evidence: postgres-error-codes-503
-describe("is a 503 with Retry-After, and tells nothing of the cause", () => {
+describe("toUnavailable returns a 503 with Retry-After and without the cause's message for", () => {
   it.each([
-    ["08006", "the connection failed"],
+    ["08006", "connection failure"],
     ["25006", "read-only after a failover"],
     ["25P03", "idle in a transaction for too long"],
-    ["25P04", "a transaction that took too long"],
-    ["28P01", "the password was changed meanwhile"],
-    ["28000", "no longer let in"],
-    ["3D000", "the database is gone"],
-    ["40001", "others changed the same rows"],
-    ["40P01", "a deadlock"],
-    ["55P03", "a lock that others hold"],
-    ["53000", "without resources"],
-    ["53100", "the disk is full"],
+    ["25P04", "transaction timeout"],
+    ["28P01", "invalid password"],
+    ["28000", "authentication failure"],
+    ["3D000", "database does not exist"],
+    ["40001", "serialization failure"],
+    ["40P01", "deadlock"],
+    ["55P03", "lock not available"],
+    ["53000", "insufficient resources"],
+    ["53100", "disk full"],
     ["53200", "out of memory"],
     ["53300", "too many connections"],
-    ["53400", "a configured limit"],
-    ["57014", "cancelled by a timeout"],
-    ["57P01", "shut down"],
-    ["57P02", "crashed"],
+    ["53400", "configuration limit exceeded"],
+    ["57014", "statement timeout"],
+    ["57P01", "administrator shutdown"],
+    ["57P02", "crash shutdown"],
     ["57P03", "starting up"],
-    ["57P04", "dropped"],
-    ["57P05", "idle for too long"],
-    ["58000", "an error of the system"],
-    ["58030", "an error of input and output"],
-    ["58P01", "a file is missing"],
+    ["57P04", "database dropped"],
+    ["57P05", "idle session timeout"],
+    ["58000", "system error"],
+    ["58030", "I/O error"],
+    ["58P01", "undefined file"],
   ])("%s: %s", (code) => expectUnavailable(failure(code)));
 
   it.each([
@@ -46,28 +46,29 @@ describe("is a 503 with Retry-After, and tells nothing of the cause", () => {
     "EHOSTUNREACH",
     "ENETUNREACH",
     "ENETDOWN",
-  ])("%s, of the way there", (code) => expectUnavailable(failure(code)));
+  ])("%s of the connection", (code) => expectUnavailable(failure(code)));
 
-  it.each(["EMFILE", "ENFILE", "ENOBUFS", "EADDRNOTAVAIL"])("%s, for which we are short ourselves", (code) =>
-    expectUnavailable(failure(code)),
+  it.each(["EMFILE", "ENFILE", "ENOBUFS", "EADDRNOTAVAIL"])(
+    "%s, a resource that this process lacks",
+    (code) => expectUnavailable(failure(code)),
   );
 
-  it.each(["ENOENT", "EACCES"])("%s, of a socket of the file system", (code) =>
+  it.each(["ENOENT", "EACCES"])("%s of a Unix socket", (code) =>
     expectUnavailable(failure(code, { syscall: "connect" })),
   );
 
-  it("one of several addresses, none of which answers", () =>
+  it("a host with several IP addresses, none of which answers", () =>
     expectUnavailable(new AggregateError([failure("ECONNREFUSED"), failure("ENETUNREACH")])));
 
   it.each(["Connection terminated unexpectedly", "timeout exceeded when trying to connect"])(
-    "%s, which has no code",
+    "%s, an error without a code",
     (message) => expectUnavailable(new Error(message)),
   );
 });
 
-describe("is none of its business", () => {
+describe("toUnavailable returns null for", () => {
   it.each(["22001", "23505", "42601", "42P01", "P0001", "XX000", "XX001"])(
-    "%s: this statement is wrong, not the moment",
+    "%s, an error in the statement",
     (code) => expect(toUnavailable(failure(code))).toBeNull(),
   );
 
@@ -75,15 +76,15 @@ describe("is none of its business", () => {
     expect(toUnavailable(failure(code, { syscall: "open" }))).toBeNull(),
   );
 
-  it("whatever is no error", () => {
+  it("a value that is not an Error", () => {
     expect(toUnavailable("53100")).toBeNull();
     expect(toUnavailable(null)).toBeNull();
   });
 });
 
-it("a connection whose server is short of something still stands: it is kept, not made again for each request", () => {
-  const kept = ["53000", "53100", "53200", "53400", "58000", "58030"];
-  expect(kept.filter((code) => isConnectionError(failure(code)))).toEqual([]);
+it("keeps connections to a server that lacks resources, except if it has too many connections", () => {
+  const resourceErrors = ["53000", "53100", "53200", "53400", "58000", "58030"];
+  expect(resourceErrors.filter((code) => isConnectionError(failure(code)))).toEqual([]);
   expect(isConnectionError(failure("53300"))).toBe(true);
 });
 

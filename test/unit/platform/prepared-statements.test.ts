@@ -6,14 +6,14 @@ import {
   PreparedStatementNames,
 } from "../../../src/platform/postgres/prepared-statements.ts";
 
-/** The name that `text` has after so many sights. */
+/** Uses `text` the given number of times and returns its name. */
 function nameAfterUses(names: PreparedStatementNames, text: string, times: number): string | undefined {
   for (let n = 1; n < times; n += 1) names.nameOf(text);
   return names.nameOf(text);
 }
 
-describe("the names of prepared statements", () => {
-  it("are given to a text from its fifth sight on, one for good", () => {
+describe("PreparedStatementNames", () => {
+  it("names a text at its fifth use, and keeps the name", () => {
     const names = new PreparedStatementNames();
     expect(nameAfterUses(names, "select 1", PREPARE_AFTER - 1)).toBeUndefined();
     const name = names.nameOf("select 1");
@@ -22,36 +22,36 @@ describe("the names of prepared statements", () => {
     expect(nameAfterUses(names, "select 2", PREPARE_AFTER)).not.toBe(name);
   });
 
-  it("are not used up by texts that come once", () => {
+  it("assigns no names to texts used once", () => {
     const names = new PreparedStatementNames();
     for (let n = 0; n < 10 * MAX_PREPARED_STATEMENTS; n += 1)
       expect(names.nameOf(`select ${n}`)).toBeUndefined();
     expect(nameAfterUses(names, "select 'hot'", PREPARE_AFTER)).toBeDefined();
   });
 
-  it("are given to a text that comes again among so many others as are remembered", () => {
+  it("names a frequent text used between as many others as are counted", () => {
     const names = new PreparedStatementNames();
-    for (let sight = 1; sight < PREPARE_AFTER; sight += 1) {
+    for (let use = 1; use < PREPARE_AFTER; use += 1) {
       expect(names.nameOf("select 'hot'")).toBeUndefined();
-      for (let n = 1; n < MAX_COUNTED_TEXTS; n += 1) names.nameOf(`select ${sight}, ${n}`);
+      for (let n = 1; n < MAX_COUNTED_TEXTS; n += 1) names.nameOf(`select ${use}, ${n}`);
     }
     expect(names.nameOf("select 'hot'")).toBeDefined();
   });
 
-  it("are not given for sights that so many others have made forget", () => {
+  it("forgets the count of the least recently used text", () => {
     const names = new PreparedStatementNames();
     nameAfterUses(names, "select 'rare'", PREPARE_AFTER - 1);
     for (let n = 0; n < MAX_COUNTED_TEXTS; n += 1) names.nameOf(`select ${n}`);
     expect(names.nameOf("select 'rare'")).toBeUndefined();
   });
 
-  it("end at a bound, and those that have one keep it", () => {
+  it("stops assigning names at the limit, and keeps the assigned ones", () => {
     const names = new PreparedStatementNames();
-    const given = Array.from({ length: MAX_PREPARED_STATEMENTS }, (_, n) =>
+    const assigned = Array.from({ length: MAX_PREPARED_STATEMENTS }, (_, n) =>
       nameAfterUses(names, `select ${n}`, PREPARE_AFTER),
     );
-    expect(new Set(given).size).toBe(MAX_PREPARED_STATEMENTS);
+    expect(new Set(assigned).size).toBe(MAX_PREPARED_STATEMENTS);
     expect(nameAfterUses(names, "select 'more'", 10 * PREPARE_AFTER)).toBeUndefined();
-    expect(given.map((_, n) => names.nameOf(`select ${n}`))).toEqual(given);
+    expect(assigned.map((_, n) => names.nameOf(`select ${n}`))).toEqual(assigned);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createPublicUrl } from "../../../src/platform/public-url.ts";
 
-it("is the public address where there is one, wherever the server listens", () => {
+it("uses PUBLIC_URL if it is set", () => {
   const { pageUrl, setListenUrl } = createPublicUrl("https://api.example.com", {
     host: "0.0.0.0",
     port: 4000,
@@ -15,7 +15,7 @@ it.each([
   ["0.0.0.0", "http://localhost:0", "http://localhost:4001"],
   ["::", "http://localhost:0", "http://localhost:4001"],
   ["::1", "http://[::1]:0", "http://[::1]:4001"],
-])("is where the server on %s listens, once it does", (host, before, after) => {
+])("without PUBLIC_URL uses the URL that the server on %s listens on", (host, before, after) => {
   const { pageUrl, setListenUrl } = createPublicUrl(null, { host, port: 0 });
   expect(pageUrl("/")).toBe(`${before}/`);
   setListenUrl(`http://${host.includes(":") ? `[${host}]` : host}:4001`);

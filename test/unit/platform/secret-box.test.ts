@@ -1,23 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { createSecretBox, parseSecret } from "../../../src/platform/secret-box.ts";
 
-const bytes = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7 + 250));
+const bytes = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7 + 250));
 const box = createSecretBox(bytes);
 const CONTEXT = "webhook_endpoint:01";
 
 describe("a secret box", () => {
-  it("opens what it sealed, whatever text that is", () => {
+  it("decrypts what it encrypted, for any text", () => {
     for (const text of ["whsec_abc", "", "Grüße 🚚", "x".repeat(10_000)])
       expect(box.open(box.seal(text, CONTEXT), CONTEXT)).toBe(text);
   });
 
-  it("seals the same text differently each time, and shows its version", () => {
+  it("encrypts the same text differently each time, with a version prefix", () => {
     const [one, other] = [box.seal("whsec_abc", CONTEXT), box.seal("whsec_abc", CONTEXT)];
     expect(one).not.toBe(other);
     expect(one).toMatch(/^s1\.[\w-]+$/);
   });
 
-  it("opens nothing for another owner, under another secret, of another version, or changed in any place", () => {
+  it("rejects another context, another secret, another version and any changed character", () => {
     const sealed = box.seal("whsec_abc", CONTEXT);
     const foreign = createSecretBox(Buffer.alloc(32, 1));
     const attempts = [
@@ -26,10 +26,10 @@ describe("a secret box", () => {
       () => box.open(sealed.replace("s1.", "s2."), CONTEXT),
       () => box.open("", CONTEXT),
       () => box.open("s1.AAAA", CONTEXT),
-      ...Array.from({ length: sealed.length - 4 }, (_, at) => () => {
-        const place = at + 3;
-        const other = sealed[place] === "A" ? "B" : "A";
-        return box.open(sealed.slice(0, place) + other + sealed.slice(place + 1), CONTEXT);
+      ...Array.from({ length: sealed.length - 4 }, (_, index) => () => {
+        const position = index + 3;
+        const other = sealed[position] === "A" ? "B" : "A";
+        return box.open(sealed.slice(0, position) + other + sealed.slice(position + 1), CONTEXT);
       }),
     ];
     for (const attempt of attempts) {
@@ -39,14 +39,14 @@ describe("a secret box", () => {
   });
 });
 
-describe("a WAYMARK_SECRET", () => {
-  it("is 32 bytes as base64, base64url or hexadecimal digits", () => {
+describe("parseSecret", () => {
+  it("accepts 32 bytes in base64, base64url or hexadecimal digits", () => {
     for (const encoding of ["base64", "base64url", "hex"] as const)
       expect(parseSecret(bytes.toString(encoding))?.equals(bytes)).toBe(true);
     expect(parseSecret(bytes.toString("hex").toUpperCase())?.equals(bytes)).toBe(true);
   });
 
-  it("is nothing else", () => {
+  it("returns null for any other text", () => {
     for (const text of [
       "",
       "secret",

@@ -1,49 +1,49 @@
 import { expect, it } from "vitest";
 import { singleFlight } from "../../../src/platform/concurrency/single-flight.ts";
 
-/** Something that is asked for: how often, and the answers that are still to come. */
+/** A loader with its pending calls and a clock that `advance` moves. */
 function createCountedLoader(ttlMs: number) {
   const calls: PromiseWithResolvers<number>[] = [];
   let nowMs = 0;
   const load = singleFlight(
     () => {
-      const answer = Promise.withResolvers<number>();
-      calls.push(answer);
-      return answer.promise;
+      const call = Promise.withResolvers<number>();
+      calls.push(call);
+      return call.promise;
     },
     { ttlMs, nowMs: () => nowMs },
   );
-  return { ask: load, asked: calls, pass: (ms: number) => void (nowMs += ms) };
+  return { load, calls, advance: (ms: number) => void (nowMs += ms) };
 }
 
-it("who asks while an answer is under way shares it", async () => {
-  const { ask, asked } = createCountedLoader(0);
-  const answers = Promise.all([ask(), ask(), ask()]);
-  expect(asked).toHaveLength(1);
-  asked[0]?.resolve(1);
-  expect(await answers).toEqual([1, 1, 1]);
-  void ask();
-  expect(asked).toHaveLength(2);
+it("shares one call among concurrent callers", async () => {
+  const { load, calls } = createCountedLoader(0);
+  const results = Promise.all([load(), load(), load()]);
+  expect(calls).toHaveLength(1);
+  calls[0]?.resolve(1);
+  expect(await results).toEqual([1, 1, 1]);
+  void load();
+  expect(calls).toHaveLength(2);
 });
 
-it("an answer is kept for as long as is said, counted from when it came", async () => {
-  const { ask, asked, pass } = createCountedLoader(250);
-  const first = ask();
-  pass(1_000);
-  asked[0]?.resolve(1);
+it("caches a result for its TTL, counted from when the call ended", async () => {
+  const { load, calls, advance } = createCountedLoader(250);
+  const first = load();
+  advance(1_000);
+  calls[0]?.resolve(1);
   await first;
-  pass(249);
-  expect(await ask()).toBe(1);
-  pass(1);
-  void ask();
-  expect(asked).toHaveLength(2);
+  advance(249);
+  expect(await load()).toBe(1);
+  advance(1);
+  void load();
+  expect(calls).toHaveLength(2);
 });
 
-it("a failure is told to those who share it, and is not kept", async () => {
-  const { ask, asked } = createCountedLoader(250);
-  const failed = [ask(), ask()];
-  asked[0]?.reject(new Error("away"));
-  for (const each of failed) await expect(each).rejects.toThrow("away");
-  void ask();
-  expect(asked).toHaveLength(2);
+it("rejects all sharing callers with an error, and does not cache it", async () => {
+  const { load, calls } = createCountedLoader(250);
+  const results = [load(), load()];
+  calls[0]?.reject(new Error("unavailable"));
+  for (const result of results) await expect(result).rejects.toThrow("unavailable");
+  void load();
+  expect(calls).toHaveLength(2);
 });

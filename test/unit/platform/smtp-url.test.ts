@@ -18,7 +18,7 @@ describe("parseSmtpUrl", () => {
     ["smtp://[::1]:1025", { host: "::1", port: 1025, encryption: "off", credentials: null }],
     ["smtps://localhost:465", { host: "localhost", port: 465, encryption: "tls", credentials: null }],
     ["smtp://mailpit:1025?tls=off", { host: "mailpit", port: 1025, encryption: "off", credentials: null }],
-    // Not this machine, though it looks like it.
+    // A remote host despite its prefix.
     [
       "smtp://127.0.0.1.example.com",
       { host: "127.0.0.1.example.com", port: 587, encryption: "starttls", credentials: null },
@@ -32,7 +32,7 @@ describe("parseSmtpUrl", () => {
         credentials: { user: "user@example.com", password: "a/b%" },
       },
     ],
-  ])("reads %s", (text, server) => {
+  ])("parses %s", (text, server) => {
     expect(parseSmtpUrl(text)).toEqual(server);
   });
 
@@ -46,7 +46,7 @@ describe("parseSmtpUrl", () => {
     "smtps://mail.example.com?tls=off",
     "smtp://mail.example.com#x",
     "smtp://mail.example.com:99999",
-  ])("refuses %s", (text) => {
+  ])("rejects %s", (text) => {
     expect(parseSmtpUrl(text)).toBeNull();
   });
 });
@@ -56,17 +56,17 @@ describe("parseSender", () => {
     ["no-reply@example.com", { name: "", address: "no-reply@example.com" }],
     ["Waymark <no-reply@example.com>", { name: "Waymark", address: "no-reply@example.com" }],
     ['"Waymark, Ltd." <no-reply@example.com>', { name: "Waymark, Ltd.", address: "no-reply@example.com" }],
-  ])("reads %s", (text, sender) => {
+  ])("parses %s", (text, sender) => {
     expect(parseSender(text)).toEqual(sender);
   });
 
-  it.each(["Waymark", "a@b@c", "<>", "Waymark <no-reply>", "x <a@b.example> y"])("refuses %s", (text) => {
+  it.each(["Waymark", "a@b@c", "<>", "Waymark <no-reply>", "x <a@b.example> y"])("rejects %s", (text) => {
     expect(parseSender(text)).toBeNull();
   });
 });
 
-describe("withoutLinks", () => {
-  it("leaves out whatever could be followed, and nothing else", () => {
+describe("redactLinks", () => {
+  it("replaces links and leaves other text unchanged", () => {
     expect(redactLinks("Open\nhttps://a.example/x#token=1\nor HTTP://b.example, please: c.example")).toBe(
       "Open\n[link]\nor [link] please: c.example",
     );

@@ -8,7 +8,7 @@ describe("sql", () => {
     expect(sql`select ${hostile}, ${1}`.compile()).toEqual({ text: "select $1, $2", values: [hostile, 1] });
   });
 
-  it("numbers the places across nested fragments, in the order of the text", () => {
+  it("numbers placeholders across nested fragments, in the order of the text", () => {
     const inner = sql`b = ${2}`;
     const { text, values } = sql`a = ${1} and ${inner} and c = ${3} and ${inner}`.compile();
     expect({ text, values }).toEqual({
@@ -17,21 +17,21 @@ describe("sql", () => {
     });
   });
 
-  it("may be compiled again, to the same", () => {
+  it("compiles to the same result each time", () => {
     const statement = sql`select ${1} where ${sql`x = ${2}`}`;
     expect(statement.compile()).toEqual(statement.compile());
   });
 
   it("keeps null, undefined, lists and objects as values", () => {
-    const given = [null, undefined, [1, 2], { a: 1 }];
-    expect(sql`${given[0]} ${given[1]} ${given[2]} ${given[3]}`.compile().values).toEqual(given);
+    const values = [null, undefined, [1, 2], { a: 1 }];
+    expect(sql`${values[0]} ${values[1]} ${values[2]} ${values[3]}`.compile().values).toEqual(values);
   });
 
-  it("takes dollars and question marks of its own text as they are", () => {
+  it("leaves dollar signs and question marks in its text unchanged", () => {
     expect(sql`select '$1' ? ${1}`.compile().text).toBe("select '$1' ? $1");
   });
 
-  it("splices raw text and joins fragments", () => {
+  it("inserts raw text and joins fragments", () => {
     expect(join([sql`a = ${1}`, raw("b"), sql`c = ${3}`], " and ").compile()).toEqual({
       text: "a = $1 and b and c = $2",
       values: [1, 3],

@@ -6,7 +6,7 @@ const bucket = (): ReturnType<typeof createTokenBucket> =>
   createTokenBucket({ perSecond: 10, burst: 20 }, startMs);
 
 describe("a token bucket", () => {
-  it("is full at first, and gives several at once or none", () => {
+  it("starts full, and gives all requested tokens or none", () => {
     const one = bucket();
     expect(one.take(startMs, 15)).toBe(true);
     expect(one.take(startMs, 6)).toBe(false);
@@ -15,14 +15,14 @@ describe("a token bucket", () => {
     expect(one.take(startMs)).toBe(false);
   });
 
-  it("fills at its rate and no higher than its burst", () => {
+  it("refills at its rate up to its burst", () => {
     const one = bucket();
     one.take(startMs, 20);
     expect(one.available(startMs + 150)).toBe(1.5);
     expect(one.available(startMs + 60_000)).toBe(20);
   });
 
-  it("says when so many will be there", () => {
+  it("returns the time until it holds a number of tokens", () => {
     const one = bucket();
     expect(one.msUntil(20, startMs)).toBe(0);
     one.take(startMs, 20);
@@ -32,7 +32,7 @@ describe("a token bucket", () => {
     expect(one.take(startMs + 100)).toBe(true);
   });
 
-  it("keeps what fits when its rate changes", () => {
+  it("keeps its tokens up to the new burst when its rate changes", () => {
     const one = bucket();
     one.setRate({ perSecond: 1, burst: 5 });
     expect(one.available(startMs)).toBe(5);
@@ -41,7 +41,7 @@ describe("a token bucket", () => {
     expect(one.available(startMs + 1_000)).toBe(2);
   });
 
-  it("gives nothing away when the clock is set back", () => {
+  it("adds no tokens when the clock is set back", () => {
     const one = bucket();
     one.take(startMs, 20);
     expect(one.available(startMs - 60_000)).toBe(0);

@@ -1,4 +1,4 @@
-/** The parts of tracing that are pure, and what it does where the collector is not there, or does not answer. */
+/** Parsing and settings of tracing, and its behaviour with an unreachable or unresponsive collector. */
 import { describe, expect, it } from "vitest";
 import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
@@ -12,30 +12,30 @@ import { startTraceCollector, openTracingTo } from "../../support/trace-collecto
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const SPAN = "b7ad6b7169203331";
 
-describe("a traceparent", () => {
-  it("is read as W3C has it", () => {
+describe("parseTraceparent", () => {
+  it("parses a W3C traceparent of version 00", () => {
     const ids = { traceId: TRACE, spanId: SPAN };
     expect(parseTraceparent(`00-${TRACE}-${SPAN}-01`)).toEqual({ ...ids, traceFlags: 1 });
     expect(parseTraceparent(`00-${TRACE}-${SPAN}-00`)).toEqual({ ...ids, traceFlags: 0 });
   });
 
   it.each([
-    ["nothing", ""],
-    ["no flags", `00-${TRACE}-${SPAN}`],
-    ["a trace of zeros", `00-${"0".repeat(32)}-${SPAN}-01`],
-    ["a span of zeros", `00-${TRACE}-${"0".repeat(16)}-01`],
+    ["empty text", ""],
+    ["missing flags", `00-${TRACE}-${SPAN}`],
+    ["a trace id of zeros", `00-${"0".repeat(32)}-${SPAN}-01`],
+    ["a span id of zeros", `00-${TRACE}-${"0".repeat(16)}-01`],
     ["another version", `ff-${TRACE}-${SPAN}-01`],
-    ["capitals", `00-${TRACE.toUpperCase()}-${SPAN}-01`],
-    ["two of them", `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`],
-    ["a line more", `00-${TRACE}-${SPAN}-01\n`],
-    ["very much", `00-${TRACE.repeat(500)}-${SPAN}-01`],
-  ])("is none with %s", (_, text) => {
+    ["upper-case digits", `00-${TRACE.toUpperCase()}-${SPAN}-01`],
+    ["two values", `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`],
+    ["a trailing line break", `00-${TRACE}-${SPAN}-01\n`],
+    ["a very long value", `00-${TRACE.repeat(500)}-${SPAN}-01`],
+  ])("returns null for %s", (_, text) => {
     expect(parseTraceparent(text)).toBeNull();
   });
 });
 
-describe("the collector's headers", () => {
-  it("are names and percent-encoded values", () => {
+describe("parseOtlpHeaders", () => {
+  it("parses names and percent-encoded values", () => {
     expect(parseOtlpHeaders("")).toEqual({});
     expect(parseOtlpHeaders("Authorization=Basic%20a2V5Og==, x-tenant=a%2Cb")).toEqual({
       authorization: "Basic a2V5Og==",
@@ -43,12 +43,15 @@ describe("the collector's headers", () => {
     });
   });
 
-  it.each(["secret", "=secret", "a b=secret", "x-key=%zz", "x-key=a%0d%0ax: y"])("are none in %j", (text) => {
-    expect(parseOtlpHeaders(text)).toBeNull();
-  });
+  it.each(["secret", "=secret", "a b=secret", "x-key=%zz", "x-key=a%0d%0ax: y"])(
+    "returns null for %j",
+    (text) => {
+      expect(parseOtlpHeaders(text)).toBeNull();
+    },
+  );
 });
 
-describe("a statement", () => {
+describe("describeStatement", () => {
   it.each([
     ["select 1", "SELECT"],
     ["select name from job join organization on true where name = $1", "SELECT job organization"],
@@ -63,11 +66,11 @@ describe("a statement", () => {
       "INSERT job",
     ],
     ["update job set weight = $1 where extract(epoch from updated_at) > 1", "UPDATE job"],
-  ])("is called by what it does: %j", (text, name) => {
+  ])("names the verbs and tables of %j", (text, name) => {
     expect(describeStatement(text)).toMatchObject({ name, attributes: { "db.query.summary": name } });
   });
 
-  it("is told of to a certain length, without its comments", () => {
+  it("removes comments and truncates the text", () => {
     const { attributes } = describeStatement(`select 1 -- why\n, ${"x".repeat(10_000)}`);
     expect(String(attributes["db.query.text"])).toMatch(/^select 1 , x+…$/);
     expect(String(attributes["db.query.text"]).length).toBeLessThan(2_100);
@@ -76,18 +79,20 @@ describe("a statement", () => {
 
 const tracingOf = (env: Record<string, string>) => toConfig(readEnv(env)).tracing;
 
-describe("the settings", () => {
+describe("the tracing settings", () => {
   const OTEL_EXPORTER_OTLP_ENDPOINT = "http://collector:4318/";
 
-  it("leave traces off where no collector is named, whatever else is said", () => {
+  it("turn tracing off without a collector", () => {
     expect(tracingOf({ OTEL_TRACES_SAMPLER: "always_on", OTEL_SERVICE_NAME: "x" })).toBeNull();
   });
 
-  it("name the place for traces by a base, or whole", () => {
-    const whole = "https://traces.example.com/in?team=1";
+  it("append /v1/traces to the base endpoint, and use the traces endpoint unchanged", () => {
+    const tracesUrl = "https://traces.example.com/in?team=1";
     expect(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT })?.url).toBe("http://collector:4318/v1/traces");
-    const OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = whole;
-    expect(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT })?.url).toBe(whole);
+    const OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = tracesUrl;
+    expect(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT })?.url).toBe(
+      tracesUrl,
+    );
   });
 
   it.each([
@@ -96,27 +101,28 @@ describe("the settings", () => {
     [{ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.5" }, 0.5],
     [{ OTEL_TRACES_SAMPLER: "parentbased_always_on", OTEL_TRACES_SAMPLER_ARG: "0.5" }, 1],
     [{ OTEL_TRACES_SAMPLER: "always_off" }, 0],
-  ])("say which part is kept: %j", (env, ratio) => {
+  ])("%j sample a share of %d", (env, ratio) => {
     expect(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, ...env })?.ratio).toBe(ratio);
   });
 
-  it("are never told where they may be secret", () => {
+  it("are reported without the value of invalid headers", () => {
     const headers = { OTEL_EXPORTER_OTLP_HEADERS: "x-key: hush-hush" };
     expect(() => readEnv(headers)).toThrow(/OTEL_EXPORTER_OTLP_HEADERS: (?!.*hush)/);
   });
 });
 
-/** So many spans, all of one trace. */
+/** Creates `count` spans of one trace. */
 function createSpans(tracing: Tracing, count: number): void {
   const root = tracing.startTrace("root", { kind: "internal" });
   root?.run(() => {
-    for (let made = 1; made < count; made += 1) tracing.startSpan("span", { kind: "internal" })?.end();
+    for (let created = 1; created < count; created += 1)
+      tracing.startSpan("span", { kind: "internal" })?.end();
   });
   root?.end();
 }
 
 describe("a span", () => {
-  it("of a trace that is not kept is none, whatever a stranger's traceparent says", async () => {
+  it("is null if its trace is not sampled, regardless of the client's traceparent", async () => {
     await using collector = await startTraceCollector();
     await using tracing = openTracingTo(collector, "test", 0);
     const start = { kind: "server", linkedTraceparent: `00-${TRACE}-${SPAN}-01` } as const;
@@ -125,7 +131,7 @@ describe("a span", () => {
     expect(tracing.continueTrace(null, "delivery", { kind: "consumer" })).toBeNull();
   });
 
-  it("is below nothing that is over: what a request has set going is not its trace for ever", async () => {
+  it("is null after its request has ended", async () => {
     await using collector = await startTraceCollector();
     await using tracing = openTracingTo(collector, "test");
     const request = tracing.startTrace("request", { kind: "server" });
@@ -139,7 +145,7 @@ describe("a span", () => {
     expect(await loop).toEqual([null, null]);
   });
 
-  it("that is still waiting when the process stops is sent", async () => {
+  it("that is queued when tracing is disposed is exported", async () => {
     await using collector = await startTraceCollector();
     const tracing = openTracingTo(collector, "test");
     createSpans(tracing, 1_200);
@@ -150,21 +156,21 @@ describe("a span", () => {
 });
 
 describe("a collector", () => {
-  it.concurrent("that never answers costs a bounded number of spans, one line of the log and no wait at a stop", async () => {
+  it.concurrent("that never answers causes dropped spans, one report and no long wait at disposal", async () => {
     await using collector = await startTraceCollector();
     collector.status = null;
     const tracing = openTracingTo(collector, "test");
-    const told: [string, number][] = [];
-    tracing.onDrop((...loss) => told.push(loss));
+    const reports: [string, number][] = [];
+    tracing.onDrop((...report) => reports.push(report));
     for (let round = 0; round < 20; round += 1) createSpans(tracing, 500);
     expect(tracing.counts().dropped).toBeGreaterThan(5_000);
     await tracing[Symbol.asyncDispose]();
-    // One batch is on its way, and nobody knows what becomes of it.
+    // The batch in flight is neither exported nor dropped.
     expect(tracing.counts()).toEqual({ exported: 0, dropped: 10_000 - 512 });
-    expect(told).toEqual([["queue full", 1]]);
+    expect(reports).toEqual([["queue full", 1]]);
   });
 
-  it.concurrent("that is not there loses what it would have been sent, and nothing else", async () => {
+  it.concurrent("that is unreachable gets no spans and causes no error", async () => {
     const tracing = openTracingTo({ url: `http://127.0.0.1:${await freePort()}` }, "test");
     createSpans(tracing, 10);
     await tracing[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-/** Traces of what no request begins: a mail, a task of the scheduler, an event that a subscription is told. */
+/** Traces of work outside HTTP requests: mails, scheduled tasks and subscription events. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Tracing } from "../../../src/platform/tracing/tracing.ts";
 import { taskHandler } from "../../../src/scheduling/task.ts";
@@ -30,16 +30,16 @@ beforeEach(() => {
 });
 afterEach(() => tracing[Symbol.asyncDispose]());
 
-/** The span of this name, which begins a trace, once it has come. */
+/** Waits for the root span with this name. */
 function first(name: string): Promise<CollectedSpan> {
   return eventually(() => {
-    const found = collector.spans().find((span) => span.name === name && span.parentId === null);
-    if (!found) throw new Error(`Not among ${JSON.stringify(collector.spans().map((span) => span.name))}`);
-    return found;
+    const root = collector.spans().find((span) => span.name === name && span.parentId === null);
+    if (!root) throw new Error(`Not among ${JSON.stringify(collector.spans().map((span) => span.name))}`);
+    return root;
   });
 }
 
-it("a mail is a trace, which tells neither to whom it went nor what it said", async () => {
+it("traces a mail without its recipient and content", async () => {
   await using server = await startTestSmtpServer();
   await using rig = await openMailFixture();
   await using worker = rig.startWorker(`smtp://localhost:${server.port}`, { tracing });
@@ -49,11 +49,11 @@ it("a mail is a trace, which tells neither to whom it went nor what it said", as
   const { attributes, isFailed } = await first("send mail");
   expect(isFailed).toBe(false);
   expect(attributes).toMatchObject({ "waymark.mail.kind": "registration", "waymark.attempt.number": 1 });
-  const told = collector.posts.map(({ body }) => body).join("\n");
-  for (const secret of [to, LINK_TOKEN, "Welcome"]) expect(told).not.toContain(secret);
+  const exported = collector.posts.map(({ body }) => body).join("\n");
+  for (const secret of [to, LINK_TOKEN, "Welcome"]) expect(exported).not.toContain(secret);
 });
 
-it("a mail that the server does not take is a trace that failed", async () => {
+it("marks the trace of a mail as failed if the mail server is unreachable", async () => {
   await using rig = await openMailFixture();
   await using worker = rig.startWorker("smtp://127.0.0.1:1", { tracing });
   await rig.database.transaction((tx) => rig.mails.enqueue(tx, newMailTo("agent@waymark.example")));
@@ -62,22 +62,22 @@ it("a mail that the server does not take is a trace that failed", async () => {
 });
 
 it.each([
-  ["that is done", () => undefined, false],
+  ["successful", () => undefined, false],
   [
-    "that fails",
+    "failing",
     () => {
       throw new Error("it does not work");
     },
     true,
   ],
-])("a task of the scheduler %s is a trace, by its name", async (_, work, isFailed) => {
+])("traces a %s scheduled task by its name", async (_, work, isFailed) => {
   const { scheduler } = openSchedulerFixture().addScheduler({ tracing });
   scheduler.start([taskHandler(onceTask, work)]);
   scheduler.schedule(onceTask, { n: 1 }, new Date());
   expect(await first(`task ${onceTask.name}`)).toMatchObject({ kind: 1, isFailed });
 });
 
-it("each event that a subscription is told is a trace, with its SQL below", async () => {
+it("traces each subscription event with its SQL", async () => {
   await using app = await startTestApp({}, { tracing });
   const agent = await app.createOrganization("agent");
   const [number = ""] = await app.createJobs(agent, [{}]);
@@ -85,9 +85,9 @@ it("each event that a subscription is told is a trace, with its SQL below", asyn
   const { events } = await subscribeAndWait(app, agent.key);
   await patchJob(app, agent, number, { weight: 2 });
   await eventually(() => expect(events).toHaveLength(1));
-  const told = await first("GraphQL subscription");
+  const root = await first("GraphQL subscription");
   await eventually(() => {
-    const below = collector.spans().filter(({ parentId }) => parentId === told.spanId);
-    expect(below.map(({ name }) => name)).toContainEqual(expect.stringContaining("SELECT job"));
+    const children = collector.spans().filter(({ parentId }) => parentId === root.spanId);
+    expect(children.map(({ name }) => name)).toContainEqual(expect.stringContaining("SELECT job"));
   });
 });
