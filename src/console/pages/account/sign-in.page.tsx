@@ -48,7 +48,7 @@ function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
             Sign in
           </Button>
           <Text fz="sm" ta="center">
-            <TextLink to="/forgotten-password">Forgot your password?</TextLink>
+            <TextLink to="/forgotten-password">Forgotten your password?</TextLink>
           </Text>
           <Text fz="sm" ta="center" c="dimmed">
             No account yet? <TextLink to="/request-account">Request one</TextLink>

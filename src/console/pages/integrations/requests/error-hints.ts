@@ -6,7 +6,7 @@ const HINTS: Readonly<Record<string, string>> = {
   UnauthorizedException:
     "The key is missing, unknown, expired or revoked. Check the x-api-key header and your API keys.",
   ForbiddenException:
-    "The key is valid but not allowed: it lacks the scope, was used from an IP address outside its ranges, is an operator’s key, or its organisation is suspended.",
+    "The key is valid but not allowed: it lacks the scope, was used from an IP address outside its ranges, is an operator's key, or its organisation is suspended.",
   NotFoundException:
     "The job doesn’t exist, you can’t see it, or the path is unknown. Marking Numbers are case-sensitive.",
   MethodNotAllowedException:
