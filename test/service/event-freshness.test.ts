@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => services[Symbol.asyncDispose]());
 
-/** Makes a job of the agent's; answers with the transaction's number. */
+/** Creates a job of the agent and returns the transaction id. */
 async function change(actor: OperatorPrincipal["actor"], contractorId?: string): Promise<bigint> {
   return await services.database.transaction(async (tx) => {
     const upsert = {
@@ -48,36 +48,32 @@ const operator = (): OperatorPrincipal => ({
   actor: { type: "key", id: newUuid() },
 });
 
-describe("the newest that somebody may have seen", () => {
-  it("is nothing where there was no change", async () => {
+describe("the freshness lookup", () => {
+  it("returns 0 for a principal without events", async () => {
     expect(await createFreshnessLookup(services.database)(await services.createOrganization("agent"))).toBe(
       0n,
     );
   });
 
-  it("is for a partner the last change of its jobs, by whomever, and no other", async () => {
-    const newestOf = createFreshnessLookup(services.database);
+  it("returns a partner's newest event, made by any actor", async () => {
+    const lookUp = createFreshnessLookup(services.database);
     const first = await change(systemActor, contractor.organizationId);
-    expect(await Promise.all([newestOf(agent), newestOf(contractor)])).toEqual([first, first]);
+    expect(await Promise.all([lookUp(agent), lookUp(contractor)])).toEqual([first, first]);
     const second = await change(systemActor);
-    expect(await Promise.all([newestOf(agent), newestOf(contractor)])).toEqual([second, first]);
+    expect(await Promise.all([lookUp(agent), lookUp(contractor)])).toEqual([second, first]);
   });
 
-  it("is for an operator the last change by the operator's own hand", async () => {
-    const newestOf = createFreshnessLookup(services.database);
+  it("returns the newest event that the operator made", async () => {
+    const lookUp = createFreshnessLookup(services.database);
     const [mine, another] = [operator(), operator()];
     const own = await change(mine.actor);
     const last = await change(another.actor);
     await change(systemActor);
-    expect(await Promise.all([newestOf(mine), newestOf(another), newestOf(operator())])).toEqual([
-      own,
-      last,
-      0n,
-    ]);
+    expect(await Promise.all([lookUp(mine), lookUp(another), lookUp(operator())])).toEqual([own, last, 0n]);
   });
 
-  it("is for an operator not known beyond the last 200 changes, so that those are the newest", async () => {
-    const newestOf = createFreshnessLookup(services.database);
+  it("returns the oldest of the last 200 events for an operator who made none of them", async () => {
+    const lookUp = createFreshnessLookup(services.database);
     const mine = operator();
     await change(mine.actor);
     const oldest = await services.database.transaction(async (tx) => {
@@ -90,38 +86,38 @@ describe("the newest that somebody may have seen", () => {
       const [row] = await tx.query<{ own: string }>(sql`select pg_current_xact_id()::text as own`);
       return BigInt(row?.own ?? 0);
     });
-    expect(await newestOf(mine)).toBe(oldest);
+    expect(await lookUp(mine)).toBe(oldest);
   });
 
-  it("counts what was committed before it was asked for, also while another look is under way; askers share a look", async () => {
-    const { promise: isHeld, resolve: letGo } = Promise.withResolvers<void>();
-    let looks = 0;
+  it("includes everything committed before the call, and concurrent calls share a query", async () => {
+    const { promise: blocked, resolve: release } = Promise.withResolvers<void>();
+    let queries = 0;
     const slow: Queryable = {
       async query<Row>(statement: Parameters<Queryable["query"]>[0]) {
-        looks += 1;
+        queries += 1;
         const rows = await services.database.query<Row>(statement);
-        await isHeld;
+        await blocked;
         return rows;
       },
     };
-    const newestOf = createFreshnessLookup(slow);
-    // As many as there are at once.
-    const early = Array.from({ length: 4 }, () => newestOf(agent));
+    const lookUp = createFreshnessLookup(slow);
+    // As many as run concurrently.
+    const early = Array.from({ length: 4 }, () => lookUp(agent));
     const last = await change(systemActor, contractor.organizationId);
-    const late = [newestOf(agent), newestOf(agent), newestOf(contractor)];
-    letGo();
+    const late = [lookUp(agent), lookUp(agent), lookUp(contractor)];
+    release();
     expect(await Promise.all(late)).toEqual([last, last, last]);
     expect(Math.max(...(await Promise.all(early)).map(Number))).toBeLessThanOrEqual(Number(last));
-    expect(looks).toBe(5);
+    expect(queries).toBe(5);
   });
 
-  it("fails where the database is away, and is found again once it is back", async () => {
+  it("fails while the database is unavailable and recovers afterwards", async () => {
     let isAway = true;
-    const newestOf = createFreshnessLookup({
+    const lookUp = createFreshnessLookup({
       query: (statement) => (isAway ? Promise.reject(new Error("away")) : services.database.query(statement)),
     });
-    await expect(newestOf(agent)).rejects.toThrow("away");
+    await expect(lookUp(agent)).rejects.toThrow("away");
     isAway = false;
-    expect(await newestOf(agent)).toBeGreaterThan(0n);
+    expect(await lookUp(agent)).toBeGreaterThan(0n);
   });
 });

@@ -1,4 +1,4 @@
-/** Following the feed: each event once, in its order, to those who may see it, whatever happens to notifications. */
+/** The event tail: delivers each event once, in order and only to principals that can see it, even if notifications are lost. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { entities } from "../../src/app/entities.ts";
@@ -23,11 +23,11 @@ import { createTestDatabase, type TestDatabase } from "../support/database/test-
 
 let testDatabase: TestDatabase;
 let database: Database;
-let happened: (organizationIds: readonly string[]) => void;
+let notifySubscribers: (organizationIds: readonly string[]) => void;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = await openDatabase({ url: testDatabase.url, poolSize: 10, entities });
-  happened = createEventNotifier(database);
+  notifySubscribers = createEventNotifier(database);
 });
 afterAll(async () => {
   await database[Symbol.asyncDispose]();
@@ -56,45 +56,49 @@ function openTail(queryable: Queryable = database): EventTail {
   return tail;
 }
 
-function openCountedTail(): { tail: EventTail; looks: () => number } {
-  let looks = 0;
+function openCountedTail(): { tail: EventTail; polls: () => number } {
+  let polls = 0;
   const tail = openTail({
     query: (statement) => {
-      looks += 1;
+      polls += 1;
       return database.query(statement);
     },
   });
-  return { tail, looks: () => looks };
+  return { tail, polls: () => polls };
 }
 
-/** What one subscription has got so far. */
-async function follow(tail: EventTail, viewer: Principal, query: TailQuery = everything): Promise<TailRow[]> {
-  const events = await tail.subscribe(viewer, query);
+/** Subscribes and returns the array that collects the received events. */
+async function follow(
+  tail: EventTail,
+  principal: Principal,
+  query: TailQuery = everything,
+): Promise<TailRow[]> {
+  const events = await tail.subscribe(principal, query);
   onTestFinished(() => void events.return());
-  const got: TailRow[] = [];
+  const received: TailRow[] = [];
   void (async () => {
-    for await (const event of events) got.push(event);
+    for await (const event of events) received.push(event);
   })();
-  return got;
+  return received;
 }
 
 async function upsert(tx: Transaction, agent: Partner, number: string, patch: JobPatch = {}): Promise<void> {
   await upsertRows(tx, [{ markingNumber: number, agentId: agent.organizationId, patch }], context);
 }
 
-/** Makes or changes one job, and tells. */
+/** Creates or changes a job and notifies subscribers. */
 async function change(agent: Partner, number: string, patch: JobPatch = {}): Promise<void> {
   await database.transaction((tx) => upsert(tx, agent, number, patch));
-  happened([agent.organizationId]);
+  notifySubscribers([agent.organizationId]);
 }
 
-async function feedOf(viewer: Partner): Promise<string[]> {
+async function feedOf(principal: Partner): Promise<string[]> {
   const rows = await database.query<{ id: string }>(sql`select id from job_event
-    where ${viewer.organizationId}::uuid in (agent_id, contractor_id) order by transaction_id, position`);
+    where ${principal.organizationId}::uuid in (agent_id, contractor_id) order by transaction_id, position`);
   return rows.map(({ id }) => id);
 }
 
-/** Connections on which a process listens. */
+/** The number of LISTEN connections. */
 async function listeners(): Promise<number> {
   const [row] = await database.query<{
     count: number;
@@ -103,10 +107,10 @@ async function listeners(): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** How many events the feed shows: those that no older transaction withholds. */
-async function shownTo(viewer: Partner): Promise<number> {
+/** The number of the agent's events that no older transaction hides. */
+async function shownTo(principal: Partner): Promise<number> {
   const rows = await database.query(sql`select from job_event
-    where agent_id = ${viewer.organizationId} and transaction_id < pg_snapshot_xmin(pg_current_snapshot())`);
+    where agent_id = ${principal.organizationId} and transaction_id < pg_snapshot_xmin(pg_current_snapshot())`);
   return rows.length;
 }
 
@@ -114,7 +118,7 @@ const newNumber = (): string => `MN-${randomBytes(6).toString("hex")}`;
 const typesOf = (rows: readonly TailRow[]): string[] => rows.map(({ type }) => type);
 const idsOf = (rows: readonly TailRow[]): string[] => rows.map(({ id }) => id);
 
-it("tells the agent, and the contractor from its assignment on, and nobody else", async () => {
+it("sends events to the agent, to the contractor from the assignment on, and to operators", async () => {
   const [agent, contractor, other] = [
     await partner("agent"),
     await partner("contractor"),
@@ -129,7 +133,7 @@ it("tells the agent, and the contractor from its assignment on, and nobody else"
   await change(agent, number);
   const assignment = [{ markingNumber: number, contractorId: contractor.organizationId }];
   await database.transaction((tx) => assignContractors(tx, assignment, context));
-  happened([agent.organizationId, contractor.organizationId]);
+  notifySubscribers([agent.organizationId, contractor.organizationId]);
   await change(agent, number, { weight: 2 });
   await change(other, newNumber());
 
@@ -141,11 +145,11 @@ it("tells the agent, and the contractor from its assignment on, and nobody else"
   }, 20_000);
 });
 
-it("begins where the feed ends when it is asked for: what was shown by then is not told, what comes later is", async () => {
+it("a subscription receives only events that become visible after it starts", async () => {
   const agent = await partner("agent");
   const tail = openTail();
   const first = await follow(tail, agent);
-  // Nobody notifies, so that the same look finds the event and begins the second.
+  // No notification, so that the same poll finds the event and starts the second subscription.
   await database.transaction((tx) => upsert(tx, agent, newNumber()));
   await vi.waitFor(async () => expect(await shownTo(agent)).toBe(1), 20_000);
   const second = await follow(tail, agent);
@@ -155,13 +159,13 @@ it("begins where the feed ends when it is asked for: what was shown by then is n
   expect(idsOf(second)).toEqual(idsOf(first).slice(1));
 });
 
-it("leaves out nothing where numbers beyond the last event are given again, as after a crash", async () => {
+it("misses no event if transaction ids are assigned again after a crash", async () => {
   const agent = await partner("agent");
   let hasCrashed = false;
   const tail = openTail({
     query: async <Row>(statement: Sql) => {
       const rows = await database.query<Row & { feed_end?: string; feed_next?: string }>(statement);
-      // Until then there are transactions that leave nothing on disk: the numbers are higher than those to come.
+      // Before the crash, transactions that leave nothing on disk had used higher ids.
       return rows.map(({ feed_end: end, feed_next: next, ...row }) => ({
         ...row,
         ...(end !== undefined && { feed_end: String(BigInt(end) + (hasCrashed ? 0n : 1_000n)) }),
@@ -180,7 +184,7 @@ it("leaves out nothing where numbers beyond the last event are given again, as a
   expect(idsOf(second)).toEqual(idsOf(first).slice(1));
 });
 
-it("tells each event once and in the feed's order while many write, to those who come in the middle as well", async () => {
+it("delivers each event once and in feed order under concurrent writes, also to later subscribers", async () => {
   const agent = await partner("agent");
   const tail = openTail();
   const whole = await follow(tail, agent);
@@ -196,62 +200,62 @@ it("tells each event once and in the feed's order while many write, to those who
   await vi.waitFor(() => expect(whole).toHaveLength(200), 20_000);
   const feed = await feedOf(agent);
   expect(idsOf(whole)).toEqual(feed);
-  // Whoever came later has the rest of the feed, without a gap.
+  // Later subscribers received the rest of the feed without a gap.
   await vi.waitFor(() => {
     for (const rows of late) expect(idsOf(rows)).toEqual(rows.length > 0 ? feed.slice(-rows.length) : []);
     expect(late.some((rows) => rows.length > 0)).toBe(true);
   });
 });
 
-it("an event that an older transaction withholds comes once that ends, in the feed's order, though nobody notifies", async () => {
+it("delivers a hidden event in feed order when the older transaction ends, without a notification", async () => {
   const agent = await partner("agent");
-  const { tail, looks } = openCountedTail();
-  const got = await follow(tail, agent);
+  const { tail, polls } = openCountedTail();
+  const received = await follow(tail, agent);
   await database.transaction(async (tx) => {
     await upsert(tx, agent, "OLDER-AND-OPEN");
     await change(agent, "LATER-AND-DONE");
-    // Looks pass that find nothing to show.
-    const before = looks();
-    await vi.waitFor(() => expect(looks()).toBeGreaterThan(before + 2), 20_000);
-    expect(got).toEqual([]);
+    // Some polls find no visible event.
+    const before = polls();
+    await vi.waitFor(() => expect(polls()).toBeGreaterThan(before + 2), 20_000);
+    expect(received).toEqual([]);
   });
-  await vi.waitFor(() => expect(got).toHaveLength(2), { timeout: 4_000 });
-  expect(idsOf(got)).toEqual(await feedOf(agent));
+  await vi.waitFor(() => expect(received).toHaveLength(2), { timeout: 4_000 });
+  expect(idsOf(received)).toEqual(await feedOf(agent));
 });
 
-it("what no notification told of is found by the sweep", async () => {
+it("the sweep finds an event without a notification", async () => {
   const agent = await partner("agent");
-  const { tail, looks } = openCountedTail();
-  const got = await follow(tail, agent);
+  const { tail, polls } = openCountedTail();
+  const received = await follow(tail, agent);
   await change(agent, newNumber());
-  await vi.waitFor(() => expect(got).toHaveLength(1), 20_000);
-  // The looks that a notification brings have passed.
+  await vi.waitFor(() => expect(received).toHaveLength(1), 20_000);
+  // Wait until the polls after the notification have ended.
   let before = -1;
   const quiet = (): void => {
     const seen = before;
-    before = looks();
+    before = polls();
     expect(seen).toBe(before);
   };
   await vi.waitFor(quiet, { timeout: 20_000, interval: 300 });
   await database.transaction((tx) => upsert(tx, agent, newNumber()));
-  await vi.waitFor(() => expect(got).toHaveLength(2), 20_000);
+  await vi.waitFor(() => expect(received).toHaveLength(2), 20_000);
 });
 
-it("tells of more than one look can hold, from one commit, in order", async () => {
+it("delivers more events of one commit than fit on a page, in order", async () => {
   const agent = await partner("agent");
-  const got = await follow(openTail(), agent);
+  const received = await follow(openTail(), agent);
   const upserts = Array.from({ length: 900 }, () => ({
     markingNumber: newNumber(),
     agentId: agent.organizationId,
     patch: {},
   }));
   await database.transaction((tx) => upsertRows(tx, upserts, context));
-  happened([agent.organizationId]);
-  await vi.waitFor(() => expect(got).toHaveLength(900), 20_000);
-  expect(idsOf(got)).toEqual(await feedOf(agent));
+  notifySubscribers([agent.organizationId]);
+  await vi.waitFor(() => expect(received).toHaveLength(900), 20_000);
+  expect(idsOf(received)).toEqual(await feedOf(agent));
 });
 
-it("a condition is held against the job as the change left it, not as it is now", async () => {
+it("a filter applies to the job after the change, not to its current state", async () => {
   const agent = await partner("agent");
   const tail = openTail();
   const heavy: Sql = sql`job.weight > ${10}`;
@@ -262,13 +266,13 @@ it("a condition is held against the job as the change left it, not as it is now"
   await database.transaction((tx) => upsert(tx, agent, number, { weight: 50 }));
   await database.transaction((tx) => upsert(tx, agent, number, { weight: 60 }));
   await database.transaction((tx) => upsert(tx, agent, number, { weight: 5 }));
-  happened([agent.organizationId]);
+  notifySubscribers([agent.organizationId]);
   await vi.waitFor(() => expect(all).toHaveLength(3), 20_000);
   await vi.waitFor(() => expect(idsOf(matching)).toEqual(idsOf(all).slice(0, 2)));
   expect(idsOf(updates)).toEqual(idsOf(all).slice(1, 2));
 });
 
-it("a condition that fails ends those who asked for it, and nobody else", async () => {
+it("a failing filter ends only its own subscriptions", async () => {
   const agent = await partner("agent");
   const tail = openTail();
   const failing = await tail.subscribe(agent, {
@@ -284,20 +288,20 @@ it("a condition that fails ends those who asked for it, and nobody else", async 
   await vi.waitFor(() => expect(others).toHaveLength(2), 20_000);
 });
 
-it("refuses one filter more than it can hold against each event, and takes another once one is gone", async () => {
+it("rejects a 51st different filter and accepts it after another one ended", async () => {
   const agent = await partner("agent");
   const tail = openTail();
-  const ask = (weight: number): ReturnType<EventTail["subscribe"]> =>
+  const subscribeFiltered = (weight: number): ReturnType<EventTail["subscribe"]> =>
     tail.subscribe(agent, { condition: sql`job.weight > ${weight}`, types: [] });
-  const taken = await Promise.all(Array.from({ length: 50 }, (_, at) => ask(at)));
-  await expect(ask(50)).rejects.toMatchObject({ code: "TooManyRequestsException" });
-  // The same as one that is followed already is no other.
-  await (await ask(7)).return();
-  await taken[0]?.return();
-  await (await ask(50)).return();
+  const subscriptions = await Promise.all(Array.from({ length: 50 }, (_, index) => subscribeFiltered(index)));
+  await expect(subscribeFiltered(50)).rejects.toMatchObject({ code: "TooManyRequestsException" });
+  // An equal filter does not count twice.
+  await (await subscribeFiltered(7)).return();
+  await subscriptions[0]?.return();
+  await (await subscribeFiltered(50)).return();
 });
 
-it("a reader who reads nothing is told that it is too slow, and holds nothing any more", async () => {
+it("a reader that falls behind gets a SlowReaderError and its subscription ends", async () => {
   const agent = await partner("agent");
   const tail = openTail();
   const slow = await tail.subscribe(agent, everything);
@@ -308,37 +312,37 @@ it("a reader who reads nothing is told that it is too slow, and holds nothing an
     patch: {},
   }));
   await database.transaction((tx) => upsertRows(tx, upserts, context));
-  happened([agent.organizationId]);
+  notifySubscribers([agent.organizationId]);
   await vi.waitFor(() => expect(quick).toHaveLength(1_001), 20_000);
   await expect(slow.next()).rejects.toThrow(SlowReaderError);
   expect(await slow.next()).toEqual({ done: true, value: undefined });
 });
 
-it("ends at once, also while its reader waits for an event", async () => {
+it("a subscription ends while its reader waits for an event", async () => {
   const events = await openTail().subscribe(await partner("agent"), everything);
   const waiting = events.next();
   await events.return();
   expect(await waiting).toEqual({ done: true, value: undefined });
 });
 
-it("listens only while somebody follows, and stops in good order with followers and newcomers", async () => {
+it("listens only while there are subscriptions, and ends active and pending ones when it stops", async () => {
   const tail = openTail();
   await vi.waitFor(async () => expect(await listeners()).toBe(0), 20_000);
   const agent = await partner("agent");
   const events = await tail.subscribe(agent, everything);
   await vi.waitFor(async () => expect(await listeners()).toBe(1), 20_000);
   const waiting = events.next();
-  const coming = tail.subscribe(agent, everything).catch((error: unknown) => error);
+  const pendingSubscription = tail.subscribe(agent, everything).catch((error: unknown) => error);
   await tail[Symbol.asyncDispose]();
   expect(await waiting).toEqual({ done: true, value: undefined });
-  expect(await coming).toMatchObject({ code: "ServiceUnavailableException" });
+  expect(await pendingSubscription).toMatchObject({ code: "ServiceUnavailableException" });
   await expect(tail.subscribe(agent, everything)).rejects.toMatchObject({
     code: "ServiceUnavailableException",
   });
   await vi.waitFor(async () => expect(await listeners()).toBe(0), 20_000);
 });
 
-it("refuses who comes while the database is away, and loses nothing for those who follow", async () => {
+it("rejects new subscriptions while the database is unavailable and loses no event of existing ones", async () => {
   const agent = await partner("agent");
   let isAway = false;
   const tail = openTail({
@@ -347,22 +351,22 @@ it("refuses who comes while the database is away, and loses nothing for those wh
       return await database.query(statement);
     },
   });
-  const got = await follow(tail, agent);
+  const received = await follow(tail, agent);
   isAway = true;
   await change(agent, newNumber());
   await expect(tail.subscribe(agent, everything)).rejects.toThrow("away");
   isAway = false;
-  await vi.waitFor(() => expect(got).toHaveLength(1), 20_000);
+  await vi.waitFor(() => expect(received).toHaveLength(1), 20_000);
 });
 
-it("whoever comes after the last follower left in the middle of a look begins at the feed's end", async () => {
+it("a subscriber that comes after the last one left during a poll starts at the end of the feed", async () => {
   const agent = await partner("agent");
   let held: Promise<void> | null = null;
-  const looks: { isHeld: boolean; rows: number }[] = [];
+  const polls: { isHeld: boolean; rows: number }[] = [];
   const tail = openTail({
     async query<Row>(statement: Sql): Promise<Row[]> {
       const look = { isHeld: held !== null, rows: -1 };
-      looks.push(look);
+      polls.push(look);
       await held;
       const found = await database.query<Row>(statement);
       look.rows = found.filter((row) => (row as { id?: unknown }).id !== null).length;
@@ -372,33 +376,33 @@ it("whoever comes after the last follower left in the middle of a look begins at
   const events = await tail.subscribe(agent, everything);
   const { promise, resolve } = Promise.withResolvers<void>();
   held = promise;
-  happened([agent.organizationId]);
-  await vi.waitFor(() => expect(looks.at(-1)?.isHeld).toBe(true), 20_000);
+  notifySubscribers([agent.organizationId]);
+  await vi.waitFor(() => expect(polls.at(-1)?.isHeld).toBe(true), 20_000);
   await events.return();
   held = null;
   resolve();
-  await vi.waitFor(() => expect(looks.at(-1)?.rows).toBe(0), 20_000);
+  await vi.waitFor(() => expect(polls.at(-1)?.rows).toBe(0), 20_000);
 
   await database.transaction((tx) => upsert(tx, agent, newNumber()));
   await vi.waitFor(async () => expect(await shownTo(agent)).toBe(1), 20_000);
-  const before = looks.length;
-  const got = await follow(tail, agent);
-  expect(looks[before]?.rows).toBe(0);
+  const before = polls.length;
+  const received = await follow(tail, agent);
+  expect(polls[before]?.rows).toBe(0);
   await change(agent, newNumber());
-  await vi.waitFor(() => expect(got).toHaveLength(1), 20_000);
+  await vi.waitFor(() => expect(received).toHaveLength(1), 20_000);
 });
 
-/** More than may wait. */
+/** More events than can wait to be matched. */
 const manyOf = (transaction: string): TailRow[] =>
   Array.from({ length: 5_001 }, () => ({ transaction_id: transaction }) as TailRow);
 
-it("what happened before a filter was followed fills nothing, however much it is and however busy the database", () => {
-  const audience = new SubscriberGroup(operator, database, () => new Promise(() => undefined));
-  const subscription = audience.add({ condition: sql`true`, types: [] }, () => undefined);
-  audience.push(manyOf("9"));
+it("events from before a filtered subscription do not fill its queue", () => {
+  const group = new SubscriberGroup(operator, database, () => new Promise(() => undefined));
+  const subscription = group.add({ condition: sql`true`, types: [] }, () => undefined);
+  group.push(manyOf("9"));
   subscription.fromTransaction = 10n;
-  audience.push(manyOf("9"));
-  expect(audience.isEmpty).toBe(false);
-  audience.push(manyOf("10"));
-  expect(audience.isEmpty).toBe(true);
+  group.push(manyOf("9"));
+  expect(group.isEmpty).toBe(false);
+  group.push(manyOf("10"));
+  expect(group.isEmpty).toBe(true);
 });

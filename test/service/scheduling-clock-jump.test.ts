@@ -1,4 +1,4 @@
-/** The clock of the computer is set while jobs are scheduled by it: they go on, and nobody has to wait until it has caught up. */
+/** Changes of the computer's clock while tasks are scheduled. */
 import { afterEach, expect, it, vi } from "vitest";
 import { taskHandler, recurringHandler } from "../../src/scheduling/task.ts";
 import { eventually, openSchedulerFixture } from "../support/scheduler.fixture.ts";
@@ -6,7 +6,7 @@ import { recurringTask, onceTask } from "../support/scheduler-tasks.ts";
 import { setDateOffset } from "../support/processes/fake-date.ts";
 
 const HOUR_MS = 3_600_000;
-/** Everything is looked after at the start, and then not again in the time of a test. */
+/** Maintenance runs at the start and not again during a test. */
 const times = { maintainEveryMs: HOUR_MS };
 
 afterEach(() => setDateOffset(0));
@@ -15,25 +15,25 @@ afterEach(() => setDateOffset(0));
 it.each([
   ["back", -HOUR_MS],
   ["forwards", HOUR_MS],
-])("set %s by an hour, and right again: what repeats goes on repeating", async (_, byMs) => {
+])("recurring tasks continue if the clock is set %s by an hour and back again", async (_, byMs) => {
   const { addScheduler } = openSchedulerFixture();
   const { scheduler, log } = addScheduler({ times });
-  const again = vi.fn<() => void>();
-  scheduler.start([recurringHandler(recurringTask, 100, again)]);
-  const goesOn = async (): Promise<void> => {
-    const before = again.mock.calls.length;
-    await eventually(() => expect(again.mock.calls.length).toBeGreaterThan(before + 3));
+  const work = vi.fn<() => void>();
+  scheduler.start([recurringHandler(recurringTask, 100, work)]);
+  const expectMoreRuns = async (): Promise<void> => {
+    const before = work.mock.calls.length;
+    await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(before + 3));
   };
-  await goesOn();
+  await expectMoreRuns();
   setDateOffset(byMs);
-  await goesOn();
+  await expectMoreRuns();
   setDateOffset(0);
-  await goesOn();
-  const told = log.filter(({ msg }) => msg.includes("the clock was set")).map(({ jumpMs }) => jumpMs);
-  expect(told.map((ms) => Math.round(Number(ms) / HOUR_MS))).toEqual([byMs / HOUR_MS, -byMs / HOUR_MS]);
+  await expectMoreRuns();
+  const jumps = log.filter(({ msg }) => msg.includes("the clock was set")).map(({ jumpMs }) => jumpMs);
+  expect(jumps.map((ms) => Math.round(Number(ms) / HOUR_MS))).toEqual([byMs / HOUR_MS, -byMs / HOUR_MS]);
 });
 
-it("set forwards: what was to run once runs then, and once", async () => {
+it("a one-off task runs once if the clock is set past its due time", async () => {
   const { tasks, addScheduler } = openSchedulerFixture();
   const { scheduler } = addScheduler({ times });
   const once = vi.fn<(payload: { n: number }) => void>();
@@ -48,22 +48,22 @@ it("set forwards: what was to run once runs then, and once", async () => {
 });
 
 // evidence: clock-back-dead-process-locks
-it("set back after a process has died: what that one held is free when its locks run out, not an hour later", async () => {
+it("locks of a dead process expire on time if the clock is set back", async () => {
   const { tasks, addScheduler } = openSchedulerFixture();
   const lockLifetimeMs = 500;
   const dead = addScheduler({ times });
-  const held = Promise.withResolvers<void>();
-  dead.scheduler.start([recurringHandler(recurringTask, 100, () => held.promise)]);
+  const blocked = Promise.withResolvers<void>();
+  dead.scheduler.start([recurringHandler(recurringTask, 100, () => blocked.promise)]);
   await eventually(async () => expect(await tasks.countDocuments({ lockedAt: { $ne: null } })).toBe(1));
-  // As if it had died an hour ahead of the clock that there is now.
+  // As if the process had died before the clock was set back by an hour.
   dead.scheduler.stopClaiming();
   await dead.mongo[Symbol.asyncDispose]();
-  held.resolve();
+  blocked.resolve();
   await tasks.updateMany({}, { $set: { lockedAt: new Date(Date.now() + HOUR_MS) } });
 
-  const again = vi.fn<() => void>();
+  const work = vi.fn<() => void>();
   addScheduler({ times: { ...times, lockLifetimeMs } }).scheduler.start([
-    recurringHandler(recurringTask, 100, again),
+    recurringHandler(recurringTask, 100, work),
   ]);
-  await eventually(() => expect(again.mock.calls.length).toBeGreaterThan(2));
+  await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(2));
 });

@@ -6,7 +6,7 @@ import { recurringTask, onceTask } from "../support/scheduler-tasks.ts";
 
 const soon = (): Date => new Date();
 
-/** With times that notice quickly what becomes of it, and no way around it such as a replica set knows. */
+/** Uses short timeouts, and a direct connection so that the driver cannot bypass the proxy. */
 async function startProxy(url: string): Promise<FaultProxy> {
   const [address] = url.split("?");
   return await startFaultProxy(
@@ -14,7 +14,7 @@ async function startProxy(url: string): Promise<FaultProxy> {
   );
 }
 
-it("waits for MongoDB where there is none at the start, says so, and begins when it is there", async () => {
+it("reports that MongoDB is unavailable at the start and runs tasks when it is available", async () => {
   const { url, addScheduler } = openSchedulerFixture();
   await using proxy = await startProxy(url);
   proxy.disconnect();
@@ -35,7 +35,7 @@ it("waits for MongoDB where there is none at the start, says so, and begins when
 });
 
 it.each(["disconnect", "stall"] as const)(
-  "goes on by itself when MongoDB is back (%s), with what was scheduled meanwhile",
+  "recovers after MongoDB was unavailable (%s) and runs the tasks scheduled meanwhile",
   async (away) => {
     const { url, tasks, addScheduler } = openSchedulerFixture();
     await using proxy = await startProxy(url);
@@ -46,25 +46,25 @@ it.each(["disconnect", "stall"] as const)(
     await eventually(() => expect(again.mock.calls.length).toBeGreaterThan(2));
     proxy[away]();
     scheduler.schedule(onceTask, { n: 1 }, soon());
-    const told = (text: string): LogLine[] => log.filter(({ msg }) => msg.includes(text));
-    await eventually(() => expect(told("scheduled tasks are paused")).toHaveLength(1));
+    const logged = (text: string): LogLine[] => log.filter(({ msg }) => msg.includes(text));
+    await eventually(() => expect(logged("scheduled tasks are paused")).toHaveLength(1));
     expect(scheduler.status()).toEqual({ status: "down", message: "MongoDB: unreachable" });
     scheduler.schedule(onceTask, { n: 2 }, soon());
     const before = again.mock.calls.length;
     proxy.restore();
     await eventually(async () => {
-      // At least once each: a lock may run out while MongoDB hangs, and a handler only pokes.
+      // At least once: a lock can expire while MongoDB hangs.
       expect(new Set(once.mock.calls.map(([{ n }]) => n))).toEqual(new Set([1, 2]));
       expect(again.mock.calls.length).toBeGreaterThan(before + 2);
       expect(await tasks.countDocuments({ name: onceTask.name })).toBe(0);
     });
-    // A line when it went and one when it came, not one for each look.
-    await eventually(() => expect(told("running again")).toHaveLength(1));
-    expect(told("scheduled tasks are paused")).toHaveLength(1);
+    // One log line at the start and one at the end of the outage.
+    await eventually(() => expect(logged("running again")).toHaveLength(1));
+    expect(logged("scheduled tasks are paused")).toHaveLength(1);
   },
 );
 
-it("keeps only so much for a MongoDB that is away, and tells how much it did not", async () => {
+it("buffers a limited number of tasks while MongoDB is unavailable and logs the number of dropped ones", async () => {
   const { url, tasks, addScheduler } = openSchedulerFixture();
   await using proxy = await startProxy(url);
   proxy.disconnect();
@@ -77,7 +77,7 @@ it("keeps only so much for a MongoDB that is away, and tells how much it did not
   expect(await tasks.countDocuments()).toBe(100);
 });
 
-it("stops while MongoDB is away", async () => {
+it("stops while MongoDB is unavailable", async () => {
   const { url, addScheduler } = openSchedulerFixture();
   await using proxy = await startProxy(url);
   const { scheduler } = addScheduler({ url: proxy.url });

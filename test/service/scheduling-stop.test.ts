@@ -7,9 +7,9 @@ const soon = (): Date => new Date();
 const HOUR_MS = 3_600_000;
 
 describe("a stop", () => {
-  it("lets running handlers return, waits for no longer than that, and leaves nothing locked", async () => {
+  it("waits only for running handlers and leaves no locks", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
-    // A drain that waited for its time to be up would outlast the test.
+    // With this timeout, a drain that always waits for it would outlast the test.
     const { scheduler } = addScheduler({ times: { stopTimeoutMs: HOUR_MS, lockLifetimeMs: HOUR_MS } });
     const once = createBlockedWork();
     const again = createBlockedWork();
@@ -25,14 +25,14 @@ describe("a stop", () => {
     again.letReturn();
     await stopped;
     expect(await tasks.countDocuments({ lockedAt: { $ne: null } })).toBe(0);
-    // What was held and not begun is there for another.
+    // Another process runs the tasks that were locked but not started.
     const { work } = createBlockedWork();
     const left = await tasks.countDocuments({ name: onceTask.name });
     addScheduler().scheduler.start([taskHandler(onceTask, async () => void work())]);
     await eventually(() => expect(work).toHaveBeenCalledTimes(left));
   });
 
-  it("gives back the job of a handler that does not return, and another runs it", async () => {
+  it("releases the task of a handler that does not return, so that another process runs it", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const { scheduler } = addScheduler({ times: { stopTimeoutMs: 100, lockLifetimeMs: HOUR_MS } });
     const hangs = createBlockedWork();
@@ -44,7 +44,7 @@ describe("a stop", () => {
     const { work, letReturn } = createBlockedWork();
     addScheduler({ name: "second" }).scheduler.start([taskHandler(onceTask, work)]);
     await eventually(() => expect(work).toHaveBeenCalledTimes(1));
-    // Its end comes too late to count.
+    // Its result comes too late and is ignored.
     hangs.letReturn();
     await hangs.work.mock.results[0]!.value;
     expect(await tasks.findOne()).toMatchObject({ lastModifiedBy: "second", lockedAt: expect.any(Date) });
@@ -52,7 +52,7 @@ describe("a stop", () => {
     await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
   });
 
-  it("takes no more jobs from when it is announced, and writes what was scheduled", async () => {
+  it("claims no tasks after stopClaiming and still writes scheduled ones", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const { scheduler } = addScheduler();
     const work = vi.fn<() => void>();
@@ -64,14 +64,14 @@ describe("a stop", () => {
     await scheduler[Symbol.asyncDispose]();
     expect(work).not.toHaveBeenCalled();
     expect(await tasks.countDocuments({ lockedAt: null })).toBe(2_500);
-    // Too late, and no error.
+    // Dropped without an error.
     scheduler.schedule(onceTask, { n: -1 }, soon());
   });
 
-  it("gives back also what it was about to lock", async () => {
+  it("releases tasks that were being locked", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     for (let round = 0; round < 5; round += 1) {
-      // Locked one after the other, long before their time.
+      // They are locked one by one, long before they are due.
       const { scheduler, mongo } = addScheduler({
         times: { processEveryMs: HOUR_MS, lockLifetimeMs: HOUR_MS },
       });
@@ -89,7 +89,7 @@ describe("a stop", () => {
     }
   });
 
-  it("works at any moment of the start", async () => {
+  it("works at any moment during the start", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     for (let turns = 0; turns < 15; turns += 1) {
       const { scheduler } = addScheduler();

@@ -14,7 +14,7 @@ const fakeWork = () => ({
   purgeExpired: vi.fn<WebhookWork["purgeExpired"]>(),
 });
 
-it("wakes an endpoint, by its uuid or its typed id, on whichever process handles it", async () => {
+it("wakes an endpoint by UUID or typed id on any process with handlers", async () => {
   const { tasks, addScheduler } = openSchedulerFixture();
   const { scheduleWakeUp } = createWakeUpScheduler(addScheduler().scheduler);
   const work = fakeWork();
@@ -27,7 +27,7 @@ it("wakes an endpoint, by its uuid or its typed id, on whichever process handles
   });
 });
 
-it("rounds up to the second, so that one job serves all that falls due in it", async () => {
+it("rounds up to the second, so that one task serves all deliveries due in it", async () => {
   const { tasks, addScheduler } = openSchedulerFixture();
   const { scheduleWakeUp } = createWakeUpScheduler(addScheduler().scheduler);
   const [one = "", other = ""] = [newUuid(), newUuid()].toSorted();
@@ -50,7 +50,7 @@ it("rounds up to the second, so that one job serves all that falls due in it", a
   );
 });
 
-it("never wakes for a second that has begun, whose job may be running", async () => {
+it("does not schedule a task for a second that has started", async () => {
   const { tasks, addScheduler } = openSchedulerFixture();
   const { scheduleWakeUp } = createWakeUpScheduler(addScheduler().scheduler);
   const before = Date.now();
@@ -61,13 +61,17 @@ it("never wakes for a second that has begun, whose job may be running", async ()
 });
 
 // evidence: task-payload-ids-only
-it("takes ids and nothing else", () => {
+it("rejects payloads other than endpoint ids", () => {
   const { scheduleWakeUp } = createWakeUpScheduler(openSchedulerFixture().addScheduler().scheduler);
-  expect(() => scheduleWakeUp("https://example.com/hook", 0)).toThrow(/Invalid payload for task webhooks\.retry/);
-  expect(() => scheduleWakeUp(toTypedId("job", newUuid()), 0)).toThrow(/Invalid payload for task webhooks\.retry/);
+  expect(() => scheduleWakeUp("https://example.com/hook", 0)).toThrow(
+    /Invalid payload for task webhooks\.retry/,
+  );
+  expect(() => scheduleWakeUp(toTypedId("job", newUuid()), 0)).toThrow(
+    /Invalid payload for task webhooks\.retry/,
+  );
 });
 
-it("sweeps, disables and removes at their intervals, each at once at the start", async () => {
+it("runs sweep, disable and purge immediately at the start and then at their intervals", async () => {
   const { tasks, addScheduler } = openSchedulerFixture();
   const work = fakeWork();
   addScheduler().scheduler.start(webhookHandlers(work));

@@ -15,8 +15,8 @@ interface Look {
 const soon = (): Date => new Date();
 const tomorrow = (): Date => new Date(Date.now() + 86_400_000);
 
-describe("a job that runs once", () => {
-  it("runs with its payload when its time has come, and is gone", async () => {
+describe("a one-off task", () => {
+  it("runs with its payload when due and is then deleted", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const { scheduler } = addScheduler();
     const work = vi.fn<(payload: { n: number }) => void>();
@@ -30,7 +30,7 @@ describe("a job that runs once", () => {
     expect(work.mock.calls).toEqual([[{ n: 1 }]]);
   });
 
-  it("is one job, whoever schedules it how often, and keeps its first time", async () => {
+  it("is stored once with its first due time, even if several processes schedule it repeatedly", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const at = tomorrow();
     const processes = Array.from({ length: 4 }, () => addScheduler());
@@ -45,7 +45,7 @@ describe("a job that runs once", () => {
     expect(await tasks.distinct("nextRunAt")).toEqual([at]);
   });
 
-  it("costs no write of its own where many are scheduled, and none where it is scheduled again", async () => {
+  it("is written in a batch with others, and not again if it is scheduled again", async () => {
     const { tasks, url, addScheduler } = openSchedulerFixture();
     const { scheduler, mongo } = addScheduler({ url: `${url}&monitorCommands=true` });
     const { client } = await mongo.waitUntilUp();
@@ -59,7 +59,7 @@ describe("a job that runs once", () => {
     expect(writes.mock.calls.filter(([name]) => name === "update")).toHaveLength(2);
   });
 
-  it("can be scheduled anew once it has run", async () => {
+  it("can be scheduled again after it has run", async () => {
     const { addScheduler } = openSchedulerFixture();
     const { scheduler } = addScheduler();
     const work = vi.fn<() => void>();
@@ -72,7 +72,7 @@ describe("a job that runs once", () => {
     });
   });
 
-  it("lies in MongoDB as Agenda itself would write it", async () => {
+  it("is stored in the same format as Agenda's own tasks", async () => {
     const { tasks, url } = openSchedulerFixture();
     await using client = new MongoClient(url);
     const agenda = new Agenda({ backend: new MongoBackend({ mongo: client.db() }), name: "me" });
@@ -87,14 +87,16 @@ describe("a job that runs once", () => {
     expect(ours).toEqual(theirs);
   });
 
-  it("is refused when it is scheduled with a payload that is none", () => {
+  it("is rejected if it is scheduled with an invalid payload", () => {
     const { scheduler } = openSchedulerFixture().addScheduler();
-    expect(() => scheduler.schedule(onceTask, { n: 1.5 }, soon())).toThrow(/Invalid payload for task test\.once: n: /);
+    expect(() => scheduler.schedule(onceTask, { n: 1.5 }, soon())).toThrow(
+      /Invalid payload for task test\.once: n: /,
+    );
     expect(() => scheduler.schedule(onceTask, { n: 1, url: "https://" } as never, soon())).toThrow(/url/);
   });
 
   // evidence: task-invalid-payload-removed
-  it("is reported and removed where the payload in MongoDB is none, or it fails", async () => {
+  it("is logged and deleted if its stored payload is invalid or its handler fails", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const { scheduler, log } = addScheduler();
     const work = vi.fn<(payload: { n: number }) => void>(() => {
@@ -112,13 +114,16 @@ describe("a job that runs once", () => {
     expect(work.mock.calls).toEqual([[{ n: 2 }]]);
     const failures = log.filter(({ level }) => level === "error").map(({ task, error }) => [task, error]);
     expect(failures).toHaveLength(2);
-    expect(failures).toContainEqual([onceTask.name, expect.stringMatching(/Invalid payload for task test\.once/)]);
+    expect(failures).toContainEqual([
+      onceTask.name,
+      expect.stringMatching(/Invalid payload for task test\.once/),
+    ]);
     expect(failures).toContainEqual([onceTask.name, "It cannot be done."]);
   });
 });
 
-describe("a task that repeats", () => {
-  it("is one job however many processes start it, and runs once in each interval over all", async () => {
+describe("a recurring task", () => {
+  it("is stored once and runs once per interval across all processes", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const everyMs = 150;
     const runs: number[] = [];
@@ -133,12 +138,12 @@ describe("a task that repeats", () => {
     expect(await tasks.find().toArray()).toEqual([
       expect.objectContaining({ name: recurringTask.name, type: "single", repeatInterval: everyMs }),
     ]);
-    // Any run may begin late, the first among them.
+    // Any run can start late, including the first.
     const leastMs = (runs.length - 2) * everyMs;
     expect(runs.at(-1)! - runs[0]!).toBeGreaterThanOrEqual(leastMs);
   });
 
-  it("takes the interval of a new release, at once where it is shorter", async () => {
+  it("adopts the interval of a new release immediately if it is shorter", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const work = vi.fn<() => void>();
     const { scheduler: former } = addScheduler();
@@ -150,7 +155,7 @@ describe("a task that repeats", () => {
     expect(await tasks.distinct("repeatInterval")).toEqual([100]);
   });
 
-  it("goes on after a failure, which is reported", async () => {
+  it("continues after a failure, which is logged", async () => {
     const { addScheduler } = openSchedulerFixture();
     const { scheduler, log } = addScheduler();
     const work = vi.fn<() => void>(() => {
@@ -163,7 +168,7 @@ describe("a task that repeats", () => {
     );
   });
 
-  it("comes back where somebody removed it, or left it without a next run", async () => {
+  it("is restored if it was deleted or has no next run", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const { scheduler } = addScheduler();
     const work = vi.fn<() => void>();
@@ -178,7 +183,7 @@ describe("a task that repeats", () => {
 });
 
 describe("several processes", () => {
-  it("share the jobs, each of which runs once", async () => {
+  it("share tasks, and each task runs once", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const runs: number[] = [];
     const both = Promise.withResolvers<void>();
@@ -188,7 +193,7 @@ describe("several processes", () => {
         taskHandler(onceTask, async ({ n }) => {
           runs.push(n);
           busy.add(process);
-          // Neither goes on before the other has begun.
+          // Each handler waits until both processes have started one.
           if (busy.size === 2) both.resolve();
           await both.promise;
         }),
@@ -205,7 +210,7 @@ describe("several processes", () => {
     expect(runs.toSorted((a, b) => a - b)).toEqual(all);
   });
 
-  it("look for jobs without reading those that are not due, nor all that are", async () => {
+  it("poll without reading tasks that are not due or all due ones", async () => {
     const { tasks, url, addScheduler } = openSchedulerFixture();
     const { scheduler, mongo } = addScheduler({ url: `${url}&monitorCommands=true` });
     const { client } = await mongo.waitUntilUp();
@@ -227,7 +232,7 @@ describe("several processes", () => {
 });
 
 describe("a lock", () => {
-  it("is kept for as long as its handler runs, within reason", async () => {
+  it("is extended while its handler runs", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const times = { lockLifetimeMs: 400 };
     const { work, letReturn } = createBlockedWork();
@@ -246,7 +251,7 @@ describe("a lock", () => {
     await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
   });
 
-  it("is let go where its handler hangs, and what that returns to changes nothing of who took it over", async () => {
+  it("expires if its handler hangs, and the late result does not affect the process that took over", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const times = { lockLifetimeMs: 400 };
     const first = addScheduler({ times });
@@ -267,7 +272,7 @@ describe("a lock", () => {
     await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(1));
   });
 
-  it("that ran out while its job waited here for its turn costs this process nothing", async () => {
+  it("that expired in the local queue frees its slot in this process", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const { scheduler } = addScheduler({ times: { lockLifetimeMs: 100 } });
     const seen = new Set<number>();
@@ -278,7 +283,7 @@ describe("a lock", () => {
         await gate.promise;
       }),
     ]);
-    // More than this process holds at a time, and more than it works at.
+    // More than this process locks or runs at a time.
     for (let round = 0; round < 3; round += 1) {
       const before = seen.size;
       gate = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Rows and write-ahead log of one change when both organisations have the maximum number of paused endpoints. */
+/** Rows and WAL of one change if both organisations have the maximum number of paused endpoints. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { OrganizationPrincipal } from "../../src/platform/principal.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -30,7 +30,7 @@ async function read(): Promise<{ rows: number; at: number }> {
   return { rows: row?.rows ?? 0, at: Number(row?.at) };
 }
 
-/** Deliveries and bytes of write-ahead log for one new job. */
+/** The number of deliveries and bytes of WAL for one new job. */
 async function writtenFor(
   agent: OrganizationPrincipal,
   contractor: OrganizationPrincipal,
@@ -42,7 +42,7 @@ async function writtenFor(
 }
 
 // evidence: webhook-deliveries-per-change
-it("a change writes a delivery for each of 50 + 50 endpoints and no more, of less than 1 KiB each", async () => {
+it("a change writes one delivery of less than 1 KiB for each of 50 + 50 endpoints", async () => {
   const [agent, contractor] = [
     await services.createOrganization("agent"),
     await services.createOrganization("contractor"),

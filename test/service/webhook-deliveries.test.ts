@@ -1,4 +1,4 @@
-/** The log of deliveries, as its organisation reads it, and as no other does. */
+/** The delivery log: lists, details and isolation between organisations. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toEventWire, type EventRow } from "../../src/events/event.wire.ts";
 import { AppError } from "../../src/platform/errors.ts";
@@ -31,7 +31,7 @@ async function attempt(deliveryId: string, number: number): Promise<void> {
 }
 
 describe("list", () => {
-  it("shows an organisation's deliveries, newest first, page by page, none twice and none left out", async () => {
+  it("returns each delivery of the organisation once, newest first, page by page", async () => {
     const { agent, id, uuid } = await createAgentWithEndpoint(services);
     const { endpoint: second } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     for (let at = 0; at < 6; at += 1) {
@@ -56,7 +56,7 @@ describe("list", () => {
     expect(new Set(seen.map((one) => one.endpointId))).toEqual(new Set([id, second.id]));
   });
 
-  it("tells of each what it is of, and how it stands", async () => {
+  it("shows event, job, status and outcome of each delivery", async () => {
     const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
     const markingNumber = await services.createJob(agent);
     const [waiting] = await list();
@@ -95,7 +95,7 @@ describe("list", () => {
     });
   });
 
-  it("narrows by endpoint, status, event type, Marking Number and outcome", async () => {
+  it("filters by endpoint, status, event type, Marking Number and outcome", async () => {
     const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
     const contractor = await services.createOrganization("contractor");
     const { endpoint: other } = await services.endpoints.create(agent, {
@@ -119,7 +119,7 @@ describe("list", () => {
     expect(await list({ endpointId: id, eventType: "job.created", status: "pending" })).toHaveLength(1);
   });
 
-  it("goes back as far as the log is kept", async () => {
+  it("goes back as far as the retention", async () => {
     await using own = await openWebhookServiceFixture({ retentionDays: 60 });
     const agent = await own.createOrganization("agent");
     const { endpoint } = await own.endpoints.create(agent, { url: UNREACHABLE_URL });
@@ -139,7 +139,7 @@ describe("list", () => {
     expect(await list()).toHaveLength(1);
   });
 
-  it("refuses a page of no size and a cursor of another list", async () => {
+  it("rejects an invalid page size and a cursor of another list", async () => {
     const { agent } = await createAgentWithEndpoint(services);
     const attempts = [
       { filter: {}, limit: 0 },
@@ -152,7 +152,7 @@ describe("list", () => {
 });
 
 describe("get", () => {
-  it("shows the attempts in order, and the body exactly as it is sent, as its organisation may see it", async () => {
+  it("returns the attempts in order and the exact body that the organisation receives", async () => {
     const { agent, list } = await createAgentWithEndpoint(services);
     const contractor = await services.createOrganization("contractor");
     await services.endpoints.create(contractor, { url: UNREACHABLE_URL });
@@ -191,7 +191,7 @@ describe("get", () => {
     expect(requestBody).toBe(JSON.stringify(toEventWire(row as EventRow, contractor)));
   });
 
-  it("has no body where the event is gone", async () => {
+  it("has no body if the event no longer exists", async () => {
     const { agent, uuid, list } = await createAgentWithEndpoint(services);
     await services.database.query(sql`
       insert into webhook_delivery (id, endpoint_id, event_id, event_type)
@@ -206,7 +206,7 @@ describe("get", () => {
 
 describe("an organisation", () => {
   // evidence: deliveries-isolated-per-organization
-  it("sees and replays its own deliveries alone; another's answer as what is not there", async () => {
+  it("gets NotFoundException for deliveries of another organisation", async () => {
     const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
     const contractor = await services.createOrganization("contractor");
     await services.createJob(agent, contractor);

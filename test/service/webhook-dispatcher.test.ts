@@ -1,4 +1,4 @@
-/** What becomes of a delivery: sent, recorded, sent again, given up; and what its endpoint goes through. */
+/** The dispatcher: sending, retries, failure, circuit, limits and defects. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { newSecret } from "../../src/webhooks/signing/signature.ts";
@@ -42,7 +42,7 @@ function attemptsOf(endpointId: string): Promise<Record<string, unknown>[]> {
     where endpoint_id = ${endpointId} order by attempt.id`);
 }
 
-/** Everything that waits is made due, and looked at. */
+/** Makes all pending deliveries due and wakes the dispatcher. */
 async function again(): Promise<void> {
   await rig.makeDue();
   await rig.sweep(dispatcher);
@@ -54,7 +54,7 @@ async function unblock(endpointId: string): Promise<void> {
   );
 }
 
-/** Its endpoint, and nobody else's, at a receiver of its own. */
+/** Creates an organisation with one endpoint at its own receiver. */
 async function withReceiver(
   options: { respond?: TestReceiver["respond"]; maxInFlight?: number; perSecond?: number },
   run: (receiver: TestReceiver, endpointId: string) => Promise<void>,
@@ -82,7 +82,7 @@ async function makeEvents(count: number): Promise<void> {
   dispatcher.wake();
 }
 
-it("a delivery arrives signed, with the feed's body, and its attempt is kept", () =>
+it("a delivery is signed, has the same body as in the feed, and its attempt is recorded", () =>
   withReceiver({ respond: () => ({ status: 201, body: "thanks" }) }, async (receiver, endpointId) => {
     await makeEvents(1);
     const received = await receiver.next();
@@ -98,8 +98,8 @@ it("a delivery arrives signed, with the feed's body, and its attempt is kept", (
     ]);
   }));
 
-describe("a delivery that fails", () => {
-  it("is sent again on schedule, with the same id and body, and is dead after the last attempt", () =>
+describe("a failing delivery", () => {
+  it("is retried on schedule with the same id and body, and failed after the last attempt", () =>
     withReceiver({ respond: () => ({ status: 500, body: "no" }) }, async (receiver, endpointId) => {
       await makeEvents(1);
       await receiver.waitFor(1);
@@ -115,7 +115,7 @@ describe("a delivery that fails", () => {
         await again();
         await receiver.waitFor(attempt);
       }
-      // 5 s, 5 min and 30 min, a fifth more or less.
+      // 5 s, 5 min and 30 min, ±20 %.
       for (const [at, expected] of [5, 300, 1_800].entries()) {
         expect(delays[at]).toBeGreaterThan(expected * 0.8 - 2);
         expect(delays[at]).toBeLessThan(expected * 1.2 + 1);
@@ -142,7 +142,7 @@ describe("a delivery that fails", () => {
       await vi.waitFor(async () => expect((await endpointRow(endpointId)).is_failing).toBe(false));
     }));
 
-  it("410 disables the endpoint at once; what waits for it is kept", () =>
+  it("with 410 disables the endpoint and puts its deliveries on hold", () =>
     withReceiver({ respond: () => ({ status: 410 }) }, async (receiver, endpointId) => {
       await makeEvents(1);
       await vi.waitFor(async () =>
@@ -160,7 +160,7 @@ describe("a delivery that fails", () => {
       expect(rows.map(({ status }) => status)).toEqual(["pending", "pending", "pending", "pending"]);
     }));
 
-  it("429 with Retry-After stops the whole endpoint until then", () =>
+  it("with 429 and Retry-After pauses the whole endpoint for that time", () =>
     withReceiver(
       { maxInFlight: 1, respond: () => ({ status: 429, headers: { "retry-after": "120" } }) },
       async (receiver, endpointId) => {
@@ -175,13 +175,13 @@ describe("a delivery that fails", () => {
         await unblock(endpointId);
         await again();
         await rig.waitForStatus(endpointId, "delivered");
-        // One refusal, and then each once.
+        // One rejected request, then one for each delivery.
         expect(receiver.received).toHaveLength(4);
       },
     ));
 });
 
-it("what the old URL still answers says nothing of the new one", async () => {
+it("late responses of the old URL do not affect an endpoint with a new one", async () => {
   const replies: (() => void)[] = [];
   const respond: TestReceiver["respond"] = () =>
     new Promise((resolve) => replies.push(() => resolve({ status: 410 })));
@@ -205,7 +205,7 @@ it("what the old URL still answers says nothing of the new one", async () => {
 
 describe("the circuit", () => {
   // evidence: webhook-circuit-breaker
-  it("opens after 10 straight failures, waits without burning attempts, and closes when its one probe succeeds", () =>
+  it("opens after 10 consecutive failures, uses up no attempts while open, and closes after a successful probe", () =>
     withReceiver({ maxInFlight: 1, respond: () => ({ status: 503 }) }, async (receiver, endpointId) => {
       await makeEvents(15);
       await vi.waitFor(async () => expect((await endpointRow(endpointId)).circuit_step).toBe(0));
@@ -214,7 +214,7 @@ describe("the circuit", () => {
       expect(untouched).toHaveLength(5);
       expect(receiver.received).toHaveLength(10);
 
-      // The first probe fails: one request, and a longer wait.
+      // The first probe fails: one request and a longer delay.
       await unblock(endpointId);
       await again();
       await vi.waitFor(async () => expect((await endpointRow(endpointId)).circuit_step).toBe(1));
@@ -231,7 +231,7 @@ describe("the circuit", () => {
 });
 
 describe("limits of an endpoint", () => {
-  it("no more than its own number of deliveries are on their way at once", async () => {
+  it("its maximum number of deliveries in flight is not exceeded", async () => {
     let [now, most] = [0, 0];
     await withReceiver(
       {
@@ -251,12 +251,12 @@ describe("limits of an endpoint", () => {
     );
   });
 
-  it("no more than its rate are sent in any second", () =>
+  it("its rate per second is not exceeded", () =>
     withReceiver({ perSecond: 10 }, async (receiver, endpointId) => {
       await makeEvents(25);
       await rig.waitForStatus(endpointId, "delivered");
       const times = receiver.received.map(({ atMs }) => atMs);
-      // A bucket of ten is full at first, so a second may see what it holds and what flows in.
+      // The bucket starts with ten tokens, so one second can see those and the refill.
       for (const start of times) {
         expect(times.filter((at) => at >= start && at < start + 1_000).length).toBeLessThanOrEqual(21);
       }
@@ -264,8 +264,8 @@ describe("limits of an endpoint", () => {
     }));
 });
 
-describe("what cannot be sent", () => {
-  it("a delivery whose sender died at every attempt is dead, and not sent for ever", () =>
+describe("problems on our side", () => {
+  it("a delivery whose worker died at every attempt fails after the last one", () =>
     withReceiver({}, async (receiver, endpointId) => {
       await rig.app.createJobs(rig.agent, [{}]);
       await rig.app.database.query(sql`
@@ -276,7 +276,7 @@ describe("what cannot be sent", () => {
       expect(receiver.received).toHaveLength(0);
     }));
 
-  it("a secret that was sealed with another key is said so, and the delivery waits for its schedule", () =>
+  it("a delivery is retried on schedule if the endpoint's secret cannot be decrypted", () =>
     withReceiver({}, async (_receiver, endpointId) => {
       await rig.app.database.query(sql`
         update webhook_endpoint set secrets = '[{"sealed": "s1.AAAA", "created_at": "2026-01-01T00:00:00Z", "expires_at": null}]'
@@ -289,10 +289,10 @@ describe("what cannot be sent", () => {
       );
     }));
 
-  it("an attempt that PostgreSQL refuses to keep does not hold up the others", () =>
+  it("an attempt that PostgreSQL rejects does not block others", () =>
     withReceiver({}, async (_receiver, endpointId) => {
       await rig.app.createJobs(rig.agent, [{}, {}, {}]);
-      // Born in a week that has no partition.
+      // Its week has no partition.
       await rig.app.database.query(sql`
         update webhook_delivery set id = '01000000-0000-7000-8000-000000000000'
         where id = (select min(id::text)::uuid from webhook_delivery where endpoint_id = ${endpointId} and status = 'pending')`);
@@ -307,7 +307,7 @@ describe("what cannot be sent", () => {
     }));
 });
 
-it("an organisation that is suspended gets nothing until it is restored", async () => {
+it("a suspended organisation receives nothing until it is restored", async () => {
   const partner = await rig.app.createOrganization("agent");
   await using receiver = await startTestReceiver();
   const endpointId = await rig.createEndpoint({ url: receiver.url }, partner);

@@ -1,4 +1,4 @@
-/** Whom we write to when an endpoint is in trouble, and how often. */
+/** Alert mails about failing and disabled endpoints: recipients and frequency. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createMailService } from "../../src/mail/mail.service.ts";
 import { createLogger } from "../../src/platform/logger.ts";
@@ -67,7 +67,7 @@ function written(): Promise<WrittenMail[]> {
   );
 }
 
-/** Has every delivery of the endpoint attempted until each was so often. */
+/** Runs attempts until each delivery of the endpoint has had this many. */
 async function failTimes(endpointId: string, count: number): Promise<void> {
   const { database } = rig.app;
   const look = async (): Promise<boolean> => {
@@ -84,7 +84,7 @@ async function failTimes(endpointId: string, count: number): Promise<void> {
 }
 
 describe("an endpoint that keeps failing", () => {
-  it("is told to the owners of its organisation at the fourth failure of an event, once however many fail", async () => {
+  it("causes one mail to each owner at the fourth failed attempt, for any number of failing events", async () => {
     const endpointId = await rig.createEndpoint({ url: `${receiver.url}?token=hidden` });
     await rig.app.createJobs(rig.agent, [{}, {}]);
     dispatcher.wake();
@@ -105,7 +105,7 @@ describe("an endpoint that keeps failing", () => {
     await rig.app.database.query(sql`update webhook_endpoint set status = 'paused' where id = ${endpointId}`);
   });
 
-  it("is told again only after it was well, and a day has gone by", async () => {
+  it("causes another mail only after a recovery and a day later", async () => {
     const endpointId = await rig.createEndpoint({ url: receiver.url });
     const again = async (): Promise<number> => {
       await rig.app.database.query(sql`delete from webhook_delivery where endpoint_id = ${endpointId}`);
@@ -117,26 +117,26 @@ describe("an endpoint that keeps failing", () => {
       await rig.app.database.query(raw("delete from mail"));
       return length;
     };
-    const told = (ago: string, failing: string): Promise<unknown> =>
+    const setAlertHistory = (ago: string, failing: string): Promise<unknown> =>
       rig.app.database.query(sql`
         update webhook_endpoint set last_alert_at = now() - ${ago}::interval, failing_since = now() - ${failing}::interval
         where id = ${endpointId}`);
     expect(await again()).toBe(2);
     expect(await again()).toBe(0);
-    // It has failed ever since.
-    await told("2 days", "3 days");
+    // It has not recovered.
+    await setAlertHistory("2 days", "3 days");
     expect(await again()).toBe(0);
-    // It was well in between, but that was today.
-    await told("23 hours", "1 hour");
+    // It has recovered, but the last mail was sent today.
+    await setAlertHistory("23 hours", "1 hour");
     expect(await again()).toBe(0);
-    await told("25 hours", "1 hour");
+    await setAlertHistory("25 hours", "1 hour");
     expect(await again()).toBe(2);
     await rig.app.database.query(sql`update webhook_endpoint set status = 'paused' where id = ${endpointId}`);
   });
 });
 
-describe("an endpoint that is disabled", () => {
-  it("is told where it answered 410, once", async () => {
+describe("a disabled endpoint", () => {
+  it("causes one mail after a 410", async () => {
     receiver.respond = () => ({ status: 410 });
     const endpointId = await rig.createEndpoint({ url: receiver.url });
     await rig.app.createJobs(rig.agent, [{}, {}, {}]);
@@ -155,7 +155,7 @@ describe("an endpoint that is disabled", () => {
     expect(await written()).toHaveLength(2);
   });
 
-  it("is told where it only failed for five days", async () => {
+  it("causes a mail after five days of failures", async () => {
     const { database } = rig.app;
     const clock = createFakeClock();
     const endpointId = await rig.createEndpoint({ url: receiver.url });
@@ -181,7 +181,7 @@ describe("an endpoint that is disabled", () => {
     expect((await written()).map(({ kind }) => kind)).toEqual(["endpoint_failing", "endpoint_failing"]);
   });
 
-  it("stays so when its owners cannot be written to", async () => {
+  it("stays disabled if the mail cannot be enqueued", async () => {
     receiver.respond = () => ({ status: 410 });
     const { agent } = rig;
     await rig.app.database.query(sql`

@@ -1,4 +1,4 @@
-/** What becomes of an endpoint once it is made: paused, resumed, deleted, signed with other secrets, disabled. */
+/** Pausing, resuming, deleting and disabling endpoints, and rotating their secrets. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../src/platform/ids.ts";
 import type { OrganizationPrincipal } from "../../src/platform/principal.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => services[Symbol.asyncDispose]());
 
-/** Three deliveries wait: an hour old, being sent, and new. */
+/** Creates three pending deliveries: one an hour old, one in flight and a new one. */
 async function withWaiting(status: "paused" | "disabled" | "active") {
   const owner = await services.createOrganization("agent");
   const id = await createEndpointFor(services, owner);
@@ -44,7 +44,7 @@ async function withWaiting(status: "paused" | "disabled" | "active") {
 }
 
 describe("pause, resume and delete", () => {
-  it("pauses an active one; its events wait", async () => {
+  it("pauses an active endpoint and puts its deliveries on hold", async () => {
     const owner = await services.createOrganization("agent");
     const id = await createEndpointFor(services, owner);
     expect(await services.endpoints.pause(owner, id)).toMatchObject({ status: "paused", pending: 0 });
@@ -52,7 +52,7 @@ describe("pause, resume and delete", () => {
     expect(await services.endpoints.get(owner, id)).toMatchObject({ pending: 1 });
   });
 
-  it("leaves one that is disabled as it is when it is paused", async () => {
+  it("does not change a disabled endpoint on pause", async () => {
     const { owner, id } = await withWaiting("disabled");
     expect(await services.endpoints.pause(owner, id)).toMatchObject({
       status: "disabled",
@@ -60,7 +60,7 @@ describe("pause, resume and delete", () => {
     });
   });
 
-  it("resumes with what waited, the circuit closed, and tells the workers", async () => {
+  it("resumes with the deliveries on hold, closes the circuit and notifies the workers", async () => {
     const { owner, id, statuses } = await withWaiting("disabled");
     const before = services.workerNotifications.count;
     const { endpoint, discarded } = await services.endpoints.resume(owner, id);
@@ -78,7 +78,7 @@ describe("pause, resume and delete", () => {
     expect(services.workerNotifications.count).toBe(before + 1);
   });
 
-  it("resumes without what waited, but for what is being sent at that moment", async () => {
+  it("resumes and discards the deliveries on hold, except those in flight", async () => {
     const { owner, id, statuses } = await withWaiting("paused");
     const { endpoint, discarded } = await services.endpoints.resume(owner, id, { pendingPolicy: "discard" });
     expect(discarded).toBe(2);
@@ -86,7 +86,7 @@ describe("pause, resume and delete", () => {
     expect((await statuses()).toSorted()).toEqual(["discarded", "discarded", "pending"]);
   });
 
-  it("resumes with what happened since a time", async () => {
+  it("resumes with the deliveries since a given time", async () => {
     const { owner, id } = await withWaiting("paused");
     const since = new Date(Date.now() - HOUR_MS / 2);
     const { endpoint, discarded } = await services.endpoints.resume(owner, id, { pendingPolicy: { since } });
@@ -94,7 +94,7 @@ describe("pause, resume and delete", () => {
     expect(endpoint.pending).toBe(2);
   });
 
-  it("discards nothing of an active one, whose circuit it closes", async () => {
+  it("closes the circuit of an active endpoint and discards nothing", async () => {
     const { owner, id } = await withWaiting("active");
     const { statusSince } = await services.endpoints.get(owner, id);
     const { endpoint, discarded } = await services.endpoints.resume(owner, id, { pendingPolicy: "discard" });
@@ -102,7 +102,7 @@ describe("pause, resume and delete", () => {
     expect(endpoint).toMatchObject({ isCircuitOpen: false, pending: 3, statusSince });
   });
 
-  it("deletes: it is gone, what waited is discarded, its log stays, and no event goes there any more", async () => {
+  it("deletes an endpoint, discards its pending deliveries and keeps its log", async () => {
     const { owner, id, statuses } = await withWaiting("active");
     expect(await services.endpoints.delete(owner, id)).toEqual({ discarded: 3 });
     await expect(services.endpoints.get(owner, id)).rejects.toMatchObject({ code: "NotFoundException" });
@@ -113,7 +113,7 @@ describe("pause, resume and delete", () => {
     await expect(services.endpoints.delete(owner, id)).rejects.toMatchObject({ code: "NotFoundException" });
   });
 
-  it("discards although workers move the same rows meanwhile", async () => {
+  it("discards deliveries while workers move the same rows", async () => {
     const owner = await services.createOrganization("agent");
     const id = await createEndpointFor(services, owner);
     await services.endpoints.pause(owner, id);
@@ -138,7 +138,7 @@ describe("pause, resume and delete", () => {
 });
 
 describe("secrets", () => {
-  it("are revealed to their owner, with the headers", async () => {
+  it("are revealed to the owner with the headers", async () => {
     const { endpoint, secret } = await services.endpoints.create(agent, {
       url: UNREACHABLE_URL,
       headers: { "X-Token": "s3cr3t" },
@@ -149,7 +149,7 @@ describe("secrets", () => {
     });
   });
 
-  it("sign beside their successors for 24 hours, at most two of them", async () => {
+  it("stay active for 24 hours after a rotation, at most two of them", async () => {
     const { endpoint, secret: first } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     const second = await services.endpoints.rotateSecret(agent, endpoint.id);
     expect(second.endpoint.previousSecretsExpireAt).toEqual([
@@ -168,14 +168,14 @@ describe("secrets", () => {
     expect((await services.endpoints.get(agent, endpoint.id)).previousSecretsExpireAt).toEqual([]);
   });
 
-  it("lose none of two rotations at once", async () => {
+  it("survive concurrent rotations", async () => {
     const { endpoint, secret } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     const rotated = await Promise.all([1, 2].map(() => services.endpoints.rotateSecret(agent, endpoint.id)));
     const { secrets } = await services.endpoints.reveal(agent, endpoint.id);
     expect(new Set(secrets)).toEqual(new Set([secret, ...rotated.map((one) => one.secret)]));
   });
 
-  it("that cannot be read are said to be so, and the endpoint is shown all the same", async () => {
+  it("that cannot be decrypted are reported in the endpoint's problem", async () => {
     const owner = await services.createOrganization("agent");
     const [one, other] = [await createEndpointFor(services, owner), await createEndpointFor(services, owner)];
     await services.database.query(sql`
@@ -195,7 +195,7 @@ describe("disableFailing", () => {
     agoMs: number;
     outcome?: string;
     origin?: "event" | "replay" | "test";
-    /** Over when it failed, unless it is pending. */
+    /** A finished delivery ended when it failed. */
     status?: "pending" | "delivered" | "failed" | "discarded";
   }
 
@@ -222,7 +222,7 @@ describe("disableFailing", () => {
     return id;
   }
 
-  it("disables what has only failed for five days, with two events that failed twelve hours apart", async () => {
+  it("disables endpoints that have only failed for five days, with two events failing 12 hours apart", async () => {
     const event = newUuid();
     const far = [{ agoMs: 6 * DAY_MS }, { agoMs: 5 * DAY_MS }];
     const [long, short, one, near, one2, tests, never] = [
@@ -254,7 +254,7 @@ describe("disableFailing", () => {
   });
 
   // evidence: clock-ahead-endpoints-stay-enabled
-  it("goes by PostgreSQL's clock: a process whose clock is days ahead disables nothing", async () => {
+  it("uses PostgreSQL's clock, so that a process with a wrong clock disables nothing", async () => {
     const id = await failing(14 * HOUR_MS, [{ agoMs: 14 * HOUR_MS }, { agoMs: HOUR_MS }]);
     services.clock.jump(6 * DAY_MS);
     const disabled = await services.endpoints.disableFailing();
@@ -263,7 +263,7 @@ describe("disableFailing", () => {
     expect(await services.endpoints.get(systemPrincipal, id)).toMatchObject({ status: "active" });
   });
 
-  it("looks at what is over as well as at what waits", async () => {
+  it("considers finished and pending deliveries", async () => {
     const ids = [
       await failing(6 * DAY_MS, [
         { agoMs: 6 * DAY_MS, status: "failed" },

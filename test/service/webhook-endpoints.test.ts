@@ -1,4 +1,4 @@
-/** Endpoints as their owners make and change them, and as nobody else can. */
+/** Creating and updating endpoints, and isolation between organisations. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError, type Problem } from "../../src/platform/errors.ts";
 import { newUuid, toTypedId } from "../../src/platform/ids.ts";
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => services[Symbol.asyncDispose]());
 
-/** The fields and messages of a refusal, and everything that it says. */
+/** The problems of a rejection by field, and its full text. */
 async function problemsOf(
   attempt: Promise<unknown>,
 ): Promise<{ problems: Record<string, string>; said: string }> {
@@ -44,7 +44,7 @@ async function problemsOf(
 }
 
 describe("create", () => {
-  it("makes an active endpoint for all events, and tells its secret this once", async () => {
+  it("creates an active endpoint for all events and returns its secret", async () => {
     const { endpoint, secret } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(endpoint).toMatchObject({
@@ -70,7 +70,7 @@ describe("create", () => {
     expect(await services.endpoints.get(agent, endpoint.id)).toEqual(endpoint);
   });
 
-  it("takes everything that an owner may set, and says who made it", async () => {
+  it("accepts all settings and records the creator", async () => {
     const key = { type: "key", id: newUuid() } as const;
     const { endpoint } = await services.endpoints.create(
       { ...agent, actor: key },
@@ -94,7 +94,7 @@ describe("create", () => {
     });
   });
 
-  it("stores no secret and no header as text", async () => {
+  it("stores secrets and headers encrypted", async () => {
     const { endpoint, secret } = await services.endpoints.create(agent, {
       url: UNREACHABLE_URL,
       headers: { "X-Token": "s3cr3t" },
@@ -106,7 +106,7 @@ describe("create", () => {
     expect(row?.json).not.toMatch(/s3cr3t|X-Token/);
   });
 
-  it("tells every problem with what would be right, and repeats no value that may be secret", async () => {
+  it("reports every problem and repeats no value that can be secret", async () => {
     const { problems, said } = await problemsOf(
       services.endpoints.create(agent, {
         url: "ftp://user:hunter2@example.com",
@@ -144,12 +144,12 @@ describe("create", () => {
     ["http://169.254.169.254/latest", "url"],
     [`https://example.com/${"x".repeat(2_048)}`, "url"],
     ["not a url", "url"],
-  ])("refuses the URL %.40s", async (url, field) => {
+  ])("rejects the URL %.40s", async (url, field) => {
     const { problems } = await problemsOf(services.endpoints.create(agent, { url }));
     expect(Object.keys(problems)).toEqual([field]);
   });
 
-  it("refuses more than 20 headers, and no event type at all", async () => {
+  it("rejects more than 20 headers and an empty list of event types", async () => {
     const headers = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`X-${at}`, "1"]));
     const { problems } = await problemsOf(
       services.endpoints.create(agent, { url: UNREACHABLE_URL, headers, eventTypes: [] }),
@@ -161,7 +161,7 @@ describe("create", () => {
   });
 
   // evidence: endpoint-limit
-  it("refuses one more than an organisation may have; a deleted one makes room", async () => {
+  it("rejects a 51st endpoint; deleted ones do not count", async () => {
     const owner = await services.createOrganization("agent");
     const ids: string[] = [];
     for (let at = 0; at < MAX_ENDPOINTS; at += 1) ids.push(await createEndpointFor(services, owner));
@@ -177,7 +177,7 @@ describe("create", () => {
   it("creates no endpoint beyond the limit when several are created at once", async () => {
     const owner = await services.createOrganization("agent");
     for (let at = 0; at < MAX_ENDPOINTS - 1; at += 1) await createEndpointFor(services, owner);
-    // Each creation has counted, if it may, before the first can end: its reference to the organisation waits.
+    // The locked organisation row keeps every creation from committing before the others have counted.
     const held = await openTransaction(
       services.database,
       sql`select from organization where id = ${owner.organizationId} for update`,
@@ -192,7 +192,7 @@ describe("create", () => {
 });
 
 describe("update", () => {
-  it("changes what is given and leaves the rest; null means all event types", async () => {
+  it("changes only the given settings; null selects all event types", async () => {
     const id = await createEndpointFor(services, agent, {
       description: "one",
       eventTypes: ["job.created"],
@@ -214,7 +214,7 @@ describe("update", () => {
     });
   });
 
-  it("raises the version where senders must know, and only there", async () => {
+  it("raises the version only for settings that affect sending", async () => {
     const id = await createEndpointFor(services, agent);
     const versionAfter = async (settings: EndpointSettings): Promise<number> => {
       await services.endpoints.update(agent, id, settings);
@@ -230,7 +230,7 @@ describe("update", () => {
     expect(await versionAfter({ perSecond: 1 })).toBe(5);
   });
 
-  it("forgets how the former address did, once there is another", async () => {
+  it("resets the delivery state if the URL changes", async () => {
     const id = await createEndpointFor(services, agent);
     await services.database.query(sql`
       update webhook_endpoint set circuit_step = 3, blocked_until = now() + interval '15 min', failing_since = now()
@@ -245,7 +245,7 @@ describe("update", () => {
     });
   });
 
-  it("refuses what cannot be set, and changes nothing then", async () => {
+  it("rejects invalid settings and then changes nothing", async () => {
     const id = await createEndpointFor(services, agent);
     await problemsOf(services.endpoints.update(agent, id, { description: "x", perSecond: 1_001 }));
     expect(await services.endpoints.get(agent, id)).toMatchObject({ description: "", perSecond: 50 });
@@ -254,14 +254,14 @@ describe("update", () => {
 
 describe("an organisation", () => {
   // evidence: endpoints-isolated-per-organization
-  it("sees and changes its own endpoints alone; another's answer as what is not there", async () => {
+  it("gets NotFoundException for endpoints of another organisation", async () => {
     const id = await createEndpointFor(services, agent);
     const before = await services.endpoints.get(agent, id);
     const { endpoints } = services;
     const attempts = (whose: string) => [
       () => endpoints.get(contractor, whose),
       () => endpoints.update(contractor, whose, { description: "mine" }),
-      // What is wrong with the change does not show that there is something to change.
+      // Validation problems must not reveal that the endpoint exists.
       () => endpoints.update(contractor, whose, { perSecond: -1 }),
       () => endpoints.pause(contractor, whose),
       () => endpoints.resume(contractor, whose, { pendingPolicy: "discard" }),
@@ -290,7 +290,7 @@ describe("an organisation", () => {
     expect(await endpoints.get(agent, id)).toEqual(before);
   });
 
-  it("is no bound to an operator, who sees all, or one's", async () => {
+  it("does not limit operators, who can also select one organisation", async () => {
     const owner = await services.createOrganization("agent");
     const id = await createEndpointFor(services, owner);
     expect(await services.endpoints.list(systemPrincipal, owner.organizationId)).toMatchObject([{ id }]);

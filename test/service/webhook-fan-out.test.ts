@@ -1,4 +1,4 @@
-/** Which changes become deliveries to whom: the same that the feed shows. */
+/** Fan-out: each endpoint gets the events that its organisation sees in the feed. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { importJobs } from "../../src/jobs/import-export/import.ts";
@@ -26,7 +26,7 @@ function patch(markingNumber: string, body: object): Promise<unknown> {
   return rig.app.call(path, { method: "PATCH", key: rig.agent.key, body: JSON.stringify(body) });
 }
 
-it("an agent's endpoints get every event of its jobs, a contractor's those from the assignment on", async () => {
+it("agents get every event of their jobs, contractors those from the assignment on", async () => {
   const forAgent = await rig.createEndpoint({ url: URL });
   const alsoForAgent = await rig.createEndpoint({ url: URL });
   const forContractor = await rig.createEndpoint({ url: URL }, rig.contractor);
@@ -36,7 +36,7 @@ it("an agent's endpoints get every event of its jobs, a contractor's those from 
   const [mine] = await rig.app.createJobs(rig.agent, [{ contractor: rig.contractor }]);
   await patch(mine as string, { weight: 3 });
   await patch(mine as string, { normalized_status: "in_transit", weight: 4 });
-  // Nothing changes, so nothing is told.
+  // Nothing changes, so there is no event.
   await patch(mine as string, { weight: 4 });
 
   const all = ["job.assigned", "job.created", "job.status_changed", "job.updated"];
@@ -46,7 +46,7 @@ it("an agent's endpoints get every event of its jobs, a contractor's those from 
   expect(await typesOf(forStranger)).toEqual([]);
 });
 
-it("a filter lets only its types through; a paused endpoint's deliveries wait; a deleted one gets none", async () => {
+it("endpoints get only their event types; paused ones get deliveries on hold, deleted ones none", async () => {
   const created = await rig.createEndpoint({ url: URL, eventTypes: ["job.created"] });
   const paused = await rig.createEndpoint({ url: URL });
   const deleted = await rig.createEndpoint({ url: URL });
@@ -59,7 +59,7 @@ it("a filter lets only its types through; a paused endpoint's deliveries wait; a
   expect(await typesOf(deleted)).toEqual([]);
 });
 
-it("a batch, an import and a dry run: one delivery per change, none for what is undone", async () => {
+it("batches and imports create one delivery per change, dry runs none", async () => {
   const endpoint = await rig.createEndpoint({ url: URL });
   const numbers = await rig.app.createJobs(rig.agent, [{}, {}, {}]);
   const body = (weight: number) =>

@@ -1,4 +1,4 @@
-/** How PostgreSQL reads the log where it is long: what is dead without what was delivered, and no queue but one's own. */
+/** Query plans for a long delivery log: each query uses the index of its status and its own endpoint's queue. */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Database, Queryable } from "../../src/platform/postgres/database.ts";
@@ -17,7 +17,7 @@ import {
 let services: WebhookServiceFixture;
 let endpointId: string;
 let organizationId: string;
-/** The table of this week's log, and its index of what is dead. */
+/** The partition of this week's log and its index of failed deliveries. */
 let week: { table: string; failed: string };
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** A database that keeps the text of what it is asked about deliveries. */
+/** A database that records the statements about deliveries. */
 function listening(texts: string[]): Database {
   const heard = (queryable: Queryable): Queryable["query"] =>
     async function query<Row>(statement: Sql) {
@@ -67,7 +67,7 @@ function listening(texts: string[]): Database {
   };
 }
 
-/** The nodes of the plans that serve statements whatever their values are, as the server's connections make them. */
+/** The nodes of the generic plans of the recorded statements. */
 async function nodesOf(texts: readonly string[], settings: string): Promise<PlanNode[]> {
   const client = new pg.Client(services.databaseUrl);
   await client.connect();
@@ -84,13 +84,13 @@ async function nodesOf(texts: readonly string[], settings: string): Promise<Plan
   return nodes;
 }
 
-/** As replays have it. */
+/** The setting that replays use. */
 const NO_LOOPS = "set enable_nestloop = off";
 
 const indexesOf = (nodes: readonly PlanNode[], table: string): (string | undefined)[] =>
   nodes.filter((node) => node["Relation Name"] === table).map((node) => node["Index Name"]);
 
-it("lists what is dead by the index of what is dead", async () => {
+it("lists failed deliveries with the index of failed deliveries", async () => {
   const texts: string[] = [];
   const parts = { database: listening(texts), clock: services.clock, retentionDays: 30 };
   const { items } = await listDeliveries(parts, systemPrincipal, { filter: { status: "failed" }, limit: 50 });
@@ -99,7 +99,7 @@ it("lists what is dead by the index of what is dead", async () => {
   expect(indexesOf(nodes, week.table)).toEqual([week.failed]);
 });
 
-it("replays what is dead by that index, and reads of the queue the endpoint's own", async () => {
+it("replays failed deliveries with that index and reads only the endpoint's own queue", async () => {
   const texts: string[] = [];
   const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => undefined };
   const since = new Date(Date.now() - HOUR_MS);
@@ -111,7 +111,7 @@ it("replays what is dead by that index, and reads of the queue the endpoint's ow
 });
 
 it("finds an attempt by its id without a scan of the attempts", async () => {
-  // As many as fill a few megabytes, in the order of their ids, as workers insert them.
+  // A few megabytes, inserted in id order like workers do.
   await services.database.query(sql`
     insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, request_headers)
     select ${uuidV7Sql}, id, number, now(), 1, 'delivered', json_build_object('user-agent', repeat('x', 300))
@@ -131,7 +131,7 @@ it("finds an attempt by its id without a scan of the attempts", async () => {
   expect(filled.map((node) => node["Node Type"]).toSorted()).toEqual(["Bitmap Heap Scan", "Index Scan"]);
 });
 
-it("looks for events without a delivery the same way", async () => {
+it("finds events without a delivery without scanning other queues", async () => {
   const texts: string[] = [];
   const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => undefined };
   const since = new Date(Date.now() - HOUR_MS);

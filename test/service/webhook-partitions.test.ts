@@ -24,7 +24,7 @@ afterAll(async () => {
   await testDatabase[Symbol.asyncDispose]();
 });
 
-/** The weeks that there are of a table, in order. */
+/** The partitions of a table in order. */
 async function weeksOf(parent: string): Promise<string[]> {
   const rows = await database.query<{ name: string }>(sql`
     select inhrelid::regclass::text as name from pg_inherits where inhparent = ${parent}::regclass order by 1`);
@@ -46,7 +46,7 @@ async function countOf(table: string): Promise<number> {
 }
 
 describe("ensurePartitions", () => {
-  it("makes the weeks from the oldest that is kept to four ahead, once, also for many at the same time", async () => {
+  it("creates the weeks from the oldest retained one to four ahead, once for concurrent calls", async () => {
     const made = await Promise.all(Array.from({ length: 6 }, () => ensurePartitions(database, NOW, DAYS)));
     expect(made.every((names) => names.length === 20)).toBe(true);
     const weeks = Array.from({ length: 10 }, (_, at) => `2026w${42 + at}`);
@@ -55,7 +55,7 @@ describe("ensurePartitions", () => {
     expect(await ensurePartitions(database, NOW, DAYS)).toEqual([]);
   });
 
-  it("has a place for a delivery that waited for 30 days, and for one of the weeks to come", async () => {
+  it("covers deliveries that were pending for 30 days and those of the coming weeks", async () => {
     await finish(newUuid(NOW - 30 * DAY_MS));
     await finish(newUuid(NOW + 4 * WEEK_MS));
     const [row] = await database.query<{ name: string }>(sql`
@@ -69,7 +69,7 @@ describe("ensurePartitions", () => {
     expect(rows).toEqual([{ count: 3 }]);
   });
 
-  it("counts weeks as ISO 8601 does, over the end of a year with 53 of them", async () => {
+  it("numbers weeks by ISO 8601 across the end of a year with 53 weeks", async () => {
     expect(await ensurePartitions(database, NOW + 3 * WEEK_MS, DAYS)).toEqual(
       ["webhook_delivery_finished", "webhook_attempt"].flatMap((parent) =>
         ["2026w52", "2026w53", "2027w01"].map((week) => `${parent}_${week}`),
@@ -79,13 +79,13 @@ describe("ensurePartitions", () => {
     expect(await countOf("webhook_delivery_finished_2026w53")).toBe(1);
   });
 
-  it("goes further back where more is kept", async () => {
+  it("goes further back with a longer retention", async () => {
     const made = await ensurePartitions(database, NOW, 60);
     expect(made).toContain("webhook_attempt_2026w38");
     expect(made).not.toContain("webhook_attempt_2026w37");
   });
 
-  it("keeps nobody waiting who reads or writes", async () => {
+  it("does not block readers or writers", async () => {
     await database.transaction(async (tx) => {
       await tx.query(sql`select count(*) from webhook_delivery`);
       await tx.query(
@@ -97,7 +97,7 @@ describe("ensurePartitions", () => {
 });
 
 describe("dropExpiredPartitions", () => {
-  it("drops the weeks that are over by the days of retention and a week, and what lies in them", async () => {
+  it("drops weeks that ended longer ago than the retention and a week", async () => {
     await finish(newUuid(Date.parse("2026-09-15T00:00:00Z")));
     const kept = await countOf("webhook_attempt");
     const dropped = await dropExpiredPartitions(database, NOW, 60);
@@ -110,13 +110,13 @@ describe("dropExpiredPartitions", () => {
     expect(await ensurePartitions(database, NOW, DAYS)).toEqual([]);
   });
 
-  it("keeps nobody waiting while it waits for a reader, and finishes later what it could not", async () => {
+  it("blocks nobody while it waits for a reader, and finishes an interrupted drop later", async () => {
     const later = NOW + WEEK_MS;
     let waiting: Promise<unknown> = Promise.resolve();
     await database.transaction(async (tx) => {
       await tx.query(sql`select count(*) from webhook_delivery`);
       waiting = dropExpiredPartitions(database, later, DAYS).catch((error: unknown) => error);
-      // It waits now, which shows as a week that is half detached: that of attempts, which nobody reads, is so for a moment only.
+      // It waits now: one partition is being detached. The one of attempts has no reader and is detached within a moment.
       await expect
         .poll(() =>
           database.query(sql`
@@ -126,7 +126,7 @@ describe("dropExpiredPartitions", () => {
         .toHaveLength(1);
       await finish(newUuid(NOW));
       expect(await countOf("webhook_delivery")).toBeGreaterThan(0);
-      // As a timeout would.
+      // Like a statement timeout.
       await database.query(sql`
         select pg_cancel_backend(pid) from pg_stat_activity where query like '%detach partition%' and pid <> pg_backend_pid()`);
       expect(await waiting).toBeInstanceOf(Error);

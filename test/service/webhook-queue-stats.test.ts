@@ -1,4 +1,4 @@
-/** The queue of deliveries as whoever watches, sweeps or empties it sees it. */
+/** Monitoring, sweeping and cleaning the delivery queue. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fromTypedId, newUuid, uuidV7Sql } from "../../src/platform/ids.ts";
 import { entities } from "../../src/app/entities.ts";
@@ -23,11 +23,11 @@ interface Standing {
   status?: "active" | "paused" | "disabled";
   isSuspended?: boolean;
   isDeleted?: boolean;
-  /** The circuit is open, and its probe due in so many seconds. */
+  /** Open circuit with a probe due in this many seconds. */
   probeInS?: number;
 }
 
-/** The uuid of an endpoint of an organisation of its own. */
+/** Creates an endpoint of a new organisation and returns its UUID. */
 async function endpoint(standing: Standing = {}): Promise<string> {
   const { status = "active", isSuspended = false, isDeleted = false, probeInS = null } = standing;
   const owner = await services.createOrganization("agent");
@@ -45,7 +45,7 @@ async function endpoint(standing: Standing = {}): Promise<string> {
   return id;
 }
 
-/** Pending deliveries; `agoS`: for how long they have been due. */
+/** Creates pending deliveries; `agoS` is how long they have been due. */
 async function waiting(
   endpointId: string,
   { count = 1, attempts = 0, agoS = 0 }: { count?: number; attempts?: number; agoS?: number } = {},
@@ -57,8 +57,8 @@ async function waiting(
     from generate_series(1, ${count}::int)`);
 }
 
-describe("queueState", () => {
-  it("tells how long something has been due, and how many wait for their endpoint, bounded for each", async () => {
+describe("readQueueStats", () => {
+  it("returns the age of the oldest due delivery and a bounded count of deliveries on hold", async () => {
     expect(await readQueueStats(services.database)).toEqual({ oldestDueAgeS: 0, onHold: 0 });
     await waiting(await endpoint(), { agoS: 40 });
     await waiting(await endpoint({ status: "paused" }), { count: 10_500, agoS: 90 });
@@ -71,7 +71,7 @@ describe("queueState", () => {
     expect(onHold).toBe(10_005);
   });
 
-  it("tells how long something has been due also where the rest cannot be counted", async () => {
+  it("returns the age even if the count fails", async () => {
     await waiting(await endpoint(), { agoS: 40 });
     let asked = 0;
     const { oldestDueAgeS, onHold } = await readQueueStats({
@@ -86,8 +86,8 @@ describe("queueState", () => {
   });
 });
 
-describe("endpointsDueAgain", () => {
-  it("finds retries that are due, and of open circuits those with something to probe with", async () => {
+describe("endpointsWithDueRetries", () => {
+  it("finds endpoints with due retries, and open circuits with a pending delivery", async () => {
     const [retry, later, first, unsent, due, early, empty] = [
       await endpoint(),
       await endpoint(),
@@ -100,7 +100,7 @@ describe("endpointsDueAgain", () => {
     const all = new Set([retry, later, first, unsent, due, early, empty]);
     await waiting(retry, { attempts: 1 });
     await waiting(later, { attempts: 1, agoS: -60 });
-    // Never sent, and its circuit closed: a worker is told of it when it is made.
+    // Never attempted and with a closed circuit: workers are notified when the delivery is created.
     await waiting(first);
     await waiting(unsent);
     await waiting(due, { attempts: 1 });
@@ -113,14 +113,14 @@ describe("endpointsDueAgain", () => {
 const lock = (deliveryId = "") =>
   sql`update webhook_delivery set outcome = 'timeout' where status = 'pending' and id = ${deliveryId}`;
 
-describe("discardWaiting", () => {
-  it("tries again where it and another lock the same rows in different orders", async () => {
+describe("discardPending", () => {
+  it("retries after a deadlock", async () => {
     const id = await endpoint();
     await waiting(id, { count: 2 });
     const [first, second] = await services.listDeliveries(sql`endpoint_id = ${id}`);
     const beforeId = await currentUuid(services.database);
     let discarding: Promise<number> | undefined;
-    // Whoever looks for the deadlock is the one that PostgreSQL ends: that is to be the discarding, however late the other is.
+    // PostgreSQL ends the transaction that detects the deadlock, which must be the discarding one.
     await using impatient = await openDatabase({
       url: services.databaseUrl,
       poolSize: 1,

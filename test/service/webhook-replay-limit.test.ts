@@ -1,4 +1,4 @@
-/** Replays in a loop: create an endpoint, replay everything to it, delete it, and again. */
+/** The limit on bulk replays to endpoints that are created and deleted repeatedly. */
 import { expect, it, onTestFinished } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { defaultReplayRate } from "../../src/webhooks/deliveries/replay-limit.ts";
@@ -8,7 +8,7 @@ import { openWebhookServiceFixture } from "../support/webhooks/service.fixture.t
 const RATE = { perSecond: 1_000, burst: 6_000 };
 
 // evidence: replay-limit-per-organization
-it("creates so many deliveries for an organisation and then so many a second, whatever endpoints it deletes", async () => {
+it("limits the deliveries per organisation, even if it deletes the endpoints", async () => {
   const services = await openWebhookServiceFixture({ replayRate: RATE });
   onTestFinished(() => services[Symbol.asyncDispose]());
   const [agent, other] = [
@@ -43,7 +43,7 @@ it("creates so many deliveries for an organisation and then so many a second, wh
 });
 
 // evidence: replay-limit-resumes
-it("goes on where it stopped when the request is repeated", async () => {
+it("continues where it stopped if the request is repeated", async () => {
   const services = await openWebhookServiceFixture({ replayRate: { perSecond: 1_000, burst: 2_000 } });
   onTestFinished(() => services[Symbol.asyncDispose]());
   const agent = await services.createOrganization("agent");
@@ -57,6 +57,6 @@ it("goes on where it stopped when the request is repeated", async () => {
 });
 
 // evidence: replay-limit-defaults
-it("is limited to 200,000 at once and 1,000 a second", () => {
+it("allows 200,000 deliveries and then 1,000 per second by default", () => {
   expect(defaultReplayRate).toEqual({ perSecond: 1_000, burst: 200_000 });
 });

@@ -1,4 +1,4 @@
-/** Sending again: one delivery, all that failed, and what was never delivered. */
+/** Replays of one delivery, of failed deliveries, and of events without a delivery. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fromTypedId, newUuid, uuidV7Sql } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => services[Symbol.asyncDispose]());
 
 describe("replay", () => {
-  it("sends the same event in a delivery of its own, and leaves the one before as it was", async () => {
+  it("creates a new delivery of the same event and keeps the original", async () => {
     const { agent, uuid, list } = await createAgentWithEndpoint(services);
     await services.createJob(agent);
     await finishPendingDeliveries(services, uuid, "delivered");
@@ -39,7 +39,7 @@ describe("replay", () => {
     expect(services.workerNotifications.count).toBe(announced + 1);
   });
 
-  it("discards one that still waits, so that its event is sent once", async () => {
+  it("discards a pending original, so that the event is sent once", async () => {
     const { agent, list } = await createAgentWithEndpoint(services);
     await services.createJob(agent);
     const [before] = await list();
@@ -50,7 +50,7 @@ describe("replay", () => {
     ]);
   });
 
-  it("stays marked as after a restore, be it one or all that failed", async () => {
+  it("keeps the after_restore mark", async () => {
     const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
     const marks = (origin: string) =>
       services.database.query<{ after_restore: boolean }>(sql`
@@ -70,7 +70,7 @@ describe("replay", () => {
     expect(replayed.filter(({ after_restore: mark }) => mark)).toHaveLength(3);
   });
 
-  it("refuses one that is being sent, one of a deleted endpoint, and a test event", async () => {
+  it("rejects deliveries in flight, of deleted endpoints and of test events", async () => {
     const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
     await services.createJob(agent);
     const [delivery] = await list();
@@ -93,7 +93,7 @@ describe("replay", () => {
     expect(await list()).toHaveLength(1);
   });
 
-  it("holds when a worker ends the same delivery at that moment", async () => {
+  it("succeeds while a worker finishes the same delivery", async () => {
     const { agent, uuid, list } = await createAgentWithEndpoint(services);
     for (let round = 0; round < 10; round += 1) {
       await services.createJob(agent);
@@ -109,7 +109,7 @@ describe("replay", () => {
 });
 
 describe("replayFailed", () => {
-  it("sends again what has died since then, each once", async () => {
+  it("replays each delivery that failed since the given time once", async () => {
     const { agent, id, uuid } = await createAgentWithEndpoint(services);
     await services.createJobs(agent, 3);
     await finishPendingDeliveries(services, uuid, "failed", { agoMs: 2 * HOUR_MS });
@@ -125,14 +125,14 @@ describe("replayFailed", () => {
     expect(replays).toHaveLength(4);
     expect(new Set(replays.map((row) => row.event_id)).size).toBe(4);
 
-    // What fails again may be sent again, and that once.
+    // A replay that fails can be replayed again.
     await finishPendingDeliveries(services, uuid, "failed");
     expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 5 });
     const all = new Date(Date.now() - DAY_MS);
     expect(await services.deliveries.replayFailed(agent, id, all)).toEqual({ replayed: 3 });
   });
 
-  it("replays for two who ask at once as for one", async () => {
+  it("replays nothing twice for concurrent requests", async () => {
     const { agent, id, uuid } = await createAgentWithEndpoint(services);
     await services.createJobs(agent, 50);
     await finishPendingDeliveries(services, uuid, "failed");
@@ -143,7 +143,7 @@ describe("replayFailed", () => {
     expect(answers.map(({ replayed }) => replayed).toSorted((one, other) => one - other)).toEqual([0, 0, 50]);
   });
 
-  it("replays many in parts, and tells the workers after each", { timeout: 120_000 }, async () => {
+  it("replays in batches and notifies the workers after each", { timeout: 120_000 }, async () => {
     const { agent, id, uuid } = await createAgentWithEndpoint(services);
     await services.database.query(sql`
       insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)
@@ -157,7 +157,7 @@ describe("replayFailed", () => {
 });
 
 describe("replayMissing", () => {
-  it("delivers the events that the organisation may see, of the types wanted, that were never delivered", async () => {
+  it("delivers visible events of the endpoint's types that it never had a delivery of", async () => {
     const { agent, id } = await createAgentWithEndpoint(services, ["job.created"]);
     const contractor = await services.createOrganization("contractor");
     await services.createJob(agent);
@@ -184,7 +184,7 @@ describe("replayMissing", () => {
     expect(items[0]!.markingNumber).not.toBeNull();
   });
 
-  it("begins at the time that it is given, and never before what the log still knows", async () => {
+  it("starts at the given time, but not before the start of the log", async () => {
     const { agent } = await createAgentWithEndpoint(services);
     const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     const uuid = fromTypedId("whe", endpoint.id);

@@ -1,4 +1,4 @@
-/** How long the log of deliveries is kept: its weeks are made, and what is over goes. */
+/** Retention of deliveries: partitions are created and expired data is purged. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid, uuidV7Sql } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => services[Symbol.asyncDispose]());
 
 describe("openWebhooks", () => {
-  it("makes the weeks in which whatever ends finds its place, where no worker has", async () => {
+  it("creates missing partitions without a worker", async () => {
     await using own = await openWebhookServiceFixture({ retentionDays: 60 });
     const weeks = await own.database.query(
       sql`select from pg_inherits where inhparent = 'webhook_attempt'::regclass`,
@@ -29,7 +29,7 @@ describe("openWebhooks", () => {
   });
 });
 
-/** Inserts a delivery of that age for the endpoint, and returns its id. */
+/** Inserts a delivery of this age for the endpoint and returns its id. */
 async function insert(
   own: WebhookServiceFixture,
   endpoint: string,
@@ -42,10 +42,10 @@ async function insert(
   return id;
 }
 
-describe("retire", () => {
+describe("purgeExpired", () => {
   it("deletes deliveries on hold that are older than the retention, and drops the expired weeks", async () => {
     await using own = await openWebhookServiceFixture({ retentionDays: 7 });
-    // More was kept before.
+    // The retention was longer before.
     await ensurePartitions(own.database, Date.now(), 30);
     const { agent, id, uuid } = await createAgentWithEndpoint(own);
     await own.endpoints.pause(agent, id);
@@ -63,7 +63,7 @@ describe("retire", () => {
     expect(await own.deliveries.purgeExpired()).toEqual({ deleted: 0, dropped: [] });
   });
 
-  it("keeps a delivery that an active endpoint is still retrying, and the week in which it ends", async () => {
+  it("keeps a delivery that is still retried, and its partition", async () => {
     await using own = await openWebhookServiceFixture({ retentionDays: 7 });
     await ensurePartitions(own.database, Date.now(), 60);
     const { uuid } = await createAgentWithEndpoint(own);
@@ -73,7 +73,7 @@ describe("retire", () => {
     expect(await own.listDeliveries()).toMatchObject([{ id, status: "delivered" }]);
   });
 
-  it("creates the week of an old pending delivery where a backup brought the delivery alone", async () => {
+  it("creates the partition of an old pending delivery after a restore without it", async () => {
     await using own = await openWebhookServiceFixture({ retentionDays: 7 });
     const { uuid } = await createAgentWithEndpoint(own);
     await insert(own, uuid, { ageMs: 40 * DAY_MS, attempts: 3 });
@@ -83,7 +83,7 @@ describe("retire", () => {
   });
 
   // evidence: clock-ahead-deliveries-kept
-  it("goes by PostgreSQL's clock: a process whose clock is 31 days ahead deletes and drops nothing", async () => {
+  it("uses PostgreSQL's clock, so that a process with a wrong clock purges nothing", async () => {
     await using own = await openWebhookServiceFixture();
     const { agent, id, uuid } = await createAgentWithEndpoint(own);
     await insert(own, uuid, { ageMs: DAY_MS });
@@ -97,7 +97,7 @@ describe("retire", () => {
   });
 
   // evidence: on-hold-deliveries-limit
-  it("keeps the newest 100,000 deliveries on hold of an endpoint, and a replay sends the events of the others", async () => {
+  it("keeps the newest 100,000 deliveries on hold per endpoint; the others can be replayed", async () => {
     await using own = await openWebhookServiceFixture();
     const { agent, id, uuid } = await createAgentWithEndpoint(own);
     const active = await createAgentWithEndpoint(own);
@@ -127,7 +127,7 @@ describe("retire", () => {
     expect(events(replayed)).toEqual(events(oldest));
   });
 
-  it("discards what still came for an endpoint while it was deleted", async () => {
+  it("discards deliveries that were created while their endpoint was deleted", async () => {
     const { agent, id, uuid } = await createAgentWithEndpoint(services);
     const other = await createAgentWithEndpoint(services);
     await services.endpoints.delete(agent, id);

@@ -1,4 +1,4 @@
-/** The test event that an organisation has sent to its endpoint. */
+/** Sending a test event to an endpoint. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verify } from "../../src/webhooks/signing/signature.ts";
 import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => services[Symbol.asyncDispose]());
 
 describe("sendTest", () => {
-  it("sends at once, signed, also to a paused endpoint, and keeps it in the log with the answer", async () => {
+  it("sends a signed request, also to a paused endpoint, and records the response in the log", async () => {
     await using receiver = await startTestReceiver({ respond: () => ({ status: 202, body: "thanks" }) });
     const agent = await services.createOrganization("agent");
     const { endpoint, secret } = await services.endpoints.create(agent, {
@@ -55,7 +55,7 @@ describe("sendTest", () => {
     expect((await services.deliveries.list(agent, { filter: {}, limit: 5 })).items).toEqual([delivery]);
   });
 
-  it("tells what was wrong, and leaves the endpoint as it is", async () => {
+  it("reports the failure without changing the endpoint", async () => {
     await using receiver = await startTestReceiver({ respond: () => ({ status: 410 }) });
     const agent = await services.createOrganization("agent");
     const { endpoint } = await services.endpoints.create(agent, { url: receiver.url });

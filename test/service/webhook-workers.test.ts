@@ -1,4 +1,4 @@
-/** Dispatchers beside each other, dying, stopping and cut off: each delivery arrives, and is recorded once. */
+/** Several dispatchers that share work, die, stop or lose PostgreSQL: each delivery is sent and recorded. */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -23,7 +23,7 @@ const forget = (endpointId: string) =>
   rig.app.database.query(sql`update webhook_endpoint set deleted_at = now() where id = ${endpointId}`);
 const idsOf = ({ received }: TestReceiver) => received.map(({ headers }) => headers["webhook-id"]);
 
-it("two workers share a backlog: each delivery is sent once, and both send", async () => {
+it("two workers share a backlog and send each delivery once", async () => {
   await using receiver = await startTestReceiver();
   const endpoints = await Promise.all(
     Array.from({ length: 20 }, () => rig.createEndpoint({ url: receiver.url })),
@@ -46,7 +46,7 @@ it("two workers share a backlog: each delivery is sent once, and both send", asy
   for (const id of endpoints) await forget(id);
 });
 
-it("a lease that ran out is another worker's; the one who had it changes nothing when it comes back", async () => {
+it("an expired lease goes to another worker, and the late result of the first is ignored", async () => {
   const replies: ((status: number) => void)[] = [];
   await using receiver = await startTestReceiver({
     respond: () =>
@@ -60,7 +60,7 @@ it("a lease that ran out is another worker's; the one who had it changes nothing
   slow.wake();
   await receiver.waitFor(1);
 
-  // As if half a minute had passed.
+  // As if the lease had expired.
   await rig.app.database.query(
     sql`update webhook_delivery set due_at = now() - interval '1 s' where endpoint_id = ${endpointId}`,
   );
@@ -83,7 +83,7 @@ it("a lease that ran out is another worker's; the one who had it changes nothing
   await forget(endpointId);
 });
 
-it("a worker that stops sends what it has leased, records it, and leases nothing more", async () => {
+it("a stopping worker sends and records its leased deliveries and leases no more", async () => {
   const replies: (() => void)[] = [];
   await using receiver = await startTestReceiver({
     respond: () => new Promise((resolve) => replies.push(() => resolve({}))),
@@ -103,7 +103,7 @@ it("a worker that stops sends what it has leased, records it, and leases nothing
   await forget(endpointId);
 });
 
-it("PostgreSQL cut off in mid-flight: what was sent is kept, and recorded when it is back", async () => {
+it("results are kept while PostgreSQL is unavailable and recorded afterwards", async () => {
   await using proxy = await startFaultProxy(rig.app.databaseUrl);
   const replies: (() => void)[] = [];
   await using receiver = await startTestReceiver({
@@ -128,7 +128,7 @@ it("PostgreSQL cut off in mid-flight: what was sent is kept, and recorded when i
   await forget(endpointId);
 });
 
-it("endpoints that hang hold up nobody else", async () => {
+it("hanging endpoints do not delay others", async () => {
   await using hanging = await startTestReceiver({ respond: () => new Promise(() => undefined) });
   await using healthy = await startTestReceiver();
   const stuck = await Promise.all([1, 2].map(() => rig.createEndpoint({ url: hanging.url })));
@@ -137,12 +137,12 @@ it("endpoints that hang hold up nobody else", async () => {
   await using worker = await rig.startDispatcher({ totalMs: 2_000 });
   worker.wake();
   await healthy.waitFor(48 * 10);
-  // An endpoint that has never answered holds no more than it is trusted with.
+  // An endpoint that has never responded gets only the initial window.
   expect(hanging.received.length).toBeLessThanOrEqual(2 * INITIAL_WINDOW);
   for (const id of [...stuck, ...well]) await forget(id);
 });
 
-it("endpoints take turns where there are more deliveries than slots", async () => {
+it("endpoints are served in turn if there are more deliveries than slots", async () => {
   const owner = await rig.app.createOrganization("agent");
   const endpoints: string[] = [];
   for (let n = 0; n < 30; n += 1)
@@ -153,7 +153,7 @@ it("endpoints take turns where there are more deliveries than slots", async () =
   );
   const served = new Set<string>();
   let cursor: string | null = null;
-  // Thirty endpoints, two deliveries each at first, ten slots: six turns.
+  // Thirty endpoints with two deliveries each and ten slots: six claims.
   for (let turn = 1; turn <= 6; turn += 1) {
     const request = {
       finished: [],
@@ -172,7 +172,7 @@ it("endpoints take turns where there are more deliveries than slots", async () =
   for (const id of endpoints) await forget(id);
 });
 
-it("what commits late is delivered late, and nothing is lost for what committed before it", async () => {
+it("events of a transaction that commits late are delivered late, and none is lost", async () => {
   await using receiver = await startTestReceiver();
   const endpointId = await rig.createEndpoint({ url: receiver.url });
   const [early, late] = await jobs(2);

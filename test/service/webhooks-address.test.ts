@@ -15,13 +15,13 @@ import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiv
 const PUBLIC = "93.184.216.34";
 const NONE: DnsAnswer = [];
 
-/** Answers for A as given, and no AAAA. */
+/** Responds to A queries with the given records, and to AAAA with none. */
 const onlyA =
   (answer: (count: number) => DnsAnswer) =>
   ({ type, count }: DnsQuestion): DnsAnswer =>
     type === "A" ? answer(count) : NONE;
 
-describe("a name's addresses, from a real DNS server", () => {
+describe("a host name, resolved by a real DNS server,", () => {
   let answer: (question: DnsQuestion) => DnsAnswer;
   let dns: DnsServer;
   let receiver: TestReceiver;
@@ -47,7 +47,7 @@ describe("a name's addresses, from a real DNS server", () => {
   });
 
   // evidence: ssrf-dns-rebinding-blocked
-  it("that was public when the endpoint was saved and is loopback at the connect is not connected to", async () => {
+  it("is not connected to if it was public on saving and is loopback on connecting", async () => {
     answer = onlyA((count) => [count === 1 ? PUBLIC : "127.0.0.1"]);
     const guard = guardOf(false);
     const url = `https://receiver.test:${receiver.port}/webhooks`;
@@ -60,7 +60,7 @@ describe("a name's addresses, from a real DNS server", () => {
     expect(receiver.connections.opened).toBe(0);
   });
 
-  it("is asked for once for each connect, and the answer that was checked is the one that is connected to", async () => {
+  it("is resolved once per connection, and the checked IP address is used", async () => {
     answer = onlyA((count) => [count === 1 ? "127.0.0.1" : "169.254.169.254"]);
     httpOf(guardOf(true));
     const url = `https://receiver.test:${receiver.port}/webhooks`;
@@ -76,7 +76,7 @@ describe("a name's addresses, from a real DNS server", () => {
   });
 
   // evidence: ssrf-mixed-dns-answer-blocked
-  it("is refused where a single answer among public ones is not public", async () => {
+  it("is rejected if one of its IP addresses is not public", async () => {
     answer = ({ type }) => (type === "A" ? [PUBLIC, "8.8.8.8"] : ["2606:2800:220::1", "::ffff:10.0.0.1"]);
     expect(await guardOf(false).checkUrl("https://receiver.test/")).toMatchObject({
       problem: "unresolvable",
@@ -85,7 +85,7 @@ describe("a name's addresses, from a real DNS server", () => {
     expect(await guardOf(false).checkUrl("https://receiver.test/")).toMatchObject({ allowed: true });
   });
 
-  it("is never asked for where it is localhost, whatever DNS would say", async () => {
+  it("is not resolved if it is localhost", async () => {
     answer = onlyA(() => [PUBLIC]);
     expect(await guardOf(false).checkUrl("https://api.localhost/")).toMatchObject({
       problem: "blocked_address",
@@ -101,7 +101,7 @@ describe("a name's addresses, from a real DNS server", () => {
     ["a failure", "SERVFAIL"],
     ["silence", "silence"],
     ["a private IP address", ["10.0.0.7"]],
-  ] as const)("with %s is a failure of class dns, in the same words", async (_, given) => {
+  ] as const)("with %s fails with the class dns and the same message", async (_, given) => {
     answer = ({ type }) => (type === "A" || typeof given === "string" ? given : NONE);
     httpOf(guardOf(false, 300));
     const { durationMs: _ms, ...result } = await post("https://receiver.test/");
@@ -114,13 +114,13 @@ describe("a name's addresses, from a real DNS server", () => {
     });
   });
 
-  it("is used with what came in time where one family stays silent", async () => {
+  it("is used with the records of one family if the other query times out", async () => {
     answer = ({ type }) => (type === "A" ? ["127.0.0.1"] : "silence");
     httpOf(guardOf(true, 1_000));
     expect(await post(`https://receiver.test:${receiver.port}/`)).toMatchObject({ kind: "response" });
   });
 
-  it("is asked for once where many connects want it at the same time", async () => {
+  it("is resolved once for concurrent connections", async () => {
     answer = onlyA(() => ["127.0.0.1"]);
     httpOf(guardOf(true));
     const url = `https://receiver.test:${receiver.port}/webhooks`;
@@ -130,13 +130,13 @@ describe("a name's addresses, from a real DNS server", () => {
   });
 });
 
-describe("an address in the URL itself", () => {
+describe("an IP address in the URL", () => {
   it.each([
     "https://127.0.0.1:PORT/",
     "https://2130706433:PORT/",
     "https://[::ffff:7f00:1]:PORT/",
     "https://localhost.:PORT/",
-  ])("%s is checked at every post, also where nobody checked it before", async (pattern) => {
+  ])("%s is checked at every request", async (pattern) => {
     await using receiver = await startTestReceiver({ tls: selfSignedCertificate });
     await using http = createHttpClient({
       guard: createAddressGuard({ allowPrivate: false }),
@@ -151,7 +151,7 @@ describe("an address in the URL itself", () => {
   });
 
   // evidence: ssrf-checked-at-connect
-  it("is checked again at the connect itself", async () => {
+  it("is checked again on connecting", async () => {
     await using receiver = await startTestReceiver({ tls: selfSignedCertificate });
     const guard = createAddressGuard({ allowPrivate: false });
     await using http = createHttpClient({
@@ -165,7 +165,7 @@ describe("an address in the URL itself", () => {
   });
 
   it.each(["http://example.com/", "https://user:secret@example.com/", "nonsense"])(
-    "%s is refused",
+    "%s is rejected",
     async (url) => {
       await using http = createHttpClient({ guard: createAddressGuard({ allowPrivate: false }) });
       expect(await http.post({ url, headers: {}, body: "" })).toMatchObject({

@@ -18,7 +18,7 @@ import {
 const guard = createAddressGuard({ allowPrivate: true });
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const KIB = 1024;
-/** For what follows by itself. */
+/** For conditions that are met asynchronously. */
 const SOON = { timeout: 10_000 };
 
 const opened: AsyncDisposable[] = [];
@@ -29,7 +29,7 @@ const httpWith = (limits: Partial<HttpClientLimits> = {}, ca?: string): HttpClie
 };
 const post = (http: HttpClient, url: string, body = "{}"): Promise<OutgoingResult> =>
   http.post({ url, headers: { "content-type": "application/json" }, body });
-/** Answers with `head`, and then a byte now and then. */
+/** Sends `head` and then single bytes slowly. */
 const drip = (head: string) => (_: number, socket: Socket) => {
   const timer = setInterval(() => socket.write("x"), 20);
   socket.on("close", () => clearInterval(timer));
@@ -41,7 +41,7 @@ afterEach(async () => {
   for (const one of opened.splice(0)) await one[Symbol.asyncDispose]();
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   let receiver: TestReceiver;
   let http: HttpClient;
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe("an answer", () => {
     return await post(http, receiver.url);
   };
 
-  it("comes back with its status, the headers worth keeping and its body", async () => {
+  it("is returned with status, selected headers and body", async () => {
     const result = await answered(() => ({
       status: 201,
       headers: {
@@ -81,7 +81,7 @@ describe("an answer", () => {
   });
 
   // evidence: webhook-response-not-compressed
-  it("is asked for without compression, with the body's bytes as they are", async () => {
+  it("is requested without compression, and the request body is sent unchanged", async () => {
     const body = '{"town":"Tromsø 🚚"}';
     await http.post({ url: `${receiver.url}?a=b%20c`, headers: { "x-own": "1" }, body });
     const { headers, path, method, body: arrived } = await receiver.next();
@@ -94,7 +94,7 @@ describe("an answer", () => {
     });
   });
 
-  it("keeps 4 KiB of a longer body, and the connection", async () => {
+  it("keeps 4 KiB of a longer body and reuses the connection", async () => {
     const result = await answered(() => ({ body: "x".repeat(10 * KIB) }));
     expect(result).toMatchObject({ status: 200, bodyText: "x".repeat(4 * KIB), truncated: true });
     await answered(() => ({ body: "y".repeat(4 * KIB) }));
@@ -103,7 +103,7 @@ describe("an answer", () => {
   });
 
   // evidence: webhook-response-size-limit
-  it("is read no further than 16 KiB: the status counts, the rest is cut off", async () => {
+  it("is read up to 16 KiB; then the connection is closed and the status counts", async () => {
     const result = await answered((_, response) => {
       response.writeHead(200);
       const more = (): void => void (response.writable && response.write("z".repeat(KIB), more));
@@ -120,7 +120,7 @@ describe("an answer", () => {
   });
 
   // evidence: webhook-response-text-cleaned
-  it("has invalid UTF-8 replaced and U+0000 left out, and no half character where it is cut", async () => {
+  it("replaces invalid UTF-8, drops U+0000 and does not split a character", async () => {
     const odd = Buffer.from([0x61, 0x00, 0xff, 0x62]);
     expect(await answered(() => ({ body: odd }))).toMatchObject({ bodyText: "a\ufffdb", truncated: false });
     const cut = `${"x".repeat(4 * KIB - 1)}🚚 and more`;
@@ -131,7 +131,7 @@ describe("an answer", () => {
   });
 
   // evidence: webhook-redirect-not-followed
-  it("that redirects is an answer like any other, and nothing is followed", async () => {
+  it("that redirects is not followed", async () => {
     await using other = await startTestReceiver();
     for (const location of [other.url, "http://169.254.169.254/latest/meta-data/"])
       expect(await answered(() => ({ status: 307, headers: { location } }))).toMatchObject({
@@ -141,11 +141,11 @@ describe("an answer", () => {
     expect(other.connections.opened).toBe(0);
   });
 
-  it.each([204, 304, 400, 410, 429, 500, 503])("%i comes back as it is", async (status) => {
+  it.each([204, 304, 400, 410, 429, 500, 503])("with the status %i is returned", async (status) => {
     expect(await answered(() => ({ status }))).toMatchObject({ kind: "response", status, bodyText: "" });
   });
 
-  it("that is interim is waited past", async () => {
+  it("that is interim is skipped", async () => {
     const result = await answered((_, response) => {
       response.writeEarlyHints({ link: "</a>; rel=preload" });
       return { status: 202 };
@@ -154,7 +154,7 @@ describe("an answer", () => {
   });
 });
 
-describe("what goes wrong is data", () => {
+describe("a failed request returns", () => {
   let http: HttpClient;
   let tcp: TcpReceiver;
   let impatient: HttpClient;
@@ -171,7 +171,7 @@ describe("what goes wrong is data", () => {
     return await post(http, tcp.url);
   };
 
-  it("connect_refused where nothing listens", async () => {
+  it("connect_refused if nothing listens", async () => {
     const { url } = await from(() => undefined);
     await tcp[Symbol.asyncDispose]();
     opened.pop();
@@ -182,14 +182,14 @@ describe("what goes wrong is data", () => {
     });
   });
 
-  it("connect_timeout where the TLS handshake hangs", async () => {
+  it("connect_timeout if the TLS handshake hangs", async () => {
     const { port } = await from((socket) => socket.resume());
     expect(await post(impatient, `https://127.0.0.1:${port}/`)).toMatchObject({ class: "connect_timeout" });
     await expect.poll(() => tcp.connections.every(({ closed }) => closed), SOON).toBe(true);
   });
 
   // evidence: webhook-tls-verified
-  it("tls where the certificate is self-signed, for another name, or the port speaks plain HTTP", async () => {
+  it("tls if the certificate is self-signed or for another name, or the port uses plain HTTP", async () => {
     await using receiver = await startTestReceiver({ tls: selfSignedCertificate });
     expect(await post(http, receiver.url)).toMatchObject({
       class: "tls",
@@ -207,7 +207,7 @@ describe("what goes wrong is data", () => {
   });
 
   // evidence: webhook-tls-error-recorded
-  it("tls where the receiver hangs up during the handshake", async () => {
+  it("tls if the receiver closes the connection during the handshake", async () => {
     const { port } = await from((socket) => socket.once("data", () => socket.destroy()));
     expect(await post(http, `https://127.0.0.1:${port}/`)).toMatchObject({
       class: "tls",
@@ -215,7 +215,7 @@ describe("what goes wrong is data", () => {
     });
   });
 
-  it("timeout where no answer comes", async () => {
+  it("timeout without a response", async () => {
     await from(respondWith(() => null));
     expect(await post(impatient, tcp.url)).toMatchObject({
       class: "timeout",
@@ -225,7 +225,7 @@ describe("what goes wrong is data", () => {
   });
 
   // evidence: webhook-response-timeout
-  it("timeout where headers drip, or a body that began never ends", async () => {
+  it("timeout if headers arrive too slowly or the body never ends", async () => {
     await from(respondWith(drip("HTTP/1.1 200 OK\r\nx-slow: ")));
     expect(await post(impatient, tcp.url)).toMatchObject({ class: "timeout" });
     await from(respondWith(drip("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n")));
@@ -235,7 +235,7 @@ describe("what goes wrong is data", () => {
     });
   });
 
-  it("reset where the receiver closes, or resets, before or within its answer", async () => {
+  it("reset if the receiver closes or resets the connection before or during its response", async () => {
     await from((socket) => socket.once("data", () => socket.end()));
     expect(await post(http, tcp.url)).toMatchObject({ class: "reset" });
     await from((socket) => socket.once("data", () => socket.resetAndDestroy()));
@@ -268,7 +268,7 @@ describe("what goes wrong is data", () => {
     expect(await fromBytes(bytes)).toMatchObject({ kind: "failure", class: "invalid_response" });
   });
 
-  it("and its message names the host of the URL and nothing behind it", async () => {
+  it("a message with only the host of the URL", async () => {
     await from((socket) => socket.once("data", () => socket.destroy()));
     const result = await post(http, `http://api.localhost:${tcp.port}/`);
     expect(result).toMatchObject({ message: expect.stringContaining(`api.localhost:${tcp.port}`) });
@@ -281,7 +281,7 @@ describe("what goes wrong is data", () => {
     { "x-a": "1\0" },
     { "transfer-encoding": "chunked" },
     { "content-length": "-1" },
-  ])("but a request that is itself malformed is our mistake, and is never sent: %j", async (headers) => {
+  ])("no result but throws for a malformed request, which is not sent: %j", async (headers) => {
     await from(respondWith(() => OK));
     await expect(http.post({ url: tcp.url, headers, body: "{}" })).rejects.toThrow(/invalid/);
     expect(await post(http, tcp.url)).toMatchObject({ status: 200 });
@@ -289,7 +289,7 @@ describe("what goes wrong is data", () => {
 });
 
 describe("connections", () => {
-  it("are used again, one after the other", async () => {
+  it("are reused sequentially", async () => {
     await using receiver = await startTestReceiver();
     const http = httpWith();
     for (const _ of times(10)) await post(http, receiver.url);
@@ -303,7 +303,7 @@ describe("connections", () => {
     });
   });
 
-  it("are no more than allowed for an origin; who waits has its whole time afterwards", async () => {
+  it("are limited per origin, and the timeout starts when a connection is free", async () => {
     await using receiver = await startTestReceiver();
     receiver.respond = () => new Promise((resolve) => setTimeout(resolve, 250, {}));
     const http = httpWith({ maxPerOrigin: 2, totalMs: 1_000 });
@@ -312,7 +312,7 @@ describe("connections", () => {
     expect(receiver.connections.opened).toBe(2);
   });
 
-  it("go to those who wait also where one breaks", async () => {
+  it("are replaced for waiting requests if one breaks", async () => {
     const tcp = await startTcpReceiver((socket) => socket.once("data", () => socket.destroy()));
     opened.push(tcp);
     const http = httpWith({ maxPerOrigin: 1 });
@@ -321,7 +321,7 @@ describe("connections", () => {
     await expect.poll(() => http.poolStats, SOON).toEqual({ origins: 0, open: 0, idle: 0 });
   });
 
-  it("that fall idle are closed, and an origin without any is forgotten", async () => {
+  it("that are idle are closed, and origins without connections are removed", async () => {
     const tcp = await startTcpReceiver(respondWith(() => OK));
     opened.push(tcp);
     const http = httpWith({ keepAliveMs: 50 });
@@ -330,7 +330,7 @@ describe("connections", () => {
     await expect.poll(() => tcp.connections.every(({ closed }) => closed), SOON).toBe(true);
   });
 
-  it("that are idle stay within a bound over all origins: the longest unused go first", async () => {
+  it("that are idle are limited over all origins; the least recently used are closed first", async () => {
     const receivers = await Promise.all(times(6).map(() => startTestReceiver()));
     opened.push(...receivers);
     const http = httpWith({ maxIdle: 3 });
@@ -341,14 +341,14 @@ describe("connections", () => {
       .toEqual([0, 0, 0, 1, 1, 1]);
   });
 
-  it("that the server closes with its answer are not used again", async () => {
+  it("that the server closes with its response are not reused", async () => {
     await using receiver = await startTestReceiver({ respond: () => ({ headers: { connection: "close" } }) });
     const http = httpWith();
     for (const _ of times(5)) expect(await post(http, receiver.url)).toMatchObject({ status: 200 });
     expect(receiver.connections.opened).toBe(5);
   });
 
-  it("that the server closed between two requests fail nothing", async () => {
+  it("that the server closed between two requests cause no failure", async () => {
     await using receiver = await startTestReceiver();
     const http = httpWith();
     for (const _ of times(20)) {
@@ -361,7 +361,7 @@ describe("connections", () => {
   it.each([
     ["closed", (socket: Socket) => socket.destroy()],
     ["reset", (socket: Socket) => socket.resetAndDestroy()],
-  ])("that the server %s as the next request came are replaced once, by a new one", async (_, end) => {
+  ])("that the server %s at the next request are replaced once", async (_, end) => {
     const tcp = await startTcpReceiver(
       respondWith((count, socket) => {
         if (count !== 2) return OK;
@@ -376,7 +376,7 @@ describe("connections", () => {
     expect(tcp.connections).toHaveLength(2);
   });
 
-  it("that break twice are a failed attempt", async () => {
+  it("that break twice fail the request", async () => {
     const tcp = await startTcpReceiver(
       respondWith((count, socket) => {
         if (count === 1) return OK;
@@ -391,7 +391,7 @@ describe("connections", () => {
     expect(tcp.connections).toHaveLength(2);
   });
 
-  it("are let finish when all ends", async () => {
+  it("finish their requests when the client is disposed", async () => {
     await using receiver = await startTestReceiver();
     const answer = Promise.withResolvers<object>();
     receiver.respond = () => answer.promise;
@@ -406,8 +406,8 @@ describe("connections", () => {
   });
 });
 
-describe("the receiver of the tests", () => {
-  it("runs in a process of its own", async () => {
+describe("the test receiver", () => {
+  it("runs in a separate process", async () => {
     const child = spawn(process.execPath, ["test/support/webhooks/receiver.ts", newSecret(), "202"]);
     onTestFinished(() => void child.kill("SIGKILL"));
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
@@ -418,7 +418,7 @@ describe("the receiver of the tests", () => {
     expect(await line()).toMatchObject({ body: "hello", verification: { valid: false, check: "headers" } });
   });
 
-  it("tells connections apart", async () => {
+  it("distinguishes connections", async () => {
     await using receiver = await startTestReceiver();
     const socket = connect(receiver.port, "127.0.0.1");
     await once(socket, "connect");

@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 describe("an attempt", () => {
-  it("is signed, so that the receiver and the package standardwebhooks accept it", async () => {
+  it("has a signature that the receiver and the package standardwebhooks accept", async () => {
     const receiver = await receiverOf({
       respond: () => ({ headers: { "content-type": "text/plain" }, body: "thanks" }),
     });
@@ -57,7 +57,7 @@ describe("an attempt", () => {
     });
   });
 
-  it("has the same id and another timestamp and signature each time", async () => {
+  it("repeats the id with a new timestamp and signature", async () => {
     const receiver = await receiverOf();
     const first = await send(receiver);
     clock.advance(5_000);
@@ -71,7 +71,7 @@ describe("an attempt", () => {
     ]);
   });
 
-  it("carries the owner's headers, which replace none of ours and are masked in what is kept", async () => {
+  it("sends custom headers, which replace no standard headers and are masked in the result", async () => {
     const receiver = await receiverOf();
     const result = await send(receiver, {
       Authorization: "Bearer s3cret",
@@ -116,7 +116,7 @@ describe("an attempt", () => {
         message: expect.stringContaining("not followed"),
       },
     ],
-    [400, {}, { class: "http_400", message: expect.stringContaining("Any 2xx counts") }],
+    [400, {}, { class: "http_400", message: expect.stringContaining("Only a 2xx status") }],
     [401, {}, { class: "http_401", message: expect.stringContaining("by their signature") }],
     [404, {}, { class: "http_404", message: expect.stringContaining("Check the path") }],
     [410, {}, { class: "http_410", message: expect.stringContaining("disabled") }],
@@ -126,12 +126,12 @@ describe("an attempt", () => {
       { "retry-after": "Sat, 21 Nov 2026 12:01:00 GMT" },
       { retryAfter: "Sat, 21 Nov 2026 12:01:00 GMT" },
     ],
-  ])("that is answered with %i", async (status, headers, outcome) => {
+  ])("with the response %i", async (status, headers, outcome) => {
     const result = await send(await receiverOf({ respond: () => ({ status, headers }) }));
     expect(result.outcome).toMatchObject(outcome);
   });
 
-  it("that gets no answer says why, and resolves all the same", async () => {
+  it("without a response resolves with the reason", async () => {
     const receiver = await receiverOf({
       respond: (_, response) => {
         response.destroy();

@@ -8,40 +8,40 @@ import { MINUTE_MS, SECOND_MS } from "../support/fake-clock.ts";
 
 const startMs = Date.parse("2026-11-21T12:00:03Z");
 
-/** Records `x` as a failure and `.` as a success, one a second; answers with where it would have opened. */
+/** Records `x` as a failure and `.` as a success, one per second. Returns the positions at which the circuit would open. */
 function record(window: CircuitWindow, pattern: string, fromMs = startMs): number[] {
   return Array.from(pattern, (mark, at) => window.record(mark === ".", fromMs + at * SECOND_MS)).flatMap(
     (opens, at) => (opens ? [at + 1] : []),
   );
 }
 
-describe("the window of a circuit", () => {
-  it("opens at the tenth failure in a row", () => {
+describe("the circuit window", () => {
+  it("opens at the tenth consecutive failure", () => {
     expect(record(createCircuitWindow(), "x".repeat(9))).toEqual([]);
     expect(record(createCircuitWindow(), "x".repeat(10))).toEqual([10]);
   });
 
-  it("opens at ten in a row however long they take", () => {
+  it("opens at ten consecutive failures over any time", () => {
     const window = createCircuitWindow();
     const opened = Array.from({ length: 10 }, (_, at) => window.record(false, startMs + at * 60 * MINUTE_MS));
     expect(opened).toEqual([...Array.from({ length: 9 }, () => false), true]);
   });
 
-  it("begins its row again at a success", () => {
+  it("restarts the count of consecutive failures at a success", () => {
     expect(record(createCircuitWindow(), `${".".repeat(20)}${"x".repeat(9)}.${"x".repeat(9)}`)).toEqual([]);
   });
 
-  it("opens at 70 % of at least ten", () => {
+  it("opens at 70 % failures of at least ten attempts", () => {
     expect(record(createCircuitWindow(), "xxx.xxx.x")).toEqual([]);
     expect(record(createCircuitWindow(), "xx.xx.xx.x")).toEqual([10]);
     expect(record(createCircuitWindow(), "xx.xx.x..x")).toEqual([]);
   });
 
-  it("never opens at a success", () => {
+  it("does not open at a success", () => {
     expect(record(createCircuitWindow(), "xxx.xxx.x.")).toEqual([]);
   });
 
-  it("forgets what lies more than five minutes back", () => {
+  it("ignores attempts older than five minutes", () => {
     const window = createCircuitWindow();
     record(window, "xxx.xxx.");
     expect(record(window, ".xxxx", startMs + 6 * MINUTE_MS)).toEqual([]);
@@ -64,7 +64,7 @@ describe("the window of a circuit", () => {
     expect(window.isEmpty(startMs + 14 * MINUTE_MS)).toBe(true);
   });
 
-  it("goes on counting when the clock is set back", () => {
+  it("keeps counting if the clock is set back", () => {
     const window = createCircuitWindow();
     record(window, "x".repeat(5));
     expect(record(window, "x".repeat(5), startMs - 60 * MINUTE_MS)).toEqual([5]);
@@ -72,7 +72,7 @@ describe("the window of a circuit", () => {
 });
 
 describe("an open circuit", () => {
-  it("waits 30 s, then 1, 2, 4, 8 and always 15 minutes for its probe", () => {
+  it("is probed after 30 s, then 1, 2, 4, 8 and 15 minutes", () => {
     expect(Array.from({ length: 8 }, (_, step) => probeDelayMs(step) / SECOND_MS)).toEqual([
       30, 60, 120, 240, 480, 900, 900, 900,
     ]);

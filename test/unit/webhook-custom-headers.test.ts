@@ -8,7 +8,7 @@ describe("headerProblem", () => {
     ["cookie", "a=b; c=d"],
     ["x_custom", "a\tb c"],
     ["X-Long", "x".repeat(2_048)],
-  ])("takes %s: %s", (name, value) => {
+  ])("accepts %s: %s", (name, value) => {
     expect(headerProblem(name, value)).toBeNull();
   });
 
@@ -36,28 +36,28 @@ describe("headerProblem", () => {
     "Webhook-Signature",
     "WEBHOOK-TIMESTAMP",
     "webhook-anything",
-  ])("refuses %s, which belongs to the delivery", (name) => {
+  ])("rejects the reserved header %s", (name) => {
     expect(headerProblem(name, "x")).toBe(`cannot be set: ${name.toLowerCase()} is reserved`);
   });
 
-  it.each(["", "a b", "a:b", "a\r\nb", "é", "a\0", "(a)", "x".repeat(101)])("refuses the name %j", (name) => {
+  it.each(["", "a b", "a:b", "a\r\nb", "é", "a\0", "(a)", "x".repeat(101)])("rejects the name %j", (name) => {
     expect(headerProblem(name, "x")).toContain("must have a name");
   });
 
   it.each(["", " ", " a", "a ", "a\r\nX-Evil: 1", "a\nb", "a\0b", "é", "a\u0085b", "a\x7fb"])(
-    "refuses the value %j",
+    "rejects the value %j",
     (value) => {
       expect(headerProblem("x-custom", value)).toContain("printable ASCII");
     },
   );
 
-  it("refuses a value that is too long", () => {
+  it("rejects a value that is too long", () => {
     expect(headerProblem("x-custom", "x".repeat(2_049))).toBe("cannot be longer than 2048 characters");
   });
 });
 
 describe("maskHeaders", () => {
-  it("keeps names, and shows neither a value nor its length", () => {
+  it("keeps the names and hides the values and their lengths", () => {
     expect(maskHeaders({ "x-a": "1", "x-b": "a very long secret" })).toEqual({
       "x-a": "********",
       "x-b": "********",

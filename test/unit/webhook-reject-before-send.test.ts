@@ -1,4 +1,4 @@
-/** What becomes of a lease that cannot be sent: only what can never be sent is given up. */
+/** Leases that cannot be sent: only those that can never be sent fail. */
 import { describe, expect, it } from "vitest";
 import { rejectBeforeSend } from "../../src/webhooks/dispatcher/attempt.ts";
 import type { EndpointState } from "../../src/webhooks/dispatcher/endpoint-states.ts";
@@ -18,15 +18,15 @@ const lease = (attempt: number): Lease => ({
   endpoint: { version: 1, circuitStep: null, isFailing: false, sendBudget: 2 },
 });
 
-describe("unsendable", () => {
-  it("tries again on schedule where the endpoint could not be read, and never calls the event missing", () => {
+describe("rejectBeforeSend", () => {
+  it("reschedules the delivery if the endpoint could not be read", () => {
     expect(rejectBeforeSend(lease(1), undefined, schedule)).toMatchObject({
       finished: { status: "pending", delayMs: 5_000, outcome: "internal_error", attempt: null },
       wakeUpDelaysMs: [5_000],
     });
   });
 
-  it("gives up where the event is gone", () => {
+  it("fails the delivery if the event no longer exists", () => {
     const state = { problem: null } as EndpointState;
     expect(rejectBeforeSend(lease(1), state, schedule)).toMatchObject({
       finished: { status: "failed", outcome: "event_missing" },

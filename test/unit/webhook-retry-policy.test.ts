@@ -34,7 +34,7 @@ const failed = (failureClass: Outcome["class"]): Outcome => ({
 const after = (outcome: Outcome, attempt = 1, random = 0.5): Decision =>
   decideNext(outcome, { attempt, schedule, random: () => random, nowMs });
 
-describe("decide", () => {
+describe("decideNext", () => {
   it.each([200, 201, 202, 204, 299])("%i is delivered", (status) => {
     expect(after(answered(status))).toEqual({ kind: "delivered" });
   });
@@ -45,7 +45,7 @@ describe("decide", () => {
   });
 
   it.each([300, 301, 302, 307, 308, 400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504, 999])(
-    "%i is tried again on schedule",
+    "%i is retried on schedule",
     (status) => {
       expect(after(answered(status))).toEqual({ kind: "retry", delayMs: 5 * SECOND_MS });
     },
@@ -60,11 +60,11 @@ describe("decide", () => {
     "reset",
     "blocked_address",
     "invalid_response",
-  ] as const)("%s is tried again on schedule", (failureClass) => {
+  ] as const)("%s is retried on schedule", (failureClass) => {
     expect(after(failed(failureClass), 2)).toEqual({ kind: "retry", delayMs: 5 * MINUTE_MS });
   });
 
-  it("goes through the schedule, and then the delivery is dead", () => {
+  it("follows the schedule, then the delivery fails", () => {
     const delays = Array.from({ length: 10 }, (_, at) => {
       const decision = after(answered(500), at + 1);
       return decision.kind === "retry" ? decision.delayMs : decision.kind;
@@ -87,20 +87,23 @@ describe("decide", () => {
     [0, 0.8],
     [0.5, 1],
     [0.999_999, 1.2],
-  ])("strays at most a fifth to either side: %f", (random, factor) => {
+  ])("varies the delay by at most 20 %: %f", (random, factor) => {
     const decision = after(answered(500), 3, random);
     expect(decision).toMatchObject({ delayMs: expect.closeTo(30 * MINUTE_MS * factor, -1) });
   });
 
-  it.each([429, 503])("%i with Retry-After waits exactly so long, and the endpoint with it", (status) => {
-    expect(after(answered(status, "120"), 1, 0.9)).toEqual({
-      kind: "retry",
-      delayMs: 2 * MINUTE_MS,
-      pauseEndpointMs: 2 * MINUTE_MS,
-    });
-  });
+  it.each([429, 503])(
+    "%i with Retry-After delays the delivery and pauses the endpoint for that time",
+    (status) => {
+      expect(after(answered(status, "120"), 1, 0.9)).toEqual({
+        kind: "retry",
+        delayMs: 2 * MINUTE_MS,
+        pauseEndpointMs: 2 * MINUTE_MS,
+      });
+    },
+  );
 
-  it("never tries sooner than the schedule: many short Retry-After do not use up the attempts", () => {
+  it("never retries earlier than the schedule, even with short Retry-After values", () => {
     expect(after(answered(429, "1"), 3)).toEqual({
       kind: "retry",
       delayMs: 30 * MINUTE_MS,
@@ -108,16 +111,16 @@ describe("decide", () => {
     });
   });
 
-  it("does not heed Retry-After on other statuses", () => {
+  it("ignores Retry-After with other statuses", () => {
     expect(after(answered(500, "3600"))).toEqual({ kind: "retry", delayMs: 5 * SECOND_MS });
     expect(after(answered(301, "3600"))).toMatchObject({ delayMs: 5 * SECOND_MS });
   });
 
-  it("pauses the endpoint also where the last attempt is told to come later", () => {
+  it("pauses the endpoint after the last attempt too", () => {
     expect(after(answered(503, "60"), 10)).toEqual({ kind: "failed", pauseEndpointMs: MINUTE_MS });
   });
 
-  it("ends, whatever the receiver answers", () => {
+  it("ends for any sequence of responses", () => {
     const outcome = fc.record({
       status: fc.integer({ min: 300, max: 599 }).filter((status) => status !== 410),
       retryAfter: fc.option(fc.oneof(fc.string(), fc.nat().map(String))),
@@ -168,7 +171,7 @@ describe("parseRetryAfter", () => {
     "Sat, 99 Nov 2026 12:01:00 GMT",
     "Sat, 21 Nov 2026 12:01:00 GMT, 120",
     "120, 60",
-  ])("%j says nothing", (text) => {
+  ])("%j is ignored", (text) => {
     expect(parseRetryAfter(text, nowMs)).toBeNull();
   });
 });

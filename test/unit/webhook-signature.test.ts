@@ -27,24 +27,24 @@ const received = (
 });
 
 describe("sign", () => {
-  it("gives the signature of Standard Webhooks' own test vector", () => {
+  it("matches the test vector of Standard Webhooks", () => {
     expect(sign([secret], message)).toBe(signature);
   });
 
-  it("signs with each secret, parted by a space", () => {
+  it("signs with each secret, separated by a space", () => {
     const other = newSecret();
     expect(sign([secret, other], message)).toBe(`${signature} ${sign([other], message)}`);
     expect(sign([], message)).toBe("");
   });
 
-  it("signs bytes as it signs their text", () => {
+  it("signs bytes like the same text", () => {
     const body = '{"town":"Tromsø 🚚"}';
     expect(sign([secret], { ...message, body: Buffer.from(body) })).toBe(
       sign([secret], { ...message, body }),
     );
   });
 
-  it("is what the package standardwebhooks accepts, whatever the body", () => {
+  it("is accepted by the package standardwebhooks for any body", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.uuid(), (body, id) => {
         const [own, timestampS] = [newSecret(), Math.floor(Date.now() / 1000)];
@@ -61,7 +61,7 @@ describe("sign", () => {
 });
 
 describe("newSecret", () => {
-  it("is whsec_ and the base64 of 32 bytes, never the same", () => {
+  it("returns whsec_ and the base64 of 32 random bytes", () => {
     const secrets = Array.from({ length: 100 }, newSecret);
     for (const one of secrets) {
       expect(one).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -78,7 +78,7 @@ describe("verify", () => {
     expect(verify(secret.slice(6), received(), { nowMs })).toEqual({ valid: true });
   });
 
-  it("accepts one right signature among others", () => {
+  it("accepts one valid signature among others", () => {
     const several = `v1a,${"A".repeat(86)}== v1,wrong ${signature}`;
     expect(verify(secret, received({ "webhook-signature": several }), { nowMs })).toEqual({ valid: true });
   });
@@ -108,7 +108,7 @@ describe("verify", () => {
     ["an empty signature", received({ "webhook-signature": "" }), "headers"],
     ["a timestamp in words", received({ "webhook-timestamp": "yesterday" }), "timestamp"],
     ["a timestamp with a fraction", received({ "webhook-timestamp": "1614265330.5" }), "timestamp"],
-  ])("refuses %s, and says that it is the %s", (_, webhook, check) => {
+  ])("rejects %s with the check %s", (_, webhook, check) => {
     expect(verify(secret, webhook, { nowMs })).toMatchObject({ valid: false, check });
   });
 
@@ -117,7 +117,7 @@ describe("verify", () => {
     [301, false],
     [-300, true],
     [-301, false],
-  ])("of an age of %i s: %s", (ageS, valid) => {
+  ])("a webhook that is %i s old: %s", (ageS, valid) => {
     expect(verify(secret, received(), { nowMs: nowMs + ageS * 1000 }).valid).toBe(valid);
   });
 
@@ -129,13 +129,13 @@ describe("verify", () => {
   });
 
   it.each(["", "whsec_", "whsec_short", "whsec_not base64 not base64 not base64 not", "wmk_12345678"])(
-    "says that %j is no secret",
+    "rejects %j as a secret",
     (text) => {
       expect(verify(text, received(), { nowMs })).toMatchObject({ valid: false, check: "secret" });
     },
   );
 
-  it("refuses another secret", () => {
+  it("rejects another secret", () => {
     expect(verify(newSecret(), received(), { nowMs })).toMatchObject({ valid: false, check: "signature" });
   });
 });
