@@ -29,7 +29,7 @@ export {
 export type { ReviewService } from "./requests/review.service.ts";
 export type { AccountRequestService } from "./requests/service.ts";
 export { SavedView } from "./saved-view.entity.ts";
-export { createSavedViewService, type SavedViewService } from "./saved-view.service.ts";
+export { createSavedViewService, type SavedViewDto, type SavedViewService } from "./saved-view.service.ts";
 export { UserSession, UserVerification } from "./sessions/entity.ts";
 export type { OperatorSessionPrincipal, SessionPrincipal } from "./sessions/principal.ts";
 export { purgeSessions, revokeAllSessions, type SessionView } from "./sessions/service.ts";

@@ -48,6 +48,8 @@ export interface AuditEntryView {
 }
 
 export interface AuditListOptions {
+  /** Only these entries (uuids); absent: all. */
+  readonly ids?: readonly string[] | undefined;
   /** Only these actions; absent: all. */
   readonly actions?: readonly string[] | undefined;
   /** Only events that concern this organisation (a uuid). */
@@ -98,6 +100,7 @@ export async function listAuditEntries(
   const conditions = [
     viewerOrganizationId === null ? sql`true` : sql`organization_id = ${viewerOrganizationId}::uuid`,
     request.organizationId === undefined ? sql`true` : sql`organization_id = ${request.organizationId}::uuid`,
+    request.ids === undefined ? sql`true` : sql`id = any(${[...request.ids]}::uuid[])`,
     request.actions === undefined ? sql`true` : sql`action = any(${[...request.actions]}::text[])`,
     after === null ? sql`true` : sql`id < ${after}::uuid`,
   ];

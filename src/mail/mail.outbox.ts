@@ -28,6 +28,8 @@ export interface MailView {
 }
 
 export interface MailListOptions {
+  /** Only these mails (uuids); absent: all. */
+  readonly ids?: readonly string[] | undefined;
   readonly status?: MailStatus | undefined;
   readonly limit: number;
   /** Start after the mail with this uuid. */
@@ -79,11 +81,12 @@ export function readMailCursor(text: string): string | null {
 
 export async function listMails(
   deps: MailOutboxDeps,
-  { status, limit, afterId }: MailListOptions,
+  { ids, status, limit, afterId }: MailListOptions,
 ): Promise<MailPage> {
   const rows = await deps.database.query<MailRow>(sql`
     select ${mailColumns} from mail
-    where ${status === undefined ? raw("true") : sql`status = ${status}`}
+    where ${ids === undefined ? raw("true") : sql`id = any(${[...ids]}::uuid[])`}
+      and ${status === undefined ? raw("true") : sql`status = ${status}`}
       and ${afterId === undefined ? raw("true") : sql`id < ${afterId}::uuid`}
     order by id desc limit ${limit + 1}`);
   return { items: rows.slice(0, limit).map((row) => toMailView(deps, row)), hasNext: rows.length > limit };

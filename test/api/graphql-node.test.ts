@@ -31,17 +31,32 @@ const accepted = {
   key: "ApiKey",
   usr: "User",
   arq: "AccountRequest",
+  aud: "AuditEntry",
+  eml: "Mail",
+  inv: "Invitation",
+  viw: "SavedView",
+};
+/** Who may read an object of the prefix, where it is not both its organization's key and every operator. */
+const readers: Record<string, readonly ("key" | "owner" | "operator")[]> = {
+  arq: ["operator"],
+  aud: ["owner", "operator"],
+  eml: ["operator"],
+  inv: ["owner"],
+  viw: ["owner"],
 };
 const query = "query ($id: ID!) { node(id: $id) { id __typename } }";
 
 it.each(Object.entries(accepted))(
-  "returns the object for an ID with the prefix %s_, and null to another organization",
+  "returns the object for an ID with the prefix %s_ to those who may see it, and null to others",
   async (prefix, type) => {
     const id = owner.ids.find((other) => other.startsWith(`${prefix}_`));
-    expect(await operator.queryData(query, { id })).toEqual({ node: { id, __typename: type } });
-    // Account requests are visible only to operators.
-    const own = prefix === "arq" ? null : { id, __typename: type };
-    expect(await queryData(app, query, { key: owner.key, variables: { id } })).toEqual({ node: own });
+    const may = readers[prefix] ?? ["key", "owner", "operator"];
+    const seenBy = (reader: (typeof may)[number]) => ({
+      node: may.includes(reader) ? { id, __typename: type } : null,
+    });
+    expect(await operator.queryData(query, { id })).toEqual(seenBy("operator"));
+    expect(await owner.owner.queryData(query, { id })).toEqual(seenBy("owner"));
+    expect(await queryData(app, query, { key: owner.key, variables: { id } })).toEqual(seenBy("key"));
     expect(await stranger.queryData(query, { id })).toEqual({ node: null });
   },
 );
@@ -52,6 +67,6 @@ it("accepts exactly the prefixes named in the schema and the guide", () => {
   if (!isInterfaceType(node)) throw new Error("Node is an interface");
   const types = schema.getPossibleTypes(node).map(({ name }) => name);
   expect(types.toSorted()).toEqual(Object.values(accepted).toSorted());
-  const [, listed = ""] = /The prefix of the id is its type: ([^.]*)\./.exec(node.description ?? "") ?? [];
+  const [, listed = ""] = /The prefix of its ID is its type: ([^.]*)\./.exec(node.description ?? "") ?? [];
   expect([...listed.matchAll(/`(\w+)_`/g)].map(([, prefix]) => prefix)).toEqual(Object.keys(accepted));
 });

@@ -2,7 +2,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { expect, it } from "vitest";
 
-const guide = new URL("../../docs/guide", import.meta.url);
+const guide = new URL("../../docs/guide/", import.meta.url);
 const pictures = new URL("screenshots/", guide);
 const LIMIT_BYTES = 3_000_000;
 

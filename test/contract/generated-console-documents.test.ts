@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { generateConsoleDocuments } from "../../scripts/generate-console-documents.ts";
 
-const folder = new URL("../../src/console/generated", import.meta.url);
+const folder = new URL("../../src/console/generated/", import.meta.url);
 
 it("the console's documents are up to date with its *.graphql files and the SDL (npm run codegen)", async () => {
   const generated = await generateConsoleDocuments();

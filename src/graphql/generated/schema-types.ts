@@ -57,7 +57,7 @@ export type MemberRole =
   | 'OPERATOR';
 
 /** An invitation that has not been accepted yet. */
-export type Invitation = {
+export type Invitation = Node & {
   /** Invitation ID (`inv_…`). */
   readonly id: Scalars['ID']['output'];
   /** E-mail address of the recipient. */
@@ -221,7 +221,7 @@ export type OrganizationPayload = {
 };
 
 /** An entry of the audit log. */
-export type AuditEntry = {
+export type AuditEntry = Node & {
   /** Entry ID (`aud_…`). */
   readonly id: Scalars['ID']['output'];
   /** Time of the action. */
@@ -261,7 +261,7 @@ export type AuditEntryEdge = {
 };
 
 /** An e-mail that was sent or will be sent. */
-export type Mail = {
+export type Mail = Node & {
   /** E-mail ID (`eml_…`). */
   readonly id: Scalars['ID']['output'];
   /** E-mail address of the recipient. */
@@ -327,7 +327,7 @@ export type ResendMailPayload = {
 };
 
 /** A saved view of the job table. */
-export type SavedView = {
+export type SavedView = Node & {
   /** View ID (`viw_…`). */
   readonly id: Scalars['ID']['output'];
   /** Name. */
@@ -1234,8 +1234,7 @@ export type UsageDay = {
 
 /**
  * An object that `node` can return. The prefix of its ID is its type: `job_`, `evt_`, `org_`, `whe_`, `dlv_`, `att_`,
- * `key_`, `usr_`, `arq_`. Objects with other IDs are only available through their list, such as invitations (`inv_`)
- * through `invitations`.
+ * `key_`, `usr_`, `arq_`, `aud_`, `eml_`, `inv_`, `viw_`. An object that you may not see is null.
  */
 export type Node = {
   /** The same ID as in REST, in events and on the command line. */
@@ -2219,7 +2218,11 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = ResolversObject<{
   Node:
     | ( UserNode )
+    | ( Invitation )
     | ( AccountRequestNode )
+    | ( AuditEntryNode )
+    | ( Mail )
+    | ( SavedView )
     | ( JobEventNode )
     | ( JobNode )
     | ( OrganizationNode )
@@ -2493,6 +2496,7 @@ export type InvitationResolvers<ContextType = GraphqlContext, ParentType extends
   invitedBy?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   invitedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   expiresAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
 
 export type InviteMemberPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['InviteMemberPayload'] = ResolversParentTypes['InviteMemberPayload']> = ResolversObject<{
@@ -2573,6 +2577,7 @@ export type AuditEntryResolvers<ContextType = GraphqlContext, ParentType extends
   details?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   address?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   requestId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
 
 export type AuditEntryConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AuditEntryConnection'] = ResolversParentTypes['AuditEntryConnection']> = ResolversObject<{
@@ -2598,6 +2603,7 @@ export type MailResolvers<ContextType = GraphqlContext, ParentType extends Resol
   sentAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   nextAttemptAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
 
 export type MailConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['MailConnection'] = ResolversParentTypes['MailConnection']> = ResolversObject<{
@@ -2620,6 +2626,7 @@ export type SavedViewResolvers<ContextType = GraphqlContext, ParentType extends 
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   query?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
 
 export type SaveViewPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SaveViewPayload'] = ResolversParentTypes['SaveViewPayload']> = ResolversObject<{
@@ -2924,7 +2931,7 @@ export interface JsonScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes
 }
 
 export type NodeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Node'] = ResolversParentTypes['Node']> = ResolversObject<{
-  __resolveType: TypeResolveFn<'User' | 'AccountRequest' | 'JobEvent' | 'Job' | 'Organization' | 'ApiKey' | 'WebhookEndpoint' | 'WebhookDelivery' | 'WebhookAttempt', ParentType, ContextType>;
+  __resolveType: TypeResolveFn<'User' | 'Invitation' | 'AccountRequest' | 'AuditEntry' | 'Mail' | 'SavedView' | 'JobEvent' | 'Job' | 'Organization' | 'ApiKey' | 'WebhookEndpoint' | 'WebhookDelivery' | 'WebhookAttempt', ParentType, ContextType>;
 }>;
 
 export type PageInfoResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = ResolversObject<{

@@ -1,9 +1,15 @@
 /** Data loaders of one operation: loads requested in the same tick share one SQL statement. */
 import type DataLoader from "dataloader";
-import { countMembersByOrganization, type MemberService } from "../../accounts/api.ts";
+import {
+  countMembersByOrganization,
+  type InvitationService,
+  type MemberService,
+  type SavedViewService,
+} from "../../accounts/api.ts";
 import { keysByIds } from "../../api-keys/api.ts";
 import { findEventsById, historiesOf, type HistoryRequest, type HistoryRows } from "../../events/api.ts";
 import { findJobsById, findOrganizationsById, type JobReferenceData } from "../../jobs/api.ts";
+import type { MailService } from "../../mail/api.ts";
 import { organizationStatuses } from "../../organizations/api.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { invariant } from "../../platform/errors.ts";
@@ -18,6 +24,7 @@ import {
 } from "../../webhooks/api.ts";
 import type { AuthenticatedPrincipal } from "../principal.ts";
 import { createLoader, alignToIds } from "./create-loader.ts";
+import { createConsoleLoaders, type ConsoleLoaders } from "./console-loaders.ts";
 import { createAccountLoaders, type AccountLoaders } from "./account-loaders.ts";
 import { toApiKeyNode, type ApiKeyNode } from "./api-key.node.ts";
 import { toJobEventNode, type JobEventNode } from "./event.node.ts";
@@ -40,7 +47,7 @@ export interface OrganizationSummary {
 }
 
 /** Loaders by UUID. They return null for rows that do not exist or that the principal may not see. */
-export interface Loaders extends AccountLoaders {
+export interface Loaders extends AccountLoaders, ConsoleLoaders {
   readonly jobs: DataLoader<string, JobNode | null>;
   readonly organizations: DataLoader<string, OrganizationNode | null>;
   /** Does not check access: resolvers must check it first. */
@@ -69,11 +76,14 @@ interface LoaderServices {
   readonly referenceData: JobReferenceData;
   readonly endpoints: Pick<EndpointService, "findByIds">;
   readonly members: Pick<MemberService, "getMany">;
+  readonly mails: Pick<MailService, "list">;
+  readonly invitations: Pick<InvitationService, "list">;
+  readonly views: Pick<SavedViewService, "list">;
 }
 
 export function createLoaders(
   { principal, database }: LoaderRequest,
-  { referenceData, endpoints, members }: LoaderServices,
+  { referenceData, endpoints, members, ...services }: LoaderServices,
 ): Loaders {
   const requirePrincipal = (): AuthenticatedPrincipal => {
     invariant(principal, "resolvers authenticate before they load");
@@ -93,6 +103,7 @@ export function createLoaders(
     ),
     organizationSummaries: createLoader((ids) => loadOrganizationSummaries(database, ids)),
     ...createAccountLoaders({ requirePrincipal, database, members }),
+    ...createConsoleLoaders({ requirePrincipal, database, ...services }),
     events: createLoader(async (ids) =>
       (await findEventsById(database, requirePrincipal(), ids)).map(
         (row) => row && toJobEventNode(row, requirePrincipal()),

@@ -1,8 +1,7 @@
 /** The mail outbox, for operators. */
-import { mailCursor, readMailCursor, redactLinks } from "../../mail/api.ts";
+import { mailCursor, readMailCursor } from "../../mail/api.ts";
 import { auditContext, requireOperator } from "../authorize.ts";
 import type { MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
-import { isSessionPrincipal } from "../principal.ts";
 import { toMailNode } from "../nodes/mail.node.ts";
 import { pageRequest, readCursor, toConnection } from "../pagination.ts";
 import { withUserErrors } from "../user-errors.ts";
@@ -21,9 +20,7 @@ export const mailQueries: Pick<QueryResolvers, "mailOutbox"> = {
       items,
       hasNext,
       hasPrevious: after !== null,
-      // Links in mails can start a session as the recipient, so API keys do not get them.
-      toNode: (view) =>
-        toMailNode(isSessionPrincipal(operator) ? view : { ...view, text: redactLinks(view.text) }),
+      toNode: (view) => toMailNode(view, operator),
       cursorOf: mailCursor,
     });
   },
@@ -33,7 +30,7 @@ export const mailMutations: Pick<MutationResolvers, "resendMail"> = {
   resendMail(_root, { id }, context) {
     const operator = requireOperator(context, "webhooks:manage");
     return withUserErrors({ fields: "", subject: "id" }, { mail: null }, async () => ({
-      mail: toMailNode(await context.services.mails.resend(auditContext(context, operator), id)),
+      mail: toMailNode(await context.services.mails.resend(auditContext(context, operator), id), operator),
     }));
   },
 };

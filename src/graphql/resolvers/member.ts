@@ -1,11 +1,12 @@
 /** Members and invitations of the principal's organisation, or of the operator team. */
-import type { InvitationView, InvitedRole } from "../../accounts/api.ts";
+import type { InvitedRole } from "../../accounts/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { requireScope } from "../../api-keys/api.ts";
 import { auditContext, requirePrincipal, canViewMembers, requireOwner } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import type { Invitation, MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
+import type { MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
 import { toApiKeyNode } from "../nodes/api-key.node.ts";
+import { toInvitationNode } from "../nodes/invitation.node.ts";
 import { toUserNode } from "../nodes/user.node.ts";
 import { withUserErrors } from "../user-errors.ts";
 
@@ -22,7 +23,7 @@ export const memberQueries: Pick<QueryResolvers, "members" | "invitations"> = {
   async invitations(_root, _args, context) {
     const { organizationId } = requireOwner(context);
     const invitations = await context.services.invitations.list({ organizationId }, context.database);
-    return invitations.map(toInvitation);
+    return invitations.map(toInvitationNode);
   },
 };
 
@@ -35,7 +36,7 @@ export const memberMutations: MemberMutations = {
   inviteMember(_root, { input: { email, role } }, context) {
     const { admin, invitations } = memberAdminContext(context);
     return withUserErrors({ fields: "input", subject: "input.email" }, { invitation: null }, async () => ({
-      invitation: toInvitation(
+      invitation: toInvitationNode(
         await invitations.invite(admin, { email, role: (role ?? "MEMBER").toLowerCase() as InvitedRole }),
       ),
     }));
@@ -44,7 +45,7 @@ export const memberMutations: MemberMutations = {
   resendInvitation(_root, { id }, context) {
     const { admin, invitations } = memberAdminContext(context);
     return withUserErrors(BY_ID, { invitation: null }, async () => ({
-      invitation: toInvitation(await invitations.resend(admin, id)),
+      invitation: toInvitationNode(await invitations.resend(admin, id)),
     }));
   },
 
@@ -80,12 +81,4 @@ export const memberMutations: MemberMutations = {
 function memberAdminContext(context: GraphqlContext) {
   const { members, invitations } = context.services;
   return { admin: auditContext(context, requireOwner(context)), members, invitations };
-}
-
-function toInvitation(view: InvitationView): Invitation {
-  return {
-    ...view,
-    id: toTypedId("inv", view.id),
-    role: view.role.toUpperCase() as Invitation["role"],
-  };
 }

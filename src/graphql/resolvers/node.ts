@@ -41,11 +41,20 @@ const nodeTypes = {
       principal && canViewMembers(principal) ? loaders.users.load(uuid) : null,
   },
   key: { type: "ApiKey", scope: "webhooks:manage", find: (uuid, { loaders }) => loaders.apiKeys.load(uuid) },
+  aud: {
+    type: "AuditEntry",
+    scope: null,
+    find: (uuid, { loaders }) => loaders.auditEntries.load(uuid),
+  },
+  eml: { type: "Mail", scope: null, find: (uuid, { loaders }) => loaders.mails.load(uuid) },
+  inv: { type: "Invitation", scope: null, find: (uuid, { loaders }) => loaders.invitations.load(uuid) },
+  viw: { type: "SavedView", scope: null, find: (uuid, { loaders }) => loaders.savedViews.load(uuid) },
 } as const satisfies Record<
   string,
   {
     type: string;
-    scope: "jobs:read" | "webhooks:manage";
+    /** Null: the loader checks the access. */
+    scope: "jobs:read" | "webhooks:manage" | null;
     find: (uuid: string, context: GraphqlContext) => Promise<NodeResult>;
   }
 >;
@@ -66,6 +75,6 @@ async function findNode(id: string, context: GraphqlContext): Promise<NodeResult
   if (!Object.hasOwn(nodeTypes, prefix)) return null;
   const nodeType = nodeTypes[prefix as keyof typeof nodeTypes];
   const uuid = fromTypedId(prefix as keyof typeof nodeTypes, id);
-  if (uuid === null || !scopes.includes(nodeType.scope)) return null;
+  if (uuid === null || (nodeType.scope !== null && !scopes.includes(nodeType.scope))) return null;
   return await nodeType.find(uuid, context);
 }
