@@ -1,4 +1,4 @@
-/** What every part of the app needs: created once by app.ts, passed once to each part. */
+/** The shared dependencies of the app, created by app.ts and passed to each module. */
 import type { Registry } from "prom-client";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -90,7 +90,7 @@ export async function startWorker(
   };
 }
 
-/** What the scheduler calls. Logs what a run changed. */
+/** Returns the functions that the scheduled webhook tasks call. They log disabled endpoints and deletions. */
 function webhookWork(
   worker: WebhookWorker,
   { endpoints, deliveries }: WorkerOptions["services"],

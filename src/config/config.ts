@@ -79,7 +79,7 @@ export interface Config {
     readonly organizationFactor: number;
   };
   readonly logLevel: string;
-  /** Null: nothing is traced. */
+  /** Null: no tracing. */
   readonly tracing: TracingSettings | null;
 }
 

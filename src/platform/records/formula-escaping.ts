@@ -9,7 +9,7 @@
  */
 const CELL_PART = /((?:[;\t\r\n]|^)[\s"]*)(?:('*)([=+\-@\uFF1D\uFF0B\uFF0D\uFF20]))?/g;
 
-/** Puts one apostrophe before each formula in `text`. `fromSpreadsheetText` returns the original. */
+/** Puts one apostrophe before each formula in `text`. `unescapeFormulas` reverses it. */
 export function escapeFormulas(text: string): string {
   return text.replace(CELL_PART, (part: string, start: string, apostrophes: string | undefined, sign = "") =>
     apostrophes === undefined ? part : `${start}'${apostrophes}${sign}`,

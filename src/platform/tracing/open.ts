@@ -1,6 +1,7 @@
-/** The way to traces: OpenTelemetry is loaded by those alone who want it. */
+/** Loads OpenTelemetry only if tracing is configured. */
 import type { Tracing, TracingSettings } from "./tracing.ts";
 
+/** Opens tracing, or returns undefined if `settings` is null. */
 export async function openTracingIfConfigured(
   settings: TracingSettings | null,
 ): Promise<Tracing | undefined> {
