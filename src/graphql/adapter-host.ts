@@ -11,7 +11,7 @@ export interface AdapterHost {
   setRoute(response: Response, route: string): void;
   setPrincipal(response: Response, principal: AuthenticatedPrincipal | null): void;
   /** Sets the first error's code and the response body, for the organisation's request log. */
-  setFailure(response: Response, failure: { code: string; answer: unknown }): void;
+  setFailure(response: Response, failure: { code: string; responseBody: unknown }): void;
   /** Runs a call to another server. The request does not count as in flight during the call. */
   duringExternalCall<Answer>(response: Response, call: () => Promise<Answer>): Promise<Answer>;
   /** Converts any thrown value to an error that is safe to return to the client. */

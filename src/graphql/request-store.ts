@@ -21,7 +21,7 @@ export interface RequestStore {
   /** Runs a call to another server. The request does not count as in flight during the call. */
   readonly duringExternalCall: <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
   /** Called for a response with errors, with the first error's code. */
-  readonly setFailure: (failure: { code: string; answer: unknown }) => void;
+  readonly setFailure: (failure: { code: string; responseBody: unknown }) => void;
   /** Set after the operation has passed all checks and its variables are valid. */
   measured: MeasuredOperation | null;
 }

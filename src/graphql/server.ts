@@ -121,7 +121,7 @@ function createApolloServer<Context extends BaseContext>(
     maxRecursiveSelections: MAX_RECURSIVE_SELECTIONS,
     stringifyResult(answer) {
       const code = "errors" in answer ? answer.errors?.[0]?.extensions?.["code"] : undefined;
-      if (typeof code === "string") currentRequest().setFailure({ code, answer });
+      if (typeof code === "string") currentRequest().setFailure({ code, responseBody: answer });
       return JSON.stringify(answer);
     },
     formatError: (formatted, error) => errors.formatError(formatted, error),
@@ -181,7 +181,7 @@ function createErrorHandler(errors: ErrorFormatter, host: AdapterHost): ErrorReq
       request.accepts("application/json", "application/graphql-response+json") || "application/json",
     );
     const answer = { errors: [{ message, extensions: { ...visibleExtensions, code, requestId } }] };
-    host.setFailure(response, { code: String(code), answer });
+    host.setFailure(response, { code: String(code), responseBody: answer });
     response.send(JSON.stringify(answer));
   };
 }

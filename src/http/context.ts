@@ -16,7 +16,7 @@ export interface RequestContext {
 
 export interface RecordedFailure {
   readonly code: string;
-  readonly answer: unknown;
+  readonly responseBody: unknown;
 }
 
 /** Returns the context of the request of `response`. */

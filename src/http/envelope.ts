@@ -33,7 +33,7 @@ export function sendError(response: Response, error: AppError): void {
   const { code, message, details } = error;
   const context = contextOf(response);
   const body = toErrorEnvelope(context.requestId, { code, message, details });
-  context.failure = { code, answer: body };
+  context.failure = { code, responseBody: body };
   sendJson(response, error.status, JSON.stringify(body));
 }
 

@@ -28,7 +28,7 @@ export function logRequest(recorder: RequestRecorder, completed: CompletedReques
   const queryStart = originalUrl.indexOf("?");
   const path = queryStart === -1 ? originalUrl : originalUrl.slice(0, queryStart);
   const errorCode = failure?.code ?? null;
-  const responseBodyValue = failure?.answer;
+  const responseBodyValue = failure?.responseBody;
   const requestBodyValue: unknown = request.body;
   recorder.record({
     requestId,

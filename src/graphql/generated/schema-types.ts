@@ -64,7 +64,7 @@ export type Invitation = Node & {
   readonly email: Scalars['String']['output'];
   /** Role after accepting. */
   readonly role: MemberRole;
-  /** The user who sent the invitation. */
+  /** Display name of the user who sent the invitation. */
   readonly invitedBy: Scalars['String']['output'];
   /** Time at which it was last sent. */
   readonly invitedAt: Scalars['DateTime']['output'];
@@ -364,7 +364,7 @@ export type JobEvent = Node & {
   readonly occurredAt: Scalars['DateTime']['output'];
   /** The actor of the change. */
   readonly actor: Actor;
-  /** ID of the request that made the change, from its `X-Request-Id`; null if there was none. */
+  /** ID of the request that made the change, as in `X-Request-Id` of its response; null if there was none. */
   readonly requestId: Maybe<Scalars['String']['output']>;
   /** The changed fields. */
   readonly changes: ReadonlyArray<FieldChange>;
