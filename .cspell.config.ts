@@ -38,10 +38,12 @@ const CHECKED_PATHS = [
   "scripts/**",
   "src/app/**",
   "src/config/**",
+  "src/graphql/**",
   "src/main.ts",
   "src/platform/**",
   "test/service/app/**",
   "test/service/platform/**",
+  "test/support/**",
   "test/unit/config/**",
   "test/unit/platform/**",
 ];

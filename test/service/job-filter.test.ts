@@ -200,8 +200,8 @@ function leaf(): fc.Arbitrary<JobFilterTree> {
     weight: range(numbers),
     statusCategory: some(...Object.values(categories)),
     scheduledDeliveryPending: fc.boolean(),
-    contractorId: organizations("contractor", "otherContractor", "stranger"),
-    agentId: organizations("agent", "otherAgent", "stranger"),
+    contractorId: organizations("contractor", "otherContractor", "outsider"),
+    agentId: organizations("agent", "otherAgent", "outsider"),
     isLate: fc.boolean(),
     search: fc.constantFrom("a", "A", "a%", "_", "aa street", "\\", "zz"),
   };

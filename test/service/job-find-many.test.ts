@@ -30,7 +30,7 @@ const visibleJobs: Record<(typeof principalNames)[number], string[]> = {
   otherAgent: ["D"],
   contractor: ["A", "D"],
   otherContractor: ["B"],
-  stranger: [],
+  outsider: [],
   operator: ["A", "B", "C", "D"],
 };
 const numbers = ["D", "A", "none", "C", "B", "A"];
@@ -91,13 +91,13 @@ describe.each(principalNames)("the %s", (name) => {
   });
 
   it("finds its own organisation and those that it shares jobs with", async () => {
-    const requested = ["stranger", "contractor", "agent", "otherContractor", "otherAgent"] as const;
+    const requested = ["outsider", "contractor", "agent", "otherContractor", "otherAgent"] as const;
     const known: Record<(typeof principalNames)[number], readonly string[]> = {
       agent: ["agent", "contractor", "otherContractor"],
       otherAgent: ["otherAgent", "contractor"],
       contractor: ["contractor", "agent", "otherAgent"],
       otherContractor: ["otherContractor", "agent"],
-      stranger: ["stranger"],
+      outsider: ["outsider"],
       operator: requested,
     };
     const found = await findOrganizationsById(reads.database, principal(), [

@@ -68,7 +68,7 @@ describe("a server that is not overloaded", () => {
 describe("a server under three times its capacity", () => {
   const overload = { seconds: 30, perSecond: CAPACITY * 3, kinds: [list] };
 
-  it("uses its capacity, triples latency at most, and rejects the other requests quickly", () => {
+  it("uses its capacity, at most triples latency, and rejects the other requests quickly", () => {
     const server = createSimulatedServer();
     const baseline = server.run({ seconds: 10, perSecond: CAPACITY * 0.3, kinds: [list] });
     const outcomes = server.run(overload);
@@ -94,7 +94,7 @@ describe("a server under three times its capacity", () => {
     expect(p99(settled)).toBeLessThan(10);
   });
 
-  it("triples the latency of each kind of request at most", () => {
+  it("at most triples the latency of each kind of request", () => {
     const server = createSimulatedServer();
     const baseline = server.run({ seconds: 20, perSecond: MIXED_CAPACITY * 0.3, kinds: mixture });
     const outcomes = server.run({ seconds: 30, perSecond: MIXED_CAPACITY * 3, kinds: mixture });

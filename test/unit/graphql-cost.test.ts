@@ -157,7 +157,9 @@ describe("the cost of an operation", () => {
   it("is null for invalid variables, which execution reports", () => {
     expect(costOf("query ($n: Int) { jobs(first: $n) { nodes { id } } }", { n: "x" })).toBeNull();
   });
+});
 
+describe("measureOperation", () => {
   it.each<[title: string, limit: string, requested: number, max: number, query: string]>([
     ["cost", "cost", 1100, 1000, "{ jobs(first: 100) { nodes { history(first: 10) { nodes { id } } } } }"],
     [
@@ -182,7 +184,7 @@ describe("the cost of an operation", () => {
       `{ ${Array.from({ length: 11 }, (_, index) => `a${index}: jobStatuses { code }`).join(" ")} }`,
     ],
   ])(
-    "%s over the limit is rejected with the limit and the requested value",
+    "rejects %s over the limit, with the limit and the requested value",
     (...[, limit, requested, max, query]) => {
       expect(rejection(query)).toMatchObject({
         message: expect.stringMatching(new RegExp(`${requested}.*${max}`)),
@@ -198,7 +200,7 @@ describe("the cost of an operation", () => {
   );
 
   // evidence: graphql-cost-limit-exact
-  it("can be exactly the limit", () => {
+  it("accepts a cost of exactly the limit", () => {
     expect(costOf("{ jobs(first: 100) { nodes { history(first: 9) { nodes { id } } } } }")).toBe(1000);
   });
 

@@ -62,7 +62,7 @@ async function fillJobs(app: TestApp, agent: TestOrganization): Promise<string[]
   const patches = [
     { normalized_status: "in_transit", recipient_name: "Harbour Pharmacy", scheduled_date: today },
     { normalized_status: "failed", failure_reason: "recipient_unavailable", scheduled_date: today },
-    { normalized_status: "failed", failure_reason: "a reason of their own" },
+    { normalized_status: "failed", failure_reason: "custom reason" },
     { normalized_status: "completed", weight: 12.5, piece_quantity: 3 },
     { normalized_status: "assigned", scheduled_date: "2020-01-01" },
     { instructions: "Leave at the reception, or with a neighbour if the office is closed. ".repeat(6) },

@@ -97,13 +97,13 @@ function createDelayQueue(): (delayMs: number, pass: () => void) => void {
 
 /** Closes each socket when the other one closes. */
 function linkSockets([front, back]: [Socket, Socket], onClose: () => void): void {
-  for (const [one, other] of [
+  for (const [socket, peer] of [
     [front, back],
     [back, front],
   ] as const) {
-    one.on("error", () => other.destroy());
-    one.on("close", () => {
-      other.destroy();
+    socket.on("error", () => peer.destroy());
+    socket.on("close", () => {
+      peer.destroy();
       onClose();
     });
   }

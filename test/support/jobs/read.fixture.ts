@@ -43,7 +43,7 @@ export interface JobReadFixture extends AsyncDisposable {
   readonly contractor: OrganizationPrincipal;
   readonly otherContractor: OrganizationPrincipal;
   /** An organisation without jobs. */
-  readonly stranger: OrganizationPrincipal;
+  readonly outsider: OrganizationPrincipal;
   readonly operator: OperatorPrincipal;
   /** Inserts jobs, by default of `agent` and with null fields. */
   insert(jobs: readonly Partial<JobTableRow>[]): Promise<JobTableRow[]>;
@@ -54,7 +54,7 @@ export const principalNames = [
   "otherAgent",
   "contractor",
   "otherContractor",
-  "stranger",
+  "outsider",
   "operator",
 ] as const;
 
@@ -76,7 +76,7 @@ export async function openJobReadFixture(): Promise<JobReadFixture> {
     otherAgent: await organization("Other agent", "agent"),
     contractor: await organization("Contractor", "contractor"),
     otherContractor: await organization("Other contractor", "contractor"),
-    stranger: await organization("Stranger", "agent"),
+    outsider: await organization("Outsider", "agent"),
     operator: { organizationId: null, organizationType: null, actor: systemActor },
     async insert(jobs) {
       const rows = jobs.map((job) => ({ ...newJob(agent.organizationId), ...job }));
