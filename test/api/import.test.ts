@@ -318,7 +318,7 @@ describe("400", () => {
     expectFailure(
       await send(operator, "No,No\nA,B\n", { agent: agent.name, columns }),
       400,
-      /"No" stands twice/,
+      /has the column "No" twice/,
     );
   });
 });

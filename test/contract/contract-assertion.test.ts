@@ -30,7 +30,7 @@ describe("a response checked against the document", () => {
   ])("fails for %s", (_, { headers: given, ...wrong }) => {
     const present = Object.entries(given).filter(([, value]) => value !== undefined);
     expect(() => check({ ...wrong, headers: Object.fromEntries(present) } as typeof right)).toThrow(
-      /not as the OpenAPI document says/,
+      /must match the OpenAPI document/,
     );
   });
 });
