@@ -96,7 +96,7 @@ describe("a server on the embedded databases", () => {
     const database = await createTestDatabase();
     const second = await startServerProcess({ PORT: port, DATABASE_URL: database.url });
     expect(await second.exited).toBe(1);
-    expect(second.output()).toContain(`Port ${port} on 127.0.0.1 is taken`);
+    expect(second.output()).toContain(`Port ${port} on 127.0.0.1 is already in use`);
     await database[Symbol.asyncDispose]();
   });
 });
