@@ -90,9 +90,9 @@ it("exits after a stop and leaves no task locked", async () => {
 
 it("keeps running without unhandled rejections if MongoDB is unreachable", async () => {
   const child = startProcess("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100", HOUR_MS, "run");
-  const told = expect.stringContaining('"problem":"MongoDB: unreachable"');
-  await eventually(() => expect(child.lines()).toEqual([told]));
+  const warning = expect.stringContaining('"problem":"MongoDB: unreachable"');
+  await eventually(() => expect(child.lines()).toEqual([warning]));
   child.stop();
   expect(await child.ended).toBe(0);
-  expect(child.lines()).toEqual([told]);
+  expect(child.lines()).toEqual([warning]);
 });
