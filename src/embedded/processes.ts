@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { ignoreCode, systemCode } from "./system-errors.ts";
 
-/** True if a process with this ID exists, whoever owns it. Also true for a zombie. */
+/** True if a process with this ID exists, owned by any user. Also true for a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -110,11 +110,11 @@ async function createSecrets(services: Record<string, Service>, folder?: string)
   const parent = await mkdtemp(join(tmpdir(), "waymark-secrets-"));
   onTestFinished(() => rm(parent, { recursive: true, force: true }));
   await writeFile(join(parent, "chown"), "#!/bin/sh\n", { mode: 0o755 });
-  const made = folder ?? join(parent, "secrets");
-  await mkdir(made, { recursive: true });
+  const secretsFolder = folder ?? join(parent, "secrets");
+  await mkdir(secretsFolder, { recursive: true });
   const [program = "", ...args] = services["secrets"]!.command!.map(unescaped);
-  await run(program, args, { env: { PATH: `${parent}:${process.env["PATH"]}`, SECRETS: made } });
-  return made;
+  await run(program, args, { env: { PATH: `${parent}:${process.env["PATH"]}`, SECRETS: secretsFolder } });
+  return secretsFolder;
 }
 
 /** Returns the environment that the entrypoint gives a Waymark process, with the secrets in `folder`. */

@@ -17,17 +17,17 @@ it.each([
   // More than RETENTION_DAYS: nothing may be purged.
   ["forward by 31 days", 31 * 24 * HOUR_MS],
 ])("serves requests and deliveries while its clock is set %s, and after the correction", async (_, byMs) => {
-  const world = await openFaultFixture();
+  const fixture = await openFaultFixture();
   const clocks = await openProcessClocks();
-  await world.addEndpoint({ respond: failEveryThird() });
-  await world.addEndpoint({ owner: world.contractor, respond: failEveryThird() });
-  const numbers = await world.addJobs(5, "assigned");
-  const server = await world.startServer("all", {
+  await fixture.addEndpoint({ respond: failEveryThird() });
+  await fixture.addEndpoint({ owner: fixture.contractor, respond: failEveryThird() });
+  const numbers = await fixture.addJobs(5, "assigned");
+  const server = await fixture.startServer("all", {
     ...clocks.env,
     RATE_LIMITS: "on",
     RATE_LIMIT_STORE: "memory",
   });
-  const traffic = await startFaultTraffic(world, server, numbers);
+  const traffic = await startFaultTraffic(fixture, server, numbers);
   await traffic.waitForSuccesses();
   for (const ms of [byMs, 0]) {
     await clocks.setOffset(ms, [server]);
@@ -35,6 +35,6 @@ it.each([
   }
   expect(traffic.rejectedCount()).toBe(0);
   await traffic.stopAndVerify();
-  await verifyDeliveries(world, { duplicates: 0, hadWrongClock: true });
+  await verifyDeliveries(fixture, { duplicates: 0, hadWrongClock: true });
   expect(await readinessStatus(server)).toBe(200);
 });

@@ -23,10 +23,10 @@ const SPARE = 8;
 it.skipIf(!canLimit)(
   "serves open connections while idle connections use all file descriptors, then recovers",
   async () => {
-    const world = await openFaultFixture();
-    const numbers = await world.addJobs(5);
-    const server = await world.startServer("all");
-    const traffic = await startFaultTraffic(world, server, numbers);
+    const fixture = await openFaultFixture();
+    const numbers = await fixture.addJobs(5);
+    const server = await fixture.startServer("all");
+    const traffic = await startFaultTraffic(fixture, server, numbers);
     await traffic.waitForSuccesses();
 
     await limitFiles(server.pid, (await openFiles(server.pid)) + SPARE);
@@ -34,22 +34,22 @@ it.skipIf(!canLimit)(
     await eventually(() => expect(crowd.closedCount()).toBeGreaterThan(SPARE));
     await traffic.waitForSuccesses();
     // Connecting to a receiver also needs a descriptor; the failure is recorded as internal, not as the receiver's.
-    const endpoint = await world.addEndpoint({ owner: world.contractor });
-    await world.addJobs(1, "assigned");
-    world.notifyWorkers();
+    const endpoint = await fixture.addEndpoint({ owner: fixture.contractor });
+    await fixture.addJobs(1, "assigned");
+    fixture.notifyWorkers();
     await eventually(async () => expect(await outcomesOfDeliveries()).toContain("internal_error"));
 
     crowd.close();
     await traffic.waitForSuccesses();
     await traffic.stopAndVerify();
-    await verifyDeliveries(world, { duplicates: 0 });
+    await verifyDeliveries(fixture, { duplicates: 0 });
     expect(endpoint.received().length).toBeGreaterThan(0);
     const failedAttempts = sql`select outcome from webhook_attempt where outcome <> 'delivered'`;
-    expect(await world.database.query(failedAttempts)).toEqual([]);
+    expect(await fixture.database.query(failedAttempts)).toEqual([]);
     expect(await readinessStatus(server)).toBe(200);
 
     async function outcomesOfDeliveries(): Promise<(string | null)[]> {
-      const rows = await world.database.query<{ outcome: string | null }>(
+      const rows = await fixture.database.query<{ outcome: string | null }>(
         sql`select outcome from webhook_delivery`,
       );
       return rows.map(({ outcome }) => outcome);

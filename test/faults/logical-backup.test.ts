@@ -95,17 +95,21 @@ async function listPending({ webhooks }: AppInstance, { typedId }: FaultEndpoint
 }
 
 it("flags repeated deliveries, keeps the restored data, and reuses no version after a dump was restored", async () => {
-  const world = await openFaultFixture();
-  const agent = { ...world.agent, id: world.agent.organizationId, name: "agent" } satisfies TestOrganization;
-  const healthy = await world.addEndpoint();
-  const failing = await world.addEndpoint({ respond: () => ({ status: 500 }) });
-  const [number = "", other = ""] = await world.addJobs(2);
-  const before = await run(world.databaseUrl, world.mongoUrl);
+  const fixture = await openFaultFixture();
+  const agent = {
+    ...fixture.agent,
+    id: fixture.agent.organizationId,
+    name: "agent",
+  } satisfies TestOrganization;
+  const healthy = await fixture.addEndpoint();
+  const failing = await fixture.addEndpoint({ respond: () => ({ status: 500 }) });
+  const [number = "", other = ""] = await fixture.addJobs(2);
+  const before = await run(fixture.databaseUrl, fixture.mongoUrl);
   await eventually(() => expect(healthy.received()).toHaveLength(2));
-  await waitForPending(world, 2);
+  await waitForPending(fixture, 2);
 
   const restored = await emptyDatabase();
-  await copyDatabase(world.databaseUrl, restored.url);
+  await copyDatabase(fixture.databaseUrl, restored.url);
   await restored.database.query(sql`
     update job_event set transaction_id = (transaction_id::text::bigint + ${MORE_TRANSACTIONS.toString()}::bigint)::text::xid8`);
 
@@ -188,14 +192,18 @@ it("recovers from a dump made with pg_dump and restored with pg_restore", async 
   const reason = await skipReason();
   // skip() throws.
   if (reason !== null) skip(reason);
-  const world = await openFaultFixture();
-  const agent = { ...world.agent, id: world.agent.organizationId, name: "agent" } satisfies TestOrganization;
-  const endpoint = await world.addEndpoint();
-  const [number = ""] = await world.addJobs(1);
+  const fixture = await openFaultFixture();
+  const agent = {
+    ...fixture.agent,
+    id: fixture.agent.organizationId,
+    name: "agent",
+  } satisfies TestOrganization;
+  const endpoint = await fixture.addEndpoint();
+  const [number = ""] = await fixture.addJobs(1);
   const folder = await mkdtemp(join(tmpdir(), "waymark-dump-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "waymark.dump");
-  await execute("pg_dump", ["--format=custom", `--file=${file}`, world.databaseUrl]);
+  await execute("pg_dump", ["--format=custom", `--file=${file}`, fixture.databaseUrl]);
   const restored = await emptyDatabase();
   // pg_restore fails if the tables already exist.
   await query(restored.url, "drop schema public cascade; create schema public");
@@ -204,7 +212,7 @@ it("recovers from a dump made with pg_dump and restored with pg_restore", async 
   const { runJson } = createCliRunner(() => ({ DATABASE_URL: restored.url, WAYMARK_SECRET: TEST_SECRET }));
   const report = await runJson("after-restore");
   expect(report).toMatchObject({ deliveries_flagged: 1 });
-  const after = await run(restored.url, world.mongoUrl);
+  const after = await run(restored.url, fixture.mongoUrl);
   expectData(await patchJob(after, agent, number, { weight: 1 }));
   await eventually(() => expect(sequencesAt(endpoint)).toEqual([1, report.min_next_version]));
   expect(await waitForFeedEvents(after, agent, 2)).toHaveLength(2);

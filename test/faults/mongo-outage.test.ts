@@ -27,12 +27,12 @@ afterAll(async () => {
 
 /** Starts an API and a worker, with callers, a subscriber, and receivers that need retries. */
 async function openTraffic() {
-  const world = await openFaultFixture({ mongoUrl: `${await mongo.url}&${FAST_DETECTION}` });
-  await world.addEndpoint({ respond: failEveryThird() });
-  const healthy = await world.addEndpoint({ owner: world.contractor });
-  const numbers = await world.addJobs(5, "assigned");
-  const [api, worker] = await Promise.all([world.startServer("api"), world.startServer("worker")]);
-  const traffic = await startFaultTraffic(world, api, numbers);
+  const fixture = await openFaultFixture({ mongoUrl: `${await mongo.url}&${FAST_DETECTION}` });
+  await fixture.addEndpoint({ respond: failEveryThird() });
+  const healthy = await fixture.addEndpoint({ owner: fixture.contractor });
+  const numbers = await fixture.addJobs(5, "assigned");
+  const [api, worker] = await Promise.all([fixture.startServer("api"), fixture.startServer("worker")]);
+  const traffic = await startFaultTraffic(fixture, api, numbers);
   await traffic.waitForSuccesses();
   /** Checks that requests are served and first attempts sent while MongoDB is unavailable. */
   const expectServiceContinues = async (): Promise<void> => {
@@ -47,13 +47,13 @@ async function openTraffic() {
     await traffic.waitForSuccesses();
     expect(traffic.rejectedCount()).toBe(0);
     await traffic.stopAndVerify();
-    await verifyDeliveries(world, { duplicates: 0 });
+    await verifyDeliveries(fixture, { duplicates: 0 });
   };
   return { expectServiceContinues, expectRecovery };
 }
 
 // evidence: mongo-suspended-first-attempts-sent
-it("serves requests and sends first attempts while MongoDB is suspended, and retries afterwards", async () => {
+it("serves requests and sends first attempts while MongoDB is suspended, and retries once it resumes", async () => {
   const { expectServiceContinues, expectRecovery } = await openTraffic();
   const pid = await mongodPid(dataDir);
   process.kill(pid, "SIGSTOP");

@@ -22,33 +22,33 @@ afterAll(() => postgres[Symbol.asyncDispose]());
 
 // evidence: postgres-killed-recovers
 it("returns 503 while PostgreSQL is killed, and delivers every confirmed change", async () => {
-  const { world, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
+  const { fixture, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
   const fromMs = Date.now();
   await Promise.all([postgres.kill(), traffic.waitForRejections()]);
   const untilMs = Date.now();
   await traffic.waitForSuccesses();
   await traffic.stopAndVerify();
-  const duplicates = await countPossibleDuplicates(world, { fromMs, untilMs });
-  await verifyDeliveries(world, { duplicates, allowsLostRecords: true });
+  const duplicates = await countPossibleDuplicates(fixture, { fromMs, untilMs });
+  await verifyDeliveries(fixture, { duplicates, allowsLostRecords: true });
   expect(await readinessStatus(server)).toBe(200);
 });
 
 // evidence: postgres-connections-exhausted
 it("returns 503 while other clients use all connections, and recovers when they disconnect", async () => {
-  const { world, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
+  const { fixture, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
   await using crowd = exhaustConnections(postgres.url, "terminate sessions");
   await traffic.waitForRejections();
   await eventually(async () => expect(await readinessStatus(server)).toBe(503));
   await crowd[Symbol.asyncDispose]();
   await traffic.waitForSuccesses();
   await traffic.stopAndVerify();
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
   await eventually(async () => expect(await readinessStatus(server)).toBe(200));
 });
 
 // evidence: postgres-pooled-connections-keep-serving
 it("serves requests on its open connections while no new ones are available", async () => {
-  const { world, traffic } = await openTrafficFixture(await postgres.newDatabase());
+  const { fixture, traffic } = await openTrafficFixture(await postgres.newDatabase());
   await using crowd = exhaustConnections(postgres.url);
   await crowd.full;
   await traffic.waitForSuccesses(10);
@@ -57,14 +57,14 @@ it("serves requests on its open connections while no new ones are available", as
   await crowd[Symbol.asyncDispose]();
   await traffic.waitForSuccesses();
   await traffic.stopAndVerify();
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
 });
 
 // evidence: postgres-slow-requests-wait
 it("delays requests without rejecting any while PostgreSQL is briefly suspended, then slow", async () => {
   const databaseUrl = await postgres.newDatabase();
   await using proxy = await startFaultProxy(databaseUrl);
-  const { world, traffic } = await openTrafficFixture(databaseUrl, proxy.url);
+  const { fixture, traffic } = await openTrafficFixture(databaseUrl, proxy.url);
   const wake = await postgres.suspend();
   onTestFinished(wake);
   setTimeout(wake, 1_000);
@@ -75,5 +75,5 @@ it("delays requests without rejecting any while PostgreSQL is briefly suspended,
   await traffic.waitForSuccesses();
   expect(traffic.rejectedCount()).toBe(0);
   await traffic.stopAndVerify();
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
 });

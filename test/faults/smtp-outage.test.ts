@@ -15,22 +15,22 @@ vi.setConfig({ testTimeout: 120_000 });
 
 // evidence: mail-server-outage
 it("serves requests and webhooks, and sends every mail once, while SMTP is down, rejects and hangs", async () => {
-  const world = await openFaultFixture();
+  const fixture = await openFaultFixture();
   const port = await freePort();
-  await world.addEndpoint();
-  const numbers = await world.addJobs(5);
-  const server = await world.startServer("all", {
+  await fixture.addEndpoint();
+  const numbers = await fixture.addJobs(5);
+  const server = await fixture.startServer("all", {
     SMTP_URL: `smtp://127.0.0.1:${port}?tls=off`,
     MAIL_FROM: "no-reply@waymark.example",
   });
-  const traffic = await startFaultTraffic(world, server, numbers);
+  const traffic = await startFaultTraffic(fixture, server, numbers);
   const mails = createMailService({
-    database: world.database,
+    database: fixture.database,
     secretBox: testSecretBox,
     isSmtpConfigured: true,
   });
   for (const name of ["one", "two", "three"])
-    await mails.enqueue(world.database, newMailTo(`${name}@waymark.example`));
+    await mails.enqueue(fixture.database, newMailTo(`${name}@waymark.example`));
   await waitForAttempts(1);
   await traffic.waitForSuccesses();
 
@@ -49,20 +49,20 @@ it("serves requests and webhooks, and sends every mail once, while SMTP is down,
   release();
   await eventually(() => expect(mailServer.received).toHaveLength(3));
   await eventually(async () =>
-    expect(await world.database.query(sql`select from mail where status <> 'sent'`)).toEqual([]),
+    expect(await fixture.database.query(sql`select from mail where status <> 'sent'`)).toEqual([]),
   );
   expect(new Set(mailServer.received.flatMap(({ recipients }) => recipients)).size).toBe(3);
   expect(traffic.rejectedCount()).toBe(0);
   await traffic.stopAndVerify();
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
 
   async function waitForAttempts(attempts: number): Promise<void> {
     const waiting = sql`select from mail where status = 'waiting' and attempts = ${attempts} and lease_token is null`;
-    await eventually(async () => expect(await world.database.query(waiting)).toHaveLength(3));
+    await eventually(async () => expect(await fixture.database.query(waiting)).toHaveLength(3));
   }
   /** Makes all pending mails due and notifies the worker. */
   async function makeDue(): Promise<void> {
-    await world.database.query(raw("update mail set due_at = now() where status = 'waiting'"));
-    await world.database.query(raw("select pg_notify('mails', '')"));
+    await fixture.database.query(raw("update mail set due_at = now() where status = 'waiting'"));
+    await fixture.database.query(raw("select pg_notify('mails', '')"));
   }
 });

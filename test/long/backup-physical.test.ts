@@ -26,7 +26,7 @@ import {
 const flagsOf = (settings: readonly string[]): string[] => settings.flatMap((setting) => ["-c", setting]);
 
 interface Primary {
-  world: FaultFixture;
+  fixture: FaultFixture;
   cluster: Cluster;
   /** Folder with the archived WAL. */
   archive: string;
@@ -45,12 +45,12 @@ async function openPrimary(): Promise<Primary> {
   const cluster = await prepareCluster(dataDir, () => undefined);
   const { account } = cluster.runAs;
   if (account) await chown(archive, account.uid, account.gid);
-  const world = await openFaultFixture({ databaseUrl: postgres.url, schedule: "0s,6s,6s,6s,6s" });
-  return { world, cluster, archive, postgres };
+  const fixture = await openFaultFixture({ databaseUrl: postgres.url, schedule: "0s,6s,6s,6s,6s" });
+  return { fixture, cluster, archive, postgres };
 }
 
 /** Resolves once all WAL up to now is archived. */
-async function archiveAll({ world: { database } }: Primary): Promise<void> {
+async function archiveAll({ fixture: { database } }: Primary): Promise<void> {
   const [row] = await database.query<{ name: string }>(sql`select pg_walfile_name(pg_switch_wal()) as name`);
   await eventually(async () => {
     const [archiver] = await database.query<{ last: string | null }>(
@@ -61,10 +61,10 @@ async function archiveAll({ world: { database } }: Primary): Promise<void> {
 }
 
 /** Returns a data folder with a base backup, ready to start. */
-async function takeBackup({ cluster, world }: Primary): Promise<string> {
+async function takeBackup({ cluster, fixture }: Primary): Promise<string> {
   const dataDir = await makeFolder();
   await copyFile(join(cluster.dataDir, "postgres-password"), join(dataDir, "postgres-password"));
-  const backup = { cluster, url: world.databaseUrl, folder: join(dataDir, "postgres") };
+  const backup = { cluster, url: fixture.databaseUrl, folder: join(dataDir, "postgres") };
   await takeBaseBackup(backup, "recovery.signal");
   return dataDir;
 }
@@ -112,11 +112,11 @@ async function feedOf({ url }: ServerProcess, { agent }: FaultFixture, after = "
 /** Polls the feed until it has `count` events; it waits for older transactions to finish. */
 async function waitForFeed(
   server: ServerProcess,
-  world: FaultFixture,
+  fixture: FaultFixture,
   { count, after }: { count: number; after?: string },
 ): Promise<FeedPage> {
   return await eventually(async () => {
-    const page = await feedOf(server, world, after);
+    const page = await feedOf(server, fixture, after);
     expect(page.items).toHaveLength(count);
     return page;
   });
@@ -133,36 +133,36 @@ async function waitForFirstFailures(database: Database, count: number): Promise<
 
 it("point-in-time restore: flags repeated deliveries, and reuses no version", async () => {
   const primary = await openPrimary();
-  const { world, postgres } = primary;
-  const calm = await world.addEndpoint();
-  const ailing = await world.addEndpoint({ respond: () => ({ status: 500 }) });
-  const numbers = await world.addJobs(2);
+  const { fixture, postgres } = primary;
+  const calm = await fixture.addEndpoint();
+  const ailing = await fixture.addEndpoint({ respond: () => ({ status: 500 }) });
+  const numbers = await fixture.addJobs(2);
   const [number = ""] = numbers;
-  const before = await world.startServer("all");
+  const before = await fixture.startServer("all");
   const dataDir = await takeBackup(primary);
-  await world.updateJob(number, 1);
+  await fixture.updateJob(number, 1);
   await eventually(() => expect(calm.received()).toHaveLength(3));
-  await waitForFirstFailures(world.database, 3);
+  await waitForFirstFailures(fixture.database, 3);
   await query(postgres.url, "select pg_create_restore_point('that_moment')");
 
   // These changes are lost in PostgreSQL, but MongoDB keeps their tasks.
-  const late = await world.addEndpoint({ respond: () => ({ status: 500 }) });
+  const late = await fixture.addEndpoint({ respond: () => ({ status: 500 }) });
   ailing.respond = () => ({});
   await eventually(async () =>
     expect(
-      await world.database.query(sql`
+      await fixture.database.query(sql`
         select from webhook_delivery where status = 'pending' and endpoint_id = ${ailing.id}`),
     ).toEqual([]),
   );
-  for (const weight of [2, 3]) expect(await patchWeight(before, world.agent, number, weight)).toBe(true);
+  for (const weight of [2, 3]) expect(await patchWeight(before, fixture.agent, number, weight)).toBe(true);
   await eventually(() => expect(calm.received()).toHaveLength(5));
   await eventually(() => expect(late.received().length).toBeGreaterThanOrEqual(2));
   await eventually(() => expect(new Set(idsAt(ailing)).size).toBe(5));
-  const { next_cursor: cursor } = await waitForFeed(before, world, { count: 5 });
+  const { next_cursor: cursor } = await waitForFeed(before, fixture, { count: 5 });
   const sentBefore = { calm: calm.received().length, ailing: ailing.received().length };
   await archiveAll(primary);
   await before.kill("SIGKILL");
-  await using client = new MongoClient(world.mongoUrl);
+  await using client = new MongoClient(fixture.mongoUrl);
   const wakeUps = client.db().collection(TASKS_COLLECTION);
   expect(await wakeUps.countDocuments({ name: "webhooks.retry" })).toBeGreaterThan(0);
   const sentToLate = late.received().length;
@@ -171,7 +171,7 @@ it("point-in-time restore: flags repeated deliveries, and reuses no version", as
     "recovery_target_name=that_moment",
     "recovery_target_action=promote",
   ]);
-  const after = await world.startServer("all", { DATABASE_URL: restored.url });
+  const after = await fixture.startServer("all", { DATABASE_URL: restored.url });
   expect(after.output()).toContain("another timeline");
   // Only this endpoint gets it again, flagged.
   await eventually(() => expect(ailing.received()).toHaveLength(sentBefore.ailing + 3));
@@ -179,14 +179,14 @@ it("point-in-time restore: flags repeated deliveries, and reuses no version", as
   expect(new Set(idsAt(ailing).slice(-3))).toEqual(new Set(idsAt(calm).slice(0, 3)));
 
   const highest = Math.max(...sequencesAt(calm));
-  expect(await patchWeight(after, world.agent, number, 4)).toBe(true);
+  expect(await patchWeight(after, fixture.agent, number, 4)).toBe(true);
   await eventually(() => expect(calm.received()).toHaveLength(sentBefore.calm + 1));
   expect(sequencesAt(calm).at(-1)).toBeGreaterThan(highest);
   expect(new Set(idsAt(calm)).size).toBe(sentBefore.calm + 1);
   expect(marksAt(calm).filter(Boolean)).toEqual([]);
-  const { items } = await waitForFeed(after, world, { count: 1, after: cursor });
+  const { items } = await waitForFeed(after, fixture, { count: 1, after: cursor });
   expect(items[0]?.data.sequence).toBe(sequencesAt(calm).at(-1));
-  await waitForFeed(after, world, { count: 4 });
+  await waitForFeed(after, fixture, { count: 4 });
 
   // The wake-up tasks of lost deliveries have run without effect.
   await eventually(async () => expect(await wakeUps.countDocuments({ name: "webhooks.retry" })).toBe(0));
@@ -198,21 +198,21 @@ it("point-in-time restore: flags repeated deliveries, and reuses no version", as
 
 it("restore to the end of the WAL: loses nothing, and flags only pending deliveries", async () => {
   const primary = await openPrimary();
-  const { world } = primary;
-  const calm = await world.addEndpoint();
-  const ailing = await world.addEndpoint({ respond: () => ({ status: 500 }) });
-  const [number = ""] = await world.addJobs(1);
-  const before = await world.startServer("all");
+  const { fixture } = primary;
+  const calm = await fixture.addEndpoint();
+  const ailing = await fixture.addEndpoint({ respond: () => ({ status: 500 }) });
+  const [number = ""] = await fixture.addJobs(1);
+  const before = await fixture.startServer("all");
   const dataDir = await takeBackup(primary);
-  for (const weight of [1, 2]) expect(await patchWeight(before, world.agent, number, weight)).toBe(true);
+  for (const weight of [1, 2]) expect(await patchWeight(before, fixture.agent, number, weight)).toBe(true);
   await eventually(() => expect(calm.received()).toHaveLength(3));
-  await waitForFirstFailures(world.database, 3);
+  await waitForFirstFailures(fixture.database, 3);
   await before.kill("SIGKILL");
   await archiveAll(primary);
 
   ailing.respond = () => ({});
   const restored = await restore(primary, dataDir);
-  const after = await world.startServer("all", { DATABASE_URL: restored.url });
+  const after = await fixture.startServer("all", { DATABASE_URL: restored.url });
   await eventually(async () =>
     expect(
       await restored.database.query(sql`select from webhook_delivery where status <> 'delivered'`),
@@ -221,6 +221,6 @@ it("restore to the end of the WAL: loses nothing, and flags only pending deliver
   expect(new Set(idsAt(ailing))).toEqual(new Set(idsAt(calm)));
   expect(marksAt(ailing).slice(-3)).toEqual(["restore", "restore", "restore"]);
   expect(calm.received()).toHaveLength(3);
-  const { items } = await waitForFeed(after, world, { count: 3 });
+  const { items } = await waitForFeed(after, fixture, { count: 3 });
   expect(items.map(({ data }) => data.sequence)).toEqual([1, 2, 3]);
 });

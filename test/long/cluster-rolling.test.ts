@@ -28,11 +28,11 @@ const SLOW_MS = 1_000;
 it("replacing every process fails no request, loses or repeats no delivery, and subscribers reconnect", async () => {
   const cluster = await startTestCluster({ WEBHOOK_RETRY_SCHEDULE });
   onTestFinished(() => cluster[Symbol.asyncDispose]());
-  const world = await openFaultFixture(cluster);
-  const { failing } = await addEndpoints(world);
+  const fixture = await openFaultFixture(cluster);
+  const { failing } = await addEndpoints(fixture);
   // The slow and the failing receiver get only the last two jobs, so that the slow one can keep up.
-  const numbers = [...(await world.addJobs(18)), ...(await world.addJobs(2, "assigned"))];
-  const caller = { url: cluster.url, ...(await makeKey(cluster, world)) };
+  const numbers = [...(await fixture.addJobs(18)), ...(await fixture.addJobs(2, "assigned"))];
+  const caller = { url: cluster.url, ...(await makeKey(cluster, fixture)) };
   const followers = [startClusterSubscriber(caller), startClusterSubscriber(caller)];
   const repeats = createIdempotentRepeats(
     { key: caller.key, activeUrls: () => cluster.balancer.activeUrls() },
@@ -43,7 +43,7 @@ it("replacing every process fails no request, loses or repeats no delivery, and 
   await eventually(() => {
     for (const follower of followers) expect(follower.receivedCount()).toBeGreaterThan(0);
   });
-  const before = await eventually(() => eventsOf(world, 0));
+  const before = await eventually(() => eventsOf(fixture, 0));
 
   const codes: unknown[] = [];
   for (const member of [...cluster.apis, ...cluster.workers]) {
@@ -56,14 +56,14 @@ it("replacing every process fails no request, loses or repeats no delivery, and 
   expect(traffic.failures).toEqual([]);
   expect(cluster.balancer.unanswered).toEqual([]);
   expect(repeats.crossServerRepeats()).toBeGreaterThan(0);
-  expect(await sharedBuckets(world, caller.id)).toEqual(["batch", "read", "write"]);
-  await expectAllPending(world, failing);
-  await repairEndpoint(world, failing);
-  await verifyDeliveries(world, { duplicates: 0 });
+  expect(await sharedBuckets(fixture, caller.id)).toEqual(["batch", "read", "write"]);
+  await expectAllPending(fixture, failing);
+  await repairEndpoint(fixture, failing);
+  await verifyDeliveries(fixture, { duplicates: 0 });
   // Every delivery took one attempt, so none waited for a lease to expire.
-  const others = world.endpoints.filter((endpoint) => endpoint !== failing);
-  expect(await Promise.all(others.map((endpoint) => maxAttempts(world, endpoint)))).toEqual([1, 1, 1, 1]);
-  const since = await eventually(() => eventsOf(world, before.length));
+  const others = fixture.endpoints.filter((endpoint) => endpoint !== failing);
+  expect(await Promise.all(others.map((endpoint) => maxAttempts(fixture, endpoint)))).toEqual([1, 1, 1, 1]);
+  const since = await eventually(() => eventsOf(fixture, before.length));
   for (const follower of followers) {
     await follower.stop();
     expect(since.filter((id) => !follower.seenEventIds.has(id))).toEqual([]);
@@ -73,11 +73,11 @@ it("replacing every process fails no request, loses or repeats no delivery, and 
 });
 
 /** Creates three healthy endpoints of the agent, and a slow and a failing one of the contractor. */
-async function addEndpoints(world: FaultFixture): Promise<{ failing: FaultEndpoint }> {
-  for (let count = 0; count < 3; count += 1) await world.addEndpoint({ maxInFlight: 8 });
-  const owner = world.contractor;
-  await world.addEndpoint({ owner, maxInFlight: 64, respond: () => pause(SLOW_MS, {}) });
-  return { failing: await world.addEndpoint({ owner, respond: () => ({ status: 500 }) }) };
+async function addEndpoints(fixture: FaultFixture): Promise<{ failing: FaultEndpoint }> {
+  for (let count = 0; count < 3; count += 1) await fixture.addEndpoint({ maxInFlight: 8 });
+  const owner = fixture.contractor;
+  await fixture.addEndpoint({ owner, maxInFlight: 64, respond: () => pause(SLOW_MS, {}) });
+  return { failing: await fixture.addEndpoint({ owner, respond: () => ({ status: 500 }) }) };
 }
 
 async function makeKey({ app }: TestCluster, { agent }: FaultFixture): Promise<{ id: string; key: string }> {
@@ -121,9 +121,9 @@ async function expectAllPending(
 }
 
 /** Lets the receiver accept everything, and sends its pending deliveries without waiting for the next probe. */
-async function repairEndpoint(world: FaultFixture, endpoint: FaultEndpoint): Promise<void> {
+async function repairEndpoint(fixture: FaultFixture, endpoint: FaultEndpoint): Promise<void> {
   endpoint.respond = () => ({});
-  await world.endpointService.resume(world.contractor, endpoint.typedId);
+  await fixture.endpointService.resume(fixture.contractor, endpoint.typedId);
 }
 
 async function maxAttempts({ database }: FaultFixture, { id }: FaultEndpoint): Promise<number> {

@@ -14,13 +14,13 @@ vi.setConfig({ testTimeout: 400_000 });
 it("the previous version keeps running, and can start again, after a migration added columns and indexes", async () => {
   const cluster = await startTestCluster({ RATE_LIMITS: "off" });
   onTestFinished(() => cluster[Symbol.asyncDispose]());
-  const world = await openFaultFixture(cluster);
-  for (let count = 0; count < 2; count += 1) await world.addEndpoint({ maxInFlight: 8 });
-  const numbers = await world.addJobs(20);
-  const traffic = startClusterTraffic({ url: cluster.url, key: world.agent.key }, numbers);
+  const fixture = await openFaultFixture(cluster);
+  for (let count = 0; count < 2; count += 1) await fixture.addEndpoint({ maxInFlight: 8 });
+  const numbers = await fixture.addJobs(20);
+  const traffic = startClusterTraffic({ url: cluster.url, key: fixture.agent.key }, numbers);
   // Run enough requests that every statement is prepared on every connection.
   await traffic.waitForMore(60);
-  await migrateAsTheNextVersion(world);
+  await migrateAsTheNextVersion(fixture);
   await traffic.waitForMore(30);
   // As in a rollback, start a version on a schema whose last migration it does not know.
   const [api, worker] = [cluster.apis[0], cluster.workers[0]];
@@ -30,7 +30,7 @@ it("the previous version keeps running, and can start again, after a migration a
   expect(codes).toEqual([0, 0]);
   expect(traffic.failures).toEqual([]);
   expect(cluster.balancer.unanswered).toEqual([]);
-  expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ duplicates: 0, maxAttempts: 1 });
+  expect(await verifyDeliveries(fixture, { duplicates: 0 })).toMatchObject({ duplicates: 0, maxAttempts: 1 });
 });
 
 /** Changes that a migration may make to a table in use (CONTRIBUTING.md): nullable or defaulted columns, and an index. */

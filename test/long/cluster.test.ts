@@ -64,7 +64,7 @@ describe("the load balancer", () => {
     const before = await served();
     for (let at = 0; at < 20; at += 1) expectData(await listJobs(createApiClient(cluster.url), agent));
     const after = await served();
-    expect(after.map((count, at) => count - (before[at] ?? 0))).toEqual([10, 10]);
+    expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([10, 10]);
     expect(cluster.balancer.unanswered).toEqual([]);
   });
 });
@@ -104,7 +104,7 @@ describe("keys", () => {
     const rateLimits = { read: { perSecond: 0.001, burst: 20 } };
     const agent = await cluster.app.createOrganization("agent", { rateLimits });
     const statuses = await inTurn(30, (door) => listJobs(door, agent));
-    expect(statuses).toEqual(Array.from({ length: 30 }, (_, at) => (at < 20 ? 200 : 429)));
+    expect(statuses).toEqual(Array.from({ length: 30 }, (_, index) => (index < 20 ? 200 : 429)));
   });
 });
 
@@ -181,7 +181,7 @@ describe("subscriptions", () => {
       const door = doors[weight % doors.length] ?? one;
       expectData(await patchJob(door, agent, number, { weight }));
     }
-    const expected = Array.from({ length: 30 }, (_, at) => at + 2);
+    const expected = Array.from({ length: 30 }, (_, index) => index + 2);
     for (const { events } of followings)
       await eventually(() =>
         expect(events.map(({ sequence }) => sequence).filter((sequence) => sequence > 1)).toEqual(expected),
@@ -192,9 +192,9 @@ describe("subscriptions", () => {
 
 describe("dispatchers", () => {
   it("two workers share the deliveries, and send none twice", async () => {
-    const world = await openFaultFixture(cluster);
-    for (let count = 0; count < 8; count += 1) await world.addEndpoint({ maxInFlight: 8 });
-    const numbers = await world.addJobs(50);
+    const fixture = await openFaultFixture(cluster);
+    for (let count = 0; count < 8; count += 1) await fixture.addEndpoint({ maxInFlight: 8 });
+    const numbers = await fixture.addJobs(50);
     const attempts = (): Promise<number[]> =>
       Promise.all(
         cluster.workers.map((worker) =>
@@ -204,9 +204,9 @@ describe("dispatchers", () => {
     const before = await attempts();
     for (let weight = 1; weight <= 8; weight += 1) {
       const items = numbers.map((marking_number) => ({ marking_number, weight }));
-      expectData(await patchBatch(createApiClient(cluster.url), world.agent, items));
+      expectData(await patchBatch(createApiClient(cluster.url), fixture.agent, items));
     }
-    const delivered = await verifyDeliveries(world, { duplicates: 0 });
+    const delivered = await verifyDeliveries(fixture, { duplicates: 0 });
     expect(delivered).toMatchObject({ maxAttempts: 1, duplicates: 0 });
     const counts = (await attempts()).map((count, index) => count - (before[index] ?? 0));
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(delivered.deliveries);

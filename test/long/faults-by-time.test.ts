@@ -23,57 +23,57 @@ import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 // evidence: worker-killed-lease-expires
 it("the deliveries of a killed worker are sent after its leases expire, within half a minute", async () => {
-  const world = await openFaultFixture();
+  const fixture = await openFaultFixture();
   const gate = createResponseGate();
-  await world.addEndpoint({ respond: gate.respond });
-  const doomed = await world.startServer("worker");
+  await fixture.addEndpoint({ respond: gate.respond });
+  const doomed = await fixture.startServer("worker");
   gate.block();
-  await world.addJobs(2);
-  world.notifyWorkers();
+  await fixture.addJobs(2);
+  fixture.notifyWorkers();
   await eventually(() => expect(gate.blockedCount()).toBe(2));
   await doomed.kill("SIGKILL");
   gate.release();
-  const successor = await world.startServer("worker");
-  const { duplicates } = await verifyDeliveries(world, { duplicates: 2 });
+  const successor = await fixture.startServer("worker");
+  const { duplicates } = await verifyDeliveries(fixture, { duplicates: 2 });
   expect(duplicates).toBe(2);
   expect(await sumMetric(successor, "waymark_webhook_leases_reclaimed_total")).toBe(2);
 });
 
 it("an attempt with a slowly dripping response body ends after 15 seconds", async () => {
-  const world = await openFaultFixture();
-  const dripping = await world.addEndpoint({ respond: firstResponse(endlessBody(1, 100)) });
-  await world.startServer("worker");
-  await world.addJobs(1);
-  world.notifyWorkers();
-  await verifyDeliveries(world, { duplicates: 0 });
-  expect(await listAttemptOutcomes(world, dripping)).toEqual(["timeout", "delivered"]);
+  const fixture = await openFaultFixture();
+  const dripping = await fixture.addEndpoint({ respond: firstResponse(endlessBody(1, 100)) });
+  await fixture.startServer("worker");
+  await fixture.addJobs(1);
+  fixture.notifyWorkers();
+  await verifyDeliveries(fixture, { duplicates: 0 });
+  expect(await listAttemptOutcomes(fixture, dripping)).toEqual(["timeout", "delivered"]);
 });
 
 // evidence: mongo-data-lost-sweep
 it("retries are found by the sweep, and no request is rejected, after MongoDB lost its data", async () => {
-  const world = await openFaultFixture({ schedule: "0s,20s,1s,1s" });
-  const endpoint = await world.addEndpoint({ respond: () => ({ status: 503 }) });
-  const [api] = await Promise.all([world.startServer("api"), world.startServer("worker")]);
-  const numbers = await world.addJobs(5);
-  world.notifyWorkers();
+  const fixture = await openFaultFixture({ schedule: "0s,20s,1s,1s" });
+  const endpoint = await fixture.addEndpoint({ respond: () => ({ status: 503 }) });
+  const [api] = await Promise.all([fixture.startServer("api"), fixture.startServer("worker")]);
+  const numbers = await fixture.addJobs(5);
+  fixture.notifyWorkers();
   await eventually(async () => {
-    const waiting = await world.database.query(sql`
+    const waiting = await fixture.database.query(sql`
       select from webhook_delivery where status = 'pending' and attempts = 1 and lease_token is null`);
     expect(waiting).toHaveLength(5);
   });
   endpoint.respond = () => ({});
-  await using client = new MongoClient(world.mongoUrl);
+  await using client = new MongoClient(fixture.mongoUrl);
   const jobs = client.db().collection(TASKS_COLLECTION);
   const waitingRetries = () => jobs.countDocuments({ name: "webhooks.retry" });
   await eventually(async () => expect(await waitingRetries()).toBeGreaterThan(0));
-  const traffic = await startFaultTraffic(world, api, numbers);
+  const traffic = await startFaultTraffic(fixture, api, numbers);
   await traffic.waitForSuccesses();
   expect(await waitingRetries()).toBeGreaterThan(0);
   await client.db().dropDatabase();
   await traffic.waitForSuccesses(10);
   expect(traffic.rejectedCount()).toBe(0);
   await traffic.stopAndVerify();
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
   await eventually(async () => expect(await jobs.countDocuments({ name: "webhooks.sweep" })).toBe(1));
 });
 
@@ -86,11 +86,11 @@ it("sockets of unauthenticated and vanished clients are closed after their timeo
     LOG_LEVEL: "warn",
   });
   await server.waitUntilReady();
-  const stranger = await openRawWebSocket(server);
+  const unauthenticated = await openRawWebSocket(server);
   const gone = await openAuthenticatedWebSocket(server, agent.key);
   gone.socket.pause();
   expect(await readMetric(server, "waymark_websocket_connections")).toBe(2);
-  expect(await stranger.closed).toMatchObject({ code: 4408 });
+  expect(await unauthenticated.closed).toMatchObject({ code: 4408 });
   await vi.waitFor(
     async () => expect(await readMetric(server, "waymark_websocket_connections")).toBe(0),
     60_000,

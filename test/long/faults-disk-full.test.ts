@@ -21,14 +21,14 @@ const mayMount = await canMount();
 const MEGABYTES = 96;
 
 async function openTraffic(databaseUrl: string) {
-  const world = await openFaultFixture({ databaseUrl });
-  await world.addEndpoint();
-  await world.addEndpoint({ owner: world.contractor });
-  const numbers = await world.addJobs(5, "assigned");
-  const server = await world.startServer("all", { DATABASE_URL: databaseUrl });
-  const traffic = await startFaultTraffic(world, server, numbers);
+  const fixture = await openFaultFixture({ databaseUrl });
+  await fixture.addEndpoint();
+  await fixture.addEndpoint({ owner: fixture.contractor });
+  const numbers = await fixture.addJobs(5, "assigned");
+  const server = await fixture.startServer("all", { DATABASE_URL: databaseUrl });
+  const traffic = await startFaultTraffic(fixture, server, numbers);
   await traffic.waitForSuccesses();
-  return { world, server, traffic };
+  return { fixture, server, traffic };
 }
 
 // evidence: postgres-disk-full-tables
@@ -36,7 +36,7 @@ it.skipIf(!mayMount)(
   "rejects changes and serves reads while the table disk is full, and recovers when there is space",
   async () => {
     const { databaseUrl, disk } = await openOnSmallTables();
-    const { world, server, traffic } = await openTraffic(databaseUrl);
+    const { fixture, server, traffic } = await openTraffic(databaseUrl);
     await disk.fill();
     await traffic.waitForRejections(5, changeKinds);
     await traffic.waitForSuccesses(5, readKinds);
@@ -44,7 +44,7 @@ it.skipIf(!mayMount)(
     await disk.clear();
     await traffic.waitForSuccesses();
     await traffic.stopAndVerify();
-    await verifyDeliveries(world, { duplicates: 0 });
+    await verifyDeliveries(fixture, { duplicates: 0 });
   },
 );
 
@@ -53,7 +53,7 @@ it.skipIf(!mayMount)(
   "returns 503 while the WAL disk is full and PostgreSQL is down, and recovers when there is space",
   async () => {
     const { postgres, disk } = await openOnSmallLog();
-    const { world, server, traffic } = await openTraffic(await postgres.newDatabase());
+    const { fixture, server, traffic } = await openTraffic(await postgres.newDatabase());
     const beforeMs = Date.now();
     await disk.fill();
     const fromMs = await fillLog(postgres, beforeMs);
@@ -63,9 +63,9 @@ it.skipIf(!mayMount)(
     const untilMs = Date.now();
     await traffic.waitForSuccesses();
     await traffic.stopAndVerify();
-    // PostgreSQL may crash several times while the disk is full, but not afterwards.
-    const duplicates = await countPossibleDuplicates(world, { fromMs, untilMs });
-    await verifyDeliveries(world, { duplicates, allowsLostRecords: true });
+    // PostgreSQL may crash several times while the disk is full, but not after there is space.
+    const duplicates = await countPossibleDuplicates(fixture, { fromMs, untilMs });
+    await verifyDeliveries(fixture, { duplicates, allowsLostRecords: true });
     await eventually(async () => expect(await readinessStatus(server)).toBe(200));
     expect(await readFile(join(postgres.dataDir, "postgres.log"), "utf8")).toMatch(/PANIC.*No space left/);
   },

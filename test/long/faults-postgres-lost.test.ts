@@ -20,27 +20,27 @@ async function openOwnPostgres() {
   const dataDir = await makeFolder();
   const postgres = await openEmbeddedPostgres({ dataDir, exclusive: true });
   onTestFinished(() => postgres[Symbol.asyncDispose]());
-  const world = await openFaultFixture({ databaseUrl: postgres.url });
+  const fixture = await openFaultFixture({ databaseUrl: postgres.url });
   const end = async (signal: "SIGINT" | "SIGQUIT"): Promise<void> => {
     const pid = await postmasterPid(dataDir);
     process.kill(pid, signal);
     // The process that holds the data folder restarts PostgreSQL.
     await eventually(async () => expect(await postmasterPid(dataDir)).not.toBe(pid));
   };
-  return { world, url: postgres.url, end };
+  return { fixture, url: postgres.url, end };
 }
 
 // evidence: postgres-restart-under-load
 it("a restart of PostgreSQL under load loses and repeats no delivery", async () => {
-  const { world, url, end } = await openOwnPostgres();
-  const { api, load } = await startApiAndWorker(world, url);
+  const { fixture, url, end } = await openOwnPostgres();
+  const { api, load } = await startApiAndWorker(fixture, url);
   for (let restart = 0; restart < 2; restart += 1) {
     await load.waitForMore(30);
     await end("SIGINT");
   }
   await load.waitForMore(30);
   await load.stop();
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
   expect(await readinessStatus(api)).toBe(200);
 });
 
@@ -59,14 +59,14 @@ async function hasInFlightAttempt({ database, endpoints }: FaultFixture): Promis
 
 // evidence: postgres-cut-off-claims-wait-for-lease
 it("deliveries claimed during a disconnect are sent once, after their leases expire", async () => {
-  const world = await openFaultFixture();
-  const proxy = await startFaultProxy(world.databaseUrl);
+  const fixture = await openFaultFixture();
+  const proxy = await startFaultProxy(fixture.databaseUrl);
   onTestFinished(() => proxy[Symbol.asyncDispose]());
-  const { api, worker, load } = await startApiAndWorker(world, proxy.url);
+  const { api, worker, load } = await startApiAndWorker(fixture, proxy.url);
   await load.waitForMore(15);
   // Delay responses, so that the result of a claim is in transit when the connection breaks.
   proxy.delay(ANSWER_TAKES_MS);
-  await eventually(async () => expect(await hasInFlightAttempt(world)).toBe(true));
+  await eventually(async () => expect(await hasInFlightAttempt(fixture)).toBe(true));
   proxy.disconnect();
   proxy.delay(0);
   await eventually(async () =>
@@ -75,22 +75,22 @@ it("deliveries claimed during a disconnect are sent once, after their leases exp
   proxy.restore();
   await load.waitForMore(15);
   await load.stop();
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
   expect(await sumMetric(worker, "waymark_webhook_leases_reclaimed_total")).toBeGreaterThan(0);
   expect([await readinessStatus(api), await readinessStatus(worker)]).toEqual([200, 200]);
 });
 
 // evidence: postgres-crash-under-load
 it("a crash of PostgreSQL under load loses no delivery, and repeats only the most recent ones", async () => {
-  const { world, url, end } = await openOwnPostgres();
-  const { api, load } = await startApiAndWorker(world, url);
+  const { fixture, url, end } = await openOwnPostgres();
+  const { api, load } = await startApiAndWorker(fixture, url);
   await load.waitForMore(40);
   const fromMs = Date.now();
   await end("SIGQUIT");
   const untilMs = Date.now();
   await load.waitForMore(40);
   await load.stop();
-  const duplicates = await countPossibleDuplicates(world, { fromMs, untilMs });
-  await verifyDeliveries(world, { duplicates, allowsLostRecords: true });
+  const duplicates = await countPossibleDuplicates(fixture, { fromMs, untilMs });
+  await verifyDeliveries(fixture, { duplicates, allowsLostRecords: true });
   expect(await readinessStatus(api)).toBe(200);
 });

@@ -19,8 +19,8 @@ beforeAll(async () => {
 afterAll(() => postgres[Symbol.asyncDispose]());
 
 // evidence: postgres-silent-503-in-time
-it("returns 503 in time while PostgreSQL is suspended beyond the timeout, and recovers afterwards", async () => {
-  const { world, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
+it("returns 503 in time while PostgreSQL is suspended beyond the timeout, and then recovers", async () => {
+  const { fixture, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
   const wake = await postgres.suspend();
   onTestFinished(wake);
   await traffic.waitForRejections(2);
@@ -30,21 +30,21 @@ it("returns 503 in time while PostgreSQL is suspended beyond the timeout, and re
   await traffic.stopAndVerify();
   // Deliveries whose claim timed out wait for their lease to expire. Deliveries that were sent but not recorded before
   // their lease expired may be sent again.
-  await verifyDeliveries(world, { duplicates: totalMaxInFlight(world) });
+  await verifyDeliveries(fixture, { duplicates: totalMaxInFlight(fixture) });
   await eventually(async () => expect(await readinessStatus(server)).toBe(200));
 });
 
 // evidence: postgres-statement-timeout-503
-it("returns 503 in time while PostgreSQL exceeds the statement timeout, and recovers afterwards", async () => {
+it("returns 503 in time while PostgreSQL exceeds the statement timeout, and then recovers", async () => {
   const databaseUrl = await postgres.newDatabase();
   await using proxy = await startFaultProxy(databaseUrl);
-  const { world, server, traffic } = await openTrafficFixture(databaseUrl, proxy.url);
+  const { fixture, server, traffic } = await openTrafficFixture(databaseUrl, proxy.url);
   proxy.delay(8_000);
   await traffic.waitForRejections(2);
   expect(await readinessStatus(server)).toBe(503);
   proxy.delay(0);
   await traffic.waitForSuccesses();
   await traffic.stopAndVerify();
-  await verifyDeliveries(world, { duplicates: totalMaxInFlight(world) });
+  await verifyDeliveries(fixture, { duplicates: totalMaxInFlight(fixture) });
   await eventually(async () => expect(await readinessStatus(server)).toBe(200));
 });

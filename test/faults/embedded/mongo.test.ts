@@ -57,12 +57,12 @@ describe("opening the embedded MongoDB", () => {
   // evidence: embedded-mongo-socket-only
   it("listens only on a socket in a private folder, and on no port", async () => {
     const dataDir = await makeFolder();
-    await using held = open(dataDir);
-    expect(decodeURIComponent(await held.url)).toContain(`${dataDir}/mongo/mongod.sock`);
+    await using mongo = open(dataDir);
+    expect(decodeURIComponent(await mongo.url)).toContain(`${dataDir}/mongo/mongod.sock`);
     expect((await stat(join(dataDir, "mongo"))).mode & 0o777).toBe(0o700);
     expect((await stat(join(dataDir, "mongo", "mongod.sock"))).mode & 0o077).toBe(0);
     expect((await stat(join(dataDir, "mongo.log"))).mode & 0o777).toBe(0o600);
-    await using client = new MongoClient(await held.url);
+    await using client = new MongoClient(await mongo.url);
     const { parsed } = await client.db("admin").command({ getCmdLineOpts: 1 });
     expect(parsed.net.bindIp).toBe(`${dataDir}/mongo/mongod.sock`);
     expect(await readFile(join(dataDir, "mongo.log"), "utf8")).not.toMatch(
@@ -72,23 +72,23 @@ describe("opening the embedded MongoDB", () => {
 
   it("uses a socket in /tmp if the data folder's path is too long", async () => {
     const dataDir = join(await makeFolder(), "long".repeat(20), "data");
-    await using held = open(dataDir);
-    expect(decodeURIComponent(await held.url)).toMatch(
+    await using mongo = open(dataDir);
+    expect(decodeURIComponent(await mongo.url)).toMatch(
       /^mongodb:\/\/\/tmp\/waymark-\d+-[0-9a-f]{16}\/mongod\.sock/,
     );
-    await insertNote(await held.url);
+    await insertNote(await mongo.url);
   });
 
   it("keeps its data if the folder is moved", async () => {
     const parent = await makeFolder();
     {
-      await using held = open(join(parent, "before"));
-      await insertNote(await held.url);
+      await using mongo = open(join(parent, "before"));
+      await insertNote(await mongo.url);
     }
     await rename(join(parent, "before"), join(parent, "after"));
-    await using held = open(join(parent, "after"));
-    expect(await readNotes(await held.url)).toEqual([{ text: "kept" }]);
-    await insertNote(await held.url);
+    await using mongo = open(join(parent, "after"));
+    expect(await readNotes(await mongo.url)).toEqual([{ text: "kept" }]);
+    await insertNote(await mongo.url);
   });
 
   it("leaves no process running if it is disposed of while starting", async () => {
@@ -122,8 +122,8 @@ describe("sharing the embedded MongoDB", () => {
     const dataDir = await makeFolder();
     const openAndClose = async (): Promise<void> => {
       for (let round = 0; round < 3; round += 1) {
-        await using held = open(dataDir);
-        expect(await readNotes(await held.url)).toEqual([]);
+        await using mongo = open(dataDir);
+        expect(await readNotes(await mongo.url)).toEqual([]);
       }
     };
     await Promise.all([openAndClose(), openAndClose(), openAndClose()]);
@@ -140,8 +140,8 @@ describe("the embedded MongoDB after a kill", () => {
     const mongod = await mongodPid(dataDir);
     await holder.kill("SIGKILL", "group");
     {
-      await using held = open(dataDir);
-      expect(await readNotes(await held.url)).toEqual([{ text: "kept" }]);
+      await using mongo = open(dataDir);
+      expect(await readNotes(await mongo.url)).toEqual([{ text: "kept" }]);
       expect(await mongodPid(dataDir)).toBe(mongod);
     }
     expect(await isRunning(mongod)).toBe(false);
@@ -153,8 +153,8 @@ describe("the embedded MongoDB after a kill", () => {
     await insertNote(holder.url);
     await holder.kill("SIGKILL");
     process.kill(await mongodPid(dataDir), "SIGKILL");
-    await using held = open(dataDir);
-    expect(await readNotes(await held.url)).toEqual([{ text: "kept" }]);
+    await using mongo = open(dataDir);
+    expect(await readNotes(await mongo.url)).toEqual([{ text: "kept" }]);
   });
 
   it("is restarted by its holder on the same socket", async () => {
@@ -177,8 +177,8 @@ describe("the embedded MongoDB after a kill", () => {
     await writeFile(join(dataDir, "mongo.lock"), `${holder.pid} left behind`);
     process.kill(await mongodPid(dataDir), "SIGKILL");
     await waitUntilProcessEnds(await mongodPid(dataDir));
-    await using held = open(dataDir);
-    expect(await readNotes(await held.url)).toEqual([]);
+    await using mongo = open(dataDir);
+    expect(await readNotes(await mongo.url)).toEqual([]);
   });
 });
 
@@ -203,8 +203,8 @@ describe("an embedded MongoDB that cannot start", () => {
     await writeFile(join(dataDir, "mongo", "WiredTiger.turtle"), "damaged");
     await writeFile(join(dataDir, "mongo", "WiredTiger"), "damaged");
     await writeFile(join(dataDir, "mongo", "storage.bson"), "damaged");
-    await using held = open(dataDir);
-    const error: unknown = await held.url.catch((caught: unknown) => caught);
+    await using mongo = open(dataDir);
+    const error: unknown = await mongo.url.catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(StartupError);
     expect(error).toMatchObject({
       message: expect.stringContaining(`MongoDB did not start on ${dataDir}/mongo. It exited with `),
@@ -214,7 +214,7 @@ describe("an embedded MongoDB that cannot start", () => {
   });
 
   it("fails with the path from MONGOD_BINARY if it does not run", async () => {
-    await using held = open(await makeFolder(), "/no/such/mongod");
-    await expect(held.url).rejects.toThrow("MONGOD_BINARY is set to /no/such/mongod, which does not run");
+    await using mongo = open(await makeFolder(), "/no/such/mongod");
+    await expect(mongo.url).rejects.toThrow("MONGOD_BINARY is set to /no/such/mongod, which does not run");
   });
 });

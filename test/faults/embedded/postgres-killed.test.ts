@@ -76,9 +76,9 @@ describe("the embedded PostgreSQL after a kill", () => {
     await query(holder.url, INSERT_NOTE_SQL);
     const postmaster = await postmasterPid(dataDir);
     await holder.kill("SIGKILL");
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: true });
     expect(await postmasterPid(dataDir)).toBe(postmaster);
-    expect(await query(held.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]);
+    expect(await query(postgres.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]);
   });
 
   it("recovers committed data if it was killed together with its holder", async () => {
@@ -88,9 +88,9 @@ describe("the embedded PostgreSQL after a kill", () => {
     const postmaster = await postmasterPid(dataDir);
     await holder.kill("SIGKILL");
     process.kill(postmaster, "SIGKILL");
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: true });
     expect(await postmasterPid(dataDir)).not.toBe(postmaster);
-    expect(await query(held.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]);
+    expect(await query(postgres.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]);
   });
 
   it("is restarted on the same port, and stops with its last holder", async () => {
@@ -160,8 +160,8 @@ describe("the embedded PostgreSQL after a kill", () => {
       const dataDir = await sharedFolder();
       const { url, other, message } = await killServer(dataDir);
       const onProgress = (text: string): void => void (text === message && other.close());
-      await using held = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
-      expect(held.url).toBe(url);
+      await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
+      expect(postgres.url).toBe(url);
     });
 
     it("waits for the port even if postmaster.pid was already removed", async () => {
@@ -169,22 +169,22 @@ describe("the embedded PostgreSQL after a kill", () => {
       const { url, other, message } = await killServer(dataDir);
       await rm(join(dataDir, "postgres", "postmaster.pid"));
       const onProgress = (text: string): void => void (text === message && other.close());
-      await using held = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
-      expect(held.url).toBe(url);
+      await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
+      expect(postgres.url).toBe(url);
     });
 
     it("starts on another port after 5 seconds", async () => {
       const dataDir = await sharedFolder();
       const { url, message } = await killServer(dataDir);
       const progress: string[] = [];
-      await using held = await openEmbeddedPostgres({
+      await using postgres = await openEmbeddedPostgres({
         dataDir,
         exclusive: true,
         onProgress: (text) => progress.push(text),
       });
       expect(progress).toContain(message);
-      expect(held.url).not.toBe(url);
-      expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
+      expect(postgres.url).not.toBe(url);
+      expect(await query(postgres.url, "select 1 as one")).toEqual([{ one: 1 }]);
     });
   });
 
@@ -195,9 +195,9 @@ describe("the embedded PostgreSQL after a kill", () => {
 
   it("leaves no process running if its holder is disposed of right after the kill", async () => {
     const dataDir = await sharedFolder();
-    const held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    const postgres = await openEmbeddedPostgres({ dataDir, exclusive: true });
     process.kill(await postmasterPid(dataDir), "SIGKILL");
-    await held[Symbol.asyncDispose]();
+    await postgres[Symbol.asyncDispose]();
     expect(await isRunning(await postmasterPid(dataDir).catch(() => NONEXISTENT_PID))).toBe(false);
   });
 
@@ -240,8 +240,8 @@ describe("the embedded PostgreSQL after a kill", () => {
     onTestFinished(() => void other.kill());
     const file = join(dataDir, "postgres", "postmaster.pid");
     await writeFile(file, (await readFile(file, "utf8")).replace(String(killed), String(other.pid)));
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
-    expect(await query(held.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]);
+    await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    expect(await query(postgres.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]);
     expect(await isRunning(other.pid ?? NONEXISTENT_PID)).toBe(true);
   });
 });

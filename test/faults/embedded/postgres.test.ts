@@ -62,9 +62,9 @@ describe("opening the embedded PostgreSQL", () => {
 
   it("sorts by code point and changes the case of non-ASCII letters", async () => {
     const dataDir = await sharedFolder();
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: false });
+    await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: false });
     const [row] = await query(
-      held.url,
+      postgres.url,
       "select lower('ÅÉΣ') as lower, 'é' > 'z' as by_code_point, 'É' ilike 'é' as ilike",
     );
     expect(row).toEqual({ lower: "åéσ", by_code_point: true, ilike: true });
@@ -72,12 +72,12 @@ describe("opening the embedded PostgreSQL", () => {
 
   it("logs no values of a failed statement", async () => {
     const dataDir = await sharedFolder();
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: true });
     await query(
-      held.url,
+      postgres.url,
       "create table if not exists person (email text primary key); insert into person values ('ada@example.org')",
     );
-    await expect(query(held.url, "insert into person values ('ada@example.org')")).rejects.toThrow(
+    await expect(query(postgres.url, "insert into person values ('ada@example.org')")).rejects.toThrow(
       "duplicate key",
     );
     const log = await readFile(join(dataDir, "postgres.log"), "utf8");
@@ -90,8 +90,8 @@ describe("opening the embedded PostgreSQL", () => {
     const ended = spawn("true");
     await once(ended, "exit");
     await mkdir(join(dataDir, `postgres.of-${ended.pid}-abc1`, "postgres"), { recursive: true });
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
-    expect(held.url).toContain("/waymark");
+    await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    expect(postgres.url).toContain("/waymark");
     expect((await readdir(dataDir)).toSorted()).toEqual(["postgres", "postgres-password", "postgres.log"]);
   });
 
@@ -99,8 +99,8 @@ describe("opening the embedded PostgreSQL", () => {
     const closed = await makeFolder();
     await chmod(closed, 0o700);
     const dataDir = join(closed, "data");
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
-    expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
+    await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    expect(await query(postgres.url, "select 1 as one")).toEqual([{ one: 1 }]);
     expect((await stat(closed)).mode & 0o777).toBe(0o700);
   });
 });
@@ -150,8 +150,8 @@ describe("sharing the embedded PostgreSQL", () => {
         { timeout: 20_000, interval: 1 },
       );
       process.kill(await Promise.race([starting, opening.then(() => NONEXISTENT_PID)]), signal);
-      await using held = await opening;
-      expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
+      await using postgres = await opening;
+      expect(await query(postgres.url, "select 1 as one")).toEqual([{ one: 1 }]);
     },
   );
 
@@ -159,8 +159,8 @@ describe("sharing the embedded PostgreSQL", () => {
     const dataDir = await sharedFolder();
     const openAndClose = async (): Promise<void> => {
       for (let round = 0; round < 6; round += 1) {
-        await using held = await openEmbeddedPostgres({ dataDir, exclusive: false });
-        expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
+        await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: false });
+        expect(await query(postgres.url, "select 1 as one")).toEqual([{ one: 1 }]);
       }
     };
     await Promise.all([openAndClose(), openAndClose(), openAndClose()]);

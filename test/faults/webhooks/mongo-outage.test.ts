@@ -26,12 +26,12 @@ it("rejects no request and sends every retry although MongoDB is killed and rest
   onTestFinished(stopAndRemoveAll);
   const dataDir = await makeFolder();
   const mongo = openMongo(dataDir);
-  const world = await openFaultFixture({ mongoUrl: await mongo.url });
-  await world.addEndpoint({ respond: failEveryThird() });
-  await world.addEndpoint({ respond: failEveryThird() });
-  const numbers = await world.addJobs(5);
-  const [api, worker] = await Promise.all([world.startServer("api"), world.startServer("worker")]);
-  const traffic = await startFaultTraffic(world, api, numbers);
+  const fixture = await openFaultFixture({ mongoUrl: await mongo.url });
+  await fixture.addEndpoint({ respond: failEveryThird() });
+  await fixture.addEndpoint({ respond: failEveryThird() });
+  const numbers = await fixture.addJobs(5);
+  const [api, worker] = await Promise.all([fixture.startServer("api"), fixture.startServer("worker")]);
+  const traffic = await startFaultTraffic(fixture, api, numbers);
   await traffic.waitForSuccesses(5);
   const pid = await mongodPid(dataDir);
   process.kill(pid, "SIGKILL");
@@ -42,20 +42,20 @@ it("rejects no request and sends every retry although MongoDB is killed and rest
   await traffic.waitForSuccesses(5);
   expect(traffic.rejectedCount()).toBe(0);
   await traffic.stopAndVerify();
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
 });
 
 // evidence: mongo-away-first-attempts-sent
-it("rejects no request and sends first attempts while MongoDB is stopped, and sends due retries afterwards", async () => {
+it("rejects no request and sends first attempts while MongoDB is stopped, and sends due retries once it is back", async () => {
   onTestFinished(stopAndRemoveAll);
   const dataDir = await makeFolder();
   const before = openMongo(dataDir);
-  const world = await openFaultFixture({ mongoUrl: await before.url, schedule: "0s,1s,1s,1s" });
-  const failing = await world.addEndpoint({ respond: failEveryThird() });
-  const healthy = await world.addEndpoint();
-  const numbers = await world.addJobs(5);
-  const [api, worker] = await Promise.all([world.startServer("api"), world.startServer("worker")]);
-  const traffic = await startFaultTraffic(world, api, numbers);
+  const fixture = await openFaultFixture({ mongoUrl: await before.url, schedule: "0s,1s,1s,1s" });
+  const failing = await fixture.addEndpoint({ respond: failEveryThird() });
+  const healthy = await fixture.addEndpoint();
+  const numbers = await fixture.addJobs(5);
+  const [api, worker] = await Promise.all([fixture.startServer("api"), fixture.startServer("worker")]);
+  const traffic = await startFaultTraffic(fixture, api, numbers);
   await traffic.waitForSuccesses();
   await before[Symbol.asyncDispose]();
   await eventually(async () => expect(await readinessStatus(worker)).toBe(503));
@@ -68,16 +68,16 @@ it("rejects no request and sends first attempts while MongoDB is stopped, and se
     );
     expect(Math.min(...newCounts)).toBeGreaterThan(10);
   });
-  await eventually(async () => expect(await countOverdue(world)).toBeGreaterThan(2));
+  await eventually(async () => expect(await countOverdue(fixture)).toBeGreaterThan(2));
   expect([await readinessStatus(api), await readinessStatus(worker)]).toEqual([200, 503]);
 
   const after = openMongo(dataDir);
-  expect(await after.url).toBe(world.mongoUrl);
+  expect(await after.url).toBe(fixture.mongoUrl);
   await eventually(async () => expect(await readinessStatus(worker)).toBe(200));
   await traffic.waitForSuccesses();
   expect(traffic.rejectedCount()).toBe(0);
   await traffic.stopAndVerify();
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
 });
 
 /** Returns the IDs of the events that the endpoint received. */

@@ -10,20 +10,20 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
 // evidence: postgres-cut-off-repeatedly
 it("loses no delivery across repeated disconnects, and repeats only unrecorded ones", async () => {
-  const world = await openFaultFixture();
-  const proxy = await startFaultProxy(world.databaseUrl);
+  const fixture = await openFaultFixture();
+  const proxy = await startFaultProxy(fixture.databaseUrl);
   onTestFinished(() => proxy[Symbol.asyncDispose]());
-  const { api, worker, load } = await startApiAndWorker(world, proxy.url);
+  const { api, worker, load } = await startApiAndWorker(fixture, proxy.url);
   for (let cut = 0; cut < 2; cut += 1) {
     await load.waitForMore(15);
     proxy.disconnect();
     await eventually(async () =>
       expect([await readinessStatus(api), await readinessStatus(worker)]).toEqual([503, 503]),
     );
-    expect(await patchWeight(api, world.agent, "any", 1)).toBe(false);
+    expect(await patchWeight(api, fixture.agent, "any", 1)).toBe(false);
     proxy.restore();
   }
   await load.waitForMore(15);
   await load.stop();
-  await verifyDeliveries(world, { duplicates: await expireLostLeases(world, worker) });
+  await verifyDeliveries(fixture, { duplicates: await expireLostLeases(fixture, worker) });
 });

@@ -12,47 +12,47 @@ vi.setConfig({ testTimeout: 150_000 });
 
 const delayedResponse = async (): Promise<object> => await pause(30, {});
 
-const loadOn = (world: FaultFixture, numbers: readonly string[]) =>
-  startChangeLoad(numbers, (number, weight) => world.updateJob(number, weight));
+const loadOn = (fixture: FaultFixture, numbers: readonly string[]) =>
+  startChangeLoad(numbers, (number, weight) => fixture.updateJob(number, weight));
 
 // evidence: worker-rolling-restart
 it("every delivery takes one attempt while workers are stopped and replaced", async () => {
-  const world = await openFaultFixture();
-  for (let count = 0; count < 4; count += 1) await world.addEndpoint({ respond: delayedResponse });
-  const numbers = await world.addJobs(6);
-  const workers = [await world.startServer("worker"), await world.startServer("worker")];
-  const load = loadOn(world, numbers);
+  const fixture = await openFaultFixture();
+  for (let count = 0; count < 4; count += 1) await fixture.addEndpoint({ respond: delayedResponse });
+  const numbers = await fixture.addJobs(6);
+  const workers = [await fixture.startServer("worker"), await fixture.startServer("worker")];
+  const load = loadOn(fixture, numbers);
   for (let round = 0; round < 2; round += 1) {
     await load.waitForMore(15);
     expect(await workers.shift()?.kill("SIGTERM")).toBe(0);
-    workers.push(await world.startServer("worker"));
+    workers.push(await fixture.startServer("worker"));
   }
   await load.waitForMore(15);
   await load.stop();
-  expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ maxAttempts: 1 });
+  expect(await verifyDeliveries(fixture, { duplicates: 0 })).toMatchObject({ maxAttempts: 1 });
   // Idle workers exit cleanly.
   expect(await Promise.all(workers.map((worker) => worker.kill("SIGTERM")))).toEqual([0, 0]);
 });
 
 it("webhooks verify with the previous and the new secret while secrets are rotated", async () => {
-  const world = await openFaultFixture();
-  const endpoint = await world.addEndpoint({ respond: delayedResponse });
-  const numbers = await world.addJobs(6);
-  await world.startServer("worker");
-  const load = loadOn(world, numbers);
+  const fixture = await openFaultFixture();
+  const endpoint = await fixture.addEndpoint({ respond: delayedResponse });
+  const numbers = await fixture.addJobs(6);
+  await fixture.startServer("worker");
+  const load = loadOn(fixture, numbers);
   const [original = ""] = endpoint.secrets;
   const rotations: { secret: string; earlier: Set<string> }[] = [];
   for (let rotation = 0; rotation < 2; rotation += 1) {
     await load.waitForMore(15);
     const before = endpoint.received().length;
     await eventually(() => expect(endpoint.received().length).toBeGreaterThan(before));
-    const { secret } = await world.endpointService.rotateSecret(world.agent, endpoint.typedId);
-    rotations.push({ secret, earlier: await webhookIdsOf(world) });
+    const { secret } = await fixture.endpointService.rotateSecret(fixture.agent, endpoint.typedId);
+    rotations.push({ secret, earlier: await webhookIdsOf(fixture) });
   }
   await load.waitForMore(15);
   await load.stop();
   endpoint.secrets.push(...rotations.map(({ secret }) => secret));
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
 
   // Two previous secrets also sign, so the first one is still valid.
   const received = endpoint.received();
@@ -65,8 +65,8 @@ it("webhooks verify with the previous and the new secret while secrets are rotat
   expect(signatureCounts(received)).toEqual([1, 2, 3]);
 
   // A third rotation drops the first secret.
-  const { secret } = await world.endpointService.rotateSecret(world.agent, endpoint.typedId);
-  await world.updateJob(numbers[0] ?? "", 1_000_000);
+  const { secret } = await fixture.endpointService.rotateSecret(fixture.agent, endpoint.typedId);
+  await fixture.updateJob(numbers[0] ?? "", 1_000_000);
   await eventually(() =>
     expect(isSigned(endpoint.received().at(-1) as ReceivedRequest, [secret])).toBe(true),
   );

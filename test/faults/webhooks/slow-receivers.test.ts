@@ -21,18 +21,18 @@ vi.setConfig({ testTimeout: 150_000 });
 const OK = {};
 
 it("a hanging endpoint does not delay 99 others", async () => {
-  const world = await openFaultFixture();
+  const fixture = await openFaultFixture();
   const gate = createResponseGate();
-  const hanging = await world.addEndpoint({ respond: gate.respond });
+  const hanging = await fixture.addEndpoint({ respond: gate.respond });
   const healthy: FaultEndpoint[] = [];
   for (let count = 1; count < 100; count += 1) {
-    const owner = count < 50 ? world.agent : world.contractor;
-    healthy.push(await world.addEndpoint({ owner }));
+    const owner = count < 50 ? fixture.agent : fixture.contractor;
+    healthy.push(await fixture.addEndpoint({ owner }));
   }
-  await world.startServer("worker");
+  await fixture.startServer("worker");
   gate.block();
-  await world.addJobs(5, "assigned");
-  world.notifyWorkers();
+  await fixture.addJobs(5, "assigned");
+  fixture.notifyWorkers();
   // Each job has two events for the agent's endpoints and one for the contractor's.
   await eventually(() =>
     expect(healthy.reduce((sum, endpoint) => sum + endpoint.received().length, 0)).toBe(49 * 10 + 50 * 5),
@@ -40,33 +40,33 @@ it("a hanging endpoint does not delay 99 others", async () => {
   expect(hanging.received()).toHaveLength(INITIAL_WINDOW);
   expect(gate.blockedCount()).toBe(INITIAL_WINDOW);
   gate.release();
-  await verifyDeliveries(world, { duplicates: 0 });
+  await verifyDeliveries(fixture, { duplicates: 0 });
 });
 
 it("an endless response body does not fail the attempt, and redirects are not followed", async () => {
   await using trap = await startTestReceiver();
-  const world = await openFaultFixture();
-  const endless = await world.addEndpoint({ respond: endlessBody(4_096, 5) });
+  const fixture = await openFaultFixture();
+  const endless = await fixture.addEndpoint({ respond: endlessBody(4_096, 5) });
   const locations = [trap.url, "http://169.254.169.254/latest/meta-data/", "//[::1]/"];
   const redirecting: FaultEndpoint[] = [];
   for (const location of locations) {
     const respond = firstResponse(() => ({ status: 307, headers: { location } }));
-    redirecting.push(await world.addEndpoint({ respond }));
+    redirecting.push(await fixture.addEndpoint({ respond }));
   }
-  await world.startServer("worker");
-  await world.addJobs(1);
-  world.notifyWorkers();
-  await verifyDeliveries(world, { duplicates: 0 });
-  expect(await listAttemptOutcomes(world, endless)).toEqual(["delivered"]);
+  await fixture.startServer("worker");
+  await fixture.addJobs(1);
+  fixture.notifyWorkers();
+  await verifyDeliveries(fixture, { duplicates: 0 });
+  expect(await listAttemptOutcomes(fixture, endless)).toEqual(["delivered"]);
   for (const endpoint of redirecting)
-    expect(await listAttemptOutcomes(world, endpoint)).toEqual(["http_307", "delivered"]);
+    expect(await listAttemptOutcomes(fixture, endpoint)).toEqual(["http_307", "delivered"]);
   expect(trap.received).toEqual([]);
 });
 
 it("410 disables an endpoint, and Retry-After blocks it for the given time, up to 24 hours", async () => {
-  const world = await openFaultFixture();
+  const fixture = await openFaultFixture();
   const addEndpointWithRetryAfter = (status: number, value: string) =>
-    world.addEndpoint({
+    fixture.addEndpoint({
       maxInFlight: 1,
       respond: (): ReceiverReply => ({ status, headers: { "retry-after": value } }),
     });
@@ -76,34 +76,34 @@ it("410 disables an endpoint, and Retry-After blocks it for the given time, up t
     await addEndpointWithRetryAfter(503, hourLater),
     await addEndpointWithRetryAfter(429, "99999999999"),
   ];
-  const gone = await world.addEndpoint({ maxInFlight: 1, respond: () => ({ status: 410 }) });
-  const invalidRetryAfter = await world.addEndpoint({
+  const gone = await fixture.addEndpoint({ maxInFlight: 1, respond: () => ({ status: 410 }) });
+  const invalidRetryAfter = await fixture.addEndpoint({
     respond: firstResponse(() => ({ status: 429, headers: { "retry-after": "-5" } })),
   });
-  await world.startServer("worker");
-  await world.addJobs(2);
-  world.notifyWorkers();
+  await fixture.startServer("worker");
+  await fixture.addJobs(2);
+  fixture.notifyWorkers();
   await eventually(async () => {
-    const blocked = await Promise.all(blockedEndpoints.map((endpoint) => blockedForS(world, endpoint)));
+    const blocked = await Promise.all(blockedEndpoints.map((endpoint) => blockedForS(fixture, endpoint)));
     expect(blocked.map((seconds) => Math.ceil(seconds / 3_600))).toEqual([1, 1, 24]);
     expect(blocked[0]).toBeLessThanOrEqual(120);
   });
-  await eventually(async () => expect(await statusOf(world, gone)).toBe("disabled"));
+  await eventually(async () => expect(await statusOf(fixture, gone)).toBe("disabled"));
 
-  await world.addJobs(3);
-  world.notifyWorkers();
-  await eventually(async () => expect(await listAttemptOutcomes(world, invalidRetryAfter)).toHaveLength(6));
+  await fixture.addJobs(3);
+  fixture.notifyWorkers();
+  await eventually(async () => expect(await listAttemptOutcomes(fixture, invalidRetryAfter)).toHaveLength(6));
   expect([...blockedEndpoints, gone].map((endpoint) => endpoint.received().length)).toEqual([1, 1, 1, 1]);
 
   // The owner repairs the receivers and resumes the endpoints.
   for (const endpoint of [...blockedEndpoints, gone]) {
     endpoint.respond = () => OK;
-    await world.endpointService.resume(world.agent, endpoint.typedId);
+    await fixture.endpointService.resume(fixture.agent, endpoint.typedId);
   }
-  await world.database.query(
+  await fixture.database.query(
     sql`update webhook_delivery set due_at = clock_timestamp() where status = 'pending' and lease_token is null`,
   );
-  expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ maxAttempts: 2 });
+  expect(await verifyDeliveries(fixture, { duplicates: 0 })).toMatchObject({ maxAttempts: 2 });
 });
 
 async function blockedForS({ database }: FaultFixture, { id }: FaultEndpoint): Promise<number> {

@@ -16,34 +16,34 @@ vi.setConfig({ testTimeout: 150_000 });
 
 const delayedResponse = async (): Promise<object> => await pause(20, {});
 
-const stateOf = (world: FaultFixture) =>
-  world.database.query<{ status: string; attempts: number; finished_at: string | null }>(
+const stateOf = (fixture: FaultFixture) =>
+  fixture.database.query<{ status: string; attempts: number; finished_at: string | null }>(
     sql`select id, status, attempts, outcome, finished_at from webhook_delivery order by id`,
   );
 
-const attemptsOf = (world: FaultFixture): Promise<object[]> =>
-  world.database.query(sql`select from webhook_attempt`);
+const attemptsOf = (fixture: FaultFixture): Promise<object[]> =>
+  fixture.database.query(sql`select from webhook_attempt`);
 
 // evidence: worker-killed-in-flight-resent
 it("only deliveries in flight are sent again if the worker is killed before the responses", async () => {
-  const world = await openFaultFixture();
+  const fixture = await openFaultFixture();
   const gate = createResponseGate();
-  for (let count = 0; count < 4; count += 1) await world.addEndpoint({ respond: gate.respond });
-  await world.addEndpoint({ owner: world.contractor, respond: gate.respond });
-  await world.addEndpoint({ eventTypes: ["job.assigned"], respond: gate.respond });
-  const inFlight = world.endpoints.reduce((sum, { maxInFlight }) => sum + maxInFlight, 0);
-  const killed = await world.startServer("worker");
-  await warmUp(world);
+  for (let count = 0; count < 4; count += 1) await fixture.addEndpoint({ respond: gate.respond });
+  await fixture.addEndpoint({ owner: fixture.contractor, respond: gate.respond });
+  await fixture.addEndpoint({ eventTypes: ["job.assigned"], respond: gate.respond });
+  const inFlight = fixture.endpoints.reduce((sum, { maxInFlight }) => sum + maxInFlight, 0);
+  const killed = await fixture.startServer("worker");
+  await warmUp(fixture);
   gate.block();
-  await world.addJobs(10, "assigned");
-  world.notifyWorkers();
+  await fixture.addJobs(10, "assigned");
+  fixture.notifyWorkers();
   await eventually(() => expect(gate.blockedCount()).toBe(inFlight));
   expect(await killed.kill("SIGKILL")).toBe("SIGKILL");
   gate.release();
 
-  expect(await expireLeases(world)).toBe(inFlight);
-  await world.startServer("worker");
-  const { events, duplicates, maxAttempts } = await verifyDeliveries(world, { duplicates: inFlight });
+  expect(await expireLeases(fixture)).toBe(inFlight);
+  await fixture.startServer("worker");
+  const { events, duplicates, maxAttempts } = await verifyDeliveries(fixture, { duplicates: inFlight });
   expect({ events, duplicates, maxAttempts }).toEqual({
     events: 22,
     duplicates: inFlight,
@@ -52,38 +52,38 @@ it("only deliveries in flight are sent again if the worker is killed before the 
 });
 
 it("repeated kills duplicate at most the deliveries in flight", async () => {
-  const world = await openFaultFixture();
-  for (let count = 0; count < 3; count += 1) await world.addEndpoint({ respond: delayedResponse });
-  const inFlight = world.endpoints.reduce((sum, { maxInFlight }) => sum + maxInFlight, 0);
-  const numbers = await world.addJobs(6);
-  const load = startChangeLoad(numbers, (number, weight) => world.updateJob(number, weight), 150);
+  const fixture = await openFaultFixture();
+  for (let count = 0; count < 3; count += 1) await fixture.addEndpoint({ respond: delayedResponse });
+  const inFlight = fixture.endpoints.reduce((sum, { maxInFlight }) => sum + maxInFlight, 0);
+  const numbers = await fixture.addJobs(6);
+  const load = startChangeLoad(numbers, (number, weight) => fixture.updateJob(number, weight), 150);
   const kills = 2;
   for (let kill = 0; kill < kills; kill += 1) {
-    const before = world.receiver.received.length;
-    const killed = await world.startServer("worker");
-    await eventually(() => expect(world.receiver.received.length).toBeGreaterThan(before + 30));
+    const before = fixture.receiver.received.length;
+    const killed = await fixture.startServer("worker");
+    await eventually(() => expect(fixture.receiver.received.length).toBeGreaterThan(before + 30));
     await killed.kill("SIGKILL");
     // Only the killed worker held leases.
-    expect(await expireLeases(world)).toBeLessThanOrEqual(inFlight);
+    expect(await expireLeases(fixture)).toBeLessThanOrEqual(inFlight);
   }
-  await world.startServer("worker");
+  await fixture.startServer("worker");
   await load.waitForMore(10);
   await load.stop();
-  await verifyDeliveries(world, { duplicates: kills * inFlight });
+  await verifyDeliveries(fixture, { duplicates: kills * inFlight });
 });
 
 it("deliveries that succeeded but were not recorded before the kill are sent once more", async () => {
-  const world = await openFaultFixture();
-  const proxy = await startFaultProxy(world.databaseUrl);
+  const fixture = await openFaultFixture();
+  const proxy = await startFaultProxy(fixture.databaseUrl);
   await using _ = proxy;
   const gate = createResponseGate();
-  for (let count = 0; count < 4; count += 1) await world.addEndpoint({ respond: gate.respond });
-  const killed = await world.startServer("worker", { DATABASE_URL: proxy.url });
-  await warmUp(world);
-  const delivered = await stateOf(world);
+  for (let count = 0; count < 4; count += 1) await fixture.addEndpoint({ respond: gate.respond });
+  const killed = await fixture.startServer("worker", { DATABASE_URL: proxy.url });
+  await warmUp(fixture);
+  const delivered = await stateOf(fixture);
   gate.block();
-  await world.addJobs(4);
-  world.notifyWorkers();
+  await fixture.addJobs(4);
+  fixture.notifyWorkers();
   await eventually(() => expect(gate.blockedCount()).toBe(16));
   proxy.stall();
   gate.release();
@@ -91,45 +91,45 @@ it("deliveries that succeeded but were not recorded before the kill are sent onc
     sumMetric(killed, "waymark_webhook_attempt_duration_seconds_count", 'outcome="delivered"');
   await eventually(async () => expect(await acknowledged()).toBe(delivered.length + 16));
   await killed.kill("SIGKILL");
-  const pending = (await stateOf(world)).filter(({ status }) => status === "pending");
+  const pending = (await stateOf(fixture)).filter(({ status }) => status === "pending");
   expect(pending.map(({ attempts }) => attempts)).toEqual(Array.from({ length: 16 }, () => 1));
 
-  expect(await expireLeases(world)).toBe(16);
-  await world.startServer("worker");
-  const { duplicates } = await verifyDeliveries(world, { duplicates: 16 });
+  expect(await expireLeases(fixture)).toBe(16);
+  await fixture.startServer("worker");
+  const { duplicates } = await verifyDeliveries(fixture, { duplicates: 16 });
   expect(duplicates).toBe(16);
 });
 
 // evidence: worker-suspended-past-lease
 it("a worker suspended past its leases does not overwrite the results of another", async () => {
-  const world = await openFaultFixture();
+  const fixture = await openFaultFixture();
   const gate = createResponseGate();
-  await world.addEndpoint({ respond: gate.respond });
-  await world.addEndpoint({ respond: gate.respond });
-  const suspended = await world.startServer("worker");
-  await warmUp(world);
-  const onRecord = (await attemptsOf(world)).length;
+  await fixture.addEndpoint({ respond: gate.respond });
+  await fixture.addEndpoint({ respond: gate.respond });
+  const suspended = await fixture.startServer("worker");
+  await warmUp(fixture);
+  const onRecord = (await attemptsOf(fixture)).length;
   gate.block();
-  await world.addJobs(4);
-  world.notifyWorkers();
+  await fixture.addJobs(4);
+  fixture.notifyWorkers();
   await eventually(() => expect(gate.blockedCount()).toBe(8));
   process.kill(suspended.pid, "SIGSTOP");
   gate.passNew();
-  expect(await expireLeases(world)).toBe(8);
-  await world.startServer("worker");
-  expect((await verifyDeliveries(world, { duplicates: 8 })).duplicates).toBe(8);
-  const before = await stateOf(world);
+  expect(await expireLeases(fixture)).toBe(8);
+  await fixture.startServer("worker");
+  expect((await verifyDeliveries(fixture, { duplicates: 8 })).duplicates).toBe(8);
+  const before = await stateOf(fixture);
 
   // The suspended worker gets successes and failures, all after its leases expired.
   gate.release((index) => ({ status: index % 2 === 0 ? 200 : 500 }));
   process.kill(suspended.pid, "SIGCONT");
-  await eventually(async () => expect(await attemptsOf(world)).toHaveLength(onRecord + 16));
-  expect(await stateOf(world)).toEqual(before);
+  await eventually(async () => expect(await attemptsOf(fixture)).toHaveLength(onRecord + 16));
+  expect(await stateOf(fixture)).toEqual(before);
 
   // Both workers continue, and the late results do not affect the endpoints' state.
-  await world.addJobs(4);
-  world.notifyWorkers();
-  await verifyDeliveries(world, { duplicates: 8 });
+  await fixture.addJobs(4);
+  fixture.notifyWorkers();
+  await verifyDeliveries(fixture, { duplicates: 8 });
   const isFailing = sql`select from webhook_endpoint where failing_since is not null or blocked_until is not null`;
-  await eventually(async () => expect(await world.database.query(isFailing)).toEqual([]));
+  await eventually(async () => expect(await fixture.database.query(isFailing)).toEqual([]));
 });

@@ -115,7 +115,7 @@ describe("exit code 2 (usage error)", () => {
 describe("exit code 1 (failure)", () => {
   it("prints no stack for an object or file that does not exist, or a name that is taken", async () => {
     const [missing, taken, file] = await Promise.all([
-      waymark("org", "suspend", "Nobody"),
+      waymark("org", "suspend", "Unknown Ltd"),
       waymark("org", "create", "--name", "Acme", "--type", "agent"),
       waymark("jobs", "import", join(folder(), "none.csv")),
     ]);
@@ -123,7 +123,7 @@ describe("exit code 1 (failure)", () => {
       code: 1,
       stdout: "",
       stderr:
-        'Error: There is no organisation "Nobody"\nRun `waymark org list` or `waymark key list` to see what exists.\n',
+        'Error: There is no organisation "Unknown Ltd"\nRun `waymark org list` or `waymark key list` to see what exists.\n',
     });
     expect(taken).toEqual({
       code: 1,

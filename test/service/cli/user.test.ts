@@ -94,7 +94,7 @@ describe("user reset-two-factor", { timeout: 90_000 }, () => {
   it("fails and sends no mail if the account does not exist or has no two-factor authentication", async () => {
     const { email } = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const [unknown, off, nonsense, missing] = await Promise.all([
-      reset("nobody@test.example", "--json"),
+      reset("unknown@test.example", "--json"),
       reset(email),
       reset("nonsense"),
       reset(),

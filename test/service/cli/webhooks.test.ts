@@ -439,7 +439,7 @@ describe("listen", () => {
     [["--json"], 2, "--ndjson"],
     [["--secret", "whsec_x"], 2, "requires --port"],
     [["--port", "70000"], 2, "must be a port"],
-    [["--org", "Nobody"], 1, "no organisation"],
+    [["--org", "Unknown Ltd"], 1, "no organisation"],
   ])("reports invalid options: %j", async (args, code, message) => {
     const ended = await run("listen", ...args);
     expect(ended.code).toBe(code);

@@ -142,5 +142,5 @@ export async function openTrafficFixture(databaseUrl: string, url = databaseUrl)
   const server = await fixture.startServer("all", { DATABASE_URL: url });
   const traffic = await startFaultTraffic(fixture, server, numbers);
   await traffic.waitForSuccesses();
-  return { world: fixture, server, traffic };
+  return { fixture, server, traffic };
 }
