@@ -1,4 +1,5 @@
 /** The system user that PostgreSQL runs as: the current one, or an unprivileged one if Waymark runs as root. */
+// cspell:ignore nobody (a system account)
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { chmod, chown, readFile, realpath, stat } from "node:fs/promises";
 import type { Stats } from "node:fs";
