@@ -1,4 +1,4 @@
-/** MikroORM for its command line (`npm run migration:create`); the program configures it in `platform/database.ts`. */
+/** MikroORM for its command line (`npx mikro-orm migration:create`); the program configures it in `platform/database.ts`. */
 import { readEnv } from "./src/config/env.ts";
 import { entities } from "./src/app/entities.ts";
 import { ormOptions } from "./src/platform/postgres/database.ts";

@@ -55,13 +55,13 @@ export async function writeReport(part: ReportPart, heading: string, table: stri
 /** The command that measures a part, if it is not a part of `npm run bench`. */
 const commands: Partial<Record<ReportPart, string>> = {
   jobs: "bench -- --write",
-  soak: "soak -- --write",
-  sizes: "growth -- --write",
+  soak: "bench:soak -- --write",
+  sizes: "bench:growth -- --write",
   overload: "bench:overload -- --write",
   replicas: "bench:replicas -- --write",
   traces: "bench:traces -- --write",
-  costs: "simulate -- --write, costs",
-  fleet: "simulate -- --write, fleet",
+  costs: "bench:simulate -- --write, costs",
+  fleet: "bench:simulate -- --write, fleet",
 };
 
 /** The page of a part, if it is not performance.md. */

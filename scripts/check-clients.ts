@@ -1,5 +1,5 @@
 /**
- * `npm run clients:check [NAME…]`: generates clients from `/openapi.json` with each tool, compiles them and calls the API.
+ * `npx node scripts/check-clients.ts [NAME…]`: generates clients from `/openapi.json` with each tool, compiles them and calls the API.
  * Downloads are cached in `CLIENTS_CACHE` (`~/.cache/waymark-clients/check`). Tools whose requirements are not installed are
  * skipped. The calls go to `CLIENTS_URL` with `CLIENTS_KEY`; without them, a server is started.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run scan:secrets`: finds secrets in tracked and untracked files, with secretlint's preset and patterns for Waymark
+ * `npm run scan`: finds secrets in tracked and untracked files, with secretlint's preset and patterns for Waymark
  * keys and webhook secrets. The output does not contain the secrets.
  */
 import { spawnSync } from "node:child_process";

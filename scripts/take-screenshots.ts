@@ -1,4 +1,4 @@
-/** `npm run screenshots`: takes the screenshots of `docs/guide/console.md` from the demo. */
+/** `npx node scripts/take-screenshots.ts`: takes the screenshots of `docs/guide/console.md` from the demo. */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

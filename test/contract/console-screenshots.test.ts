@@ -1,4 +1,4 @@
-/** `docs/guide/console.md` shows exactly the pictures taken by `npm run screenshots`. */
+/** `docs/guide/console.md` shows exactly the pictures taken by `npx node scripts/take-screenshots.ts`. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { expect, it } from "vitest";
 

@@ -1,4 +1,4 @@
-/** Structural rules that keep the documents usable by client generators; `npm run clients:check` runs the generators. */
+/** Structural rules that keep the documents usable by client generators; `npx node scripts/check-clients.ts` runs the generators. */
 import { describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { eventTypes } from "../../src/events/event.entity.ts";

@@ -76,25 +76,25 @@ it("npm run bench:replicas measures lists read from a standby", async () => {
   expectMeasured(text, ["REST list of 10, all filters"]);
 });
 
-it("npm run growth measures one size", async () => {
+it("npm run bench:growth measures one size", async () => {
   // The smallest size: as many jobs as delivered messages.
-  const text = await outputOf("growth", ["--sizes=10000", "--rounds=1"]);
+  const text = await outputOf("bench:growth", ["--sizes=10000", "--rounds=1"]);
   expectMeasured(text, ["list of 10, mixed filters", "PATCH one", "delivery, of a backlog of 10,000"]);
 });
 
-it("npm run growth rejects a size with fewer jobs than messages to deliver", async () => {
-  const { code, stderr } = await run("growth", ["--sizes=10000,9999"]);
+it("npm run bench:growth rejects a size with fewer jobs than messages to deliver", async () => {
+  const { code, stderr } = await run("bench:growth", ["--sizes=10000,9999"]);
   expect(code).toBe(1);
   expect(stderr).toContain("--sizes=10000,9999 must be numbers of jobs from 10000");
 });
 
-it("npm run soak passes all its assertions", async () => {
-  const text = await outputOf("soak", ["--minutes=0.5", "--load=0.3"]);
+it("npm run bench:soak passes all its assertions", async () => {
+  const text = await outputOf("bench:soak", ["--minutes=0.5", "--load=0.3"]);
   expectMeasured(text, ["api-1", "worker-2", "healthy"]);
 });
 
-it("npm run simulate measures unit costs and computes a fleet", async () => {
-  const text = await outputOf("simulate", ["--jobs=2000", "--seconds=2", "--warm-up=1", "--rates=50,100"]);
+it("npm run bench:simulate measures unit costs and computes a fleet", async () => {
+  const text = await outputOf("bench:simulate", ["--jobs=2000", "--seconds=2", "--warm-up=1", "--rates=50,100"]);
   expectMeasured(text, [
     "list of 10",
     "retry of a delivery",
