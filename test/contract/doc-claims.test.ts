@@ -1,5 +1,5 @@
 /** Compares statements of the documentation and of user-visible texts with the code. */
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { accountExistsMail } from "../../src/accounts/requests/mails.ts";
@@ -136,10 +136,18 @@ it("SECURITY.md has no e-mail address that cannot receive e-mail", () => {
   expect(read("SECURITY.md")).toContain("*Report a vulnerability*");
 });
 
-it("CHANGELOG.md has the sections of Keep a Changelog, each once", () => {
-  const [, unreleased = ""] = read("CHANGELOG.md").split("## [Unreleased]");
-  const sections = [...(unreleased.split("\n## ")[0] ?? "").matchAll(/^### (.+)$/gm)].map(([, name]) => name);
+it("CHANGELOG.md has the sections of Keep a Changelog for 1.0.0-rc, each once", () => {
+  const [, release = ""] = read("CHANGELOG.md").split("## [1.0.0-rc]");
+  const sections = [...(release.split("\n## ")[0] ?? "").matchAll(/^### (.+)$/gm)].map(([, name]) => name);
   const known = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
   expect(sections).toEqual(known.filter((name) => sections.includes(name)));
   expect(sections).toEqual(expect.arrayContaining(["Added", "Changed", "Fixed", "Security"]));
+});
+
+it("CONTRIBUTING.md names only files and folders that exist", () => {
+  const paths = [
+    ...read("CONTRIBUTING.md").matchAll(/`((?:src|test|bench|scripts|docs)(?:\/[\w.-]+)+)\/?`/g),
+  ];
+  expect(paths.length).toBeGreaterThan(30);
+  expect(paths.map(([, path = ""]) => path).filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
