@@ -14,6 +14,7 @@ import {
 } from "../../../src/console/pages/integrations/endpoints/form/form-values.ts";
 import { describeHealth } from "../../../src/console/pages/integrations/endpoints/endpoint.health.ts";
 import {
+  cidrsErrorMessage,
   keyInput,
   validateKey,
   emptyKeyValues,
@@ -23,6 +24,7 @@ import {
   outcomeLabel,
   deliveryStatusOf,
 } from "../../../src/console/pages/integrations/deliveries/delivery-status.ts";
+import { errorLabel } from "../../../src/console/pages/integrations/requests/error-hints.ts";
 import { formatBody } from "../../../src/console/pages/integrations/formatting.ts";
 import {
   requestsVariables,
@@ -72,6 +74,14 @@ describe("a new key", () => {
     expect(
       validateKey({ ...emptyKeyValues, name: "A", lifetime: "day", lastDay: "2026-11-23" }, NOW),
     ).toEqual({});
+  });
+
+  it("names the line of an invalid range", () => {
+    const text = "203.0.113.0/24\n\n198.51.100.7 nonsense";
+    expect(cidrsErrorMessage("cidrs.2 must be a CIDR range", text)).toBe(
+      "Line 3: enter an IP address or range such as 203.0.113.0/24",
+    );
+    expect(cidrsErrorMessage("must be a list of 1 to 100 ranges", text)).toContain("1 to 100");
   });
 
   it("comes with example requests that its scopes allow", () => {
@@ -256,6 +266,11 @@ describe("labels", () => {
       statusLabelOf({ isInFlight: true }),
       statusLabelOf({ status: "FAILED" }),
     ]).toEqual(["Pending", "Retrying", "Sending", "Failed"]);
+  });
+
+  it("describe error codes", () => {
+    expect(errorLabel("BadRequestException")).toBe("Bad request");
+    expect(errorLabel("TooManyRequestsException")).toBe("Too many requests");
   });
 
   it("show JSON pretty-printed and other bodies unchanged", () => {
