@@ -139,7 +139,7 @@ describe("endpoints", () => {
 
 it(`an organisation gets at most ${MAX_NOTICES_PER_HOUR} of these mails an hour, and the audit log has all changes`, async () => {
   const { owner } = await place();
-  for (let at = 0; at < MAX_NOTICES_PER_HOUR + 2; at += 1) await owner.queryData(CREATE_KEY);
+  for (let index = 0; index < MAX_NOTICES_PER_HOUR + 2; index += 1) await owner.queryData(CREATE_KEY);
   expect(await actionsOf(owner)).toHaveLength(MAX_NOTICES_PER_HOUR + 2);
   const mails = (await listMailsTo(app, owner.email)).filter(({ kind }) => kind === "access_changed");
   expect(mails).toHaveLength(MAX_NOTICES_PER_HOUR);

@@ -135,9 +135,9 @@ describe("200", () => {
   // evidence: account-link-never-signs-in
   it("does not sign the user in by the link alone", async () => {
     const { token } = await registration();
-    const stranger = createSessionClient(app);
-    await stranger.post("/auth/links/accept", { token, name: "New Person", password: VALID_PASSWORD });
-    expect(stranger.cookie).toBe("");
+    const outsider = createSessionClient(app);
+    await outsider.post("/auth/links/accept", { token, name: "New Person", password: VALID_PASSWORD });
+    expect(outsider.cookie).toBe("");
   });
 
   it("resends the registration link and invalidates the previous one", async () => {
@@ -193,7 +193,9 @@ describe("of several concurrent acceptances", () => {
     ["an invitation", invitation],
   ])("one makes the account of %s", async (_what, make) => {
     const { email, token } = await make();
-    const answers = await Promise.all([1, 2, 3, 4, 5].map((at) => accept(token, { name: `Person ${at}` })));
+    const answers = await Promise.all(
+      [1, 2, 3, 4, 5].map((index) => accept(token, { name: `Person ${index}` })),
+    );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404, 404, 404, 404]);
     expect(await usersOf(email)).toBe(1);
     const acts = await app.database.query(
@@ -207,7 +209,7 @@ describe("an e-mail token", () => {
   // evidence: account-link-single-use
   it("is used up by exactly one of several concurrent transactions, and by none that rolls back", async () => {
     const links = createEmailTokenService({ database: app.database, clock });
-    const token = await issued("invitation", "somebody@test.example");
+    const token = await issued("invitation", "someone@test.example");
     const use = (fails: boolean): Promise<unknown> =>
       app.database.transaction(async (tx) => {
         const used = await links.consume(tx, token, "invitation");
@@ -224,10 +226,10 @@ describe("an e-mail token", () => {
   // evidence: account-link-purpose-bound
   it("is valid only for its own kind", async () => {
     const links = createEmailTokenService({ database: app.database, clock });
-    const token = await issued("password_reset", "somebody@test.example");
+    const token = await issued("password_reset", "someone@test.example");
     await expect(links.consume(app.database, token, "invitation")).rejects.toMatchObject({ status: 404 });
     expect(await links.consume(app.database, token, "password_reset")).toMatchObject({
-      email: "somebody@test.example",
+      email: "someone@test.example",
     });
   });
 });
@@ -240,20 +242,20 @@ it("accepting an invitation holds no lock while the password hash is queued", as
     );
     return rows.length > 0;
   };
-  const strangers = Array.from({ length: 60 }, (_, at) =>
+  const outsiders = Array.from({ length: 60 }, (_, index) =>
     createSessionClient(app).call("/auth/sign-in", {
       method: "POST",
       headers: randomClientIpHeader(),
-      body: JSON.stringify({ email: `stranger${at}@test.example`, password: VALID_PASSWORD }),
+      body: JSON.stringify({ email: `outsider${index}@test.example`, password: VALID_PASSWORD }),
     }),
   );
-  await strangers[0];
+  await outsiders[0];
   let isOver = false;
   const accepted = accept(token).finally(() => (isOver = true));
   const seen: boolean[] = [];
   while (!isOver) seen.push(await isFree());
   expectData(await accepted);
-  await Promise.all(strangers);
+  await Promise.all(outsiders);
   // Deleting the invitation and committing takes a few statements; the queued hashes take over a second.
   expect(seen.filter((free) => free).length).toBeGreaterThan(seen.length / 2);
 });
@@ -308,9 +310,7 @@ describe("404 with one message", () => {
       }
     }
     for (const kind of ["password_reset", "account_request_answer"] as const)
-      answers.add(
-        JSON.stringify(withoutRequestId(await accept(await issued(kind, "somebody@test.example")))),
-      );
+      answers.add(JSON.stringify(withoutRequestId(await accept(await issued(kind, "someone@test.example")))));
     expect([...answers]).toHaveLength(1);
     expect(await usersOf(expired.email)).toBe(0);
     expect(await usersOf(revoked.email)).toBe(0);

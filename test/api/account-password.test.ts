@@ -125,8 +125,8 @@ describe("a password reset", () => {
       const token = await resetToken(person.email);
       // The reset runs in another process, whose hash queue is empty; the sign-in waits in this one's queue.
       await using other = await startAppInstance(app.databaseUrl, ACCOUNT_ENV, { clock });
-      const strangers = Array.from({ length: 40 }, (_, at) =>
-        post("/auth/sign-in", { email: `stranger${at}@test.example`, password: NEW_PASSWORD }),
+      const outsiders = Array.from({ length: 40 }, (_, index) =>
+        post("/auth/sign-in", { email: `outsider${index}@test.example`, password: NEW_PASSWORD }),
       );
       const thief = createSessionClient(app);
       const { email, password } = person;
@@ -145,7 +145,7 @@ describe("a password reset", () => {
       expectData(await createSessionClient(other).call("/auth/password/reset", { method: "POST", body }));
       expectFailure(await underWay, 401);
       expect(await isSignedIn(thief)).toBe(false);
-      await Promise.all(strangers);
+      await Promise.all(outsiders);
       const rows = await app.database.query(sql`
         select 1 from user_session where user_id = ${person.id}::uuid
         union all select 1 from user_verification where value = ${person.id}`);
@@ -156,11 +156,11 @@ describe("a password reset", () => {
   it("gets the same response for an unknown e-mail address, which gets no mail", async () => {
     const person = await newPerson();
     const known = await post("/auth/password/forgotten", { email: person.email });
-    const unknown = await post("/auth/password/forgotten", { email: "nobody@test.example" });
+    const unknown = await post("/auth/password/forgotten", { email: "unknown@test.example" });
     expectEnvelope(known);
     expect(withoutRequestId(unknown)).toEqual(withoutRequestId(known));
     await waitForMail(app, person.email, "password_reset");
-    expect(await listMailsTo(app, "nobody@test.example")).toEqual([]);
+    expect(await listMailsTo(app, "unknown@test.example")).toEqual([]);
   });
 
   // evidence: password-reset-link-single-use
@@ -182,7 +182,7 @@ describe("a password reset", () => {
   it("accepts only one of two concurrent uses", async () => {
     const person = await newPerson();
     const token = await resetToken(person.email);
-    const answers = await Promise.all([1, 2, 3].map((at) => reset(token, `${NEW_PASSWORD} ${at}`)));
+    const answers = await Promise.all([1, 2, 3].map((index) => reset(token, `${NEW_PASSWORD} ${index}`)));
     expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
       200, 404, 404,
     ]);
@@ -225,7 +225,7 @@ describe("a password reset", () => {
     const { email } = await newPerson();
     const headers = randomClientIpHeader();
     const answers: ApiResponse[] = [];
-    for (let at = 0; at < 21; at += 1) {
+    for (let index = 0; index < 21; index += 1) {
       const body = JSON.stringify({ email });
       answers.push(
         await createSessionClient(app).call("/auth/password/forgotten", { method: "POST", body, headers }),
@@ -243,8 +243,8 @@ describe("a password reset", () => {
 describe("a mailbox with too many account request mails", () => {
   it("still gets the password reset mail", async () => {
     const { email } = await newPerson();
-    const request = { email, organization_name: "Somebody else", organization_type: "agent" };
-    for (let at = 0; at < 4; at += 1)
+    const request = { email, organization_name: "Someone else", organization_type: "agent" };
+    for (let index = 0; index < 4; index += 1)
       expect((await post("/auth/account-requests", request)).status).toBe(202);
     await resetToken(email);
   });

@@ -28,7 +28,7 @@ afterAll(() => rig[Symbol.asyncDispose]());
 describe("400", () => {
   it("names every problem", async () => {
     expectProblems(
-      await rig.submit({ email: "nobody", organization_name: "", organization_type: "shop" }),
+      await rig.submit({ email: "unknown", organization_name: "", organization_type: "shop" }),
       "body",
       ["email", "organization_name", "organization_type"],
     );
@@ -186,7 +186,7 @@ describe("409", () => {
   it("for all but one of several concurrent approvals, which create one organisation and one mail", async () => {
     const { id, email, organization_name: name } = await rig.submitAndWait();
     // With different names, as the same name could be taken only once anyway.
-    const names = [1, 2, 3, 4].map((at) => `${name} ${at}`);
+    const names = [1, 2, 3, 4].map((index) => `${name} ${index}`);
     const results = await Promise.all(
       names.map((organizationName) => rig.decide("approveAccountRequest", { id, organizationName })),
     );

@@ -64,15 +64,15 @@ it("entering a code of either kind explains the problem, and the log reports it 
   for (const answer of entered) {
     const refused = await halfway.post("/auth/two-factor", answer);
     expectFailure(refused, 409, "secret has changed");
-    expect(refused.body.error?.message).toContain("runs the service");
+    expect(refused.body.error?.message).toContain("operators of the service");
     expect(refused.headers.getSetCookie()).toEqual([]);
   }
 
-  const told = lines.filter((line) => line.includes("WAYMARK_SECRET"));
-  expect(told).toHaveLength(1);
-  expect(told[0]).toContain("waymark user reset-two-factor");
+  const errors = lines.filter((line) => line.includes("WAYMARK_SECRET"));
+  expect(errors).toHaveLength(1);
+  expect(errors[0]).toContain("waymark user reset-two-factor");
   expect(lines.join("")).not.toContain(email);
-  expect(lines).toEqual(told);
+  expect(lines).toEqual(errors);
 });
 
 it("a set-up that was not finished can be started again", async () => {

@@ -127,11 +127,11 @@ describe("DELETE /auth/sessions", () => {
 
   // evidence: sessions-isolated-per-user
   it("returns the same 404 for another user's session and an unknown one", async () => {
-    const [own, stranger] = [await signIn(app, await newPerson()), await signIn(app, await newPerson())];
-    const ids = [await idOf(stranger), "00000000-0000-7000-8000-000000000000", "nonsense", "%00"];
+    const [own, outsider] = [await signIn(app, await newPerson()), await signIn(app, await newPerson())];
+    const ids = [await idOf(outsider), "00000000-0000-7000-8000-000000000000", "nonsense", "%00"];
     for (const id of ids)
       expectFailure(await own.send("DELETE", `/auth/sessions/${id}`), 404, "You have no such session");
-    expectData(await stranger.get("/auth/session"));
+    expectData(await outsider.get("/auth/session"));
   });
 
   it("returns 401 without a session", async () => {

@@ -128,7 +128,7 @@ describe("200", () => {
 
 describe("session fixation", () => {
   // evidence: session-new-per-sign-in
-  it("is prevented: each sign-in creates a new session, whatever cookie the request has", async () => {
+  it("is prevented: each sign-in creates a new session, even if the request has a session cookie", async () => {
     const planted = (await signIn(app, owner)).cookie;
     const browser = createSessionClient(app, planted);
     expectData(await browser.post("/auth/sign-in", { email: owner.email, password: owner.password }));
@@ -164,7 +164,7 @@ describe("401", () => {
     const before = await hashesCounted();
     const wrong = await trySignIn(owner.email, "not my password at all");
     const between = await hashesCounted();
-    const unknown = await trySignIn("nobody@test.example", "not my password at all");
+    const unknown = await trySignIn("unknown@test.example", "not my password at all");
     expectFailure(wrong, 401, "The e-mail address or password is wrong");
     expect(withoutRequestId(unknown)).toEqual(withoutRequestId(wrong));
     expect([between - before, (await hashesCounted()) - between]).toEqual([1, 1]);
@@ -318,7 +318,7 @@ describe("400", () => {
       const answer = await createSessionClient(app).post("/auth/sign-in", body);
       expectProblems(answer, "body", ["email", "password"]);
     }
-    for (const email of ["a\0@test.example", "nobody", `${"x".repeat(300)}@test.example`])
+    for (const email of ["a\0@test.example", "unknown", `${"x".repeat(300)}@test.example`])
       expectFailure(await trySignIn(email, "not my password"), 401);
   });
 });
@@ -341,9 +341,9 @@ describe("429 with Retry-After", () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     await using other = await startAppInstance(app.databaseUrl);
     const from = (at: number) => createSessionClient(at % 2 === 0 ? app : other);
-    for (let at = 0; at < 10; at += 1) {
-      const body = { email: person.email, password: `not my password ${at}` };
-      expectFailure(await from(at).post("/auth/sign-in", body), 401);
+    for (let index = 0; index < 10; index += 1) {
+      const body = { email: person.email, password: `not my password ${index}` };
+      expectFailure(await from(index).post("/auth/sign-in", body), 401);
     }
     for (const at of [0, 1]) {
       const answer = await from(at).post("/auth/sign-in", { email: person.email, password: person.password });
@@ -359,11 +359,11 @@ describe("429 with Retry-After", () => {
   // evidence: sign-in-throttle-no-hash
   it("costs no hash, for existing and unknown accounts", async () => {
     const answers: ApiResponse[] = [];
-    for (let at = 0; at < 11; at += 1)
-      answers.push(await trySignIn("nobody.else@test.example", "some password"));
+    for (let index = 0; index < 11; index += 1)
+      answers.push(await trySignIn("unknown.else@test.example", "some password"));
     expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
     const before = await hashesCounted();
-    expectFailure(await trySignIn("nobody.else@test.example", "some password"), 429);
+    expectFailure(await trySignIn("unknown.else@test.example", "some password"), 429);
     expect(await hashesCounted()).toBe(before);
   });
 
@@ -377,6 +377,6 @@ describe("429 with Retry-After", () => {
 
   it("does not count successful sign-ins as failures", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
-    for (let at = 0; at < 15; at += 1) expectData(await trySignIn(person.email, person.password));
+    for (let index = 0; index < 15; index += 1) expectData(await trySignIn(person.email, person.password));
   });
 });

@@ -111,7 +111,7 @@ describe("turning two-factor authentication on", () => {
     const [person] = people as [Secured];
     expectData(await enter(await halfway(person), person.recoveryCodes[3]!, "recovery_code"));
     const [before = []] = sets;
-    expect(await keptCodes(person.id)).toEqual(before.filter((_, at) => at !== 3));
+    expect(await keptCodes(person.id)).toEqual(before.filter((_, index) => index !== 3));
   });
 
   // evidence: two-factor-enrollment-ends-other-sessions
@@ -258,7 +258,7 @@ describe("signing in", () => {
     const used = totpCode(person.uri, 1);
     expectData(await enter(await halfway(person), used));
     const browser = await halfway(person);
-    for (let at = 0; at < 6; at += 1) expectFailure(await enter(browser, used), 401, "already used");
+    for (let index = 0; index < 6; index += 1) expectFailure(await enter(browser, used), 401, "already used");
     expectData(await enter(browser, totpCode(person.uri, -1)));
     expectData(await browser.get("/auth/session"));
   });
@@ -337,10 +337,10 @@ describe("signing in", () => {
     const person = await securedPerson();
     const wrong = totpCode(person.uri, 500);
     const browser = await halfway(person);
-    for (let at = 0; at < 5; at += 1) expectFailure(await enter(browser, wrong), 401, "is wrong");
+    for (let index = 0; index < 5; index += 1) expectFailure(await enter(browser, wrong), 401, "is wrong");
     expectFailure(await enter(browser, totpCode(person.uri, 1)), 401, "again with your password");
     const again = await halfway(person);
-    for (let at = 0; at < 5; at += 1) expectFailure(await enter(again, wrong), 401, "is wrong");
+    for (let index = 0; index < 5; index += 1) expectFailure(await enter(again, wrong), 401, "is wrong");
     const locked = await enter(await halfway(person), totpCode(person.uri, 1));
     expectFailure(locked, 429);
     expect(Number(locked.headers.get("retry-after"))).toBeGreaterThan(0);
@@ -401,8 +401,8 @@ describe("new recovery codes, and turning it off", () => {
   it("limits password guesses within a session", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
-    for (let at = 0; at < 10; at += 1)
-      expectFailure(await browser.post("/auth/two-factor/begin", { password: `guess number ${at}` }), 400);
+    for (let index = 0; index < 10; index += 1)
+      expectFailure(await browser.post("/auth/two-factor/begin", { password: `guess number ${index}` }), 400);
     const { password } = person;
     expectFailure(await browser.post("/auth/two-factor/begin", { password }), 429);
     const change = { current_password: password, new_password: "another heron at the weir" };

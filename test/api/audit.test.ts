@@ -182,12 +182,12 @@ describe("the audit log", () => {
   it("returns each entry exactly once across pages", async () => {
     const { partner, browser } = await place();
     const actor = { type: "system", id: null } as const;
-    for (let at = 0; at < 7; at += 1)
+    for (let index = 0; index < 7; index += 1)
       await recordAuditEvent(app.database, {
         action: "test.happened",
         actor,
         organizationId: partner.id,
-        subject: String(at),
+        subject: String(index),
       });
     const seen: (string | null)[] = [];
     let after: string | null = null;
@@ -297,27 +297,27 @@ describe("deliveries of a suspended organisation", () => {
     await rig.app.createJobs(rig.agent, [{ contractor: rig.contractor }]);
     dispatcher.wake();
     await rig.waitForStatus(neighbour, "delivered");
-    const waiting = await rig.deliveries(endpoint);
-    expect(waiting.map(({ status, attempts }) => ({ status, attempts }))).toEqual(
-      waiting.map(() => ({ status: "pending", attempts: 0 })),
+    const pending = await rig.deliveries(endpoint);
+    expect(pending.map(({ status, attempts }) => ({ status, attempts }))).toEqual(
+      pending.map(() => ({ status: "pending", attempts: 0 })),
     );
-    expect(waiting.length).toBeGreaterThanOrEqual(3);
-    let told = 0;
+    expect(pending.length).toBeGreaterThanOrEqual(3);
+    let notifications = 0;
     const listening = listenToChannel({
       url: rig.app.databaseUrl,
       channel: DELIVERIES_CHANNEL,
       applicationName: "test",
       logger: createLogger("silent"),
       onNotification() {
-        told += 1;
+        notifications += 1;
       },
     });
     onTestFinished(() => listening[Symbol.asyncDispose]());
     // The first call belongs to the connection itself.
-    await vi.waitFor(() => expect(told).toBe(1));
+    await vi.waitFor(() => expect(notifications).toBe(1));
     await suspensions.restore(context, id);
-    await vi.waitFor(() => expect(told).toBe(2));
+    await vi.waitFor(() => expect(notifications).toBe(2));
     dispatcher.wake();
-    expect(await rig.waitForStatus(endpoint, "delivered")).toHaveLength(waiting.length);
+    expect(await rig.waitForStatus(endpoint, "delivered")).toHaveLength(pending.length);
   });
 });

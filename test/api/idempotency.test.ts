@@ -181,10 +181,10 @@ describe("Idempotency-Key", () => {
     const number = await newJob();
     const unknown = { normalized_status: "unheard_of" };
     const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, at) =>
-        at % 2 === 0
-          ? patchJob(small, { ...agent, ...key(`one-${at}`) }, number, unknown)
-          : patchBatch(small, { ...agent, ...key(`one-${at}`) }, [{ marking_number: number, ...unknown }]),
+      Array.from({ length: 8 }, (_, index) =>
+        index % 2 === 0
+          ? patchJob(small, { ...agent, ...key(`one-${index}`) }, number, unknown)
+          : patchBatch(small, { ...agent, ...key(`one-${index}`) }, [{ marking_number: number, ...unknown }]),
       ),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400, 200]));
@@ -220,7 +220,7 @@ describe("Idempotency-Key", () => {
   });
 
   describe("409 while the first request is in flight", () => {
-    it("in any process, and the stored response afterwards", async () => {
+    it("in any process, and the stored response later", async () => {
       const number = await newJob();
       await using other = await startAppInstance(app.databaseUrl);
       const held = await lockJobRow(app.databaseUrl, number);

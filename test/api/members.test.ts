@@ -358,7 +358,7 @@ describe("invitations", () => {
     expect(await invite(browser, email)).toMatchObject(conflict);
     expect(await invite(browser, owner.email)).toMatchObject(conflict);
     for (const wrong of [
-      "nobody",
+      "unknown",
       "a@b\r\nBcc: c@test.example",
       "a@test.example, b@test.example",
       "\0@test.example",
@@ -389,7 +389,7 @@ describe("invitations", () => {
 
   it("are mailed even after the e-mail address has reached its limit of password reset mails", async () => {
     const person = await member(other.id);
-    for (let at = 0; at < 3; at += 1) expect((await forgotten(person.email)).status).toBe(202);
+    for (let index = 0; index < 3; index += 1) expect((await forgotten(person.email)).status).toBe(202);
     await vi.waitFor(async () => expect(await listMailsTo(app, person.email)).toHaveLength(3));
     expect((await invite(browser, person.email)).userErrors).toEqual([]);
   });
@@ -413,7 +413,7 @@ describe("invitations", () => {
       createSessionClient(app).call("/auth/links/accept", {
         method: "POST",
         headers: randomClientIpHeader(),
-        body: JSON.stringify({ token, name: "Somebody", password: VALID_PASSWORD }),
+        body: JSON.stringify({ token, name: "Someone", password: VALID_PASSWORD }),
       });
     const answers = await Promise.all([accept(first), accept(second)]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
@@ -455,7 +455,7 @@ describe("invitations", () => {
   it("of one organisation are limited in total", async () => {
     const { id } = await app.createOrganization("agent");
     const theirs = await signIn(app, await member(id, "owner"));
-    for (let at = 0; at < 149; at += 1) await app.accounts.throttle.take(["invitation-group", id]);
+    for (let index = 0; index < 149; index += 1) await app.accounts.throttle.take(["invitation-group", id]);
     expect((await invite(theirs, newEmail())).userErrors).toEqual([]);
     const { errors } = await tryAs(theirs, INVITE, { email: newEmail() });
     expect(errors?.[0]?.extensions.code).toBe("RATE_LIMITED");

@@ -37,7 +37,7 @@ function limitsOf({ headers }: ApiResponse): Record<string, string | null> {
 /** Returns how many of `count` calls at one instant succeed. */
 async function letThrough(count: number, call: () => Promise<ApiResponse>): Promise<number> {
   let passed = 0;
-  for (let at = 0; at < count; at += 1) passed += (await call()).status === 429 ? 0 : 1;
+  for (let index = 0; index < count; index += 1) passed += (await call()).status === 429 ? 0 : 1;
   return passed;
 }
 
@@ -147,8 +147,8 @@ describe("rate limits per key", () => {
 
 async function keysOf(partner: TestOrganization, count: number): Promise<TestOrganization[]> {
   const keys: TestOrganization[] = [];
-  for (let at = 0; at < count; at += 1) {
-    const request = { organizationId: partner.id, name: `key ${at}`, createdBy: "test" };
+  for (let index = 0; index < count; index += 1) {
+    const request = { organizationId: partner.id, name: `key ${index}`, createdBy: "test" };
     keys.push({ ...partner, key: (await app.keys.create(request)).text });
   }
   return keys;
@@ -291,7 +291,7 @@ describe("RATE_LIMITS=off", () => {
     const partner = await app.createOrganization("agent", {
       rateLimits: { read: { perSecond: 0.001, burst: 1 } },
     });
-    for (let at = 0; at < 4; at += 1) {
+    for (let index = 0; index < 4; index += 1) {
       const answer = await listJobs(off, partner);
       expectData(answer);
       expect(HEADERS.filter((name) => answer.headers.has(name))).toEqual([]);

@@ -169,8 +169,8 @@ describe("POST /auth/reauthenticate", () => {
 
   it("400 for a wrong password, and 429 after ten of them", async () => {
     const { client, password } = await newOwner();
-    for (let at = 0; at < 10; at += 1)
-      expectProblems(await confirm(client, { password: `guess number ${at}` }), "body", ["password"]);
+    for (let index = 0; index < 10; index += 1)
+      expectProblems(await confirm(client, { password: `guess number ${index}` }), "body", ["password"]);
     expectFailure(await confirm(client, { password }), 429);
   });
 
@@ -198,7 +198,7 @@ describe("POST /auth/reauthenticate", () => {
     const browser = await signIn(app, person);
     const { uri } = await enableTwoFactor(browser, person);
     const { password } = person;
-    for (let at = 0; at < 10; at += 1)
+    for (let index = 0; index < 10; index += 1)
       expectProblems(await confirm(browser, { password, code: totpCode(uri, 500) }), "body", ["code"]);
     expectFailure(await confirm(browser, { password, code: totpCode(uri, 1) }), 429);
   });

@@ -66,7 +66,7 @@ async function settle(): Promise<void> {
 describe("a request that succeeded", () => {
   it("is logged with method, path, status and key, without query string and bodies", async () => {
     const before = Date.now();
-    const { body } = await listJobs(app, { ...agent, query: "q=Somebody" });
+    const { body } = await listJobs(app, { ...agent, query: "q=Someone" });
     const entry = await entryOf(body.request_id);
     const [key] = await app.keys.list(agent.id);
     expect(entry).toMatchObject({
@@ -179,9 +179,9 @@ describe("a request without an organisation", () => {
       select array_agg(path) as paths from (select path from request_log order by id desc
         limit (select count(*) - ${before}::int from request_log)) as new`);
     expect(new Set(row?.paths)).toEqual(new Set(["/v1/jobs", "/graphql"]));
-    const strangers = await app.database.query(sql`
+    const outsiders = await app.database.query(sql`
       select from request_log where organization_id not in (select id from organization) or status = 401`);
-    expect(strangers).toEqual([]);
+    expect(outsiders).toEqual([]);
   });
 });
 

@@ -37,7 +37,7 @@ it("a repeated unknown key is looked up once in ten seconds", async () => {
   await vi.waitFor(() => expect(proxy.statements.join("\n")).toContain("from access_revision"), 10_000);
   const { text } = generateKey();
   const before = lookups();
-  for (let at = 0; at < 200; at += 1) expect((await list(text, "203.0.113.7")).status).toBe(401);
+  for (let index = 0; index < 200; index += 1) expect((await list(text, "203.0.113.7")).status).toBe(401);
   expect(lookups() - before).toBe(1);
 });
 
@@ -50,7 +50,7 @@ it("a thousand unknown keys from one IPv6 /64 cost 100 statements and 20 more a 
   const statuses: number[] = [];
   for (let part = 0; part < 20; part += 1) {
     const keys = Array.from({ length: 50 }, () => generateKey().text);
-    const answers = await Promise.all(keys.map((key, at) => list(key, from(part * 50 + at + 2))));
+    const answers = await Promise.all(keys.map((key, index) => list(key, from(part * 50 + index + 2))));
     statuses.push(...answers.map(({ status }) => status));
   }
   const most = unknownKeyRate.burst + (unknownKeyRate.perSecond * (performance.now() - beganMs)) / 1000;

@@ -61,7 +61,7 @@ describe("an import file", () => {
       `{"marking_number":"SEC-3","weight":${"9".repeat(100_000)}}\n{"marking_number":"SEC-1","weight":2}\n`,
       NDJSON,
     ],
-  ])("has its harmful rows told as failed, and its good one goes in: %s", async (_, file, type) => {
+  ])("has its malicious rows reported as failed and its valid row imported: %s", async (_, file, type) => {
     const { status, last } = await importFile(file, type);
     expect(status).toBe(200);
     expect(last).toMatchObject({ type: "report", stopped: null });

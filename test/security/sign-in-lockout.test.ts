@@ -55,7 +55,8 @@ async function empty(bucket: ThrottleAttempt): Promise<void> {
 
 /** Ten wrong passwords from one network. */
 async function attackFrom(address: string, email: string): Promise<void> {
-  for (let at = 0; at < 10; at += 1) expectFailure(await tryFrom(address, email, `${WRONG} ${at}`), 401);
+  for (let index = 0; index < 10; index += 1)
+    expectFailure(await tryFrom(address, email, `${WRONG} ${index}`), 401);
   expectFailure(await tryFrom(address, email, WRONG), 429, "Too many attempts");
 }
 
@@ -82,8 +83,9 @@ describe("an account with a hundred attempts from many networks", () => {
   // evidence: sign-in-throttle-unknown-browsers
   it("returns 429 to unknown browsers, whether or not the account exists", async () => {
     const person = await newPerson();
-    for (const email of [person.email, `nobody.${randomInt(1e9)}@test.example`]) {
-      for (let at = 0; at < 100; at += 1) await app.accounts.throttle.take(["sign-in-total-account", email]);
+    for (const email of [person.email, `unknown.${randomInt(1e9)}@test.example`]) {
+      for (let index = 0; index < 100; index += 1)
+        await app.accounts.throttle.take(["sign-in-total-account", email]);
       await empty(["sign-in-total-account", email]);
       expectFailure(await tryFrom(ipv4(), email, person.password), 429, "Too many attempts");
     }
@@ -107,7 +109,7 @@ describe("a browser that signed in to the account before", () => {
     const person = await newPerson();
     const browser = await knownBrowser(person);
     const other = await knownBrowser(person);
-    for (let at = 0; at < 10; at += 1)
+    for (let index = 0; index < 10; index += 1)
       expectFailure(await tryFrom(ipv4(), person.email, WRONG, browser), 401);
     expectFailure(await tryFrom(ipv4(), person.email, person.password, browser), 429);
     expectData(await tryFrom(ipv4(), person.email, person.password, other));

@@ -148,7 +148,7 @@ describe("a key that creates a key", () => {
     });
   });
 
-  it("gets every problem at once, and can use a name of maximum length", async () => {
+  it("gets all problems in one error, and can use a name of maximum length", async () => {
     const asking = await partner();
     const request = { name: "", scopes: [], expiresAt: new Date(0), cidrs: ["a", "b"] };
     await expect(create(asking, request)).rejects.toMatchObject({

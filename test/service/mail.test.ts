@@ -202,8 +202,8 @@ describe("a mail server that rejects a mail", () => {
 describe("two workers", () => {
   it("never send one mail twice", async () => {
     const count = 30;
-    for (let at = 0; at < count; at += 1)
-      await rig.mails.enqueue(rig.database, newMailTo(`member${at}@waymark.example`));
+    for (let index = 0; index < count; index += 1)
+      await rig.mails.enqueue(rig.database, newMailTo(`member${index}@waymark.example`));
     await using one = startWorker();
     await using two = startWorker();
     await Promise.all([one.sweep(), two.sweep()]);

@@ -88,7 +88,8 @@ describe("writing", () => {
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log } = await openLog(on);
     proxy.statements.length = 0;
-    for (let at = 0; at < 300; at += 1) log.record(ended({ status: [200, 304, 404, 503][at % 4] ?? 0 }));
+    for (let index = 0; index < 300; index += 1)
+      log.record(ended({ status: [200, 304, 404, 503][index % 4] ?? 0 }));
     log.record(ended({ keyId: otherKeyId, status: 201 }));
     await log.flush();
     expect(proxy.statements.filter((text) => text.includes("request_log"))).toHaveLength(1);
@@ -170,7 +171,7 @@ describe("while PostgreSQL is unavailable", () => {
     const { log, dropped } = await openLog(on);
     proxy.disconnect();
     const startedMs = performance.now();
-    for (let at = 0; at < 20_007; at += 1) log.record(ended());
+    for (let index = 0; index < 20_007; index += 1) log.record(ended());
     expect(performance.now() - startedMs).toBeLessThan(2_000);
     expect(await dropped()).toBe(7);
     await log.flush();

@@ -142,7 +142,7 @@ async function withMail(): Promise<void> {
     secretBox: testSecretBox,
     isSmtpConfigured: true,
   });
-  await mails.enqueue(app.database, newMailTo("somebody@waymark.example"));
+  await mails.enqueue(app.database, newMailTo("someone@waymark.example"));
 }
 
 /** Creates a user with two-factor authentication, without the mail about it. Returns the e-mail address. */

@@ -1,6 +1,6 @@
 /**
- * Browsers that signed in to an account before. A signed cookie gives each of them separate limits, so that strangers
- * who try passwords cannot lock the account's user out (OWASP calls it a device cookie).
+ * Browsers that signed in to an account before. A signed cookie gives each of them separate limits, so that others
+ * guessing passwords cannot lock the user out (OWASP calls it a device cookie).
  */
 import { createHmac } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";

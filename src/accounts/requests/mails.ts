@@ -11,7 +11,7 @@ const IGNORE_FOOTNOTE =
 
 /**
  * Anyone can enter any e-mail address in the public form. So this mail repeats nothing else from the form: it could
- * otherwise be used to send a stranger's text under our name.
+ * otherwise be used to send anyone's text under our name.
  */
 export function requestReceivedMail({ email }: Pick<AccountRequestMailContent, "email">): NewMail {
   return composeRequestMail(
