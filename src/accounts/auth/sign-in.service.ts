@@ -94,7 +94,7 @@ async function signIn(
     }),
   ).catch((error: unknown) => {
     if (isUnauthorized(error)) {
-      metrics.signInAttempts.inc({ outcome: "refused" });
+      metrics.signInAttempts.inc({ outcome: "invalid_credentials" });
       // In the background, so that a known e-mail address doesn't take longer to answer.
       deps.backgroundQueue.run("record a failed sign-in", () =>
         recordFailedSignIn(deps, { email: normalizedEmail }, client),
@@ -212,7 +212,7 @@ async function completeSignIn(
       requestId,
     });
   });
-  metrics.signInAttempts.inc({ outcome: "signed in" });
+  metrics.signInAttempts.inc({ outcome: "success" });
   const browserCookie = knownBrowsers.issue({ email: row.email, browserEpoch: row.browser_epoch });
   return { twoFactorRequired: false, cookies: [...cookies, browserCookie] };
 }
