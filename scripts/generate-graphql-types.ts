@@ -22,6 +22,7 @@ const mappers = {
   User: "../nodes/user.node.ts#UserNode",
   AccountRequest: "../nodes/account-request.node.ts#AccountRequestNode",
   AuditEntry: "../nodes/audit-entry.node.ts#AuditEntryNode",
+  Invitation: "../nodes/invitation.node.ts#InvitationNode",
   ApiKey: "../nodes/api-key.node.ts#ApiKeyNode",
   WebhookEndpoint: "../nodes/webhook.node.ts#EndpointNode",
   WebhookDelivery: "../nodes/webhook.node.ts#DeliveryNode",

@@ -47,21 +47,6 @@ export function canViewMembers(principal: AuthenticatedPrincipal): boolean {
   return isSessionPrincipal(principal) || principal.scopes.includes("webhooks:manage");
 }
 
-/** True for signed-in owners, and for operators who are signed in. */
-export function canManageMembers(principal: AuthenticatedPrincipal): boolean {
-  return isSessionPrincipal(principal) && principal.user.role !== "member";
-}
-
-/** True for signed-in owners, and for operators with `webhooks:manage`, by session or by key. */
-export function canReadAuditLog(principal: AuthenticatedPrincipal): boolean {
-  return principal.organizationId === null ? canReadMails(principal) : canManageMembers(principal);
-}
-
-/** True for operators with `webhooks:manage`. */
-export function canReadMails({ organizationId, scopes }: AuthenticatedPrincipal): boolean {
-  return organizationId === null && scopes.includes("webhooks:manage");
-}
-
 export function changeContext(
   { requestId }: GraphqlContext,
   { actor }: AuthenticatedPrincipal,

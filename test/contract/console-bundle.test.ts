@@ -17,7 +17,12 @@ type Manifest = Record<string, Chunk>;
 
 const firstPages = {
   "the sign-in page": ["index.html", "pages/account/sign-in.page.tsx"],
-  "the dashboard": ["index.html", "app/layout/shell.tsx", "app/interaction/toasts.tsx", "pages/dashboard/dashboard.page.tsx"],
+  "the dashboard": [
+    "index.html",
+    "app/layout/shell.tsx",
+    "app/interaction/toasts.tsx",
+    "pages/dashboard/dashboard.page.tsx",
+  ],
 };
 
 let manifest: Manifest;

@@ -7,6 +7,7 @@ import type { AuthenticatedPrincipal } from '../principal.ts';
 import type { UserNode } from '../nodes/user.node.ts';
 import type { AccountRequestNode } from '../nodes/account-request.node.ts';
 import type { AuditEntryNode } from '../nodes/audit-entry.node.ts';
+import type { InvitationNode } from '../nodes/invitation.node.ts';
 import type { ApiKeyNode } from '../nodes/api-key.node.ts';
 import type { EndpointNode, DeliveryNode } from '../nodes/webhook.node.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -2218,7 +2219,7 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = ResolversObject<{
   Node:
     | ( UserNode )
-    | ( Invitation )
+    | ( InvitationNode )
     | ( AccountRequestNode )
     | ( AuditEntryNode )
     | ( Mail )
@@ -2240,9 +2241,9 @@ export type ResolversTypes = ResolversObject<{
   String: ResolverTypeWrapper<Scalars['String']['output']>;
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
   MemberRole: MemberRole;
-  Invitation: ResolverTypeWrapper<Invitation>;
+  Invitation: ResolverTypeWrapper<InvitationNode>;
   InviteMemberInput: InviteMemberInput;
-  InviteMemberPayload: ResolverTypeWrapper<InviteMemberPayload>;
+  InviteMemberPayload: ResolverTypeWrapper<Omit<InviteMemberPayload, 'invitation'> & { invitation?: Maybe<ResolversTypes['Invitation']> }>;
   RevokeInvitationPayload: ResolverTypeWrapper<RevokeInvitationPayload>;
   RemoveMemberPayload: ResolverTypeWrapper<Omit<RemoveMemberPayload, 'revokedKeys'> & { revokedKeys?: Maybe<ReadonlyArray<ResolversTypes['ApiKey']>> }>;
   SetMemberRolePayload: ResolverTypeWrapper<Omit<SetMemberRolePayload, 'member'> & { member?: Maybe<ResolversTypes['User']> }>;
@@ -2375,9 +2376,9 @@ export type ResolversParentTypes = ResolversObject<{
   ID: Scalars['ID']['output'];
   String: Scalars['String']['output'];
   Boolean: Scalars['Boolean']['output'];
-  Invitation: Invitation;
+  Invitation: InvitationNode;
   InviteMemberInput: InviteMemberInput;
-  InviteMemberPayload: InviteMemberPayload;
+  InviteMemberPayload: Omit<InviteMemberPayload, 'invitation'> & { invitation?: Maybe<ResolversParentTypes['Invitation']> };
   RevokeInvitationPayload: RevokeInvitationPayload;
   RemoveMemberPayload: Omit<RemoveMemberPayload, 'revokedKeys'> & { revokedKeys?: Maybe<ReadonlyArray<ResolversParentTypes['ApiKey']>> };
   SetMemberRolePayload: Omit<SetMemberRolePayload, 'member'> & { member?: Maybe<ResolversParentTypes['User']> };

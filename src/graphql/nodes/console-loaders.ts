@@ -4,19 +4,23 @@ import type { InvitationService, SavedViewDto, SavedViewService } from "../../ac
 import { listAuditEntries } from "../../audit/api.ts";
 import type { MailService } from "../../mail/api.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
-import { canManageMembers, canReadAuditLog, canReadMails } from "../authorize.ts";
-import type { Invitation } from "../generated/schema-types.ts";
-import { isSessionPrincipal, type AuthenticatedPrincipal } from "../principal.ts";
+import {
+  canManageMembers,
+  canReadAuditLog,
+  canReadMails,
+  isSessionPrincipal,
+  type AuthenticatedPrincipal,
+} from "../principal.ts";
 import { toAuditEntryNode, type AuditEntryNode } from "./audit-entry.node.ts";
 import { alignToIds, createLoader } from "./create-loader.ts";
-import { toInvitationNode } from "./invitation.node.ts";
+import { toInvitationNode, type InvitationNode } from "./invitation.node.ts";
 import { toMailNode, type MailNode } from "./mail.node.ts";
 
 /** Loaders by UUID. They return null for rows that do not exist or that the principal may not see. */
 export interface ConsoleLoaders {
   readonly auditEntries: DataLoader<string, AuditEntryNode | null>;
   readonly mails: DataLoader<string, MailNode | null>;
-  readonly invitations: DataLoader<string, Invitation | null>;
+  readonly invitations: DataLoader<string, InvitationNode | null>;
   readonly savedViews: DataLoader<string, SavedViewDto | null>;
 }
 
