@@ -109,8 +109,8 @@ describe.each(answers)("%s", (name, path, asked) => {
   it("forbids MIME sniffing and names no server software", async () => {
     const { get } = await answer;
     expect(get("x-content-type-options")?.toLowerCase()).toBe("nosniff");
-    for (const name of ["server", "x-powered-by", "via", "x-aspnet-version"])
-      expect(get(name)).toBeUndefined();
+    for (const header of ["server", "x-powered-by", "via", "x-aspnet-version"])
+      expect(get(header)).toBeUndefined();
   });
 
   // evidence: response-headers-hsts-referrer-framing

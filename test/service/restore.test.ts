@@ -235,7 +235,7 @@ describe("a starting process", () => {
     async (column) => {
       await runStartupCheck();
       await app.database.query(raw(`update database_identity set ${column} = '1'`));
-      const error = await runStartupCheck().catch((error: unknown) => error);
+      const error = await runStartupCheck().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(StartupError);
       expect(error).toMatchObject({ hint: expect.stringMatching(/npx waymark after-restore.*pg_upgrade/) });
       await finish();
@@ -246,7 +246,7 @@ describe("a starting process", () => {
   it("refuses another WAYMARK_SECRET until accept-secret has run", async () => {
     const other = createSecretBox(Buffer.alloc(32, "other"));
     await runStartupCheck();
-    const error = await runStartupCheck(other).catch((error: unknown) => error);
+    const error = await runStartupCheck(other).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StartupError);
     expect(error).toMatchObject({
       message: expect.stringContaining("WAYMARK_SECRET is not the one"),

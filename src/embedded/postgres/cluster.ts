@@ -61,9 +61,9 @@ async function clusterExists(clusterDir: string, { majorVersion }: PostgresBinar
   );
 }
 
-async function readPassword(dataDir: string, clusterExists: boolean): Promise<string> {
+async function readPassword(dataDir: string, isExisting: boolean): Promise<string> {
   const path = join(dataDir, "postgres-password");
-  if (clusterExists && (await stat(path).catch(() => null)) === null) {
+  if (isExisting && (await stat(path).catch(() => null)) === null) {
     throw new StartupError(
       `The password of the PostgreSQL cluster is missing: ${path}.`,
       "Restore the file from a backup of the data folder, or set WAYMARK_DATA_DIR to a new folder.",

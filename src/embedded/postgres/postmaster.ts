@@ -67,7 +67,7 @@ export async function startPostmaster(
     {
       logFile,
       startingMessage: "PostgreSQL is starting, which takes longer after a crash.",
-      spawn: (options) => spawnAs(runAs, binaries.postgres, args, options),
+      spawn: (spawnOptions) => spawnAs(runAs, binaries.postgres, args, spawnOptions),
       async isReady(pid) {
         const postmaster = await readPostmasterPid(clusterDir);
         return postmaster?.pid === pid && postmaster.ready;
