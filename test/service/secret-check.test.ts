@@ -62,11 +62,11 @@ describe("data sealed with a lost secret", () => {
     const { secret } = await endpoints.rotateSecret(owner, endpoint.id);
     expect(await accept()).toEqual({ endpoints: [], headers: [endpoint.id], userEmails: [] });
     expect(await endpoints.get(owner, endpoint.id)).toMatchObject({
-      problem: expect.stringMatching(/^The custom headers .* set them again/),
+      problem: expect.stringMatching(/^The custom headers .* Set them again\./),
     });
     await expect(deliveries.sendTest(owner, endpoint.id)).rejects.toMatchObject({
       code: "ConflictException",
-      message: expect.stringMatching(/^The custom headers .* set them again/),
+      message: expect.stringMatching(/^The custom headers .* Set them again\./),
     });
 
     await endpoints.update(owner, endpoint.id, { headers: { "X-Token": "present" } });

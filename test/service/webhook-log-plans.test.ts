@@ -128,7 +128,9 @@ it("finds an attempt by its id without a scan of the attempts", async () => {
   const nodes = await nodesOf(texts, "");
   const attempts = week.table.replace("delivery_finished", "attempt");
   const filled = nodes.filter(({ "Relation Name": table }) => table === week.table || table === attempts);
-  expect(filled.map((node) => node["Node Type"]).toSorted()).toEqual(["Bitmap Heap Scan", "Index Scan"]);
+  // An index-only scan once autovacuum has been here.
+  const types = filled.map((node) => node["Node Type"].replace("Index Only Scan", "Index Scan"));
+  expect(types.toSorted()).toEqual(["Bitmap Heap Scan", "Index Scan"]);
 });
 
 it("finds events without a delivery without scanning other queues", async () => {

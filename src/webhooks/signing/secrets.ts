@@ -1,4 +1,5 @@
 /** Encrypts and decrypts the signing secrets and custom headers of endpoints. */
+import { toTypedId } from "../../platform/ids.ts";
 import { canOpen, type SecretBox } from "../../platform/secret-box.ts";
 import type { SealedSecret } from "../endpoints/entity.ts";
 import { newSecret } from "./signature.ts";
@@ -78,6 +79,6 @@ function decryptHeaders(secretBox: Pick<SecretBox, "open">, endpointId: string, 
 
 function unreadableHeaders(endpointId: string): Error {
   return new Error(
-    `The custom headers of ${sealContext(endpointId)} were encrypted with another WAYMARK_SECRET or are damaged. Set them again.`,
+    `The custom headers of ${toTypedId("whe", endpointId)} were encrypted with another WAYMARK_SECRET or are damaged. Set them again.`,
   );
 }
