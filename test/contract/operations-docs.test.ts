@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parser } from "@prometheus-io/lezer-promql";
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { createMetrics } from "../../src/platform/metrics.ts";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 
@@ -104,6 +105,17 @@ describe("the settings", () => {
 });
 
 describe("the metrics", () => {
+  it("name each state of the connection pool", async () => {
+    const { registry } = createMetrics(() => ({ total: 3, idle: 1, waiting: 0 }));
+    const pool = await registry.getSingleMetric("waymark_db_pool_connections")?.get();
+    const states = pool?.values.map(({ labels }) => String(labels["state"])) ?? [];
+    const row = read("docs/operations.md")
+      .split("\n")
+      .find((line) => line.startsWith("| `waymark_db_pool_connections"));
+    const [, , meaning = ""] = row?.split("|") ?? [];
+    expect([...meaning.matchAll(/`(\w+)`/g)].map(([, state]) => state)).toEqual(states);
+  });
+
   it("are exactly those of the page, with their labels", () => {
     const documented = firstCells("Metrics").flatMap((cell) =>
       [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
