@@ -25,7 +25,7 @@ export interface EventTailDeps {
 
 export interface EventTail extends AsyncDisposable {
   /**
-   * Resolves when the subscription is active. It yields every event that is committed afterwards and visible to `principal`, once
+   * Resolves when the subscription is active. It yields every event that is committed later and visible to `principal`, once
    * and in feed order. Throws SlowReaderError to a reader that falls behind. `return` ends it.
    */
   subscribe(principal: Principal, query: TailQuery): Promise<AsyncGenerator<TailRow, void, void>>;

@@ -117,7 +117,7 @@ function pageSource(principal: Principal, { filter, field, scan, limit: rowLimit
   const unionOf = (select: (segment: Sql) => Sql): Sql => unionSegments(scan, limit, select);
   const scope = principal.organizationId === null ? organizationScope(filter) : null;
   if (isRangeOnOtherColumn(filter, field)) {
-    // Reads the ids from the range's index first and sorts them afterwards. Otherwise the planner would scan the index
+    // Reads the ids from the range's index first and then sorts them. Otherwise the planner would scan the index
     // of the order and discard all rows outside the range.
     const from = scope ? sql`${scope.organizations} join job on ${scope.isItsJob}` : raw("job");
     return {

@@ -127,7 +127,7 @@ function seekToDay(principal: OrganizationPrincipal, descending: boolean, offset
 }
 
 /**
- * For a range of dates: reads the ids from the range's covering index first and sorts them afterwards. Otherwise the planner
+ * For a range of dates: reads the ids from the range's covering index first and then sorts them. Otherwise the planner
  * would scan the index of the order and discard all rows outside the range.
  */
 function rangePageSql(

@@ -24,7 +24,7 @@ export interface TestEventDeps {
 }
 
 /**
- * Sends a test event whatever the endpoint's status is. Returns the typed id of the finished delivery. Throws
+ * Sends a test event at any status of the endpoint. Returns the typed id of the finished delivery. Throws
  * TooManyRequestsException if too many test events of the organisation are in flight, ConflictException if the endpoint's
  * secrets cannot be read.
  */

@@ -32,7 +32,7 @@ export interface DeliveryService {
   replayFailed(principal: WebhookPrincipal, endpointId: string, since: Date): Promise<{ replayed: number }>;
   /** Delivers events since `since` that the endpoint never had a delivery of. Default: as far back as possible. */
   replayMissing(principal: WebhookPrincipal, endpointId: string, since?: Date): Promise<{ replayed: number }>;
-  /** Sends a test event and waits for the response, whatever the endpoint's status is. */
+  /** Sends a test event and waits for the response, at any status of the endpoint. */
   sendTest(principal: WebhookPrincipal, endpointId: string): Promise<DeliveryWithAttempts>;
   /** Deletes deliveries past the retention. */
   purgeExpired(): Promise<DeliveryPurgeResult>;
