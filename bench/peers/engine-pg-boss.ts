@@ -1,7 +1,7 @@
 /** pg-boss, tuned: loops that fetch and complete batches, without the polling interval of `work`. */
 import { PgBoss } from "pg-boss";
-import { openDeliverer, readMessages, serveEngine, requireSetting } from "./harness.ts";
-import type { Message } from "./protocol.ts";
+import { openDeliverer, readMessages, serveEngine, requireSetting } from "../deliveries/harness.ts";
+import type { Message } from "../deliveries/protocol.ts";
 
 const QUEUE = "deliver";
 const LOOPS = 4;

@@ -4,21 +4,13 @@
  */
 import Fastify from "fastify";
 import mercurius from "mercurius";
-import pg from "pg";
 import { readSdl } from "../../src/graphql/sdl.ts";
 import { loadCallers } from "../baseline/api-keys.ts";
+import { openPool } from "../baseline/pool.ts";
 import type { BaselineCaller } from "../baseline/statements.ts";
-import { queryDashboard } from "./baseline-resolver.ts";
+import { queryDashboard } from "../graphql/baseline-resolver.ts";
 
-const asText = (text: string): string => text;
-for (const type of [pg.types.builtins.DATE, pg.types.builtins.TIMESTAMPTZ])
-  pg.types.setTypeParser(type, asText);
-const pool = new pg.Pool({
-  connectionString: process.env["DATABASE_URL"],
-  max: 10,
-  application_name: "mercurius",
-  options: "-c timezone=UTC -c plan_cache_mode=force_generic_plan",
-});
+const pool = openPool("mercurius");
 const callerOf = await loadCallers(pool);
 
 const app = Fastify();

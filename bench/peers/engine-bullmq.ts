@@ -1,12 +1,13 @@
 /** BullMQ on Redis, tuned: one worker with high concurrency, finished jobs removed. */
 import { Queue, Worker } from "bullmq";
-import { openDeliverer, readMessages, serveEngine, requireSetting } from "./harness.ts";
-import type { Message } from "./protocol.ts";
+import type { RedisOptions } from "ioredis";
+import { openDeliverer, readMessages, serveEngine, requireSetting } from "../deliveries/harness.ts";
+import type { Message } from "../deliveries/protocol.ts";
 
 const CONCURRENCY = 256;
 
 const deliverer = await openDeliverer();
-const connection = { path: requireSetting("REDIS_SOCKET") };
+const connection = { path: requireSetting("REDIS_SOCKET") } satisfies RedisOptions;
 const queue = new Queue<Message>("deliver", { connection, defaultJobOptions: { removeOnComplete: true } });
 let worker: Worker<Message> | null = null;
 

@@ -1,8 +1,8 @@
 /** graphile-worker, tuned: jobs are fetched into a local queue and completed in batches, one per delivery. */
 import { Logger, makeWorkerUtils, run, type Runner } from "graphile-worker";
 import pg from "pg";
-import { openDeliverer, serveEngine, requireSetting } from "./harness.ts";
-import type { Message } from "./protocol.ts";
+import { openDeliverer, serveEngine, requireSetting } from "../deliveries/harness.ts";
+import type { Message } from "../deliveries/protocol.ts";
 
 const CONCURRENT_JOBS = 128;
 
