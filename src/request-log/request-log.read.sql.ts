@@ -1,13 +1,14 @@
 /** Reads the request log and usage counters of one organisation. */
 import { z } from "zod";
-import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import { decodeCursor, encodeCursor, type ListCursor } from "../platform/cursor.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
 import { timestampOf, minUuidAt, fromTypedId, toTypedId } from "../platform/ids.ts";
+import type { Page, PageRequest } from "../platform/postgres/list-page.ts";
 import { join, raw, sql, type Sql } from "../platform/postgres/sql.ts";
-import { toUtcDay } from "./request-log.partitions.ts";
+import { DAY_MS } from "../platform/time.ts";
+import { toUtcDay } from "./request-log.partitions.sql.ts";
 
-export const requestLogOutcomes = ["succeeded", "refused", "failed"] as const;
-export type RequestLogOutcome = (typeof requestLogOutcomes)[number];
+type RequestLogOutcome = "succeeded" | "refused" | "failed";
 
 export interface RequestLogFilter {
   /** The `request_id` of the response. */
@@ -17,11 +18,8 @@ export interface RequestLogFilter {
   readonly keyId?: string | undefined;
 }
 
-export interface RequestLogListOptions {
+export interface RequestLogListOptions extends PageRequest {
   readonly filter: RequestLogFilter;
-  readonly limit: number;
-  /** Start after the request with this uuid. */
-  readonly afterId?: string | undefined;
 }
 
 /** A request as its organisation sees it. Ids are typed, times ISO 8601. */
@@ -39,12 +37,6 @@ export interface RequestLogEntryView {
   readonly responseBody: string | null;
 }
 
-export interface RequestLogPage {
-  /** Newest first. */
-  readonly items: RequestLogEntryView[];
-  readonly hasNext: boolean;
-}
-
 export interface UsageView {
   readonly day: string;
   readonly keyId: string;
@@ -60,69 +52,50 @@ export interface RequestLogReader {
   readonly organizationId: string | null;
 }
 
-interface RequestLogRow {
-  id: string;
-  method: string;
-  path: string;
-  status: number;
-  duration_ms: number;
-  error_code: string | null;
-  key_id: string;
-  key_name: string | null;
-  request_body: string | null;
-  response_body: string | null;
+/** As in the database: uuids, and milliseconds not rounded. */
+interface RequestLogRow extends Omit<RequestLogEntryView, "requestId" | "at"> {
+  readonly id: string;
 }
 
-interface UsageRow {
-  day: string;
-  key_id: string;
-  key_name: string | null;
-  succeeded: number;
-  refused: number;
-  failed: number;
-  duration_ms: number;
+interface UsageRow extends Omit<UsageView, "meanDurationMs"> {
+  readonly durationMs: number;
 }
 
 const CURSOR = "requests";
-const DAY_MS = 86_400_000;
 
-/** The list cursor of a request. */
-export function requestLogCursor({ requestId }: RequestLogEntryView): string {
-  return encodeCursor(CURSOR, [fromTypedId("req", requestId)]);
-}
-
-/** Returns the uuid of the request at the cursor, or null if `text` is not a cursor of this list. */
-export function readRequestLogCursor(text: string): string | null {
+export const requestLogCursor: ListCursor<RequestLogEntryView> = {
+  encode: ({ requestId }) => encodeCursor(CURSOR, [fromTypedId("req", requestId)]),
   // Request ids are ULIDs stored as uuids, so they have no UUID version.
-  return decodeCursor(CURSOR, z.tuple([z.guid()]), text)?.[0] ?? null;
-}
+  decode: (text) => decodeCursor(CURSOR, z.tuple([z.guid()]), text)?.[0] ?? null,
+};
 
 /** Lists requests, newest first. `sinceMs`: the oldest time to include, in milliseconds since 1970. */
 export async function listRequestLog(
   database: Queryable,
   reader: RequestLogReader,
-  { filter, limit, afterId, sinceMs }: RequestLogListOptions & { sinceMs: number },
-): Promise<RequestLogPage> {
+  { filter, limit, after, sinceMs }: RequestLogListOptions & { sinceMs: number },
+): Promise<Page<RequestLogEntryView>> {
   const conditions = filterConditions(reader, filter);
   if (conditions === null || (reader.organizationId === null && filter.requestId === undefined))
-    return { items: [], hasNext: false };
+    return { items: [], hasMore: false };
   const all = [
     ...conditions,
     sql`log.id >= ${minUuidAt(new Date(sinceMs))}::uuid`,
-    ...(afterId === undefined ? [] : [sql`log.id < ${afterId}::uuid`]),
+    ...(after === null ? [] : [sql`log.id < ${after}::uuid`]),
   ];
   const rows = await database.query<RequestLogRow>(sql`
-    select page.*, api_key.name as key_name
+    select page.*, api_key.name as "keyName"
     from (${newestEntriesSql(all, limit + 1, await daysWithUsage(database, reader, filter))}) page
-      left join api_key on api_key.id = page.key_id
+      left join api_key on api_key.id = page."keyId"
     order by page.id desc`);
-  return { items: rows.slice(0, limit).map(toEntryView), hasNext: rows.length > limit };
+  return { items: rows.slice(0, limit).map(toEntryView), hasMore: rows.length > limit };
 }
 
 /** `days`: search only these days, each with its own index scan; null: any time. */
 function newestEntriesSql(conditions: readonly Sql[], limit: number, days: readonly string[] | null): Sql {
   const newest = (extraConditions: readonly Sql[]): Sql => sql`
-    select log.id, method, path, status, duration_ms, error_code, key_id, request_body, response_body
+    select log.id, method, path, status, duration_ms as "durationMs", error_code as "errorCode", key_id as "keyId",
+      request_body as "requestBody", response_body as "responseBody"
     from request_log log where ${join([...conditions, ...extraConditions], " and ")} order by log.id desc limit ${limit}`;
   if (days === null) return newest([]);
   const starts = days.map((day) => minIdAt(Date.parse(day)));
@@ -161,15 +134,15 @@ export async function listUsage(
   { nowMs, days }: { nowMs: number; days: number },
 ): Promise<UsageView[]> {
   const rows = await database.query<UsageRow>(sql`
-    select day::text, key_id, api_key.name as key_name, succeeded::float8, refused::float8, failed::float8, duration_ms
+    select day::text, key_id as "keyId", api_key.name as "keyName", succeeded::float8, refused::float8, failed::float8,
+      duration_ms as "durationMs"
     from request_usage left join api_key on api_key.id = key_id
     where request_usage.organization_id = ${organizationId}::uuid
       and day > ${toUtcDay(nowMs - days * DAY_MS)}::date
     order by day, key_id`);
-  return rows.map(({ key_id: keyId, key_name: keyName, duration_ms: durationMs, ...row }) => ({
+  return rows.map(({ keyId, durationMs, ...row }) => ({
     ...row,
     keyId: toTypedId("key", keyId),
-    keyName,
     meanDurationMs: roundToHundredths(durationMs / (row.succeeded + row.refused + row.failed)),
   }));
 }
@@ -197,19 +170,13 @@ const outcomeConditions: Readonly<Record<RequestLogOutcome, Sql>> = {
   failed: raw("status >= 400 and status >= 500"),
 };
 
-function toEntryView(row: RequestLogRow): RequestLogEntryView {
+function toEntryView({ id, keyId, durationMs, ...row }: RequestLogRow): RequestLogEntryView {
   return {
-    requestId: toTypedId("req", row.id),
-    at: timestampOf(row.id),
-    method: row.method,
-    path: row.path,
-    status: row.status,
-    durationMs: roundToHundredths(row.duration_ms),
-    errorCode: row.error_code,
-    keyId: toTypedId("key", row.key_id),
-    keyName: row.key_name,
-    requestBody: row.request_body,
-    responseBody: row.response_body,
+    ...row,
+    requestId: toTypedId("req", id),
+    at: timestampOf(id),
+    keyId: toTypedId("key", keyId),
+    durationMs: roundToHundredths(durationMs),
   };
 }
 

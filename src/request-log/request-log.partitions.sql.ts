@@ -8,8 +8,8 @@ import {
   type PartitionRange,
 } from "../platform/postgres/partitions.ts";
 import { sql } from "../platform/postgres/sql.ts";
+import { DAY_MS } from "../platform/time.ts";
 
-const DAY_MS = 86_400_000;
 /** So that logging continues if no process can create partitions for some days. */
 const DAYS_AHEAD = 7;
 

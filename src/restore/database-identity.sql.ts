@@ -1,7 +1,9 @@
 /** The identity of a database: cluster, database OID and timeline. A point-in-time restore starts a new timeline. */
-import type { Queryable } from "../platform/postgres/database.ts";
+import type { Queryable, Reader } from "../platform/postgres/database.ts";
 import { invariant, StartupError } from "../platform/errors.ts";
-import { raw, sql } from "../platform/postgres/sql.ts";
+import { raw } from "../platform/postgres/sql.ts";
+import { toIsoTime } from "../platform/time.ts";
+import { DatabaseIdentityRecord } from "./database-identity.entity.ts";
 
 export interface DatabaseIdentity {
   /** Null: this PostgreSQL does not tell it. */
@@ -9,12 +11,6 @@ export interface DatabaseIdentity {
   readonly databaseOid: string;
   /** Null: this PostgreSQL does not tell it. */
   readonly timeline: number | null;
-}
-
-interface IdentityRow {
-  system_identifier: string | null;
-  database_oid: string;
-  timeline: number;
 }
 
 /** Stored in place of an unknown timeline; PostgreSQL's timelines start at 1. */
@@ -32,13 +28,13 @@ export async function readIdentity(on: Queryable): Promise<DatabaseIdentity> {
   // Read the timeline from the current WAL file name: the control file has a new timeline only after the next checkpoint.
   const timeline = capabilities.timeline
     ? "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int"
-    : String(UNKNOWN_TIMELINE);
-  const [row] = await on.query<IdentityRow>(
-    raw(`select ${system} as system_identifier, oid::text as database_oid, ${timeline} as timeline
+    : "null::int";
+  const [identity] = await on.query<DatabaseIdentity>(
+    raw(`select ${system} as "systemIdentifier", oid::text as "databaseOid", ${timeline} as timeline
       from pg_database where datname = current_database()`),
   );
-  invariant(row, "the current database is in pg_database");
-  return toIdentity(row);
+  invariant(identity, "the current database is in pg_database");
+  return identity;
 }
 
 /** SQL that is true if the function exists and this role may call it; managed servers restrict some. */
@@ -54,11 +50,15 @@ function standbyError(): StartupError {
 }
 
 /** Returns the identity stored at the last start; null at the first. */
-export async function storedIdentity(on: Queryable): Promise<DatabaseIdentity | null> {
-  const [row] = await on.query<IdentityRow>(
-    raw("select system_identifier, database_oid, timeline from database_identity"),
-  );
-  return row ? toIdentity(row) : null;
+export async function storedIdentity(on: Reader): Promise<DatabaseIdentity | null> {
+  const record = await findRecord(on);
+  if (!record) return null;
+  const { systemIdentifier, databaseOid, timeline } = record;
+  return {
+    systemIdentifier: systemIdentifier ?? null,
+    databaseOid,
+    timeline: timeline === UNKNOWN_TIMELINE ? null : timeline,
+  };
 }
 
 /** Returns `identity` with unknown parts taken from `last`. */
@@ -70,21 +70,34 @@ export function withDefaults(identity: DatabaseIdentity, last: DatabaseIdentity)
   };
 }
 
-export async function saveIdentity(
-  on: Queryable,
-  { systemIdentifier, databaseOid, timeline }: DatabaseIdentity,
-): Promise<void> {
-  await on.query(sql`
-    insert into database_identity (id, system_identifier, database_oid, timeline)
-    values (true, ${systemIdentifier}, ${databaseOid}, ${timeline ?? UNKNOWN_TIMELINE})
-    on conflict (id) do update set system_identifier = excluded.system_identifier,
-      database_oid = excluded.database_oid, timeline = excluded.timeline`);
+export async function saveIdentity(on: Reader, identity: DatabaseIdentity): Promise<void> {
+  const timeline = identity.timeline ?? UNKNOWN_TIMELINE;
+  await on.em().upsert(DatabaseIdentityRecord, { id: true, ...identity, timeline });
 }
 
-function toIdentity(row: IdentityRow): DatabaseIdentity {
-  return {
-    systemIdentifier: row.system_identifier,
-    databaseOid: row.database_oid,
-    timeline: row.timeline === UNKNOWN_TIMELINE ? null : row.timeline,
-  };
+/** Returns the sealed check value of WAYMARK_SECRET; null if none is stored. */
+export async function storedSecretCheck(on: Reader): Promise<string | null> {
+  return (await findRecord(on))?.secretCheck ?? null;
+}
+
+/** Stores a sealed check value. Without `replace` it keeps one that is stored already. */
+export async function saveSecretCheck(
+  on: Reader,
+  sealed: string,
+  { replace }: { replace: boolean },
+): Promise<void> {
+  const where = replace ? {} : { secretCheck: null };
+  await on.em().nativeUpdate(DatabaseIdentityRecord, where, { secretCheck: sealed });
+}
+
+function findRecord(on: Reader) {
+  return on.em().findOne(DatabaseIdentityRecord, { id: true }, { disableIdentityMap: true });
+}
+
+/** Returns the time of the newest event; null if there are no events. */
+export async function newestEventAt(on: Queryable): Promise<string | null> {
+  const [row] = await on.query<{ occurred_at: string }>(
+    raw("select occurred_at from job_event order by id desc limit 1"),
+  );
+  return row ? toIsoTime(row.occurred_at) : null;
 }
