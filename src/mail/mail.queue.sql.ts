@@ -6,15 +6,21 @@ import type { Queryable } from "../platform/postgres/database.ts";
 import { databaseNowMs } from "../platform/postgres/clock.ts";
 import { newUuid } from "../platform/ids.ts";
 import { sql } from "../platform/postgres/sql.ts";
-import { toIsoTime } from "../platform/time.ts";
+import { toIsoTime, SECOND_MS, MINUTE_MS, HOUR_MS } from "../platform/time.ts";
+import type { SealedValue } from "../platform/secret-box.ts";
+import { mailSealContext } from "./mail.encryption.ts";
 import type { TransportOutcome } from "./mail.transport.ts";
 
 /** Workers listen on this channel. A periodic sweep finds mails whose notification was lost. */
 export const MAILS_CHANNEL = "mails";
 
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
+/**
+ * Wakes a worker. A notification within a transaction is delivered on commit, so the worker finds the row. Commits that notify
+ * are serialized, which is acceptable because mails are rare.
+ */
+export async function notifyMailWorkers(on: Queryable): Promise<void> {
+  await on.query(sql`select pg_notify(${MAILS_CHANNEL}, '')`);
+}
 
 /** The delay before each attempt, after the previous one. The mail fails after the last, about 36 hours after the first. */
 export const RETRY_SCHEDULE: readonly number[] = [
@@ -45,42 +51,21 @@ export interface LeasedMail {
   readonly createdAt: Date;
 }
 
-interface LeaseRow {
-  id: string;
-  recipient: string;
-  kind: string;
-  subject: string;
-  sealed_body: string;
-  attempts: number;
-  created_at: string;
-}
-
 /** Leases the mail that has been due the longest. Returns null if none is due. */
 export async function leaseDue(database: Queryable): Promise<LeasedMail | null> {
-  const token = newUuid();
   // Plus one millisecond, as stored times are rounded to milliseconds.
-  const [row] = await database.query<LeaseRow>(sql`
-    update mail set attempts = attempts + 1, lease_token = ${token}::uuid,
+  const [row] = await database.query<Omit<LeasedMail, "createdAt"> & { createdAt: string }>(sql`
+    update mail set attempts = attempts + 1, lease_token = ${newUuid()}::uuid,
       due_at = clock_timestamp() + ${LEASE_MS} * interval '1 ms'
     where id = (
-      select id from mail where status = 'waiting' and due_at <= clock_timestamp() + interval '1 ms'
+      select id from mail where status = 'pending' and due_at <= clock_timestamp() + interval '1 ms'
       order by due_at limit 1 for update skip locked)
-    returning id, recipient, kind, subject, sealed_body, attempts, created_at`);
-  return row
-    ? {
-        id: row.id,
-        token,
-        recipient: row.recipient,
-        kind: row.kind,
-        subject: row.subject,
-        sealedBody: row.sealed_body,
-        attempt: row.attempts,
-        createdAt: new Date(toIsoTime(row.created_at)),
-      }
-    : null;
+    returning id, lease_token as token, recipient, kind, subject, sealed_body as "sealedBody", attempts as attempt,
+      created_at as "createdAt"`);
+  return row ? { ...row, createdAt: new Date(toIsoTime(row.createdAt)) } : null;
 }
 
-export type MailResult = "sent" | "kept" | "failed" | "waiting";
+export type MailResult = "sent" | "stored" | "failed" | "pending";
 
 /** Records an attempt's outcome and returns the mail's new status. A sent mail's body is deleted. */
 export async function recordAttempt(
@@ -89,7 +74,7 @@ export async function recordAttempt(
   outcome: TransportOutcome,
 ): Promise<MailResult> {
   const result = resultOf(outcome, attempt);
-  const delayMs = result === "waiting" ? RETRY_SCHEDULE[attempt] : null;
+  const delayMs = result === "pending" ? RETRY_SCHEDULE[attempt] : null;
   await database.query(sql`
     update mail set status = ${result}, lease_token = null,
       due_at = clock_timestamp() + ${delayMs}::float8 * interval '1 ms',
@@ -102,8 +87,8 @@ export async function recordAttempt(
 
 function resultOf(outcome: TransportOutcome, attempt: number): MailResult {
   if (outcome.kind === "accepted") return "sent";
-  if (outcome.kind === "kept") return "kept";
-  return outcome.isPermanent || attempt >= RETRY_SCHEDULE.length ? "failed" : "waiting";
+  if (outcome.kind === "stored") return "stored";
+  return outcome.isPermanent || attempt >= RETRY_SCHEDULE.length ? "failed" : "pending";
 }
 
 const RETENTION_MS = 30 * 24 * HOUR_MS;
@@ -113,4 +98,12 @@ export async function deleteExpiredMails(database: Queryable): Promise<number> {
   const beforeMs = (await databaseNowMs(database)) - RETENTION_MS;
   await database.query(sql`delete from mail where created_at < ${new Date(beforeMs)}::timestamptz`);
   return beforeMs;
+}
+
+/** The latest encrypted body and its context, to check that WAYMARK_SECRET can open it; null if there is none. */
+export async function latestSealedBody(on: Queryable): Promise<SealedValue | null> {
+  const [row] = await on.query<{ id: string; sealed: string }>(
+    sql`select id, sealed_body as sealed from mail where sealed_body is not null order by id desc limit 1`,
+  );
+  return row ? { sealed: row.sealed, context: mailSealContext(row.id) } : null;
 }

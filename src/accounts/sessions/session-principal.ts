@@ -1,5 +1,6 @@
 /** The principal of a signed-in user, as services receive it. */
 import type { Scope } from "../../api-keys/api.ts";
+import { AppError } from "../../platform/errors.ts";
 import type { OperatorPrincipal, OrganizationPrincipal } from "../../platform/principal.ts";
 import type { UserRole } from "../../organizations/api.ts";
 
@@ -49,3 +50,8 @@ export const scopesByRole: Readonly<Record<UserRole, readonly Scope[]>> = {
   member: ["jobs:read", "jobs:write"],
   operator: ["jobs:read", "jobs:write", "webhooks:manage"],
 };
+
+/** The 401 for a missing, expired or revoked session: the same for every reason. */
+export function notSignedInError(): AppError {
+  return new AppError("UnauthorizedException", "You are not signed in, or your session has ended");
+}

@@ -1,10 +1,9 @@
 /** Checks the codes of two-factor authentication: TOTP codes and recovery codes, each accepted once. */
 import type { AppError } from "../../platform/errors.ts";
 import { callBetterAuth, wrongCodeError, type AuthResult } from "../auth/better-auth.client.ts";
-import type { BetterAuth } from "../auth/better-auth.ts";
 import type { Throttle, ThrottleAttempt } from "../auth/throttle.ts";
-import type { RecoveryCodeStore } from "./recovery-codes.ts";
-import type { TwoFactorDiagnostics } from "./diagnostics.ts";
+import type { AccountContext } from "../context.ts";
+import { toStoredRecoveryCode } from "./recovery-codes.ts";
 
 export const twoFactorCodeKinds = ["totp", "recovery_code"] as const;
 export type TwoFactorCodeKind = (typeof twoFactorCodeKinds)[number];
@@ -26,31 +25,24 @@ interface VerifiedCode {
   user: { id: string };
 }
 
-export interface CodeCheckDeps {
-  auth: BetterAuth;
-  throttle: Throttle;
-  twoFactorDiagnostics: TwoFactorDiagnostics;
-  recoveryCodes: Pick<RecoveryCodeStore, "toStoredForm">;
-}
-
 export async function verifyTwoFactorCode(
-  deps: CodeCheckDeps,
+  context: AccountContext,
   check: TwoFactorCodeCheck,
 ): Promise<AuthResult<VerifiedCode>> {
-  const { auth, recoveryCodes } = deps;
+  const { auth, twoFactorDiagnostics } = context;
   const { userId, code, kind, headers, refusal = wrongCodeError } = check;
   const requestOptions = { headers, returnHeaders: true } as const;
   const call = async (): Promise<{ headers: Headers; response: VerifiedCode }> => {
     if (kind === "totp") return await auth.api.verifyTOTP({ ...requestOptions, body: { code } });
-    const storedCode = userId === null ? code : await recoveryCodes.toStoredForm(userId, code);
+    const storedCode = userId === null ? code : await toStoredRecoveryCode(context, userId, code);
     return await auth.api.verifyBackupCode({ ...requestOptions, body: { code: storedCode } });
   };
   const verify = (): Promise<AuthResult<VerifiedCode>> =>
-    deps.twoFactorDiagnostics.explainFailure(userId, () =>
+    twoFactorDiagnostics.explainFailure(userId, () =>
       callBetterAuth(call, { INVALID_CODE: refusal, INVALID_BACKUP_CODE: refusal }),
     );
   return kind === "totp" && userId !== null
-    ? await rejectReplay(deps.throttle, check, verify)
+    ? await rejectReplay(context.throttle, check, verify)
     : await verify();
 }
 
