@@ -3,15 +3,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Queryable } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Principal } from "../platform/principal.ts";
-import type { Sql } from "../platform/postgres/sql.ts";
 import type { Semaphore } from "../platform/concurrency/semaphore.ts";
-import { EventBuffer, SlowReaderError } from "./event.buffer.ts";
+import { filterToSql, type JobFilterTree } from "../jobs/api.ts";
+import { EventBuffer, SlowReaderError } from "./buffer.ts";
 import type { EventType } from "./event.entity.ts";
-import { filterEvents, type TailRow } from "./event.tail-query.ts";
+import { filterEvents, type JobCondition, type TailRow } from "./tail.sql.ts";
 
 export interface TailQuery {
-  /** SQL condition on a row `job`, the job after the change; null matches every event. */
-  condition: Sql | null;
+  /** Applies to the job after the change; null matches every event. */
+  filter: JobFilterTree | null;
   /** Empty: all types. */
   types: readonly EventType[];
 }
@@ -33,7 +33,7 @@ const MAX_ATTEMPTS = 5;
 const RETRY_DELAY_MS = 1_000;
 
 interface SubscriptionFilter {
-  readonly condition: Sql;
+  readonly condition: JobCondition;
   readonly subscriptions: Set<Subscription>;
 }
 
@@ -59,7 +59,8 @@ export class SubscriberGroup {
 
   /** `onEnd` is called when the subscription ends. Throws TooManyRequestsException for more than MAX_FILTERS filters. */
   add(query: TailQuery, onEnd: () => void): Subscription {
-    const key = query.condition && JSON.stringify(query.condition.compile());
+    const condition = query.filter && filterToSql(query.filter);
+    const key = condition && JSON.stringify(condition.compile());
     if (key !== null && !this.#filters.has(key) && this.#filters.size >= MAX_FILTERS)
       throw new AppError(
         "TooManyRequestsException",
@@ -70,8 +71,8 @@ export class SubscriberGroup {
       onEnd();
     });
     const subscription: Subscription = { buffer, query, fromTransaction: null };
-    if (query.condition === null || key === null) this.#unfiltered.add(subscription);
-    else this.#filterOf(key, query.condition).subscriptions.add(subscription);
+    if (condition === null || key === null) this.#unfiltered.add(subscription);
+    else this.#filterOf(key, condition).subscriptions.add(subscription);
     return subscription;
   }
 
@@ -118,7 +119,7 @@ export class SubscriberGroup {
   }
 
   /** Retries while the database is unavailable, so that a short outage ends no subscription. */
-  async #matchingIds(request: { rows: readonly TailRow[]; condition: Sql }): Promise<Set<string>> {
+  async #matchingIds(request: { rows: readonly TailRow[]; condition: JobCondition }): Promise<Set<string>> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         // One permit per filter, so that the filters of other groups can run in between.
@@ -139,7 +140,7 @@ export class SubscriberGroup {
     return rows.filter((row) => startedFrom.some((from) => BigInt(row.transaction_id) >= from));
   }
 
-  #filterOf(key: string, condition: Sql): SubscriptionFilter {
+  #filterOf(key: string, condition: JobCondition): SubscriptionFilter {
     const filter = this.#filters.get(key) ?? { condition, subscriptions: new Set() };
     this.#filters.set(key, filter);
     return filter;

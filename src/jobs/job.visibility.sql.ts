@@ -1,14 +1,30 @@
-/** Job visibility: agents see their own jobs, contractors the jobs assigned to them, operators all jobs. */
+/**
+ * Job visibility: agents see their own jobs, contractors the jobs assigned to them, operators all jobs. Every read and write of
+ * jobs and events must include the rule, in one of its two forms: the SQL condition or the MikroORM filter.
+ */
 import type { Principal } from "../platform/principal.ts";
+import { invariant } from "../platform/errors.ts";
 import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
 
 const organizationColumn = { agent: "agent_id", contractor: "contractor_id" } as const;
 
-/** SQL condition: the row of `table` is visible to `principal`. Every read and write of jobs and events must include it. */
+/** SQL condition: the row of `table` is visible to `principal`. */
 export function visibleTo(principal: Principal, table: "job" | "job_event" = "job"): Sql {
   if (principal.organizationId === null) return sql`true`;
   return sql`${raw(`${table}.${organizationColumn[principal.organizationType]}`)} = ${principal.organizationId}`;
 }
+
+/** The rule for the entity `Job`: `em.find(Job, …, { filters: { visibleTo: { principal } } })`. */
+export const visibilityFilter = {
+  name: "visibleTo",
+  cond: ({ principal }: { principal?: Principal }) => {
+    invariant(principal, "MikroORM throws if a filter has no arguments");
+    return principal.organizationId === null
+      ? {}
+      : { [organizationColumn[principal.organizationType]]: principal.organizationId };
+  },
+  default: false,
+};
 
 /** SQL condition: the row of `table` is visible to at least one of `principals`. Then use `isVisibleTo` for each. */
 export function visibleToAny(principals: readonly Principal[], table: "job" | "job_event" = "job"): Sql {

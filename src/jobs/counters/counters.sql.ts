@@ -1,5 +1,5 @@
-/** Counters for the exact total of a list. Each change appends deltas (`update/change.sql.ts`); a task compacts them. */
-import type { Database, Queryable } from "../../platform/postgres/database.ts";
+/** Counters for the exact total of a list. Each change appends deltas (`update/update-and-fan-out.sql.ts`); a task compacts them. */
+import type { Queryable } from "../../platform/postgres/database.ts";
 import { sql, type Sql } from "../../platform/postgres/sql.ts";
 
 const createdDaySql = sql`(created_at at time zone 'UTC')::date::text`;
@@ -24,13 +24,11 @@ export async function compactCounters(database: Queryable): Promise<number> {
   return row?.compacted ?? 0;
 }
 
-/** Recounts everything. Needed after jobs were written without the job service, such as by a bulk seed. */
-export async function rebuildCounters(database: Database): Promise<void> {
-  await database.transaction(rebuildCountersIn);
-}
-
-/** Like `rebuildCounters`, in the caller's transaction, which must have no statement timeout. */
-export async function rebuildCountersIn(tx: Queryable): Promise<void> {
+/**
+ * Recounts everything in the caller's transaction, which needs a statement timeout that fits the number of jobs. For jobs
+ * that were written without the job service, such as by a bulk seed.
+ */
+export async function rebuildCounters(tx: Queryable): Promise<void> {
   await tx.query(sql`lock table job, job_counter, job_counter_delta in share row exclusive mode`);
   await tx.query(sql`delete from job_counter_delta`);
   await tx.query(sql`delete from job_counter`);

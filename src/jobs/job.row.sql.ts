@@ -6,6 +6,8 @@ import { jobFieldNames, type JobPatch } from "./job.fields.ts";
 export type JobRow = Required<{ [Name in keyof JobPatch]: Exclude<JobPatch[Name], undefined> }> & {
   readonly id: string;
   readonly marking_number: string;
+  readonly agent_id: string;
+  readonly contractor_id: string | null;
   readonly provider_status: string | null;
   readonly version: number;
   /** PostgreSQL's text form of a timestamptz in UTC, such as `2026-11-21 12:50:43.123+00`. */
@@ -16,6 +18,8 @@ export type JobRow = Required<{ [Name in keyof JobPatch]: Exclude<JobPatch[Name]
 const columnNames = [
   "id",
   "marking_number",
+  "agent_id",
+  "contractor_id",
   ...jobFieldNames,
   "provider_status",
   "version",
@@ -23,16 +27,9 @@ const columnNames = [
   "updated_at",
 ];
 
-/** A job with the ids of the organisations that can see it. */
-export type JobRowWithOwners = JobRow & { readonly agent_id: string; readonly contractor_id: string | null };
-
 /** The columns of a `JobRow`, each prefixed with `prefix`, such as `job.`. */
 export function jobColumns(prefix: string): Sql {
   return raw(columnNames.map((name) => prefix + name).join(", "));
-}
-
-export function jobColumnsWithOwners(prefix: string): Sql {
-  return raw([...columnNames, "agent_id", "contractor_id"].map((name) => prefix + name).join(", "));
 }
 
 export interface OrganizationRow {
@@ -42,13 +39,13 @@ export interface OrganizationRow {
 }
 
 /** A job with its organisations if the query included them. */
-export type JobWithOrganizations = JobRowWithOwners & {
+export type JobWithOrganizations = JobRow & {
   agent?: OrganizationRow;
   contractor?: OrganizationRow | null;
 };
 
 /** The flat row that `jobJoinColumns` selects. */
-export type JobJoinRow = JobRowWithOwners & {
+export type JobJoinRow = JobRow & {
   readonly agent_name?: string;
   readonly agent_type?: OrganizationType;
   readonly contractor_name?: string | null;
@@ -57,7 +54,7 @@ export type JobJoinRow = JobRowWithOwners & {
 
 /** The columns of a `JobJoinRow` and the joins they need, for a query from `job`. */
 export function jobJoinColumns(organizations: boolean): { columns: Sql; joins: Sql } {
-  const columns = jobColumnsWithOwners("job.");
+  const columns = jobColumns("job.");
   if (!organizations) return { columns, joins: raw("") };
   return {
     columns: sql`${columns}, agent.name as agent_name, agent.type as agent_type,
@@ -68,7 +65,7 @@ export function jobJoinColumns(organizations: boolean): { columns: Sql; joins: S
   };
 }
 
-export function toJobWithOrganizations(row: JobJoinRow): JobWithOrganizations {
+export function toJob(row: JobJoinRow): JobWithOrganizations {
   const { agent_id, agent_name, agent_type, contractor_id, contractor_name, contractor_type } = row;
   if (!agent_name || !agent_type) return row;
   const contractor =

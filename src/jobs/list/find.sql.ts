@@ -1,36 +1,63 @@
-/** Batch look-ups of jobs and organisations. Results follow the order of the keys, with null for what is not visible. */
+/** Look-ups of jobs and organisations by key. Lists follow the order of the keys, with null for what is not visible. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { alignByKey } from "../../platform/postgres/align-by-key.ts";
 import type { Principal } from "../../platform/principal.ts";
 import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
 import {
   jobJoinColumns,
-  toJobWithOrganizations,
+  toJob,
   type JobJoinRow,
-  type OrganizationRow,
+  type JobRow,
   type JobWithOrganizations,
-} from "../job.row.ts";
-import { visibleTo } from "../job.visibility.ts";
+  type OrganizationRow,
+} from "../job.row.sql.ts";
+import { visibleTo } from "../job.visibility.sql.ts";
 
+/** The job with this Marking Number, without its organisations; null if it is not visible. */
+export async function findJob(
+  queryable: Queryable,
+  principal: Principal,
+  markingNumber: string,
+): Promise<JobRow | null> {
+  const condition = sql`job.marking_number = ${markingNumber}`;
+  const [job] = await selectJobs(queryable, principal, { condition, organizations: false });
+  return job ?? null;
+}
+
+/** With their organisations. Numbers that PostgreSQL cannot read match no job. */
 export async function findJobsByMarkingNumber(
   queryable: Queryable,
   principal: Principal,
   markingNumbers: readonly string[],
 ): Promise<(JobWithOrganizations | null)[]> {
-  // PostgreSQL rejects such text, and no job can have it.
   const valid = markingNumbers.filter((number) => number.isWellFormed() && !number.includes("\0"));
-  const rows = await selectJobs(queryable, principal, valid, sql`job.marking_number = any(${valid}::text[])`);
+  const condition = sql`job.marking_number = any(${valid}::text[])`;
+  const rows =
+    valid.length === 0 ? [] : await selectJobs(queryable, principal, { condition, organizations: true });
   return alignByKey(markingNumbers, rows, (job) => job.marking_number);
 }
 
-/** `ids` are UUIDs. */
+/** With their organisations. `ids` are UUIDs. */
 export async function findJobsById(
   queryable: Queryable,
   principal: Principal,
   ids: readonly string[],
 ): Promise<(JobWithOrganizations | null)[]> {
-  const rows = await selectJobs(queryable, principal, ids, sql`job.id = any(${ids}::uuid[])`);
+  if (ids.length === 0) return [];
+  const condition = sql`job.id = any(${ids}::uuid[])`;
+  const rows = await selectJobs(queryable, principal, { condition, organizations: true });
   return alignByKey(ids, rows, (job) => job.id);
+}
+
+async function selectJobs(
+  queryable: Queryable,
+  principal: Principal,
+  { condition, organizations }: { condition: Sql; organizations: boolean },
+): Promise<JobWithOrganizations[]> {
+  const { columns, joins } = jobJoinColumns(organizations);
+  const rows = await queryable.query<JobJoinRow>(sql`
+    select ${columns} from job ${joins} where ${condition} and ${visibleTo(principal)}`);
+  return rows.map(toJob);
 }
 
 /** Partners see their own organisation and those they share a job with; operators see all. `ids` are UUIDs. */
@@ -51,17 +78,4 @@ function organizationVisibleTo(principal: Principal): Sql {
   const other = raw(principal.organizationType === "agent" ? "job.contractor_id" : "job.agent_id");
   return sql`(organization.id = ${principal.organizationId}::uuid
     or exists (select from job where ${visibleTo(principal)} and ${other} = organization.id))`;
-}
-
-async function selectJobs(
-  queryable: Queryable,
-  principal: Principal,
-  requested: readonly string[],
-  condition: Sql,
-): Promise<JobWithOrganizations[]> {
-  if (requested.length === 0) return [];
-  const { columns, joins } = jobJoinColumns(true);
-  const rows = await queryable.query<JobJoinRow>(sql`
-    select ${columns} from job ${joins} where ${condition} and ${visibleTo(principal)}`);
-  return rows.map(toJobWithOrganizations);
 }

@@ -2,18 +2,16 @@
 import type { Queryable } from "../platform/postgres/database.ts";
 import { invariant } from "../platform/errors.ts";
 import type { Principal } from "../platform/principal.ts";
-import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
+import { sql, type Sql } from "../platform/postgres/sql.ts";
 import { visibleTo, visibleToAny } from "../jobs/api.ts";
-import type { FeedPosition } from "./event.position.ts";
-import type { EventRow } from "./event.wire.ts";
+import type { FeedPosition } from "./feed-cursor.ts";
+import { FEED_START, feedPositionColumns } from "./feed.sql.ts";
+import { eventColumns, type EventWithPosition } from "./history.sql.ts";
 
-/** An event without the job snapshot, with its feed position and the organisations that can see it. */
-export interface TailRow extends Omit<EventRow, "job"> {
-  job_id: string;
+/** An event with the organisations that can see it. */
+export interface TailRow extends EventWithPosition {
   agent_id: string;
   contractor_id: string | null;
-  transaction_id: string;
-  position: string;
 }
 
 export interface TailPage {
@@ -41,10 +39,7 @@ interface TailQueryRow {
 
 const PAGE_SIZE = 500;
 
-const columns = raw(
-  `id, type, sequence, actor_type, actor_id, request_id, occurred_at, changes,
-    job_id, agent_id, contractor_id, transaction_id::text as transaction_id, position`,
-);
+const columns = sql`${eventColumns}, agent_id, contractor_id, ${feedPositionColumns}`;
 
 /**
  * Reads the events after `after` that at least one of `principals` can see; null reads only the end of the feed. One statement
@@ -58,14 +53,14 @@ export async function readNewEvents(
   const queryRows = await database.query<TailQueryRow>(sql`
     select feed_sequence(pg_snapshot_xmin(snapshot))::text as feed_end,
       feed_sequence(pg_snapshot_xmax(snapshot))::text as feed_next,
-      newest.transaction_id::text as newest_transaction, newest.position as newest_position, event.*
+      newest.transaction_id::text as newest_transaction, newest.position::text as newest_position, event.*
     from pg_current_snapshot() snapshot left join lateral (
       select transaction_id, position from job_event
       where transaction_id < feed_sequence(pg_snapshot_xmin(pg_current_snapshot()))
       order by transaction_id desc, position desc limit 1
     ) newest on true left join lateral (
       select ${columns} from job_event
-      where (transaction_id, position) > (${after?.transactionId ?? null}::xid8, ${after?.position ?? null}::bigint)
+      where (transaction_id, position) > (${after?.transaction_id ?? null}::xid8, ${after?.position ?? null}::bigint)
         and transaction_id < feed_sequence(pg_snapshot_xmin(pg_current_snapshot()))
         and ${visibleToAny(principals, "job_event")}
       order by job_event.transaction_id, job_event.position limit ${PAGE_SIZE}
@@ -78,18 +73,21 @@ export async function readNewEvents(
     hasMore: rows.length === PAGE_SIZE,
     feedEnd: BigInt(first.feed_end),
     nextTransaction: BigInt(first.feed_next),
-    newestPosition: {
-      transactionId: first.newest_transaction ?? "0",
-      position: first.newest_position ?? "0",
-    },
+    newestPosition:
+      first.newest_transaction === null || first.newest_position === null
+        ? FEED_START
+        : { transaction_id: first.newest_transaction, position: first.newest_position },
   };
 }
+
+/** A condition on a row `job`. */
+export type JobCondition = Sql;
 
 /** The ids of the rows that `principal` can see and whose job after the change matches `condition`. */
 export async function filterEvents(
   database: Queryable,
   principal: Principal,
-  { rows, condition }: { rows: readonly TailRow[]; condition: Sql },
+  { rows, condition }: { rows: readonly TailRow[]; condition: JobCondition },
 ): Promise<Set<string>> {
   const ids = rows.map(({ id }) => id);
   const matching = await database.query<{ id: string }>(sql`

@@ -1,21 +1,17 @@
-/** The job filter of GraphQL as a tree of conditions, and its translation to SQL. All conditions of a node must hold. */
+/** The job filter of REST, GraphQL and exports as a tree of conditions, and its translation to SQL. */
 import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
 import type { statusCategories } from "../job.reference-data.entity.ts";
-import { searchSql } from "./list-parameters.ts";
 
 /** Null means the same as absent, so that clients can pass empty variables. */
 type Nullish<Value> = Value | null | undefined;
 
 export type JobStatusCategory = (typeof statusCategories)[number];
 
-export interface CodeComparison {
+export interface TextComparison {
   eq?: Nullish<string>;
   in?: Nullish<readonly string[]>;
-  isNull?: Nullish<boolean>;
-}
-
-export interface TextComparison extends CodeComparison {
   startsWith?: Nullish<string>;
+  isNull?: Nullish<boolean>;
 }
 
 export interface RangeComparison<Value> {
@@ -27,36 +23,32 @@ export interface RangeComparison<Value> {
   isNull?: Nullish<boolean>;
 }
 
-/** Dates are `YYYY-MM-DD`, instants ISO 8601 in UTC (`Z`), ids UUIDs. */
-export interface JobFilterTree {
-  markingNumber?: Nullish<TextComparison>;
-  batchNumber?: Nullish<TextComparison>;
-  groupCode?: Nullish<TextComparison>;
-  postalCode?: Nullish<TextComparison>;
-  recipientName?: Nullish<TextComparison>;
-  normalizedStatus?: Nullish<CodeComparison>;
-  failureReason?: Nullish<CodeComparison>;
-  providerStatus?: Nullish<CodeComparison>;
-  scheduledDate?: Nullish<RangeComparison<string>>;
-  scheduledDeliveryDate?: Nullish<RangeComparison<string>>;
-  createdAt?: Nullish<RangeComparison<string>>;
-  updatedAt?: Nullish<RangeComparison<string>>;
-  pieceQuantity?: Nullish<RangeComparison<number>>;
-  weight?: Nullish<RangeComparison<number>>;
+/** The comparison by the kind of a column. Dates are `YYYY-MM-DD`, instants ISO 8601. */
+interface Comparisons {
+  text: TextComparison;
+  date: RangeComparison<string>;
+  instant: RangeComparison<string>;
+  number: RangeComparison<number>;
+}
+
+type ColumnComparisons = {
+  [Key in FilterKey]?: Nullish<Comparisons[(typeof filterableColumns)[Key]["kind"]]>;
+};
+
+/** All conditions must hold. Ids are UUIDs. */
+export interface JobFilterTree extends ColumnComparisons {
   statusCategory?: Nullish<readonly JobStatusCategory[]>;
   scheduledDeliveryPending?: Nullish<boolean>;
   contractorId?: Nullish<readonly string[]>;
   agentId?: Nullish<readonly string[]>;
   /** True: scheduled before today (UTC) and not delivered, returned or cancelled. False: all other jobs. */
   isLate?: Nullish<boolean>;
-  /** The same as REST's `q`. */
+  /** Prefix of the Marking Number or postal code, or part of the recipient's name or delivery address. */
   search?: Nullish<string>;
   and?: Nullish<readonly JobFilterTree[]>;
   or?: Nullish<readonly JobFilterTree[]>;
   not?: Nullish<JobFilterTree>;
 }
-
-type ValueKind = "text" | "date" | "instant" | "number";
 
 /** The filter keys that compare a column with values. */
 export const filterableColumns = {
@@ -74,7 +66,7 @@ export const filterableColumns = {
   updatedAt: { column: "updated_at", kind: "instant" },
   pieceQuantity: { column: "piece_quantity", kind: "number" },
   weight: { column: "weight", kind: "number" },
-} as const satisfies Partial<Record<keyof JobFilterTree, { column: string; kind: ValueKind }>>;
+} as const satisfies Record<string, { column: string; kind: keyof Comparisons }>;
 
 export type FilterKey = keyof typeof filterableColumns;
 export const filterKeys = Object.keys(filterableColumns) as FilterKey[];
@@ -83,7 +75,7 @@ export type AnyComparison = TextComparison & RangeComparison<string | number>;
 export const comparisonOperators = { eq: "=", gte: ">=", gt: ">", lte: "<=", lt: "<" } as const;
 export type ComparisonOperator = keyof typeof comparisonOperators;
 
-const sqlTypes: Record<ValueKind, string> = {
+const sqlTypes: Record<keyof Comparisons, string> = {
   text: "text",
   date: "date",
   instant: "timestamptz",
@@ -93,7 +85,9 @@ const sqlTypes: Record<ValueKind, string> = {
 /** The filter as an SQL condition on `job`. A null result means that the job does not match. */
 export function filterToSql(filter: JobFilterTree): Sql {
   return allOf([
-    ...filterKeys.flatMap((key) => comparisonsToSql(key, filter[key] as Nullish<AnyComparison>)),
+    ...filterKeys
+      .filter((key) => filter[key])
+      .flatMap((key) => comparisonsToSql(key, filter[key] as AnyComparison)),
     ...ifSet(filter.statusCategory, categorySql),
     ...ifSet(filter.scheduledDeliveryPending, (value) => sql`job.scheduled_delivery_pending = ${value}`),
     ...ifSet(filter.contractorId, (ids) => oneOf(raw("job.contractor_id"), "uuid", ids)),
@@ -124,12 +118,12 @@ function ifSet<Value>(value: Nullish<Value>, toSql: (value: Value) => Sql): Sql[
   return value === null || value === undefined ? [] : [toSql(value)];
 }
 
-function comparisonsToSql(key: FilterKey, comparison: Nullish<AnyComparison>): Sql[] {
-  if (!comparison) return [];
+const operators = Object.entries(comparisonOperators) as [ComparisonOperator, string][];
+
+function comparisonsToSql(key: FilterKey, comparison: AnyComparison): Sql[] {
   const { column: name, kind } = filterableColumns[key];
   const column = raw(`job.${name}`);
   const type = sqlTypes[kind];
-  const operators = Object.entries(comparisonOperators) as [ComparisonOperator, string][];
   return [
     ...operators.flatMap(([operator, symbol]) =>
       ifSet(comparison[operator], (value) => sql`${column} ${raw(symbol)} ${value}::${raw(type)}`),
@@ -176,6 +170,12 @@ function categorySql(categories: readonly JobStatusCategory[]): Sql {
 const lateSql = sql`(coalesce(job.scheduled_delivery_date, job.scheduled_date) < (now() at time zone 'UTC')::date
   and job.normalized_status <> all(array(
     select code from job_status where category in ('success', 'return', 'cancelled'))))`;
+
+function searchSql(text: string): Sql {
+  const literal = text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+  return sql`(job.marking_number like ${`${literal}%`} or job.postal_code ilike ${`${literal}%`}
+    or job.recipient_name ilike ${`%${literal}%`} or job.delivery_address ilike ${`%${literal}%`})`;
+}
 
 function isNotTrue(condition: Sql): Sql {
   return sql`(${condition}) is not true`;

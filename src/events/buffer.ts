@@ -12,10 +12,10 @@ export class SlowReaderError extends Error {
 type Result<Item> = IteratorResult<Item, void>;
 
 /**
- * An async generator that the producer pushes to. A native one does not work: its `return` waits for the pending `next`, which
+ * An async iterator that the producer pushes to. A generator does not work: its `return` waits for the pending `next`, which
  * may never resolve.
  */
-export class EventBuffer<Item> implements AsyncGenerator<Item, void, void> {
+export class EventBuffer<Item> implements AsyncIterableIterator<Item, void> {
   /** The feed cursor after which the items start. */
   cursor: string | null = null;
   readonly #capacity: number;
@@ -68,17 +68,8 @@ export class EventBuffer<Item> implements AsyncGenerator<Item, void, void> {
     return { done: true, value: undefined };
   }
 
-  async throw(error: unknown): Promise<Result<Item>> {
-    await this.return();
-    throw error;
-  }
-
   [Symbol.asyncIterator](): this {
     return this;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.return();
   }
 
   #end(): void {

@@ -3,9 +3,9 @@ import type { Queryable } from "../../platform/postgres/database.ts";
 import { badRequest } from "../../platform/errors.ts";
 import type { Principal } from "../../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import { filterToSql, setKeys, type JobFilterTree } from "../list/filter.ts";
-import { counterRowsSql } from "./counters.ts";
-import { visibleTo } from "../job.visibility.ts";
+import { filterToSql, setKeys, type JobFilterTree } from "../list/filter.sql.ts";
+import { counterRowsSql } from "./counters.sql.ts";
+import { visibleTo } from "../job.visibility.sql.ts";
 
 interface GroupKeySource {
   /** SQL expression to group by. */
@@ -71,35 +71,26 @@ export interface JobStats {
   truncated: boolean;
 }
 
-interface Row {
-  values: (string | null)[];
-  labels: (string | null)[];
-  count: number;
-  piece_quantity: number | null;
-  weight: number | null;
-  total: number;
-}
-
 export async function jobStats(
   queryable: Queryable,
   principal: Principal,
   query: JobStatsQuery,
 ): Promise<JobStats> {
   assertGroupKeys(query.groupBy);
-  if (!query.include.groups) {
-    const include = { groups: false, pieceQuantity: false, weight: false };
-    const [row] = await queryable.query<Row>(statsStatement(principal, { ...query, groupBy: [], include }));
-    return { total: row?.total ?? 0, groups: [], truncated: false };
-  }
-  const rows = await queryable.query<Row>(statsStatement(principal, query));
-  const groups = rows.slice(0, MAX_GROUPS).map((row) => ({
-    values: row.values,
-    labels: row.labels,
-    count: row.count,
-    pieceQuantity: row.piece_quantity,
-    weight: row.weight,
-  }));
-  return { total: rows[0]?.total ?? 0, groups, truncated: rows.length > MAX_GROUPS };
+  const { groups: hasGroups } = query.include;
+  const totalOnly = { groups: false, pieceQuantity: false, weight: false };
+  const statement = statsStatement(
+    principal,
+    hasGroups ? query : { ...query, groupBy: [], include: totalOnly },
+  );
+  const rows = await queryable.query<JobStatsGroup & { total: number }>(statement);
+  const total = rows[0]?.total ?? 0;
+  const groups = hasGroups ? rows.slice(0, MAX_GROUPS).map(toGroup) : [];
+  return { total, groups, truncated: rows.length > MAX_GROUPS };
+}
+
+function toGroup({ values, labels, count, pieceQuantity, weight }: JobStatsGroup): JobStatsGroup {
+  return { values, labels, count, pieceQuantity, weight };
 }
 
 function assertGroupKeys(keys: readonly GroupKey[]): void {
@@ -124,7 +115,7 @@ function statsStatement(principal: Principal, query: JobStatsQuery): Sql {
       order by ${raw(ordering.join(", "))} limit ${raw(String(MAX_GROUPS + 1))}
     )
     select array[${raw(keys.map((key) => `${key}::text`).join(", "))}]::text[] as values,
-      array[${raw(labels.join(", "))}]::text[] as labels, count::int, piece_quantity, weight, total
+      array[${raw(labels.join(", "))}]::text[] as labels, count::int, "pieceQuantity", weight, total
     from largest order by ${raw(ordering.join(", "))}`;
 }
 
@@ -133,7 +124,7 @@ function groupJobsSql(principal: Principal, { filter, groupBy, include }: JobSta
   const statuses = keys.some(({ category }) => category);
   return sql`
     select ${keyColumns(keys)} count(*) as count,
-      ${include.pieceQuantity ? raw("sum(job.piece_quantity)::double precision") : nullSum} as piece_quantity,
+      ${include.pieceQuantity ? raw("sum(job.piece_quantity)::double precision") : nullSum} as "pieceQuantity",
       ${include.weight ? weightSumSql : nullSum} as weight
     from job ${raw(statuses ? "left join job_status on job_status.code = job.normalized_status" : "")}
     where ${visibleTo(principal)} and ${filterToSql(filter)} ${groupByClause(keys)}`;
@@ -149,7 +140,7 @@ function groupCountersSql(principal: Principal, { filter, groupBy, include }: Jo
     return null;
   const counterKey = key && !key.category ? { ...key, value: "counts.value" } : key;
   return sql`
-    select ${keyColumns(counterKey ? [counterKey] : [])} coalesce(sum(counted), 0) as count, ${nullSum} as piece_quantity, ${nullSum} as weight
+    select ${keyColumns(counterKey ? [counterKey] : [])} coalesce(sum(counted), 0) as count, ${nullSum} as "pieceQuantity", ${nullSum} as weight
     from (${counterRowsSql(principal.organizationId, kind)}) counts
     ${raw(key?.category ? "left join job_status on job_status.code = counts.value" : "")}
     ${groupByClause(counterKey ? [counterKey] : [])} ${raw(key ? "having sum(counted) <> 0" : "")}`;

@@ -3,18 +3,17 @@
  * feed, so each is delivered once and in order. A lost notification or connection delays events but loses none.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import pLimit from "p-limit";
 import type { Queryable } from "../platform/postgres/database.ts";
 import { unavailable } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
-import { listenToChannel } from "../platform/postgres/notify.ts";
+import { createPayloadNotifier, listenToChannel } from "../platform/postgres/notify.ts";
 import type { Principal } from "../platform/principal.ts";
-import { createSemaphore } from "../platform/concurrency/semaphore.ts";
 import { isVisibleTo } from "../jobs/api.ts";
-import { readNewEvents, type TailPage, type TailRow } from "./event.tail-query.ts";
-import { feedCursorAt } from "./event.cursor.ts";
-import { EVENTS_CHANNEL } from "./event.notifier.ts";
-import type { FeedPosition } from "./event.position.ts";
-import { SubscriberGroup, type Subscription, type TailQuery } from "./event.subscription.ts";
+import { feedCursor, type FeedPosition } from "./feed-cursor.ts";
+import { SubscriberGroup, type Subscription, type TailQuery } from "./subscriber-group.ts";
+import { readNewEvents, type TailPage } from "./tail.sql.ts";
+import { withTimeout } from "../platform/concurrency/timeout.ts";
 
 export interface EventTailDeps {
   database: Queryable;
@@ -23,12 +22,18 @@ export interface EventTailDeps {
   logger: Logger;
 }
 
-export interface EventTail extends AsyncDisposable {
-  /**
-   * Resolves when the subscription is active. It yields every event that is committed later and visible to `principal`, once
-   * and in feed order. Throws SlowReaderError to a reader that falls behind. `return` ends it.
-   */
-  subscribe(principal: Principal, query: TailQuery): Promise<AsyncGenerator<TailRow, void, void>>;
+/** Its `cursor` is the feed cursor after which the events start. */
+export type EventStream = Subscription["buffer"];
+
+/** The payload is a list of organisation ids; empty: any organisation can have new events. */
+const EVENTS_CHANNEL = "waymark_events";
+
+/**
+ * Call the returned function after a commit with the ids (UUIDs) of the organisations that can see the change. It wakes the
+ * tails of all processes.
+ */
+export function createEventNotifier(database: Queryable): (organizationIds: readonly string[]) => void {
+  return createPayloadNotifier(database, EVENTS_CHANNEL);
 }
 
 /** Polls in case a notification was lost. */
@@ -50,13 +55,9 @@ interface PendingSubscriber {
   readonly started: PromiseWithResolvers<void>;
 }
 
-export function createEventTail(deps: EventTailDeps): EventTail {
-  return new FeedTail(deps);
-}
-
-class FeedTail implements EventTail {
+export class EventTail implements AsyncDisposable {
   readonly #deps: EventTailDeps;
-  readonly #semaphore = createSemaphore(MAX_CONCURRENT_MATCHES);
+  readonly #semaphore = pLimit(MAX_CONCURRENT_MATCHES);
   readonly #groups = new Map<string, SubscriberGroup>();
   #pendingSubscribers: PendingSubscriber[] = [];
   /** The position up to which the feed was read; null without subscriptions. */
@@ -73,7 +74,11 @@ class FeedTail implements EventTail {
     this.#deps = deps;
   }
 
-  async subscribe(principal: Principal, query: TailQuery): Promise<AsyncGenerator<TailRow, void, void>> {
+  /**
+   * Resolves when the subscription is active. It yields every event that is committed later and visible to `principal`, once
+   * and in feed order. Throws SlowReaderError to a reader that falls behind. `return` ends it.
+   */
+  async subscribe(principal: Principal, query: TailQuery): Promise<EventStream> {
     if (this.#isClosed) throw unavailable("The server is stopping", 1);
     const key = principal.organizationId ?? OPERATOR_GROUP;
     const group =
@@ -109,20 +114,19 @@ class FeedTail implements EventTail {
     if (this.#idleTimer) clearTimeout(this.#idleTimer);
     this.#idleTimer = null;
     if (this.#listener) return;
-    const listener = listenToChannel({
-      url: this.#deps.databaseUrl,
-      channel: EVENTS_CHANNEL,
-      applicationName: "waymark event tail",
-      logger: this.#deps.logger,
-      onNotification: (payload) => this.#onNotify(payload),
-    });
+    const listener = new AsyncDisposableStack();
+    listener.use(
+      listenToChannel({
+        url: this.#deps.databaseUrl,
+        channel: EVENTS_CHANNEL,
+        applicationName: "waymark event tail",
+        logger: this.#deps.logger,
+        onNotification: (payload) => this.#onNotify(payload),
+      }),
+    );
     const sweep = setInterval(() => this.#wake(), SWEEP_INTERVAL_MS);
-    this.#listener = {
-      async [Symbol.asyncDispose]() {
-        clearInterval(sweep);
-        await listener[Symbol.asyncDispose]();
-      },
-    };
+    listener.defer(() => clearInterval(sweep));
+    this.#listener = listener;
   }
 
   async #stopListening(): Promise<void> {
@@ -133,7 +137,6 @@ class FeedTail implements EventTail {
     await listener?.[Symbol.asyncDispose]();
   }
 
-  /** An empty payload means that any organisation can have new events. */
   #onNotify(payload: string): void {
     const isOurs = (id: string): boolean => this.#groups.has(id);
     if (payload === "" || isOurs(OPERATOR_GROUP) || payload.split(",").some(isOurs)) this.#wake();
@@ -169,16 +172,8 @@ class FeedTail implements EventTail {
       await pause(MIN_POLL_INTERVAL_MS);
       if (this.#isWoken) continue;
       if (isCaughtUp) return;
-      await this.#waitFor(page === null ? RETRY_DELAY_MS : hiddenPollMs);
+      await withTimeout(this.#woken.promise, page === null ? RETRY_DELAY_MS : hiddenPollMs);
     }
-  }
-
-  /** Resolves after `ms` or at the next wake-up. */
-  async #waitFor(ms: number): Promise<void> {
-    const early = new AbortController();
-    const rest = pause(ms, undefined, { signal: early.signal }).catch(() => undefined);
-    await Promise.race([rest, this.#woken.promise]);
-    early.abort();
   }
 
   /** Returns the first page, or null if the feed could not be read. Then pending subscribers get the error. */
@@ -203,8 +198,8 @@ class FeedTail implements EventTail {
     const firstPage = await readNewEvents(this.#deps.database, principals, this.#position);
     // Events that are visible now were committed before these subscriptions.
     for (const { subscription, started } of pendingSubscribers) {
-      subscription.fromTransaction = BigInt(firstPage.newestPosition.transactionId) + 1n;
-      subscription.buffer.cursor = feedCursorAt(firstPage.newestPosition);
+      subscription.fromTransaction = BigInt(firstPage.newestPosition.transaction_id) + 1n;
+      subscription.buffer.cursor = feedCursor(firstPage.newestPosition);
       started.resolve();
     }
     let page = firstPage;
@@ -224,8 +219,7 @@ class FeedTail implements EventTail {
       this.#position = null;
       return;
     }
-    this.#position =
-      hasMore && last ? { transactionId: last.transaction_id, position: last.position } : newestPosition;
+    this.#position = hasMore && last ? last : newestPosition;
     for (const group of this.#groups.values()) {
       const visible = rows.filter((row) => isVisibleTo(group.principal, row));
       if (visible.length > 0) group.push(visible);
