@@ -1,9 +1,9 @@
 /** Discards pending deliveries, which moves their rows from the queue's partition to the log's. */
 import { isContentionError } from "../../platform/postgres/errors.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
-import { uuidV7Sql } from "../../platform/ids.ts";
+import { minUuidAt, uuidV7Sql } from "../../platform/ids.ts";
 import { sql, type Sql } from "../../platform/postgres/sql.ts";
-import { RETRYING, NEVER_ATTEMPTED } from "./queue.sql.ts";
+import { RETRYING, NEVER_ATTEMPTED } from "./queue-lanes.sql.ts";
 
 const MAX_ATTEMPTS = 10;
 
@@ -21,27 +21,31 @@ export async function queryWithRetry<Row>(database: Queryable, statement: Sql): 
 const BATCH_SIZE = 2_000;
 
 export interface DiscardRequest {
+  /** UUID. */
   endpointId: string;
-  /** Discard only deliveries created before this id (UUIDv7). */
-  beforeId: string;
-  /** Also discard deliveries in flight. */
-  includesInFlight: boolean;
-  /** SQL condition on the row `endpoint` that must hold while deliveries are discarded. */
-  endpointCondition: Sql;
+  /** Discard only deliveries created before this time. Default: now, by PostgreSQL's clock. */
+  createdBefore?: Date | undefined;
+  /** What must hold for the endpoint while deliveries are discarded. Those of a deleted one are discarded in flight too. */
+  endpointIs: "paused or disabled" | "deleted";
 }
 
 /** Discards pending deliveries of an endpoint in batches and returns their number. */
-export async function discardPending(database: Queryable, request: DiscardRequest): Promise<number> {
-  const { endpointId, beforeId } = request;
-  const notInFlight = request.includesInFlight
-    ? sql``
-    : sql`and (lease_token is null or due_at <= clock_timestamp())`;
+export async function discardPending(
+  database: Queryable,
+  { endpointId, createdBefore, endpointIs }: DiscardRequest,
+): Promise<number> {
+  const beforeId = createdBefore ? minUuidAt(createdBefore) : await currentUuid(database);
+  const isDeleted = endpointIs === "deleted";
+  const endpointCondition = isDeleted
+    ? sql`endpoint.deleted_at is not null`
+    : sql`endpoint.status <> 'active' and endpoint.deleted_at is null`;
+  const notInFlight = isDeleted ? sql`` : sql`and (lease_token is null or due_at <= clock_timestamp())`;
   // One query per lane, because each lane has its own index.
   const pendingIn = (lane: Sql): Sql => sql`
     select id from webhook_delivery
     where ${lane} and endpoint_id = ${endpointId}::uuid and id < ${beforeId}::uuid
       ${notInFlight} and exists (
-        select from webhook_endpoint endpoint where endpoint.id = ${endpointId}::uuid and ${request.endpointCondition})
+        select from webhook_endpoint endpoint where endpoint.id = ${endpointId}::uuid and ${endpointCondition})
     order by id limit ${BATCH_SIZE} for update`;
   let discarded = 0;
   for (;;) {

@@ -1,25 +1,20 @@
 /** Queries for the delivery log, limited to what the principal can see. */
-import type { Clock } from "../../platform/clock.ts";
 import { decodeIdCursor, encodeCursor } from "../../platform/cursor.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { AppError, badRequest } from "../../platform/errors.ts";
 import { minUuidAt, fromTypedId } from "../../platform/ids.ts";
-import type { OrganizationType } from "../../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import { tenantFilter, type WebhookPrincipal } from "../tenant-scope.ts";
-import { requestBodiesOf } from "./request-bodies.ts";
+import type { WebhookPrincipal } from "../webhook-principal.ts";
+import { tenantFilter } from "../tenant-scope.sql.ts";
+import { attemptsByDelivery, deliveryColumns, requestBodiesOf } from "./log-lookups.sql.ts";
 import {
-  attemptColumns,
-  deliveryColumns,
-  toAttemptView,
   toDeliveryView,
-  type AttemptRow,
   type AttemptView,
   type DeliveryRow,
   type DeliveryStatus,
   type DeliveryView,
 } from "./view.ts";
-import { RETRYING, FINISHED, NEVER_ATTEMPTED } from "./queue.sql.ts";
+import { FINISHED, RETRYING, NEVER_ATTEMPTED } from "./queue-lanes.sql.ts";
 
 export interface DeliveryFilter {
   /** Typed id. */
@@ -48,12 +43,6 @@ export interface DeliveryWithAttempts {
   requestBody: string | null;
 }
 
-interface DeliveryReadDeps {
-  database: Queryable;
-  clock: Clock;
-  retentionDays: number;
-}
-
 const CURSOR_KIND = "deliveries";
 
 /** The cursor of a delivery in the list. */
@@ -74,9 +63,9 @@ export interface DeliveryPageRequest {
 }
 
 export async function listDeliveries(
-  { database, clock, retentionDays }: DeliveryReadDeps,
+  database: Queryable,
   principal: WebhookPrincipal,
-  { filter, limit, cursor }: DeliveryPageRequest,
+  { filter, limit, cursor, since }: DeliveryPageRequest & { since: Date },
 ): Promise<DeliveryPage> {
   const after = cursor === undefined ? null : readDeliveryCursor(cursor);
   if (cursor !== undefined && after === null)
@@ -91,12 +80,12 @@ export async function listDeliveries(
   const endpointIds = await endpointIdsFor(database, principal, filter);
   const conditions = [
     sql`endpoint_id = endpoint.id`,
-    sql`id >= ${minUuidAt(new Date(clock.now() - retentionDays * 86_400_000))}::uuid`,
+    sql`id >= ${minUuidAt(since)}::uuid`,
     ...(after ? [sql`id < ${after}::uuid`] : []),
     ...deliveryFilterSql(filter),
   ];
   const rows = await database.query<DeliveryRow>(sql`
-    select page.*, job.marking_number from (
+    select page.*, job.marking_number as "markingNumber" from (
       select delivery.* from unnest(${endpointIds}::uuid[]) endpoint (id)
         cross join lateral (${join(
           statusPartitions(filter.status).map(
@@ -106,20 +95,15 @@ export async function listDeliveries(
           " union all ",
         )}) delivery
       order by id desc limit ${limit + 1}
-    ) page left join job on job.id = page.job_id
+    ) page left join job on job.id = page."jobId"
     order by page.id desc`);
-  const items = rows.slice(0, limit);
+  const items = rows.slice(0, limit).map(toDeliveryView);
   const last = items.at(-1);
-  return {
-    items: items.map(toDeliveryView),
-    nextCursor: last && rows.length > limit ? deliveryCursor(toDeliveryView(last)) : null,
-  };
+  return { items, nextCursor: last && rows.length > limit ? deliveryCursor(last) : null };
 }
 
 export interface DeliveryDetailRow extends DeliveryRow {
-  is_endpoint_deleted: boolean;
-  organization_id: string;
-  organization_type: OrganizationType;
+  isEndpointDeleted: boolean;
 }
 
 /** `id` is a typed id. Throws NotFoundException if the delivery does not exist or is not visible. */
@@ -133,29 +117,27 @@ export async function getDeliveryRow(
     uuid === null
       ? []
       : await database.query<DeliveryDetailRow>(sql`
-          select delivery.*, job.marking_number, endpoint.deleted_at is not null as is_endpoint_deleted,
-            endpoint.organization_id, organization.type as organization_type
+          select delivery.*, job.marking_number as "markingNumber", endpoint.deleted_at is not null as "isEndpointDeleted"
           from (select ${deliveryColumns} from webhook_delivery where id = ${uuid}) delivery
-            join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
-            join organization on organization.id = endpoint.organization_id
-            left join job on job.id = delivery.job_id
+            join webhook_endpoint endpoint on endpoint.id = delivery."endpointId"
+            left join job on job.id = delivery."jobId"
           where ${tenantFilter(principal)}`);
-  if (!row) throw new AppError("NotFoundException", "There is no such delivery");
+  if (!row) throw new AppError("NotFoundException", "There is no such delivery", { resource: "deliveries" });
   return row;
 }
 
 export async function getDelivery(
-  { database }: Pick<DeliveryReadDeps, "database">,
+  database: Queryable,
   principal: WebhookPrincipal,
   id: string,
 ): Promise<DeliveryWithAttempts> {
-  const row = await getDeliveryRow(database, principal, id);
-  const attempts = await database.query<AttemptRow>(sql`
-    select ${attemptColumns} from webhook_attempt where delivery_id = ${row.id} order by number, started_at`);
+  const { isEndpointDeleted: _, ...row } = await getDeliveryRow(database, principal, id);
+  const attempts = await attemptsByDelivery(database, principal, [row.id]);
+  const bodies = await requestBodiesOf(database, principal, [row.id]);
   return {
     delivery: toDeliveryView(row),
-    attempts: attempts.map(toAttemptView),
-    requestBody: (await requestBodiesOf(database, principal, [row.id])).get(row.id) ?? null,
+    attempts: attempts.get(row.id) ?? [],
+    requestBody: bodies.get(row.id) ?? null,
   };
 }
 
@@ -174,7 +156,7 @@ async function endpointIdsFor(
             ${uuid === null ? sql`` : sql`and endpoint.id = ${uuid}`}
             ${organizationId === undefined ? sql`` : sql`and endpoint.organization_id = ${organizationId}::uuid`}`);
   if (endpointId !== undefined && rows.length === 0)
-    throw new AppError("NotFoundException", "There is no such webhook endpoint");
+    throw new AppError("NotFoundException", "There is no such webhook endpoint", { resource: "endpoint" });
   return rows.map(({ id }) => id);
 }
 

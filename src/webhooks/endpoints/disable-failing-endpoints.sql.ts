@@ -3,57 +3,49 @@ import type { Database } from "../../platform/postgres/database.ts";
 import { databaseNowMs } from "../../platform/postgres/clock.ts";
 import { sql, type Sql } from "../../platform/postgres/sql.ts";
 import { minUuidAt, toTypedId } from "../../platform/ids.ts";
-import { systemPrincipal } from "../tenant-scope.ts";
-import { RETRYING, FINISHED } from "../deliveries/queue.sql.ts";
-import { findEndpoint, type EndpointReadDeps } from "./queries.ts";
-import { toEndpointAlert, type AlertNotifier, type EndpointAlertRow } from "./alerts.ts";
-import type { EndpointView } from "./view.ts";
+import { HOUR_MS, DAY_MS } from "../../platform/time.ts";
+import { RETRYING, FINISHED } from "../deliveries/queue-lanes.sql.ts";
+import type { AlertNotifier, EndpointAlert } from "./alert-mails.ts";
 
-const DISABLE_AFTER_MS = 5 * 86_400_000;
+const DISABLE_AFTER_MS = 5 * DAY_MS;
 /** At least two events must fail this far apart, so that neither one bad event nor one bad hour disables an endpoint. */
-const MIN_SPREAD_MS = 12 * 3_600_000;
+const MIN_SPREAD_MS = 12 * HOUR_MS;
 /** Longer than the retry schedule: older deliveries have finished. */
-const LOOK_BACK_MS = 30 * 86_400_000;
+const LOOK_BACK_MS = 30 * DAY_MS;
 
-interface AutoDisableDeps extends EndpointReadDeps {
-  database: Database;
-  /** If absent, owners get no mail. */
-  alertNotifier?: AlertNotifier | undefined;
+/** An endpoint that was disabled. */
+export interface DisabledEndpoint {
+  /** Typed id. */
+  readonly id: string;
+  readonly url: string;
 }
 
 /**
- * Disables active endpoints for which nothing has succeeded for five days and at least two events failed 12 hours apart.
- * Returns the disabled endpoints.
+ * Disables active endpoints for which nothing has succeeded for five days and at least two events failed 12 hours apart. Alerts
+ * the owners of each in its transaction, if there is a notifier. Returns the disabled endpoints.
  */
-export async function disableFailing(deps: AutoDisableDeps): Promise<EndpointView[]> {
-  const { database } = deps;
+export async function disableFailing(
+  database: Database,
+  alertNotifier: AlertNotifier | undefined,
+): Promise<DisabledEndpoint[]> {
   // PostgreSQL's clock, so that a worker with a wrong clock cannot disable endpoints too early.
   const nowMs = await databaseNowMs(database);
-  const failingSinceBefore = new Date(nowMs - DISABLE_AFTER_MS);
+  const before = new Date(nowMs - DISABLE_AFTER_MS);
   const oldest = minUuidAt(new Date(nowMs - LOOK_BACK_MS));
   const candidates = await database.query<{ id: string }>(sql`
     select id from webhook_endpoint
-    where status = 'active' and deleted_at is null and failing_since <= ${failingSinceBefore}::timestamptz`);
-  const views: EndpointView[] = [];
+    where status = 'active' and deleted_at is null and failing_since <= ${before}::timestamptz`);
+  const disabled: DisabledEndpoint[] = [];
   // One at a time: the check can read a long log and must not slow down deliveries.
   for (const { id } of candidates) {
-    const isDisabled = await disableEndpoint(
-      deps,
-      disableEndpointSql(id, { before: failingSinceBefore, oldest }),
-    );
-    const endpoint = isDisabled ? await findEndpoint(deps, systemPrincipal, toTypedId("whe", id)) : null;
-    if (endpoint) views.push(endpoint.view);
+    await database.transaction(async (tx) => {
+      const [row] = await tx.query<EndpointAlert>(disableEndpointSql(id, { before, oldest }));
+      if (!row) return;
+      await alertNotifier?.(tx, row);
+      tx.afterCommit(() => disabled.push({ id: toTypedId("whe", id), url: row.url }));
+    });
   }
-  return views;
-}
-
-/** Disables the endpoint and alerts its owners in one transaction. Returns false if the endpoint was not disabled. */
-function disableEndpoint({ database, alertNotifier }: AutoDisableDeps, statement: Sql): Promise<boolean> {
-  return database.transaction(async (tx) => {
-    const [alertRow] = await tx.query<EndpointAlertRow>(statement);
-    if (alertRow) await alertNotifier?.(tx, toEndpointAlert(alertRow));
-    return alertRow !== undefined;
-  });
+  return disabled;
 }
 
 function disableEndpointSql(id: string, { before, oldest }: { before: Date; oldest: string }): Sql {
@@ -83,5 +75,5 @@ function disableEndpointSql(id: string, { before, oldest }: { before: Date; olde
         select from (select * from failed order by first limit 2) early
           join (select * from failed order by last desc limit 2) late
             on late.event_id <> early.event_id and late.last >= early.first + ${MIN_SPREAD_MS} * interval '1 ms')
-    returning id, url, organization_id, 'failing' as kind`;
+    returning id, url, organization_id as "organizationId", 'failing' as kind`;
 }

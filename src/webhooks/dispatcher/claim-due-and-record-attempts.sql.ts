@@ -8,67 +8,13 @@ import { newUuid } from "../../platform/ids.ts";
 import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
 import {
   RETRYING,
-  distinctEndpoints,
+  nextEndpoint,
   NEVER_ATTEMPTED,
   forEndpoint,
   canReceive,
-} from "../deliveries/queue.sql.ts";
+} from "../deliveries/queue-lanes.sql.ts";
 import { INITIAL_WINDOW } from "./endpoint-states.ts";
-import type { DeliveryOutcome, OutcomeClass } from "./outcome.ts";
-
-/** A delivery that this process may send until the lease expires. */
-export interface Lease {
-  id: string;
-  token: string;
-  endpointId: string;
-  eventId: string;
-  /** Counted from 1. */
-  attempt: number;
-  /** True if the delivery was pending in a restored backup, so it may have been sent before. */
-  isAfterRestore: boolean;
-  /** True if a previous lease expired because its worker died or was too slow. */
-  isReclaimed: boolean;
-  /** Null if the event no longer exists. */
-  event: EventRow | null;
-  /** The event's `traceparent`; null if its request was not traced. */
-  traceParent: string | null;
-  endpoint: LeasedEndpoint;
-}
-
-/** The endpoint's state at the time of the claim. */
-export interface LeasedEndpoint {
-  version: number;
-  circuitStep: number | null;
-  isFailing: boolean;
-  /** The maximum number of deliveries that the claim could lease for the endpoint. */
-  sendBudget: number;
-}
-
-/** An attempt as stored in the log. */
-export interface AttemptRecord {
-  id: string;
-  deliveryId: string;
-  number: number;
-  startedAtMs: number;
-  durationMs: number;
-  outcome: OutcomeClass;
-  httpStatus: number | null;
-  error: string | null;
-  requestHeaders: Readonly<Record<string, string>>;
-  responseHeaders: Readonly<Record<string, string>> | null;
-  responseBody: string | null;
-}
-
-/** The result of a leased delivery. `pending`: it is due again after `delayMs`. */
-export interface FinishedDelivery {
-  id: string;
-  token: string;
-  status: "pending" | "delivered" | "failed";
-  delayMs: number;
-  outcome: DeliveryOutcome;
-  /** Null if nothing was sent. */
-  attempt: AttemptRecord | null;
-}
+import type { FinishedDelivery, Lease } from "./lease.ts";
 
 export interface ClaimRequest {
   finished: readonly FinishedDelivery[];
@@ -139,22 +85,6 @@ function nextCursor(
   return row && row.scanned_count === MAX_ENDPOINTS_SCANNED ? row.last_scanned : null;
 }
 
-/** The endpoints that may have more due deliveries: they used their whole budget, or all slots were taken. */
-export function unserved(
-  retryEndpoints: readonly string[],
-  { leases, freeSlots }: { leases: readonly Lease[]; freeSlots: number },
-): string[] {
-  if (leases.length >= freeSlots) return [...retryEndpoints];
-  const leased = new Map<string, number>();
-  for (const { endpointId } of leases) leased.set(endpointId, (leased.get(endpointId) ?? 0) + 1);
-  const servedInFull = new Set(
-    leases.flatMap(({ endpointId, endpoint }) =>
-      leased.get(endpointId) === endpoint.sendBudget ? [endpointId] : [],
-    ),
-  );
-  return retryEndpoints.filter((id) => servedInFull.has(id));
-}
-
 /** Records finished deliveries without leasing new ones. */
 export async function recordFinished(
   database: Queryable,
@@ -196,8 +126,8 @@ function recordFinishedSql(finished: readonly FinishedDelivery[]): Sql {
       from unnest(${attempts.map(({ id }) => id)}::uuid[], ${attempts.map(({ deliveryId }) => deliveryId)}::uuid[],
         ${attempts.map(({ number }) => number)}::int[], ${attempts.map(({ startedAtMs }) => startedAtMs)}::float8[],
         ${attempts.map(({ durationMs }) => Math.round(durationMs))}::int[],
-        ${attempts.map(({ outcome }) => outcome)}::text[], ${attempts.map(({ httpStatus }) => httpStatus)}::int[],
-        ${attempts.map(({ error }) => error)}::text[],
+        ${attempts.map(({ outcome }) => outcome.class)}::text[], ${attempts.map(({ outcome }) => outcome.status)}::int[],
+        ${attempts.map(({ outcome }) => outcome.message)}::text[],
         ${attempts.map(({ requestHeaders }) => JSON.stringify(requestHeaders))}::json[],
         ${attempts.map(({ responseHeaders }) => responseHeaders && JSON.stringify(responseHeaders))}::json[],
         ${attempts.map(({ responseBody }) => responseBody)}::text[]
@@ -222,9 +152,17 @@ function recordFinishedSql(finished: readonly FinishedDelivery[]): Sql {
 
 const leaseEndSql = sql`clock_timestamp() + ${LEASE_MS} * interval '1 ms'`;
 
+const NEXT_PENDING = nextEndpoint(raw("pending"), NEVER_ATTEMPTED);
+const OF_ENDPOINT = forEndpoint(raw("endpoint.id"));
+const OF_ELIGIBLE = forEndpoint(raw("eligible.id"));
+
 /** CTEs that end with `eligible`: the endpoints to send to, each with its budget. */
 function eligibleEndpointsSql({ retryEndpoints, cursor, sendBudgets, workerCount }: ClaimRequest): Sql {
-  return sql`${distinctEndpoints(raw("pending"), NEVER_ATTEMPTED, sql`${cursor ?? NIL_UUID}::uuid`)}, scanned as materialized (
+  return sql`pending (endpoint_id) as (
+      (select endpoint_id from webhook_delivery
+        where ${NEVER_ATTEMPTED} and endpoint_id > ${cursor ?? NIL_UUID}::uuid order by endpoint_id limit 1)
+      union all ${NEXT_PENDING}
+    ), scanned as materialized (
       select endpoint_id from pending limit ${MAX_ENDPOINTS_SCANNED}
     ), candidates as materialized (
       select endpoint.id, endpoint.version, endpoint.circuit_step, endpoint.failing_since is not null as is_failing,
@@ -243,9 +181,9 @@ function eligibleEndpointsSql({ retryEndpoints, cursor, sendBudgets, workerCount
         select endpoint.id from webhook_endpoint endpoint join candidates using (id)
         where candidates.circuit_step is not null and endpoint.blocked_until <= clock_timestamp() and (
           exists (select from webhook_delivery
-            where ${NEVER_ATTEMPTED} and ${forEndpoint(sql`endpoint.id`)})
+            where ${NEVER_ATTEMPTED} and ${OF_ENDPOINT})
           or exists (select from webhook_delivery
-            where ${RETRYING} and ${forEndpoint(sql`endpoint.id`)} and due_at <= clock_timestamp()))
+            where ${RETRYING} and ${OF_ENDPOINT} and due_at <= clock_timestamp()))
         order by endpoint.id for update of endpoint skip locked)
       returning id
     ), eligible as materialized (
@@ -261,13 +199,13 @@ function claimSql(request: ClaimRequest, token: string): Sql {
       select eligible.id as endpoint_id, due.id, false as is_reclaimed
       from (select * from eligible order by id) eligible cross join lateral (
         select id from webhook_delivery
-        where ${NEVER_ATTEMPTED} and ${forEndpoint(sql`eligible.id`)}
+        where ${NEVER_ATTEMPTED} and ${OF_ELIGIBLE}
         order by endpoint_id, id limit eligible.send_budget for update skip locked) due
       limit ${maxFirstAttempts}
     ), retries as (
       select eligible.id as endpoint_id, due.id, due.is_reclaimed from eligible cross join lateral (
         select id, lease_token is not null as is_reclaimed from webhook_delivery
-        where ${RETRYING} and ${forEndpoint(sql`eligible.id`)} and due_at <= clock_timestamp()
+        where ${RETRYING} and ${OF_ELIGIBLE} and due_at <= clock_timestamp()
           and id <> all(${finished.map(({ id }) => id)}::uuid[])
         order by endpoint_id, due_at
         limit eligible.send_budget - (select count(*) from first_attempts where first_attempts.endpoint_id = eligible.id)

@@ -19,18 +19,21 @@ export const FINISHED = raw("status in ('delivered', 'failed', 'discarded')");
 export const forEndpoint = (endpointId: Sql): Sql => sql`endpoint_id between ${endpointId} and ${endpointId}`;
 
 /**
- * A CTE for `with recursive`: the ids of the endpoints with deliveries in `lane`, in order, each once, optionally only those
- * after `after`. It skips through the index from endpoint to endpoint (loose index scan).
+ * A CTE for `with recursive`: the ids of the endpoints with deliveries in `lane`, in order, each once. It skips through the index
+ * from endpoint to endpoint (loose index scan).
  */
-export function distinctEndpoints(name: Sql, lane: Sql, after?: Sql): Sql {
-  const next = (previous?: Sql): Sql => sql`
-    select endpoint_id from webhook_delivery
-    where ${lane} ${previous ? sql`and endpoint_id > ${previous}` : sql``} order by endpoint_id limit 1`;
+export function distinctEndpoints(name: Sql, lane: Sql): Sql {
   return sql`${name} (endpoint_id) as (
-      (${next(after)})
-      union all
-      select next.endpoint_id from ${name} cross join lateral (${next(sql`${name}.endpoint_id`)}) next
+      (select endpoint_id from webhook_delivery where ${lane} order by endpoint_id limit 1)
+      union all ${nextEndpoint(name, lane)}
     )`;
+}
+
+/** The recursive part of `distinctEndpoints`, for a CTE that does not start at the first endpoint. */
+export function nextEndpoint(name: Sql, lane: Sql): Sql {
+  return sql`select next.endpoint_id from ${name} cross join lateral (
+      select endpoint_id from webhook_delivery where ${lane} and endpoint_id > ${name}.endpoint_id
+      order by endpoint_id limit 1) next`;
 }
 
 /** SQL condition: `endpoint` of `organization` can receive deliveries now. */

@@ -8,9 +8,8 @@ import {
 } from "../../platform/postgres/partitions.ts";
 import { timestampOf } from "../../platform/ids.ts";
 import { sql } from "../../platform/postgres/sql.ts";
+import { DAY_MS, WEEK_MS } from "../../platform/time.ts";
 
-const DAY_MS = 86_400_000;
-const WEEK_MS = 7 * DAY_MS;
 /** Weeks start on Monday at midnight UTC. 1 January 1970 was a Thursday. */
 const FIRST_MONDAY_MS = -3 * DAY_MS;
 const WEEKS_AHEAD = 4;

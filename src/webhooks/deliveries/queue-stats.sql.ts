@@ -1,8 +1,8 @@
 /** Monitoring of the delivery queue: endpoints with due deliveries, the queue's age, and deliveries on hold. */
 import type { Queryable } from "../../platform/postgres/database.ts";
-import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import { RETRYING, distinctEndpoints, NEVER_ATTEMPTED, canReceive } from "./queue.sql.ts";
-import { pendingCountSql } from "../endpoints/view.ts";
+import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import { RETRYING, distinctEndpoints, NEVER_ATTEMPTED, canReceive } from "./queue-lanes.sql.ts";
+import { PENDING_COUNT_LIMIT } from "../endpoints/view.ts";
 
 const ENDPOINTS_CTE = raw("endpoints");
 
@@ -43,6 +43,26 @@ export const onHoldSql = sql`(lease_token is null or due_at <= clock_timestamp()
   select from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
   where endpoint.id = webhook_delivery.endpoint_id and endpoint.status = 'active' and endpoint.deleted_at is null
     and organization.suspended_at is null)`;
+
+/** The number of pending deliveries of `endpoint`, at most PENDING_COUNT_LIMIT per lane. */
+const pendingCountSql = join(
+  [NEVER_ATTEMPTED, RETRYING].map(
+    (lane) => sql`(select count(*) from (select from webhook_delivery
+      where webhook_delivery.endpoint_id = endpoint.id and ${lane} limit ${raw(String(PENDING_COUNT_LIMIT))}) lane)`,
+  ),
+  " + ",
+);
+
+/** The numbers of pending deliveries by endpoint id (UUID), each at most `PENDING_COUNT_LIMIT`. */
+export async function countPending(
+  database: Queryable,
+  endpointIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await database.query<{ id: string; pending: number }>(sql`
+    select id, least(${pendingCountSql}, ${raw(String(PENDING_COUNT_LIMIT))})::int as pending
+    from unnest(${endpointIds}::uuid[]) endpoint (id)`);
+  return new Map(rows.map(({ id, pending }) => [id, pending]));
+}
 
 export interface QueueStats {
   /** Seconds for which the oldest due delivery has been due; 0 if none is. */

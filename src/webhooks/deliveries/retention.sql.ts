@@ -3,10 +3,11 @@ import type { Queryable } from "../../platform/postgres/database.ts";
 import { databaseNowMs } from "../../platform/postgres/clock.ts";
 import { minUuidAt } from "../../platform/ids.ts";
 import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import { NEVER_ATTEMPTED, forEndpoint } from "./queue.sql.ts";
-import { deletedEndpointsWithPending, onHoldSql } from "./queue-stats.ts";
-import { discardPending, currentUuid, queryWithRetry } from "./discard.ts";
-import { dropExpiredPartitions, ensurePartitions } from "./partitions.ts";
+import { DAY_MS } from "../../platform/time.ts";
+import { NEVER_ATTEMPTED, forEndpoint } from "./queue-lanes.sql.ts";
+import { deletedEndpointsWithPending, onHoldSql } from "./queue-stats.sql.ts";
+import { discardPending, queryWithRetry } from "./discard-pending.sql.ts";
+import { dropExpiredPartitions, ensurePartitions } from "./weekly-partitions.sql.ts";
 
 const BATCH_SIZE = 5_000;
 /** Deliveries on hold kept per endpoint; older ones are deleted. Their events stay in the feed and can be replayed. */
@@ -29,7 +30,7 @@ export async function purgeExpiredDeliveries(
 ): Promise<DeliveryPurgeResult> {
   const nowMs = await databaseNowMs(database);
   // First, because partitions with pending deliveries cannot be dropped.
-  const expired = sql`id < ${minUuidAt(new Date(nowMs - retentionDays * 86_400_000))}::uuid`;
+  const expired = sql`id < ${minUuidAt(new Date(nowMs - retentionDays * DAY_MS))}::uuid`;
   let deleted = await deleteOnHold(database, sql`status = 'pending' and ${expired}`);
   for (const { endpointId, newestId } of await endpointsBeyondLimit(database))
     deleted += await deleteOnHold(
@@ -46,12 +47,7 @@ export async function purgeExpiredDeliveries(
 /** Discards deliveries that were created while their endpoint was being deleted. */
 async function discardForDeletedEndpoints(database: Queryable): Promise<void> {
   for (const endpointId of await deletedEndpointsWithPending(database))
-    await discardPending(database, {
-      endpointId,
-      beforeId: await currentUuid(database),
-      includesInFlight: true,
-      endpointCondition: sql`endpoint.deleted_at is not null`,
-    });
+    await discardPending(database, { endpointId, endpointIs: "deleted" });
 }
 
 interface EndpointBeyondLimit {

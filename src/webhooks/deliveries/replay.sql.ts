@@ -9,10 +9,11 @@ import { minUuidAt, uuidV7Sql, toTypedId } from "../../platform/ids.ts";
 import { systemActor, type OrganizationType } from "../../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
 import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
-import type { WebhookPrincipal } from "../tenant-scope.ts";
-import { RETRYING, FINISHED, NEVER_ATTEMPTED, forEndpoint } from "./queue.sql.ts";
-import { getDeliveryRow } from "./queries.ts";
-import { currentUuid, queryWithRetry } from "./discard.ts";
+import { HOUR_MS, DAY_MS } from "../../platform/time.ts";
+import type { WebhookPrincipal } from "../webhook-principal.ts";
+import { RETRYING, FINISHED, NEVER_ATTEMPTED, forEndpoint } from "./queue-lanes.sql.ts";
+import { getDeliveryRow } from "./log-pages.sql.ts";
+import { currentUuid, queryWithRetry } from "./discard-pending.sql.ts";
 import type { ReserveReplays } from "./replay-limit.ts";
 
 export interface ReplayDeps {
@@ -36,7 +37,7 @@ export async function replayDelivery(
       "ConflictException",
       "A test event cannot be replayed. Send another one to the endpoint.",
     );
-  if (row.is_endpoint_deleted)
+  if (row.isEndpointDeleted)
     throw new AppError(
       "ConflictException",
       "The endpoint of this delivery was deleted, so the delivery cannot be replayed",
@@ -82,7 +83,7 @@ export async function replayFailed(
   { endpointId, since }: ReplayFailedRequest,
 ): Promise<number> {
   // A delivery fails at most one retry schedule after its creation; 31 days is more than that and than the log covers.
-  const oldest = minUuidAt(new Date(since.getTime() - 31 * 86_400_000));
+  const oldest = minUuidAt(new Date(since.getTime() - 31 * DAY_MS));
   // Ignores replays that fail meanwhile, so that the loop ends.
   const newest = await currentUuid(deps.database);
   return await replayInBatches(
@@ -125,7 +126,7 @@ export function replayMissing(deps: ReplayManyDeps, request: ReplayMissingReques
   const principal = { ...request, actor: systemActor };
   const oldest = minUuidAt(since);
   // Deliveries are created with their events; an hour of slack covers clock differences.
-  const oldestDelivery = minUuidAt(new Date(since.getTime() - 3_600_000));
+  const oldestDelivery = minUuidAt(new Date(since.getTime() - HOUR_MS));
   return replayInBatches(
     deps,
     endpointId,

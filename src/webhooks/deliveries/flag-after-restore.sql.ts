@@ -1,8 +1,8 @@
 /** After a restore: marks pending deliveries, because they may have been sent after the backup was taken. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { raw, sql } from "../../platform/postgres/sql.ts";
-import { WORKER_APPLICATION_NAME } from "./queue-stats.ts";
-import { queryWithRetry } from "./discard.ts";
+import { WORKER_APPLICATION_NAME } from "./queue-stats.sql.ts";
+import { queryWithRetry } from "./discard-pending.sql.ts";
 
 /** Small, so that workers do not wait long for the locked rows. */
 const BATCH_SIZE = 500;
