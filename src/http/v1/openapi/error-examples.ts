@@ -1,23 +1,16 @@
-/** OpenAPI examples of invalid job requests, and of a batch that fails in part. */
+/** OpenAPI examples of invalid requests, and of a batch that fails in part. */
 import type { Problem } from "../../../platform/errors.ts";
 import { exampleJob } from "./examples.ts";
 import type { ErrorExample } from "./errors.ts";
 
-const inQuery = (field: string, code: string, message: string): Problem => ({
-  location: "query",
-  field,
-  code,
-  message,
-});
-const inBody = (field: string, code: string, message: string): Problem => ({
-  location: "body",
-  field,
-  code,
-  message,
-});
+const problemIn =
+  (location: Problem["location"]) =>
+  (field: string, code: string, message: string): Problem => ({ location, field, code, message });
+export const inQuery = problemIn("query");
+const inBody = problemIn("body");
 
 /** Returns an example whose message names its first problem, as real messages do. */
-function invalidExample(summary: string, details: readonly Problem[]): ErrorExample {
+export function invalidExample(summary: string, details: readonly Problem[]): ErrorExample {
   const [first] = details;
   return { summary, message: `${first?.field} ${first?.message}`, details };
 }
@@ -27,28 +20,18 @@ const malformedPage = invalidExample("A malformed parameter", [
   inQuery("page_size", "invalid_value", "must be a whole number from 1 to 100"),
 ]);
 
+const UNKNOWN_STATUS = 'is not a known status ("lost"); GET /v1/reference/statuses lists them';
+
 export const malformedList: readonly ErrorExample[] = [
   malformedPage,
-  {
-    summary: "An unknown status",
-    message: 'normalized_status is not a known status ("lost"); GET /v1/reference/statuses lists them',
-    details: [
-      inQuery(
-        "normalized_status",
-        "unknown_status",
-        'is not a known status ("lost"); GET /v1/reference/statuses lists them',
-      ),
-    ],
-  },
+  invalidExample("An unknown status", [inQuery("normalized_status", "unknown_status", UNKNOWN_STATUS)]),
 ];
 
 export const malformedMarkingNumber: readonly ErrorExample[] = [
   {
     summary: "No Marking Number",
     message: "The Marking Number must not be empty",
-    details: [
-      { location: "path", field: "markingNumber", code: "invalid_value", message: "must not be empty" },
-    ],
+    details: [problemIn("path")("markingNumber", "invalid_value", "must not be empty")],
   },
 ];
 
@@ -60,13 +43,7 @@ export const malformedPatch: readonly ErrorExample[] = [
     inBody("piece_quantity", "too_small", "must be at least 1"),
     inBody("weight", "invalid_type", "must be a number or null"),
   ]),
-  invalidExample("An unknown status", [
-    inBody(
-      "normalized_status",
-      "unknown_status",
-      'is not a known status ("lost"); GET /v1/reference/statuses lists them',
-    ),
-  ]),
+  invalidExample("An unknown status", [inBody("normalized_status", "unknown_status", UNKNOWN_STATUS)]),
   ...malformedMarkingNumber,
 ];
 
