@@ -15,7 +15,7 @@ export interface OriginPolicy {
 
 /**
  * Returns a function that is true if the Origin header is absent (no browser), this server's own origin or an allowed CORS
- * origin. Session cookies have stricter rules: see connection-credentials.ts.
+ * origin. Session cookies have stricter rules: see authenticate.ts.
  */
 export function createOriginCheck({
   graphqlOrigins,

@@ -18,6 +18,11 @@ export function rateLimitSubjectOf(principal: AuthenticatedPrincipal): RateLimit
     : { kind: "key", bucketKey: principal.rateBucket, organizationId, rateLimits };
 }
 
+/** True for signed-in users and for keys with `webhooks:manage`: they may list the users of their organisation. */
+export function canViewMembers(principal: AuthenticatedPrincipal): boolean {
+  return isSessionPrincipal(principal) || principal.scopes.includes("webhooks:manage");
+}
+
 /** True for signed-in owners, and for operators who are signed in. */
 export function canManageMembers(principal: AuthenticatedPrincipal): boolean {
   return isSessionPrincipal(principal) && principal.user.role !== "member";
