@@ -1,8 +1,8 @@
 /** Output of a received webhook: event type, job, signature check and changed fields. */
 import { styleText } from "node:util";
 import { z } from "zod";
-import { escapeControlCharacters } from "../output.ts";
-import type { ReceivedEvent } from "../local-receiver.ts";
+import { escapeControlCharacters } from "./output.ts";
+import type { ReceivedEvent } from "./local-receiver.ts";
 
 /** The displayed part of an event. Unknown or malformed fields are ignored, because a receiver must accept new ones. */
 const eventSchema = z.object({
