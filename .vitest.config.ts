@@ -16,12 +16,26 @@ export default defineConfig({
     maxWorkers: 4,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Ends a test that hangs. It is no expectation: on a busy machine, what takes milliseconds can take seconds.
+    expect: { poll: { timeout: 20_000 } },
     reporters: ["default", "./test/support/summary-line.reporter.ts"],
     coverage: {
       provider: "v8",
       include: ["src/**"],
-      exclude: ["src/migrations/**"],
-      thresholds: { lines: 0, functions: 0, branches: 0, statements: 0 },
+      // What runs in Chromium is not measured. The build runs only if its sources have changed.
+      exclude: [
+        "src/migrations/**",
+        "src/console/**",
+        "src/*/generated/**",
+        "src/build.ts",
+        "src/guide/**",
+        "src/http/docs/page.mjs",
+        "src/**/*.css",
+      ],
+      reporter: ["text-summary"],
+      reportOnFailure: true,
+      // Half a point below what the tests reach. Code that runs only in child processes does not count.
+      thresholds: { lines: 90, functions: 89, branches: 84.7, statements: 89 },
     },
   },
 });

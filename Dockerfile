@@ -6,20 +6,21 @@ COPY package.json package-lock.json .npmrc ./
 # fetches the one nor the optional packages that hold the other.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
-# The console is built with the packages of development, which go no further.
-FROM node:24.21.0-slim AS console
+# The console and the guide are built with the packages of development, which go no further.
+FROM node:24.21.0-slim AS site
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY src/console src/console
-RUN node src/console/build.ts
+COPY docs docs
+COPY src src
+RUN node src/build.ts
 
 FROM node:24.21.0-slim
 WORKDIR /app
 # The 19 MiB that a password's hash takes go back to the system, and are not kept by each thread (decision 0042).
 ENV NODE_ENV=production HOST=0.0.0.0 MALLOC_MMAP_THRESHOLD_=1048576
 COPY --from=dependencies /app/node_modules node_modules
-COPY --from=console /app/.console .console
+COPY --from=site /app/.site .site
 COPY package.json package.json
 COPY schema schema
 COPY src src

@@ -5,9 +5,9 @@
 import { writeSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import pg from "pg";
 import { newRequestId, newUuid } from "../src/platform/ids.ts";
 import { loadCallers } from "./baseline/api-keys.ts";
+import { openPool } from "./baseline/pool.ts";
 import {
   batchStatement,
   listStatement,
@@ -38,16 +38,7 @@ interface BaselineReply {
   withoutEnvelope?: true;
 }
 
-const asText = (text: string): string => text;
-for (const type of [pg.types.builtins.DATE, pg.types.builtins.TIMESTAMPTZ])
-  pg.types.setTypeParser(type, asText);
-const pool = new pg.Pool({
-  connectionString: process.env["DATABASE_URL"],
-  max: 10,
-  application_name: "baseline",
-  options: "-c timezone=UTC -c plan_cache_mode=force_generic_plan",
-});
-
+const pool = openPool("baseline");
 const callerOf = await loadCallers(pool);
 const statuses = new Set(
   (await pool.query<{ code: string }>("select code from job_status")).rows.map((row) => row.code),

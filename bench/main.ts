@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { deliveryParts, measureDeliveries } from "./deliveries/measure.ts";
 import { selectGraphqlBenchmarks, measureGraphql } from "./graphql/measure.ts";
+import { installPeers } from "./install-peers.ts";
 import { measureRestApi } from "./rest-api.ts";
 import { reportHeading, formatResults, mergePreviousRows, writeReport, type ReportPart } from "./report.ts";
 import type { BenchmarkResult } from "./benchmarks.ts";
@@ -36,6 +37,7 @@ const graphqlRows = selectGraphqlBenchmarks(only);
 const others = new Set<string>(["deliveries", "graphql", ...parts, ...graphqlRows.map(({ id }) => id)]);
 const jobRows = only?.filter((name) => !others.has(name));
 const { fresh, profile } = options;
+if (graphqlRows.length > 0 || parts.length > 0) await installPeers(onProgress);
 if (!jobRows || jobRows.length > 0) {
   const measured = { folder, jobs, fresh, rounds, only: jobRows, profile, onProgress };
   await reportBenchmarks("jobs", await measureRestApi(measured));

@@ -1,7 +1,7 @@
 /** The benchmark's test data: 200 organisations of uneven size and their jobs, inserted in bulk with SQL. */
 import type pg from "pg";
 import { generateKey } from "../src/api-keys/api-key.format.ts";
-import { rebuildCountersIn } from "../src/jobs/counters/counters.ts";
+import { rebuildCounters } from "../src/jobs/counters/counters.sql.ts";
 import type { Queryable } from "../src/platform/postgres/database.ts";
 import { newUuid } from "../src/platform/ids.ts";
 import type { Sql } from "../src/platform/postgres/sql.ts";
@@ -84,7 +84,7 @@ export async function seed(
 /** Rebuilds the counters on the benchmark's own connection, because the service's statement timeout is too short for it. */
 export async function rebuildJobCounters(client: pg.Client): Promise<void> {
   await client.query("begin");
-  await rebuildCountersIn(createQueryable(client));
+  await rebuildCounters(createQueryable(client));
   await client.query("commit");
 }
 
@@ -106,12 +106,12 @@ export async function issueKeys(client: pg.Client): Promise<BenchOrganization[]>
   const keys = rows.map(() => generateKey());
   await client.query("delete from api_key");
   await client.query(
-    `insert into api_key (id, lookup, secret_hash, organization_id, name, scopes, created_by)
+    `insert into api_key (id, prefix, secret_hash, organization_id, name, scopes, created_by)
      select * , 'bench', '{jobs:read,jobs:write,webhooks:manage}'::text[], 'bench'
      from unnest($1::uuid[], $2::text[], $3::bytea[], $4::uuid[])`,
     [
       keys.map(() => newUuid()),
-      keys.map(({ lookup }) => lookup),
+      keys.map(({ prefix }) => prefix),
       keys.map(({ hash }) => hash),
       rows.map(({ id }) => id),
     ],

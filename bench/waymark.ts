@@ -1,15 +1,15 @@
 /** Runs the whole Waymark app in its own process, started by `servers.ts`, to which it sends its URL. */
 import { createApp } from "../src/app/app.ts";
+import { openTracing } from "../src/app/serve.ts";
 import { toConfig } from "../src/config/config.ts";
 import { readEnv } from "../src/config/env.ts";
 import { openMongo } from "../src/platform/mongo.ts";
 import { createSecretBox } from "../src/platform/secret-box.ts";
-import { openTracingIfConfigured } from "../src/platform/tracing/open.ts";
 
 const config = toConfig(readEnv());
 const mongo = openMongo({ url: config.mongo.url });
 const box = createSecretBox(Buffer.alloc(32));
-const tracing = await openTracingIfConfigured(config.tracing);
+const tracing = await openTracing(config.tracing);
 const app = await createApp(
   config,
   { databaseUrl: config.database.url as string, mongo, secretBox: box },

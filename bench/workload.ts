@@ -37,7 +37,8 @@ export interface Workload {
   batches(count: number, items: number, query?: string): LoadRequest[];
 }
 
-const STATUSES = [
+/** Statuses that the requests set and filter by. */
+export const STATUSES = [
   "completed",
   "in_transit",
   "out_for_delivery",
@@ -151,7 +152,7 @@ function organizationsOf({ agent_id: agent, contractor_id: contractor }: Sampled
   return contractor === null ? [agent] : [agent, contractor];
 }
 
-function times(count: number, make: (at: number) => LoadRequest): LoadRequest[] {
+export function times(count: number, make: (at: number) => LoadRequest): LoadRequest[] {
   return Array.from({ length: count }, (_, at) => make(at));
 }
 

@@ -1,6 +1,6 @@
 /**
- * Completes `package-lock.json` after `npm install`: adds the entries that `npm ci` requires for platform packages that npm
- * could not find.
+ * Completes both `package-lock.json` (the project's and that of `bench/`) after `npm install`: adds the entries that `npm ci`
+ * requires for platform packages that npm could not find.
  *
  * A registry mirror may hold only the platform packages that its users fetch. `npm install` leaves the others out of the
  * lock file, and `npm ci` of npm 11.16 and later then refuses that same file (npm/cli#9846). Their version is pinned by the
@@ -60,8 +60,8 @@ function createLockEntry(name: string, version: string, parent: LockEntry): Lock
   };
 }
 
-if (import.meta.main) {
-  const path = fileURLToPath(new URL("../package-lock.json", import.meta.url));
+async function completeLockFile(name: string): Promise<void> {
+  const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
   const lock = JSON.parse(await readFile(path, "utf8")) as LockFile;
   const missing = missingEntries(lock);
   // npm sorts the entries with localeCompare.
@@ -69,5 +69,10 @@ if (import.meta.main) {
     a.localeCompare(b, "en"),
   );
   await writeFile(path, `${JSON.stringify({ ...lock, packages: Object.fromEntries(packages) }, null, 2)}\n`);
-  console.log(`package-lock.json: ${Object.keys(missing).length} entries added`);
+  console.log(`${name}: ${Object.keys(missing).length} entries added`);
+}
+
+if (import.meta.main) {
+  await completeLockFile("package-lock.json");
+  await completeLockFile("bench/package-lock.json");
 }

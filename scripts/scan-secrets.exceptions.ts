@@ -15,8 +15,8 @@ export const secretExceptions: readonly SecretException[] = [
   { file: "test/faults/server-process.test.ts", kind: "PostgreSQLConnection", reason: FAKE_HOST_REASON },
   { file: "test/service/platform/mongo.test.ts", kind: "MongoDBConnection", reason: FAKE_HOST_REASON },
   { file: "test/unit/config/env.test.ts", kind: "MySQLConnection", reason: FAKE_HOST_REASON },
-  { file: "test/service/webhook-endpoints.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
-  { file: "test/service/webhooks-address.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
+  { file: "test/service/webhooks/endpoints.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
+  { file: "test/service/webhooks/address-guard.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
   { file: "test/unit/platform/address-guard.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
   { file: "test/unit/console/operator.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
   {
@@ -35,12 +35,12 @@ export const secretExceptions: readonly SecretException[] = [
     reason: "Key of a self-signed certificate for receivers on this machine.",
   },
   {
-    file: "docs/webhooks.md",
+    file: "docs/guide/webhooks/verify.md",
     kind: "WebhookSecret",
     reason: "The test vector of the page: base64 of `waymark-docs-test-vector-32bytes`.",
   },
   {
-    file: "test/unit/webhook-signature.test.ts",
+    file: "test/unit/webhooks/signature.test.ts",
     kind: "WebhookSecret",
     reason: "The test vector of the Standard Webhooks specification, published there.",
   },

@@ -1,10 +1,10 @@
-/** `npx node scripts/take-screenshots.ts`: takes the screenshots of `docs/guide/console.md` from the demo. */
+/** `npx node scripts/take-screenshots.ts`: takes the screenshots of the pages on the console from the demo. */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
-import { buildIfStale } from "../src/console/build.ts";
+import { buildIfStale } from "../src/build.ts";
 import { launchChromium } from "../test/support/browser/chromium.ts";
 import { populateDemo, startDemo, startDemoReceiver, type Demo, type Login } from "./screenshots.demo.ts";
 

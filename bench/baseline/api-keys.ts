@@ -12,17 +12,17 @@ export async function loadCallers(
 ): Promise<(request: Pick<IncomingMessage, "headers">) => BaselineCaller> {
   const callers = new Map<string, BaselineCaller & { hash: Buffer }>();
   const { rows } = await pool.query<{
-    lookup: string;
+    prefix: string;
     hash: Buffer;
     key_id: string;
     id: string;
     type: "agent" | "contractor";
   }>(
-    `select lookup, secret_hash as hash, api_key.id as key_id, organization.id, type
+    `select prefix, secret_hash as hash, api_key.id as key_id, organization.id, type
      from api_key join organization on organization.id = organization_id`,
   );
-  for (const { lookup, hash, key_id: keyId, id, type } of rows) {
-    callers.set(lookup, {
+  for (const { prefix, hash, key_id: keyId, id, type } of rows) {
+    callers.set(prefix, {
       hash,
       keyId,
       organizationId: id,
@@ -35,7 +35,7 @@ export async function loadCallers(
   return ({ headers }) => {
     const key = headers["x-api-key"] ?? headers.authorization?.slice("Bearer ".length);
     if (typeof key !== "string") throw new RequestError(401, "An API key is required");
-    const known = callers.get(key.slice(4, 12));
+    const known = callers.get(key.slice(0, 12));
     if (!known || !timingSafeEqual(known.hash, createHash("sha256").update(key).digest()))
       throw new RequestError(401, "The API key is not valid");
     return known;

@@ -11,7 +11,7 @@ import { uuidV7Sql } from "../../src/platform/ids.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { openMongo } from "../../src/platform/mongo.ts";
 import { createSecretBox } from "../../src/platform/secret-box.ts";
-import { ensurePartitions } from "../../src/webhooks/deliveries/partitions.ts";
+import { ensurePartitions } from "../../src/webhooks/deliveries/weekly-partitions.sql.ts";
 import { openSender, serveEngine, requireSetting } from "./harness.ts";
 import { BENCH_SECRET } from "./protocol.ts";
 

@@ -1,10 +1,11 @@
 /** Shared by the processes of all engines: commands, the signed POST, and the attempt log. */
 import pg from "pg";
-import { createAddressGuard } from "../../src/platform/http-client/address-guard.ts";
+import { AddressGuard } from "../../src/platform/http-client/address-guard.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { newUuid } from "../../src/platform/ids.ts";
-import { createHttpClient } from "../../src/platform/http-client/client.ts";
-import { createSender, type AttemptResult, type Sender } from "../../src/webhooks/dispatcher/sender.ts";
+import { HttpClient } from "../../src/platform/http-client/client.ts";
+import type { AttemptResult } from "../../src/webhooks/dispatcher/lease.ts";
+import { Sender } from "../../src/webhooks/dispatcher/sign-and-send.ts";
 import type { EngineCommand, Message } from "./protocol.ts";
 
 export interface Engine {
@@ -39,8 +40,8 @@ async function runCommand(engine: Engine, command: EngineCommand): Promise<void>
 
 /** Returns Waymark's production sender, which may also send to private IP addresses. */
 export function openSender(): Sender {
-  const http = createHttpClient({ guard: createAddressGuard({ allowPrivate: true }) });
-  return createSender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs" });
+  const http = new HttpClient({ guard: new AddressGuard({ allowPrivate: true }) });
+  return new Sender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs" });
 }
 
 export interface Target {

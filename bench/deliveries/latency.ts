@@ -1,8 +1,14 @@
 /** Measures the time from the commit of a change to its receipt, at a steady rate. */
 import { endProcess, startProcess } from "../servers.ts";
 import type { DeliveryBench } from "./backlog.ts";
-import type { ProducerCommand, Produced } from "./producer.ts";
-import { rotate, median, percentile, type EngineName } from "./protocol.ts";
+import {
+  rotate,
+  median,
+  percentile,
+  type EngineName,
+  type Produced,
+  type ProducerCommand,
+} from "./protocol.ts";
 import { nextMessage, startEngine, type EngineProcess } from "./processes.ts";
 
 export interface Latency {

@@ -2,7 +2,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { openEmbeddedMongo } from "../../src/embedded/mongo/embedded-mongo.ts";
@@ -44,12 +43,12 @@ export async function startDeliveryProcesses(
     "waymark",
   );
   const mongo = opened.use(
-    openEmbeddedMongo({ dataDir, cacheDir, binary: null, download: true, onProgress }),
+    openEmbeddedMongo({ dataDir, cacheDir, binary: null, download: "any", onProgress }),
   );
   const mongoUrl = await mongo.url;
   const redis = await startRedis(dataDir);
   if (redis) opened.defer(() => redis.end());
-  else onProgress("Skipping BullMQ: it needs redis-server on the PATH and the package ioredis");
+  else onProgress("Skipping BullMQ: it needs redis-server on the PATH");
 
   const postmasterPid = await readPostmasterPid(dataDir);
   const mongodPid = Number(await readFile(join(dataDir, "mongo", "mongod.lock"), "utf8"));
@@ -75,11 +74,6 @@ interface Redis {
 
 /** Returns null without redis-server. Configured as BullMQ's production guide says: the append-only file is synced every second. */
 async function startRedis(dataDir: string): Promise<Redis | null> {
-  try {
-    createRequire(import.meta.url).resolve("ioredis");
-  } catch {
-    return null;
-  }
   const dir = join(dataDir, "redis");
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir);
@@ -106,6 +100,9 @@ async function startRedis(dataDir: string): Promise<Redis | null> {
   };
 }
 
+/** Engines that need bench's own packages. */
+const enginesOfPeers: ReadonlySet<EngineName> = new Set(["bullmq", "graphile-worker", "pg-boss"]);
+
 export interface EngineProcess extends AsyncDisposable {
   name: EngineName;
   pid: number;
@@ -119,8 +116,9 @@ export async function startEngine(
 ): Promise<EngineProcess> {
   // The flags of `npm start`. BENCH_ENGINE_ARGV adds flags for Waymark's worker only, such as --cpu-prof.
   const execArgv = [...WAYMARK_NODE_FLAGS, ...(process.env["BENCH_ENGINE_ARGV"]?.split(" ") ?? [])];
+  const folder = enginesOfPeers.has(name) ? "peers" : "deliveries";
   const child = startProcess(
-    `deliveries/engine-${name}.ts`,
+    `${folder}/engine-${name}.ts`,
     { NODE_ENV: "production", DATABASE_URL: databaseUrl, ...env },
     name === "waymark" ? execArgv : [],
   );

@@ -12,6 +12,20 @@ export type EngineName = "waymark" | "graphile-worker" | "pg-boss" | "bullmq" | 
 
 export type EngineCommand = { do: "fill"; count: number } | { do: "start" } | { do: "stop" };
 
+/** A queue of another product, to which the producer adds each committed message. */
+export interface MessageQueue {
+  add(message: Message): Promise<void>;
+}
+
+export interface ProducerCommand {
+  engine: EngineName;
+  perSecond: number;
+  count: number;
+}
+
+/** The time when each commit was confirmed, by `webhook-id`. */
+export type Produced = Map<string, number>;
+
 /** Endpoints 0 and 1 of 200 can be made to hang: 1 %. */
 export const ENDPOINTS = 200;
 export const HANGING_ENDPOINTS = 2;

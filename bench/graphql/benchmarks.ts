@@ -4,7 +4,7 @@ import { atLeast, type Budget, type BenchmarkResult } from "../benchmarks.ts";
 import type { BenchServer } from "../servers.ts";
 import type { GraphqlWorkload } from "./workload.ts";
 
-export type ServerName = "waymark" | "baseline" | "graphql/server-postgraphile" | "graphql/server-mercurius";
+export type ServerName = "waymark" | "baseline" | "peers/server-postgraphile" | "peers/server-mercurius";
 
 export interface GraphqlBenchContext {
   bench: Bench;
@@ -70,7 +70,7 @@ export const graphqlBenchmarks: GraphqlBenchmark[] = [
   createComparison({
     id: "postgraphile",
     name: `GraphQL, ${page}; b: PostGraphile 5`,
-    server: "graphql/server-postgraphile",
+    server: "peers/server-postgraphile",
     requests: { a: dashboards, b: (workload) => () => workload.postgraphileDashboards(DASHBOARD_REQUESTS) },
     limit: 2,
   }),
@@ -84,7 +84,7 @@ export const graphqlBenchmarks: GraphqlBenchmark[] = [
   createComparison({
     id: "mercurius",
     name: `GraphQL, ${page}; b: Mercurius with jit`,
-    server: "graphql/server-mercurius",
+    server: "peers/server-mercurius",
     requests: sameForBoth(dashboards),
     limit: null,
   }),

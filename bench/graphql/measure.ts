@@ -63,8 +63,8 @@ export async function measureGraphql(
 
 async function assertEqualResponses({ workload, server }: GraphqlBenchContext): Promise<void> {
   const [waymark, baseline] = [await server("waymark"), await server("baseline")];
-  const mercurius = await server("graphql/server-mercurius");
-  const postgraphile = await server("graphql/server-postgraphile");
+  const mercurius = await server("peers/server-mercurius");
+  const postgraphile = await server("peers/server-postgraphile");
   const others = workload.postgraphileDashboards(8);
   for (const [at, request] of workload.dashboards(8).entries()) {
     await assertEqualData([waymark, baseline, mercurius].map((one) => ({ server: one, request })));

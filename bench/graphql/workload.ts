@@ -1,7 +1,7 @@
 /** GraphQL requests: dashboard pages of the agents with history; other operations for jobs picked as in the REST workload. */
 import type { LoadRequest } from "../load.ts";
 import type { BenchOrganization } from "../seed.ts";
-import type { Workload } from "../workload.ts";
+import { STATUSES, times, type Workload } from "../workload.ts";
 import { operations } from "./operations.ts";
 
 export interface GraphqlWorkload {
@@ -14,16 +14,6 @@ export interface GraphqlWorkload {
   restUpdates(count: number): LoadRequest[];
 }
 
-const STATUSES = [
-  "completed",
-  "in_transit",
-  "out_for_delivery",
-  "pending",
-  "scheduled",
-  "failed",
-  "on_hold",
-  "returned",
-];
 const BATCH = 100;
 
 interface RestItem {
@@ -47,10 +37,6 @@ export function createGraphqlWorkload(rest: Workload, agents: readonly BenchOrga
     updates: (count) => rest.batches(count, BATCH).map(toUpdate),
     restUpdates: (count) => rest.batches(count, BATCH),
   };
-}
-
-function times(count: number, make: (at: number) => LoadRequest): LoadRequest[] {
-  return Array.from({ length: count }, (_, at) => make(at));
 }
 
 /** Converts a REST batch to the equivalent `updateJobs` mutation. */

@@ -1,6 +1,6 @@
 /** The operations measured at every size: by organisations of constant size, and by one whose size grows with the database. */
 import type pg from "pg";
-import { feedCursor } from "../../src/events/event.cursor.ts";
+import { feedCursor } from "../../src/events/feed-cursor.ts";
 import { operations as graphql } from "../graphql/operations.ts";
 import type { LoadRequest } from "../load.ts";
 import type { BenchOrganization } from "../seed.ts";

@@ -98,7 +98,7 @@ async function measureOperation(
 async function measureDelivery(dataset: GrowthDataset, options: SizeMeasureOptions): Promise<OperationCost> {
   const { folder, postmasterPid, rounds, onProgress } = options;
   const cacheHome = process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? "", ".cache");
-  const sources = { cacheDir: join(cacheHome, "waymark"), binary: null, download: true };
+  const sources = { cacheDir: join(cacheHome, "waymark"), binary: null, download: "any" as const };
   await using mongo = openEmbeddedMongo({ dataDir: folder, ...sources, onProgress });
   const env = { MONGODB_URL: await mongo.url };
   const mongodPid = Number(await readFile(join(folder, "mongo", "mongod.lock"), "utf8"));

@@ -2,6 +2,7 @@
 import { formatNumber } from "../report.ts";
 import { phaseNames, type OverloadResult, type MeasuredPhase } from "./measure.ts";
 import type { SentRequest } from "./protocol.ts";
+import type { Mixture } from "./traffic.ts";
 
 const HEADINGS = [
   "requests",
@@ -17,11 +18,12 @@ const HEADINGS = [
   "refusals: p50 / p99 ms",
 ];
 /** Budgets (docs/performance.md): p99 at 300 % relative to 30 %, and the last refusal after the overload. */
-const maxLatencyRatio = (mixture: string): number => (mixture.startsWith("mixed") ? 5 : 3);
+const MAX_LATENCY_RATIO: Readonly<Record<Mixture, number>> = { lists: 3, mixed: 5 };
 const MAX_RECOVERY_MS = 5_000;
 
 /** Formats the rows of all requests together, and one row per kind if there are several kinds. */
-export function formatOverload(mixture: string, { capacity, phases }: OverloadResult): string[] {
+export function formatOverload(mixture: Mixture, { capacity, phases }: OverloadResult): string[] {
+  const maxLatencyRatio = MAX_LATENCY_RATIO[mixture];
   const kinds = [...new Set(phases.flatMap(({ sent }) => sent.map(({ kind }) => kind)))].filter(Boolean);
   const parts = kinds.length > 1 ? [null, ...kinds.toSorted()] : [null];
   return parts.flatMap((kind) => {
@@ -30,7 +32,7 @@ export function formatOverload(mixture: string, { capacity, phases }: OverloadRe
     const calmMs = percentile(latencies(calm.filter(isAnswered)), 0.99);
     const name = kind === null ? mixture : `${mixture}: ${kind}`;
     return chosen.map((phase) =>
-      formatLine(name, phase, { capacity: kind === null ? capacity : null, calmMs }),
+      formatLine(name, phase, { capacity: kind === null ? capacity : null, calmMs, maxLatencyRatio }),
     );
   });
 }
@@ -40,7 +42,7 @@ export function tableHead(): string[] {
 }
 
 /** Describes each missed budget; budgets apply to all requests of a mixture together. */
-export function findBrokenPromises(mixture: string, measured: OverloadResult): string[] {
+export function findBrokenPromises(mixture: Mixture, measured: OverloadResult): string[] {
   const p99 = (name: string): number =>
     percentile(latencies(sentInPhase(measured, name).filter(isAnswered)), 0.99);
   const times = p99(phaseNames.overload) / p99(phaseNames.calm);
@@ -50,7 +52,7 @@ export function findBrokenPromises(mixture: string, measured: OverloadResult): s
     .filter((each) => !isAnswered(each) && !isRejected(each)).length;
   const lastMs = lastRejectedMs(sentInPhase(measured, phaseNames.after));
   return [
-    ...(times > maxLatencyRatio(mixture) ? [`p99 is ${formatNumber(times)} times that at 30 %`] : []),
+    ...(times > MAX_LATENCY_RATIO[mixture] ? [`p99 is ${formatNumber(times)} times that at 30 %`] : []),
     ...(failed > 0 ? [`${failed} requests got neither a response nor a refusal`] : []),
     ...(lastMs > MAX_RECOVERY_MS
       ? [`the last refusal came ${formatNumber(lastMs)} ms after the overload`]
@@ -72,7 +74,7 @@ function lastRejectedMs(after: readonly SentRequest[]): number {
 }
 
 /** Describes the refusals after the overload. */
-export function formatRecovery(mixture: string, measured: OverloadResult): string {
+export function formatRecovery(mixture: Mixture, measured: OverloadResult): string {
   const after = sentInPhase(measured, phaseNames.after);
   const refused = after.filter(isRejected);
   const last = lastRejectedMs(after);
@@ -88,7 +90,7 @@ function isOf({ kind }: SentRequest, expectedKind: string | null): boolean {
 function formatLine(
   name: string,
   { phase, isProtected, sent }: MeasuredPhase,
-  { capacity, calmMs }: { capacity: number | null; calmMs: number },
+  { capacity, calmMs, maxLatencyRatio }: { capacity: number | null; calmMs: number; maxLatencyRatio: number },
 ): string {
   const answered = sent.filter(isAnswered);
   const refused = sent.filter(isRejected);
@@ -108,7 +110,7 @@ function formatLine(
     percent(refused.length / sent.length),
     String(failed),
     `${formatNumber(percentile(answeredMs, 0.5))} / ${formatNumber(percentile(answeredMs, 0.99))}`,
-    isJudged && times > maxLatencyRatio(name) ? `**${formatNumber(times)}**` : formatNumber(times),
+    isJudged && times > maxLatencyRatio ? `**${formatNumber(times)}**` : formatNumber(times),
     phase.rate === null ? "" : formatNumber(percentile(dueMs, 0.99)),
     refused.length === 0
       ? ""

@@ -46,7 +46,7 @@ export const ASSUMPTIONS: Assumptions = {
 /** Concurrent deliveries of a worker (`src/webhooks/dispatcher/dispatcher.ts`). */
 export const WORKER_SLOTS = 512;
 
-/** Connections to the primary with the default pools (docs/operations.md): REST, GraphQL, and LISTEN. */
+/** Connections to the primary with the default pools (docs/operate/scaling.md): REST, GraphQL, and LISTEN. */
 export const API_CONNECTIONS = 10 + 10 + 3;
 /** Mails and other tasks, deliveries, and LISTEN. */
 export const WORKER_CONNECTIONS = 10 + 4 + 3;

@@ -63,7 +63,7 @@ export async function createSoakDataset(
     const person = { email: `person-${number}@soak.example`, password: USER_PASSWORD };
     const { id: organizationId } = organizations[number] as BenchOrganization;
     const user = { ...person, name: `Person ${number}`, organizationId, role: "owner" } as const;
-    await app.database.transaction((tx) => app.accounts.createUser(tx, user));
+    await app.database.transaction((tx) => app.accounts.users.createUser(tx, user));
     users.push(person);
   }
   return { organizations, endpoints, users, seededAt: new Date() };

@@ -36,7 +36,7 @@ export async function startSoakProcesses(onProgress: (text: string) => void): Pr
   await using opened = new AsyncDisposableStack();
   const cacheHome = process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? "", ".cache");
   const binary = process.env["MONGOD_BINARY"] ?? null;
-  const sources = { binary, cacheDir: join(cacheHome, "waymark"), download: true };
+  const sources = { binary, cacheDir: join(cacheHome, "waymark"), download: "any" as const };
   const mongodBinary = await findMongodBinary(sources, onProgress, new AbortController().signal);
   const heaps = opened.adopt(await mkdtemp(join(tmpdir(), "waymark-soak-")), (made) =>
     rm(made, { recursive: true, force: true }),

@@ -1,5 +1,5 @@
 /** Tokens in e-mailed links. One row per kind and subject, so a new token replaces the previous one. */
-import { defineEntity, p } from "@mikro-orm/postgresql";
+import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 
 export const emailTokenKinds = [
   "registration",
@@ -24,3 +24,5 @@ export const EmailToken = defineEntity({
   },
   uniques: [{ name: "email_token_token_hash", properties: ["tokenHash"] }],
 });
+
+export type EmailToken = InferEntity<typeof EmailToken>;

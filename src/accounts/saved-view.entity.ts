@@ -1,5 +1,5 @@
 /** A user's saved view of the console's jobs table. Deleted with the user. */
-import { defineEntity, p } from "@mikro-orm/postgresql";
+import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { User } from "../organizations/api.ts";
 
 export const SavedView = defineEntity({
@@ -16,3 +16,5 @@ export const SavedView = defineEntity({
   },
   uniques: [{ name: "saved_view_user_name", properties: ["user", "name"] }],
 });
+
+export type SavedView = InferEntity<typeof SavedView>;

@@ -1,30 +1,12 @@
 /** Users' saved views of the console's jobs table. */
+import { LockMode, raw } from "@mikro-orm/postgresql";
 import { z } from "zod";
-import type { Database, Queryable, Transaction } from "../platform/postgres/database.ts";
+import { User } from "../organizations/api.ts";
+import type { Database, Reader } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
-import { fromTypedId, newUuid, toTypedId } from "../platform/ids.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import { fromTypedId, newUuid } from "../platform/ids.ts";
 import { parseOrThrow, savedViewNameField } from "./account.fields.ts";
-
-export interface SavedViewDto {
-  /** Typed. */
-  readonly id: string;
-  readonly name: string;
-  readonly query: string;
-}
-
-/** `userId`: a uuid. Another user's view throws NotFoundException, as if it didn't exist. */
-export interface SavedViewService {
-  /** Ordered by name. */
-  list(userId: string, on?: Queryable): Promise<SavedViewDto[]>;
-  /**
-   * Saves a view, or replaces the one with the same name. Throws BadRequestException for an invalid name or query, and
-   * ConflictException above 50 views.
-   */
-  save(userId: string, view: { name: string; query: string }): Promise<SavedViewDto>;
-  /** Throws NotFoundException. */
-  delete(userId: string, id: string): Promise<void>;
-}
+import { SavedView } from "./saved-view.entity.ts";
 
 const MAX_VIEWS = 50;
 const MAX_QUERY_LENGTH = 2_000;
@@ -37,46 +19,49 @@ const savedViewBody = z.object({
     .regex(/^[!-~]*$/, { error: "must be the query string of a URL, percent-encoded" }),
 });
 
-export function createSavedViewService({ database }: { database: Database }): SavedViewService {
-  return {
-    async list(userId, on = database) {
-      const rows = await on.query<SavedViewDto>(sql`
-        select id, name, query from saved_view where user_id = ${userId}::uuid order by lower(name), name`);
-      return rows.map(toView);
-    },
+/** `userId`: a uuid. Another user's view throws NotFoundException, as if it didn't exist. */
+export class SavedViewService {
+  readonly #database: Database;
 
-    async save(userId, view) {
-      const { name, query } = parseOrThrow(savedViewBody, view);
-      return await database.transaction(async (tx) => {
-        await assertViewQuota(tx, userId, name);
-        const [saved] = await tx.query<SavedViewDto>(sql`
-          insert into saved_view (id, user_id, name, query) values (${newUuid()}, ${userId}::uuid, ${name}, ${query})
-          on conflict (user_id, name) do update set query = excluded.query, updated_at = now()
-          returning id, name, query`);
-        return toView(saved as SavedViewDto);
-      });
-    },
+  constructor({ database }: { database: Database }) {
+    this.#database = database;
+  }
 
-    async delete(userId, id) {
-      const deleted = await database.query(sql`
-        delete from saved_view where id = ${fromTypedId("viw", id)}::uuid and user_id = ${userId}::uuid returning 1`);
-      if (deleted.length === 0) throw new AppError("NotFoundException", "There is no such view");
-    },
-  };
-}
+  /** Ordered by name. */
+  list(userId: string, on: Reader = this.#database): Promise<SavedView[]> {
+    const byName = { [raw((alias) => `lower(${alias}.name)`)]: "asc" as const };
+    return on.em().find(SavedView, { user: userId }, { orderBy: [byName, { name: "asc" }] });
+  }
 
-/** Locks the user, so that two concurrent saves can't exceed the limit together. */
-async function assertViewQuota(tx: Transaction, userId: string, name: string): Promise<void> {
-  const users = await tx.query(sql`select from user_account where id = ${userId}::uuid for no key update`);
-  if (users.length === 0) throw new AppError("UnauthorizedException", "You are no longer a member");
-  const [others] = await tx.query<{ count: number }>(sql`
-    select count(*)::int as count from saved_view where user_id = ${userId}::uuid and name <> ${name}`);
-  if ((others?.count ?? 0) < MAX_VIEWS) return;
-  throw new AppError("ConflictException", `You already have ${MAX_VIEWS} saved views; delete one first`, {
-    details: { limit: MAX_VIEWS },
-  });
-}
+  /**
+   * Saves a view, or replaces the one with the same name. Throws BadRequestException for an invalid name or query, and
+   * ConflictException above 50 views.
+   */
+  async save(userId: string, view: { name: string; query: string }): Promise<SavedView> {
+    const { name, query } = parseOrThrow(savedViewBody, view);
+    return await this.#database.transactional(async (em) => {
+      // Locks the user, so that two concurrent saves can't exceed the limit together.
+      const user = await em.findOne(User, { id: userId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      if (!user) throw new AppError("UnauthorizedException", "You are no longer a member");
+      const views = await em.find(SavedView, { user });
+      const existing = views.find((other) => other.name === name);
+      if (existing) return em.assign(existing, { query, updatedAt: new Date() });
+      if (views.length >= MAX_VIEWS)
+        throw new AppError(
+          "ConflictException",
+          `You already have ${MAX_VIEWS} saved views; delete one first`,
+          { details: { limit: MAX_VIEWS } },
+        );
+      const created = em.create(SavedView, { id: newUuid(), user, name, query });
+      em.persist(created);
+      return created;
+    });
+  }
 
-function toView({ id, ...view }: SavedViewDto): SavedViewDto {
-  return { ...view, id: toTypedId("viw", id) };
+  /** `id`: typed. Throws NotFoundException. */
+  async delete(userId: string, id: string): Promise<void> {
+    const own = { id: fromTypedId("viw", id), user: userId };
+    if ((await this.#database.em().nativeDelete(SavedView, own)) === 0)
+      throw new AppError("NotFoundException", "There is no such view");
+  }
 }

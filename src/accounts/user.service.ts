@@ -1,12 +1,16 @@
-/** Creates users, checks their passwords and revokes their sessions. */
-import type { Queryable } from "../platform/postgres/database.ts";
+/** Creates and renames users, checks their passwords and revokes their sessions. */
+import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import type { Reader } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { newUuid } from "../platform/ids.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import { Organization, User, type UserRole } from "../organizations/api.ts";
+import { recordUserEvent, type ClientInfo } from "./auth/client-info.ts";
 import { forgetBrowsers } from "./auth/known-browser.ts";
-import type { PasswordHasher } from "./passwords/hasher.ts";
+import type { AccountContext } from "./context.ts";
+import { UserCredential } from "./credential.entity.ts";
 import { checkPassword } from "./passwords/rules.ts";
-import type { UserRole } from "../organizations/api.ts";
+import { UserSession } from "./sessions/entity.ts";
+import type { SessionPrincipal } from "./sessions/session-principal.ts";
 
 export interface NewUser {
   /** Normalised by `accountEmail`. */
@@ -18,80 +22,92 @@ export interface NewUser {
   readonly role: UserRole;
 }
 
-/** A new user whose password is already hashed (`hashPassword`). */
-export interface HashedUser extends Omit<NewUser, "password"> {
-  readonly passwordHash: string;
-}
+export class UserService {
+  readonly #context: Pick<AccountContext, "database" | "hasher">;
 
-export interface UserService {
+  constructor(context: Pick<AccountContext, "database" | "hasher">) {
+    this.#context = context;
+  }
+
   /**
-   * Slow, and queued behind other hashes: call it before a transaction, not within. Throws BadRequestException if the
-   * password is not allowed for a user with this e-mail address.
+   * Hashes the password and inserts the user. Returns their uuid. Only where a slow transaction blocks no one, as for demo
+   * data. Throws BadRequestException for a password that is not allowed, ConflictException as `insertUser`.
    */
-  hashPassword(password: string, email: string): Promise<string>;
-  /** Returns the user's uuid. Throws ConflictException if the e-mail address has an account. */
-  insertUser(tx: Queryable, user: HashedUser): Promise<string>;
-  /** `hashPassword` and `insertUser` in one call: only where a slow transaction blocks no one, as for demo data. */
-  createUser(tx: Queryable, user: NewUser): Promise<string>;
+  async createUser(tx: Reader, { password, ...user }: NewUser): Promise<string> {
+    checkPassword(password, user.email);
+    return await insertUser(tx, { ...user, passwordHash: await this.#context.hasher.hash(password) });
+  }
+
   /** Not throttled: the caller must limit the attempts. */
-  verifyPasswordHash(on: Queryable, userId: string, password: string): Promise<boolean>;
-  /** Revokes a user's sessions except `sessionToKeep`, and forgets the known browsers. Returns the number of revoked sessions. */
-  revokeSessions(on: Queryable, userId: string, sessionToKeep?: SessionToKeep): Promise<number>;
+  async verifyPasswordHash(on: Reader, userId: string, password: string): Promise<boolean> {
+    const credential = await on.em().findOne(UserCredential, { user: userId });
+    return credential !== null && (await this.#context.hasher.verify(credential.password, password));
+  }
+
+  /** Changes the user's own name. `name`: validated by `userNameField`. */
+  async rename(principal: SessionPrincipal, name: string, client: ClientInfo): Promise<void> {
+    const { user } = principal;
+    if (name === user.name) return;
+    await this.#context.database.transactional(async (em, tx) => {
+      const account = await em.findOne(User, { id: user.id });
+      if (!account) throw new AppError("UnauthorizedException", "The account no longer exists");
+      em.assign(account, { name, updatedAt: new Date() });
+      const details = { from: user.name, to: name };
+      await recordUserEvent(tx, principal, client, { action: "user.renamed", details });
+    });
+  }
 }
 
-/** A session by its uuid or by its cookie's token. */
-export interface SessionToKeep {
-  readonly id?: string | undefined;
-  readonly token?: string | null;
+/** True if the e-mail address has an account in any organisation. */
+export async function hasAccount(em: EntityManager, email: string): Promise<boolean> {
+  return (await em.count(User, { email }, { filters: false })) > 0;
 }
 
-export function createUserService({ hasher }: { hasher: PasswordHasher }): UserService {
-  const hashPassword: UserService["hashPassword"] = async (password, email) => {
-    checkPassword(password, email);
-    return await hasher.hash(password);
-  };
-
-  return {
-    hashPassword,
-    insertUser,
-    createUser: async (tx, { password, ...user }) =>
-      insertUser(tx, { ...user, passwordHash: await hashPassword(password, user.email) }),
-    async verifyPasswordHash(on, userId, password) {
-      const [credential] = await on.query<{ password: string }>(
-        sql`select password from user_credential where user_id = ${userId}::uuid`,
-      );
-      return credential !== undefined && (await hasher.verify(credential.password, password));
-    },
-    revokeSessions,
-  };
+/**
+ * Inserts a user whose password is already hashed, as hashing is slow and must not hold a transaction. Returns the user's
+ * uuid. Throws ConflictException if the e-mail address has an account.
+ */
+export async function insertUser(
+  tx: Reader,
+  {
+    email,
+    name,
+    passwordHash,
+    organizationId,
+    role,
+  }: Omit<NewUser, "password"> & { readonly passwordHash: string },
+): Promise<string> {
+  const em = tx.em();
+  const id = newUuid();
+  const organization = organizationId === null ? null : em.getReference(Organization, organizationId);
+  const user = em.create(User, { id, email, name, organization, role });
+  const credential = { id: newUuid(), user, accountId: id, providerId: "credential", password: passwordHash };
+  try {
+    await em.persist([user, em.create(UserCredential, credential)]).flush();
+  } catch (error) {
+    if (!(error instanceof UniqueConstraintViolationException)) throw error;
+    throw new AppError("ConflictException", "An account with this e-mail address already exists", {
+      cause: error,
+    });
+  }
+  return id;
 }
 
-export const revokeSessions: UserService["revokeSessions"] = async (on, userId, { id, token } = {}) => {
+/**
+ * Revokes a user's sessions and forgets the known browsers. `toKeep`: a session by its uuid or by its cookie's token.
+ * Returns the number of revoked sessions.
+ */
+export async function revokeSessions(
+  on: Reader,
+  userId: string,
+  toKeep: { id?: string | undefined; token?: string | null } = {},
+): Promise<number> {
+  const { id, token } = toKeep;
   // Locks the credential before the sessions, in the same order as a password change, to avoid deadlocks.
   await forgetBrowsers(on, userId);
-  const revoked = await on.query(sql`
-    delete from user_session
-    where user_id = ${userId}::uuid and id is distinct from ${id ?? null}::uuid
-      and token is distinct from ${token ?? null}
-    returning id`);
-  return revoked.length;
-};
-
-async function insertUser(
-  tx: Queryable,
-  { email, name, passwordHash, organizationId, role }: HashedUser,
-): Promise<string> {
-  const id = newUuid();
-  const inserted = await tx.query(sql`
-    with account as (
-      insert into user_account (id, email, name, organization_id, role)
-      values (${id}::uuid, ${email}, ${name}, ${organizationId}::uuid, ${role})
-      on conflict (email) do nothing returning id
-    )
-    insert into user_credential (id, user_id, account_id, provider_id, password)
-    select ${newUuid()}::uuid, id, id::text, 'credential', ${passwordHash} from account
-    returning user_id`);
-  if (inserted.length === 0)
-    throw new AppError("ConflictException", "An account with this e-mail address already exists");
-  return id;
+  return await on.em().nativeDelete(UserSession, {
+    user: userId,
+    ...(id && { id: { $ne: id } }),
+    ...(token && { token: { $ne: token } }),
+  });
 }

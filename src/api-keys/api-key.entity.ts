@@ -11,9 +11,9 @@ export const ApiKey = defineEntity({
   tableName: "api_key",
   properties: {
     id: p.uuid().primary(),
-    /** The 8 characters after `wmk_`, by which a key is found. */
-    lookup: p.text().unique(),
-    secretHash: p.blob(),
+    /** The key's public part, `wmk_` and 8 characters, by which it is found. */
+    prefix: p.text().unique(),
+    secretHash: p.blob().lazy(),
     /** Null for an operator's key. */
     organization: () => p.manyToOne(Organization).nullable().deleteRule("no action"),
     name: p.text(),

@@ -1,33 +1,35 @@
-/** Generates and parses keys: `wmk_` + 8 characters of lookup + `_` + 43 of secret (256 bits) + 6 of checksum. */
+/** Generates and parses keys: the prefix (`wmk_` + 8 characters) + `_` + 43 of secret (256 bits) + 6 of checksum. */
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const KEY_PATTERN = /^wmk_[0-9a-z]{8}_[\w-]{43}[0-9A-Za-z]{6}$/;
+const PREFIX_LENGTH = 12;
 const CHECKSUM_LENGTH = 6;
 
 export interface GeneratedKey {
   /** The whole key: shown once, never stored. */
   text: string;
-  lookup: string;
+  prefix: string;
   hash: Buffer;
 }
 
 export function generateKey(): GeneratedKey {
-  const lookup = BigInt(`0x${randomBytes(8).toString("hex")}`)
+  const digits = BigInt(`0x${randomBytes(8).toString("hex")}`)
     .toString(36)
     .slice(-8)
     .padStart(8, "0");
-  const body = `wmk_${lookup}_${randomBytes(32).toString("base64url")}`;
+  const prefix = `wmk_${digits}`;
+  const body = `${prefix}_${randomBytes(32).toString("base64url")}`;
   const text = body + checksumOf(body);
-  return { text, lookup, hash: hashKey(text) };
+  return { text, prefix, hash: hashKey(text) };
 }
 
-/** Returns a key's lookup, or null if `text` isn't a well-formed key. The checksum saves look-ups of mistyped keys. */
-export function parseLookup(text: string): string | null {
+/** Returns a key's prefix, or null if `text` isn't a well-formed key. The checksum saves look-ups of mistyped keys. */
+export function parsePrefix(text: string): string | null {
   if (!KEY_PATTERN.test(text)) return null;
   const body = text.slice(0, -CHECKSUM_LENGTH);
-  return checksumOf(body) === text.slice(-CHECKSUM_LENGTH) ? text.slice(4, 12) : null;
+  return checksumOf(body) === text.slice(-CHECKSUM_LENGTH) ? text.slice(0, PREFIX_LENGTH) : null;
 }
 
 /** 256 random bits need no slow hash: SHA-256 is enough to make a leaked table useless. */

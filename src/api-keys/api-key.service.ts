@@ -1,140 +1,261 @@
-/** Issues, lists, rotates and revokes API keys, for operators without restrictions. */
-import type { RecordAccessChange } from "../mail/api.ts";
+/** Lists, creates, rotates and revokes API keys, with the rights of a principal or without restrictions. */
+import { raw, type FilterQuery } from "@mikro-orm/postgresql";
+import { Organization } from "../organizations/api.ts";
 import type { AuditContext } from "../audit/api.ts";
-import type { Database, Transaction } from "../platform/postgres/database.ts";
-import type { Clock } from "../platform/clock.ts";
-import { AppError } from "../platform/errors.ts";
-import { fromTypedId } from "../platform/ids.ts";
-import { sql } from "../platform/postgres/sql.ts";
-import { recordKeyEvent, revokeKeys } from "./api-key.audit.ts";
-import { createKeyDelegation, type KeyDelegation } from "./api-key.delegation.ts";
+import type { Reader } from "../platform/postgres/database.ts";
+import { AppError, badRequest } from "../platform/errors.ts";
+import { requireFreshAuthentication } from "../platform/fresh-authentication.ts";
+import { fromTypedId, toTypedId } from "../platform/ids.ts";
+import type { Principal } from "../platform/principal.ts";
+import { DAY_MS } from "../platform/time.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
+import {
+  changeKeys,
+  getKey,
+  setSuspended,
+  type IssuedKey,
+  type KeyChanges,
+  type KeyDeps,
+  type NewKey,
+} from "./api-key.changes.ts";
 import { ApiKey } from "./api-key.entity.ts";
 import {
-  withAccessRevision,
-  getKey,
-  issueKey,
-  keysCreatedByKey,
-  MAX_GRACE_HOURS,
-  replaceKey,
-  type IssuedKey,
-  type RevokedKeys,
-  type NewKey,
-} from "./api-key.issue.ts";
+  assertScopes,
+  assertWithinGrant,
+  checkGraceHours,
+  checkKeyRequest,
+  loadGrantor,
+  type GrantorPrincipal,
+  type KeyRequest,
+} from "./api-key.grant.ts";
 
-/** Unrestricted methods for operators and the CLI, and those of `KeyDelegation` for principals. */
-export interface ApiKeyService extends KeyDelegation {
-  /** `by`: the actor for the audit log. Without it, here and below, nothing is recorded. */
-  create(request: NewKey, by?: AuditContext): Promise<IssuedKey>;
-  list(organizationId?: string): Promise<ApiKey[]>;
-  /** Finds a key by typed id or lookup. */
-  find(idOrLookup: string): Promise<ApiKey | null>;
-  /** Every process rejects the key within a second. Idempotent. */
-  revoke(id: string, by?: AuditContext, options?: { includeCreatedKeys: boolean }): Promise<RevokedKeys>;
-  /** Returns a new key with the old one's rights. The old one stays valid for `graceHours` (0 to 24). */
-  rotate(id: string, graceHours: number, createdBy: string, by?: AuditContext): Promise<IssuedKey>;
-  /** Per class of request: undefined restores the service's limit, null removes the limit, an absent class is unchanged. */
-  setRateLimits(id: string, changes: RateLimitOverrides): Promise<ApiKey>;
-  /** Suspends an organisation (its keys get 403) or restores it. Takes effect in every process within a second. */
-  setSuspended(organizationId: string, suspended: boolean): Promise<void>;
+export interface RevokedKeys {
+  readonly key: ApiKey;
+  /** The active keys that it created, directly or through keys it created. */
+  readonly created: readonly ApiKey[];
 }
 
-export function createApiKeyService(deps: ApiKeyDeps): ApiKeyService {
-  const { database, clock } = deps;
+interface RevokeOptions {
+  readonly includeCreatedKeys: boolean;
+}
+
+export const MAX_LISTED_KEYS = 1_000;
+/** Unrevoked and unexpired, of one organisation (or of the operators). */
+const MAX_ACTIVE_KEYS = 100;
+/** How long revoked and expired keys are still listed. */
+const ENDED_KEYS_LISTED_MS = 30 * DAY_MS;
+
+/**
+ * Ids are uuids. The methods that end with `For` have the rights of a principal: a key of another organisation throws
+ * NotFoundException, as if it didn't exist; the caller must check that the principal may manage keys. The others are for the
+ * CLI and have no restrictions; without `by`, the actor for the audit log, nothing is recorded.
+ */
+export class ApiKeyService {
+  readonly #deps: KeyDeps;
+
+  constructor(deps: KeyDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Lists active keys, and keys that expired or were revoked in the last 30 days, oldest first: those of the principal's
+   * organisation, or all for an operator; at most MAX_LISTED_KEYS. If there are more, it leaves out ended keys first, then
+   * the oldest.
+   */
+  async listFor(principal: Principal, on: Reader = this.#deps.database): Promise<ApiKey[]> {
+    const nowMs = this.#deps.clock.now();
+    const where = { ...visibleKeys(principal), ...endsAfter(new Date(nowMs - ENDED_KEYS_LISTED_MS)) };
+    const isActive = raw(
+      (key) => `least(${key}.revoked_at, ${key}.expires_at, 'infinity') > ?`,
+      [new Date(nowMs)],
+    );
+    const keys = await on.em().find(ApiKey, where, {
+      orderBy: [{ [isActive]: "desc" }, { createdAt: "desc", id: "desc" }],
+      limit: MAX_LISTED_KEYS,
+      populate: ["organization"],
+    });
+    return keys.toSorted((one, other) => +one.createdAt - +other.createdAt || (one.id < other.id ? -1 : 1));
+  }
+
+  getFor(principal: Principal, id: string): Promise<ApiKey> {
+    return getKey(this.#deps.database.em(), visibleKey(principal, id));
+  }
+
+  /**
+   * Throws BadRequestException with every problem, ForbiddenException if the key would have more rights than the principal,
+   * and ConflictException above 100 active keys. Throws ReauthenticationRequiredError for a user without a fresh
+   * authentication, as does `rotateFor`.
+   */
+  async createFor(principal: GrantorPrincipal, request: KeyRequest): Promise<IssuedKey> {
+    const { clock } = this.#deps;
+    requireFreshAuthentication(principal, clock.now());
+    return await changeKeys(this.#deps, async (keys) => {
+      const grantor = await loadGrantor(keys.em, clock, principal);
+      const organizationId = await resolveOrganization(keys, principal, request);
+      const problems = checkKeyRequest(request, clock);
+      if (problems.length > 0) throw badRequest(problems);
+      const grant = {
+        scopes: [...new Set(request.scopes ?? grantor.scopes)],
+        expiresAt: request.expiresAt ?? grantor.expiresAt ?? null,
+        cidrs: request.cidrs ?? grantor.cidrs ?? null,
+      };
+      assertWithinGrant(grantor, grant);
+      await assertKeyQuota(keys, clock.now(), { organizationId, freed: 0 });
+      // An operator's own limits don't apply to an organisation's key.
+      const rateLimits = organizationId === principal.organizationId ? grantor.rateLimits : null;
+      const { name } = request;
+      return await keys.issue(
+        { organizationId, name, ...grant, rateLimits, createdBy: grantor.typedId },
+        principal,
+      );
+    });
+  }
+
+  /** Returns a new key with the old one's rights. The old one stays valid for `graceHours` (0 to 24). */
+  async rotateFor(principal: GrantorPrincipal, id: string, graceHours: number): Promise<IssuedKey> {
+    const { clock } = this.#deps;
+    requireFreshAuthentication(principal, clock.now());
+    const problems = checkGraceHours(graceHours);
+    if (problems.length > 0) throw badRequest(problems);
+    return await changeKeys(this.#deps, async (keys) => {
+      const grantor = await loadGrantor(keys.em, clock, principal);
+      const old = await keys.get(visibleKey(principal, id));
+      // The principal receives the new key's secret, so they must have all of its rights.
+      assertWithinGrant(grantor, old);
+      const organizationId = old.organization?.id ?? null;
+      await assertKeyQuota(keys, clock.now(), { organizationId, freed: graceHours === 0 ? 1 : 0 });
+      return await keys.replace(old, { graceHours, createdBy: grantor.typedId }, principal);
+    });
+  }
+
+  /** Every process rejects the key within a second. Idempotent. `includeCreatedKeys`: revoke the keys created with it, too. */
+  revokeFor(principal: GrantorPrincipal, id: string, options?: RevokeOptions): Promise<RevokedKeys> {
+    return changeKeys(this.#deps, async (keys) => {
+      const grantor = await loadGrantor(keys.em, this.#deps.clock, principal);
+      const revoked = await findKeysToRevoke(keys, visibleKey(principal, id), options);
+      const { key, created } = revoked;
+      if (principal.organizationId !== null)
+        for (const { scopes } of [key, ...created]) assertScopes(grantor, scopes);
+      await keys.revoke([key, ...created], principal);
+      return revoked;
+    });
+  }
+
+  create(request: NewKey, by?: AuditContext): Promise<IssuedKey> {
+    return changeKeys(this.#deps, (keys) => keys.issue(request, by));
+  }
+
+  list(organizationId?: string): Promise<ApiKey[]> {
+    const where = organizationId ? { organization: organizationId } : {};
+    const options = { orderBy: { createdAt: "asc" }, populate: ["organization"] } as const;
+    return this.#deps.database.em().find(ApiKey, where, options);
+  }
+
+  /** Finds a key by typed id or prefix. */
+  find(idOrPrefix: string): Promise<ApiKey | null> {
+    const id = fromTypedId("key", idOrPrefix);
+    return this.#deps.database.em().findOne(ApiKey, id ? { id } : { prefix: idOrPrefix });
+  }
+
+  revoke(id: string, by?: AuditContext, options?: RevokeOptions): Promise<RevokedKeys> {
+    return changeKeys(this.#deps, async (keys) => {
+      const revoked = await findKeysToRevoke(keys, { id }, options);
+      await keys.revoke([revoked.key, ...revoked.created], by);
+      return revoked;
+    });
+  }
+
+  async rotate(id: string, graceHours: number, createdBy: string, by?: AuditContext): Promise<IssuedKey> {
+    const [problem] = checkGraceHours(graceHours);
+    if (problem) throw new AppError("BadRequestException", `The grace period ${problem.message} hours`);
+    return await changeKeys(this.#deps, async (keys) =>
+      keys.replace(await keys.get({ id }), { graceHours, createdBy }, by),
+    );
+  }
+
+  /** Per class of request: undefined restores the service's limit, null removes the limit, an absent class is unchanged. */
+  setRateLimits(id: string, changes: RateLimitOverrides): Promise<ApiKey> {
+    return changeKeys(this.#deps, async (keys) => {
+      const key = await keys.get({ id });
+      const rateLimits = { ...key.rateLimits, ...changes };
+      key.rateLimits = Object.values(rateLimits).some((limit) => limit !== undefined) ? rateLimits : null;
+      keys.markChanged(key);
+      return key;
+    });
+  }
+
+  /** Suspends an organisation (its keys get 403) or restores it. Takes effect in every process within a second. */
+  async setSuspended(organizationId: string, suspended: boolean): Promise<void> {
+    const { clock, database } = this.#deps;
+    await database.transaction((tx) => setSuspended(tx, { organizationId, suspended, nowMs: clock.now() }));
+  }
+}
+
+/** Returns the keys of `ids` (uuids) that the principal may see, in no particular order. Includes ended keys. */
+export function keysByIds(reader: Reader, principal: Principal, ids: readonly string[]): Promise<ApiKey[]> {
+  const where = { ...visibleKeys(principal), id: { $in: [...ids] } };
+  return reader.em().find(ApiKey, where, { populate: ["organization"] });
+}
+
+function visibleKeys({ organizationId }: Principal): { organization?: string } {
+  return organizationId === null ? {} : { organization: organizationId };
+}
+
+function visibleKey(principal: Principal, id: string): { id: string; organization?: string } {
+  return { id, ...visibleKeys(principal) };
+}
+
+/** True of keys that have not ended at `at`. */
+function endsAfter(at: Date) {
   return {
-    ...createKeyDelegation(deps),
-    create: (request, by) => create(deps, request, by),
-    list: (organizationId) =>
-      database.em().find(ApiKey, organizationId ? { organization: organizationId } : {}, {
-        orderBy: { createdAt: "asc" },
-        populate: ["organization"],
-      }),
-    find(idOrLookup) {
-      const id = fromTypedId("key", idOrLookup);
-      return database.em().findOne(ApiKey, id ? { id } : { lookup: idOrLookup });
-    },
-    revoke: (id, by, { includeCreatedKeys } = { includeCreatedKeys: false }) =>
-      withAccessRevision(database, async (em, markChanged) => {
-        const key = await getKey(em, { id });
-        const created = includeCreatedKeys ? await keysCreatedByKey(em, clock, key) : [];
-        await revokeKeys(deps, em, { keys: [key, ...created], by, markChanged });
-        return { key, created };
-      }),
-    rotate: (id, graceHours, createdBy, by) => rotate(deps, { id, graceHours, createdBy }, by),
-    setRateLimits: (id, changes) =>
-      withAccessRevision(database, async (em, markChanged) => {
-        const key = await getKey(em, { id });
-        const rateLimits = { ...key.rateLimits, ...changes };
-        key.rateLimits = Object.values(rateLimits).some((limit) => limit !== undefined) ? rateLimits : null;
-        markChanged(key);
-        return key;
-      }),
-    setSuspended: (organizationId, suspended) =>
-      database.transaction(async (tx) => {
-        await setSuspended(tx, { organizationId, suspended, nowMs: clock.now() });
-      }),
+    $and: [
+      { $or: [{ revokedAt: null }, { revokedAt: { $gt: at } }] },
+      { $or: [{ expiresAt: null }, { expiresAt: { $gt: at } }] },
+    ],
   };
 }
 
-/**
- * Suspends or restores an organisation in the caller's transaction. Returns false if nothing changed. Throws
- * NotFoundException. Keep the transaction short, as it holds the access lock.
- */
-export async function setSuspended(
-  tx: Transaction,
-  { organizationId, suspended, nowMs }: { organizationId: string; suspended: boolean; nowMs: number },
-): Promise<boolean> {
-  await tx.query(sql`select 1 from access_revision for update`);
-  const [organization] = await tx.query<{ suspended: boolean }>(
-    sql`select suspended_at is not null as suspended from organization where id = ${organizationId} for update`,
-  );
-  if (!organization) throw new AppError("NotFoundException", "No such organisation");
-  if (organization.suspended === suspended) return false;
-  const suspendedAt = suspended ? new Date(nowMs).toISOString() : null;
-  await tx.query(
-    sql`update organization set suspended_at = ${suspendedAt}::timestamptz where id = ${organizationId}`,
-  );
-  await tx.query(sql`
-    with access as (update access_revision set revision = revision + 1 returning revision)
-    update api_key set access_revision = access.revision from access where organization_id = ${organizationId}`);
-  return true;
+async function findKeysToRevoke(
+  keys: KeyChanges,
+  where: FilterQuery<ApiKey>,
+  { includeCreatedKeys }: RevokeOptions = { includeCreatedKeys: false },
+): Promise<RevokedKeys> {
+  const key = await keys.get(where);
+  const created = includeCreatedKeys
+    ? await keys.createdBy(toTypedId("key", key.id), key.organization?.id ?? null)
+    : [];
+  return { key, created };
 }
 
-interface ApiKeyDeps {
-  database: Database;
-  clock: Clock;
-  /** Absent: changes get no audit entry and no mail. */
-  recordAccessChange?: RecordAccessChange | undefined;
+/** Returns the new key's organisation (null: operators). Throws NotFoundException. */
+async function resolveOrganization(
+  { em }: KeyChanges,
+  principal: GrantorPrincipal,
+  { organizationId }: KeyRequest,
+): Promise<string | null> {
+  const id = organizationId ?? principal.organizationId;
+  if (id === null) return null;
+  const isVisible = principal.organizationId === null || principal.organizationId === id;
+  // Also loads it into `em`, so that the new key has its name.
+  if (isVisible && (await em.findOne(Organization, { id }))) return id;
+  throw new AppError("NotFoundException", "There is no such organisation");
 }
 
-function create(
-  { database, clock, recordAccessChange }: ApiKeyDeps,
-  request: NewKey,
-  by: AuditContext | undefined,
-): Promise<IssuedKey> {
-  return database.em().transactional(async (em) => {
-    const issued = issueKey(em, clock, request);
-    if (by) await recordKeyEvent(recordAccessChange, em, { action: "key.created", key: issued.key, by });
-    return issued;
+/** Throws ConflictException if there are too many active keys. `freed`: keys that end in the same transaction. */
+async function assertKeyQuota(
+  { em }: KeyChanges,
+  nowMs: number,
+  { organizationId, freed }: { organizationId: string | null; freed: number },
+): Promise<void> {
+  const count = await em.count(ApiKey, {
+    organization: organizationId,
+    revokedAt: null,
+    $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date(nowMs) } }],
   });
-}
-
-async function rotate(
-  { database, clock, recordAccessChange }: ApiKeyDeps,
-  { id, graceHours, createdBy }: { id: string; graceHours: number; createdBy: string },
-  by: AuditContext | undefined,
-): Promise<IssuedKey> {
-  if (!(graceHours >= 0 && graceHours <= MAX_GRACE_HOURS)) {
-    throw new AppError("BadRequestException", `The grace period must be 0 to ${MAX_GRACE_HOURS} hours`);
-  }
-  return await withAccessRevision(database, async (em, markChanged) => {
-    const old = await getKey(em, { id });
-    const issued = replaceKey(em, clock, { old, graceHours, createdBy });
-    markChanged(old);
-    if (by) {
-      const details = { replaces: `wmk_${old.lookup}`, grace_hours: graceHours };
-      await recordKeyEvent(recordAccessChange, em, { action: "key.rotated", key: issued.key, by, details });
-    }
-    return issued;
-  });
+  if (count - freed < MAX_ACTIVE_KEYS) return;
+  throw new AppError(
+    "ConflictException",
+    `There are already ${MAX_ACTIVE_KEYS} active keys; revoke one first`,
+    { details: { limit: MAX_ACTIVE_KEYS } },
+  );
 }

@@ -1,21 +1,46 @@
-/** Verifies API keys of requests: the secret, expiry, suspension and allowed IP addresses. */
+/**
+ * Reads the API key of a REST or GraphQL request from `x-api-key` or `Authorization: Bearer`, and verifies its secret, expiry,
+ * suspension and allowed IP addresses. Keys are cached in memory.
+ */
 import { timingSafeEqual } from "node:crypto";
+import { createCidrMatcher } from "../platform/cidr.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import { networkOf } from "../platform/network.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
+import type { OperatorPrincipal, OrganizationPrincipal } from "../platform/principal.ts";
+import { createMemoryStore, type RateLimitOverrides } from "../rate-limits/api.ts";
 import type { Scope } from "./api-key.entity.ts";
-import { hashKey, parseLookup } from "./api-key.format.ts";
-import { createKeyCache, type ApiKeyPrincipal, type CachedKey } from "./api-key.cache.ts";
-import { createUnknownKeyLimit } from "./api-key.unknown-key-limit.ts";
+import { hashKey, parsePrefix } from "./api-key.format.ts";
+import {
+  selectAccessRevision,
+  selectChangedPrefixes,
+  selectKey,
+  updateLastUsed,
+  type KeyRow,
+} from "./api-key.sql.ts";
+
+/** The part that all key principals share. */
+interface KeyAuthorization {
+  readonly keyId: string;
+  /** Names the token buckets: a key and the keys that replaced it by rotation share them. */
+  readonly rateBucket: string;
+  readonly scopes: readonly Scope[];
+  readonly rateLimits: RateLimitOverrides | null;
+}
+
+/** A key of an organisation. */
+export interface OrganizationKeyPrincipal extends OrganizationPrincipal, KeyAuthorization {}
+export interface OperatorKeyPrincipal extends OperatorPrincipal, KeyAuthorization {}
+export type ApiKeyPrincipal = OrganizationKeyPrincipal | OperatorKeyPrincipal;
 
 export interface KeyVerifier extends AsyncDisposable {
   /**
-   * `text`: the key; `address`: the client's IP address. Throws UnauthorizedException for an unknown, expired or revoked key,
+   * `text`: the key; `ipAddress`: the client's IP address. Throws UnauthorizedException for an unknown, expired or revoked key,
    * ForbiddenException if the IP address is outside its ranges or the organisation is suspended, and TooManyRequestsException
    * after too many unknown keys from the same network.
    */
-  verify(text: string, address: string): Promise<ApiKeyPrincipal>;
+  verify(text: string, ipAddress: string): Promise<ApiKeyPrincipal>;
   /** Saves when keys were last used, at most once a minute per key across all processes. */
   flushLastUsed(): Promise<void>;
 }
@@ -28,6 +53,29 @@ export function unauthorized(message: string): AppError {
 /** The 401 for a request without a key. */
 export function keyRequired(): AppError {
   return unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
+}
+
+/** Header values by lower-case name. */
+export type CredentialHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Returns the key, or null if there is none. Throws UnauthorizedException for two different keys. */
+export function findApiKey(headers: CredentialHeaders): string | null {
+  const apiKeyHeader = headers["x-api-key"];
+  const authorization = headers["authorization"];
+  const bearer =
+    typeof authorization === "string" ? /^bearer +(\S+) *$/i.exec(authorization)?.[1] : undefined;
+  if (typeof apiKeyHeader === "string" && bearer !== undefined && apiKeyHeader !== bearer) {
+    throw unauthorized("x-api-key and Authorization contain different keys; send only one");
+  }
+  const key = apiKeyHeader ?? bearer;
+  return typeof key === "string" ? key : null;
+}
+
+/** As `findApiKey`, but throws UnauthorizedException if there is no key. */
+export function requireApiKey(headers: CredentialHeaders): string {
+  const key = findApiKey(headers);
+  if (key === null) throw keyRequired();
+  return key;
 }
 
 /** `keyId` is null for a user. */
@@ -47,12 +95,12 @@ export function requireScope({ keyId, scopes }: ScopedPrincipal, scope: Scope): 
 }
 
 export function createKeyVerifier({ database, clock }: { database: Queryable; clock: Clock }): KeyVerifier {
-  const cache = createKeyCache(database);
+  const cache = new KeyCache(database);
   const limitUnknownKeys = createUnknownKeyLimit(clock);
 
-  const find = async (lookup: string, address: string): Promise<CachedKey | null> => {
-    const cached = cache.get(lookup);
-    return cached === undefined ? await limitUnknownKeys(address, () => cache.load(lookup)) : cached;
+  const find = async (prefix: string, ipAddress: string): Promise<CachedKey | null> => {
+    const cached = cache.get(prefix);
+    return cached === undefined ? await limitUnknownKeys(ipAddress, () => cache.load(prefix)) : cached;
   };
 
   /** Times of last use by key id, not saved yet. */
@@ -61,23 +109,18 @@ export function createKeyVerifier({ database, clock }: { database: Queryable; cl
   const flushLastUsed = async (): Promise<void> => {
     const uses = [...unsavedUses];
     if (uses.length === 0) return;
-    await database.query(sql`
-      update api_key set last_used_at = used.at::timestamptz
-      from unnest(${uses.map(([id]) => id)}::uuid[],
-        ${uses.map(([, ms]) => new Date(ms).toISOString())}::text[]) used (id, at)
-      where api_key.id = used.id
-        and (last_used_at is null or last_used_at <= used.at::timestamptz - interval '1 minute')`);
+    await updateLastUsed(database, uses);
     for (const [id, ms] of uses) if (unsavedUses.get(id) === ms) unsavedUses.delete(id);
   };
 
   return {
-    async verify(text, address) {
-      const lookup = parseLookup(text);
-      const key = lookup === null ? null : await find(lookup, address);
+    async verify(text, ipAddress) {
+      const prefix = parsePrefix(text);
+      const key = prefix === null ? null : await find(prefix, ipAddress);
       if (!key || !timingSafeEqual(key.hash, hashKey(text))) throw unauthorized("The API key is not valid");
       if (key.expiresAtMs <= clock.now()) throw unauthorized("The API key has expired");
       if (key.suspended) throw new AppError("ForbiddenException", "The organisation is suspended");
-      if (!key.isAllowedFrom(address))
+      if (!key.isAllowedFrom(ipAddress))
         throw new AppError("ForbiddenException", "The API key may not be used from this IP address");
       unsavedUses.set(key.principal.keyId, clock.now());
       return key.principal;
@@ -88,4 +131,148 @@ export function createKeyVerifier({ database, clock }: { database: Queryable; cl
       await flushLastUsed().catch(() => undefined);
     },
   };
+}
+
+/** Per IPv4 address or IPv6 /64, and process. */
+export const unknownKeyRate = { perSecond: 20, burst: 100 } as const;
+
+/**
+ * Limits look-ups of unknown keys in PostgreSQL per network. The checksum isn't secret, so anyone can make up well-formed
+ * keys that only the database can reject. Cached keys are not affected. The returned function runs `find` for a request
+ * from an IP address, and throws TooManyRequestsException if its network exceeds the limit.
+ */
+function createUnknownKeyLimit(clock: Clock) {
+  const store = createMemoryStore(clock);
+  return async <Key>(ipAddress: string, find: () => Promise<Key | null>): Promise<Key | null> => {
+    const bucket = { id: networkOf(ipAddress), limit: unknownKeyRate };
+    const [taken] = await store.take([bucket], 1);
+    if (!taken?.allowed)
+      throw new AppError(
+        "TooManyRequestsException",
+        "Too many requests from this IP address came with unknown API keys. Try again in 1 s.",
+        { headers: { "Retry-After": "1" } },
+      );
+    let isUnknown = false;
+    try {
+      const key = await find();
+      isUnknown = key === null;
+      return key;
+    } finally {
+      if (!isUnknown) await store.take([bucket], -1);
+    }
+  };
+}
+
+interface CachedKey {
+  readonly principal: ApiKeyPrincipal;
+  readonly hash: Buffer;
+  readonly expiresAtMs: number;
+  readonly suspended: boolean;
+  readonly isAllowedFrom: (ipAddress: string) => boolean;
+}
+
+const POLL_INTERVAL_MS = 400;
+const TTL_MS = 900;
+const MAX_CACHED_KEYS = 50_000;
+/** Look-ups that found no key are cached for this long; at most MAX_MISSES of them, the latest. */
+const MISS_TTL_MS = 10_000;
+const MAX_MISSES = 10_000;
+/** Changed keys that one poll drops one by one. If more changed, it drops all keys. */
+const MAX_CHANGED_PER_POLL = 1_000;
+
+/**
+ * Keys in memory. Every 400 ms it polls the access revision and drops keys that changed since. It serves keys only while the
+ * last poll is fresh, so every process rejects a revoked key within a second, even without its database.
+ */
+class KeyCache implements Disposable {
+  readonly #database: Queryable;
+  readonly #keys = new Map<string, CachedKey>();
+  /** The expiry of each miss, oldest first. */
+  readonly #misses = new Map<string, number>();
+  #revision: number | null = null;
+  /** On the monotonic clock, so that setting the wall clock back doesn't extend it. */
+  #validUntilMs = 0;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(database: Queryable) {
+    this.#database = database;
+    // A failed poll needs no log entry: the cache expires, and the next request queries the database itself.
+    this.#timer = setInterval(() => void this.#poll().catch(() => undefined), POLL_INTERVAL_MS).unref();
+  }
+
+  /** Returns the unrevoked key with this prefix, null if there is none, undefined if the cache can't tell: call `load`. */
+  get(prefix: string): CachedKey | null | undefined {
+    const nowMs = performance.now();
+    if (nowMs >= this.#validUntilMs) return undefined;
+    return this.#keys.get(prefix) ?? ((this.#misses.get(prefix) ?? 0) > nowMs ? null : undefined);
+  }
+
+  /** Reads the key from PostgreSQL and caches it. Null if there is none. */
+  async load(prefix: string): Promise<CachedKey | null> {
+    const before = this.#revision;
+    const row = await selectKey(this.#database, prefix);
+    const key = row ? toCachedKey(row) : null;
+    if (!key) this.#rememberMiss(prefix);
+    // If the revision changed during the query, the row may be outdated: don't cache it.
+    if (key && before === this.#revision && this.#keys.size < MAX_CACHED_KEYS) this.#keys.set(prefix, key);
+    return key;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  async #poll(): Promise<void> {
+    const startedMs = performance.now();
+    const read = await selectAccessRevision(this.#database);
+    if (read !== this.#revision) {
+      const changed = await changedSince(this.#database, { revision: this.#revision, read });
+      if (changed === null) this.#keys.clear();
+      else for (const prefix of changed) this.#keys.delete(prefix);
+      this.#revision = read;
+    }
+    this.#validUntilMs = startedMs + TTL_MS;
+  }
+
+  #rememberMiss(prefix: string): void {
+    this.#misses.delete(prefix);
+    this.#misses.set(prefix, performance.now() + MISS_TTL_MS);
+    const [oldest] = this.#misses.keys();
+    if (oldest !== undefined && this.#misses.size > MAX_MISSES) this.#misses.delete(oldest);
+  }
+}
+
+/** Returns the prefixes of keys changed after `revision`. Null means all: too many changed, or a restore lowered the revision. */
+async function changedSince(
+  database: Queryable,
+  { revision, read }: { revision: number | null; read: number | null },
+): Promise<string[] | null> {
+  if (revision === null || read === null || read < revision) return null;
+  const prefixes = await selectChangedPrefixes(database, revision, MAX_CHANGED_PER_POLL + 1);
+  return prefixes.length <= MAX_CHANGED_PER_POLL ? prefixes : null;
+}
+
+function toCachedKey(row: KeyRow): CachedKey {
+  return {
+    principal: toPrincipal(row),
+    hash: row.secret_hash,
+    expiresAtMs: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
+    suspended: row.suspended,
+    isAllowedFrom: row.cidrs === null ? () => true : createCidrMatcher(row.cidrs),
+  };
+}
+
+function toPrincipal(row: KeyRow): ApiKeyPrincipal {
+  const { id, organization_id, organization_type, scopes, rate_limits: rateLimits } = row;
+  const rateBucket = row.rate_bucket ?? id;
+  const grant = { keyId: id, rateBucket, scopes, rateLimits };
+  const actor = { type: "key", id } as const;
+  return organization_id !== null && organization_type !== null
+    ? { ...grant, actor, organizationId: organization_id, organizationType: organization_type }
+    : {
+        ...grant,
+        actor: { ...actor, isOperatorKey: true },
+        organizationId: null,
+        organizationType: null,
+      };
 }

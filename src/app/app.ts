@@ -1,7 +1,7 @@
 /** The composition root: creates every service once, from the configuration. */
 import { type ApiKeyService, createKeyVerifier } from "../api-keys/api.ts";
 import { createMemoryStore, createPostgresStore, type RateLimits } from "../rate-limits/api.ts";
-import type { AccountService, MembershipServices } from "../accounts/api.ts";
+import type { AccountServices, MembershipServices } from "../accounts/api.ts";
 import { createServerHandle } from "./http-server.ts";
 import { startBackgroundTasks } from "./background-tasks.ts";
 import type { AppContext } from "./context.ts";
@@ -25,7 +25,6 @@ import { createLogger, type Logger } from "../platform/logger.ts";
 import { createMetrics } from "../platform/metrics.ts";
 import type { Mongo } from "../platform/mongo.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
-import { registerTracingMetrics } from "../platform/tracing/metrics.ts";
 import type { Tracing } from "../platform/tracing/tracing.ts";
 import { createAgendashRoutes } from "../http/operator/agendash.routes.ts";
 import type { Webhooks } from "../webhooks/api.ts";
@@ -42,7 +41,7 @@ export interface App extends AsyncDisposable {
   readonly database: Database;
   readonly organizations: OrganizationService;
   readonly keys: ApiKeyService;
-  readonly accounts: AccountService;
+  readonly accounts: AccountServices;
   readonly membership: MembershipServices;
   readonly webhooks: Pick<Webhooks, "endpoints" | "deliveries">;
   /**
@@ -65,10 +64,12 @@ export interface AppDeps {
 
 /** Creates the app without starting its HTTP server. Disposing finishes accepted requests, then closes all resources. */
 export async function createApp(config: Config, deps: AppDeps, overrides: AppOverrides = {}): Promise<App> {
-  const { mongo } = deps;
   await using opened = new AsyncDisposableStack();
-  const context = await openContext(config, deps, overrides);
-  const { database } = opened.use(context);
+  const { poolSize } = config.database;
+  const { databaseUrl, mongo } = deps;
+  const { tracing } = overrides;
+  const database = opened.use(await openDatabase({ url: databaseUrl, poolSize, entities, tracing }));
+  const context = createContext(config, { ...deps, database }, overrides);
   const verifier = opened.use(createKeyVerifier(context));
   opened.use(startBackgroundTasks(context, verifier));
   const replicas = opened.use(await openReplicaReaders(context));
@@ -76,7 +77,7 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
   const worker =
     config.role === "api" ? null : opened.use(await startWorker(context, { mongo, services, alertNotifier }));
   const limits = createRateLimits(context);
-  const { sessions } = services.accounts;
+  const { sessionVerifier: sessions } = services.accounts;
   const graphql =
     config.role === "worker"
       ? null
@@ -88,8 +89,8 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
     verifier,
     limits,
     dependencies: [...dependenciesOf(context, { mongo, worker }), ...replicas.dependencies],
-    isStopping: () => server.isStopping(),
-    graphql: graphql?.adapter,
+    stopping: server.stopping,
+    graphql: graphql ?? undefined,
     schedulerDashboard: createAgendashRoutes({ mongo, sessions }),
   });
   const resources = opened.move();
@@ -102,7 +103,7 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
     membership: services,
     webhooks: services,
     async listen({ explorerKey } = {}) {
-      if (explorerKey !== undefined) graphql?.adapter.setExplorerKey(explorerKey);
+      if (explorerKey !== undefined) graphql?.setExplorerKey(explorerKey);
       return await server.listen(httpApp);
     },
     startDraining: () => server.startDraining(),
@@ -111,29 +112,18 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
   };
 }
 
-/** Opens the main pool and what belongs to every part. Disposing closes the pool. */
-async function openContext(
+function createContext(
   config: Config,
-  { databaseUrl, secretBox }: AppDeps,
+  { databaseUrl, database, secretBox }: AppDeps & Pick<AppContext, "database">,
   { clock = systemClock, logger = createLogger(config.logLevel), tracing }: AppOverrides,
-): Promise<AppContext & AsyncDisposable> {
-  const { poolSize } = config.database;
-  const database = await openDatabase({ url: databaseUrl, poolSize, entities, tracing });
+): AppContext {
   const metrics = createMetrics(() => database.pool());
   const { registry } = metrics;
-  if (tracing) registerTracingMetrics(tracing, { registry, logger });
-  return {
-    config,
-    databaseUrl,
-    database,
-    clock,
-    logger,
-    metrics,
-    registry,
-    secretBox,
-    tracing,
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
-  };
+  if (tracing) registry.registerMetric(tracing.spanCounter);
+  tracing?.onDrop((reason, lost) => {
+    logger.warn({ reason, lost }, "spans were dropped before they reached the trace collector");
+  });
+  return { config, databaseUrl, database, clock, logger, metrics, registry, secretBox, tracing };
 }
 
 /** The dependencies that the readiness check reports. */

@@ -1,35 +1,26 @@
-/** Composes GraphQL: its own database pool, the schema, the HTTP adapter and the WebSocket server. */
+/** Composes GraphQL: its own database pool, the schema, and the adapter. */
 import type { KeyVerifier } from "../api-keys/api.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
 import type { AppContext } from "./context.ts";
 import { entities } from "./entities.ts";
-import { createEventTail } from "../events/api.ts";
+import { EventTail } from "../events/api.ts";
 import type { ReplicaReaders } from "./replicas.ts";
-import { createContextFactory, type GraphqlServices, type IncomingOperation } from "../graphql/context.ts";
-import type { AdapterHost } from "../graphql/adapter-host.ts";
+import { createContextFactory, type IncomingOperation } from "../graphql/context.ts";
 import { jobsCsvRoutes } from "../graphql/jobs-csv.routes.ts";
 import { createSchema } from "../graphql/schema.ts";
 import { createGraphqlAdapter, type GraphqlAdapter } from "../graphql/server.ts";
-import type { SessionAuthenticator } from "../graphql/sessions.ts";
-import {
-  createSubscriptionServer,
-  type SubscriptionServer,
-} from "../graphql/subscriptions/websocket-server.ts";
+import type { GraphqlServices } from "../graphql/services.ts";
+import type { SessionVerifier } from "../accounts/api.ts";
 import { openDatabase, type Queryable } from "../platform/postgres/database.ts";
 import type { Principal } from "../platform/principal.ts";
 
 interface GraphqlModuleOptions {
   services: Omit<GraphqlServices, "tail" | "rateLimits">;
   verifier: KeyVerifier;
-  sessions: SessionAuthenticator;
+  sessions: SessionVerifier;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
   replicas: Pick<ReplicaReaders, "connect">;
-}
-
-export interface GraphqlModule extends AsyncDisposable {
-  readonly adapter: GraphqlAdapter;
-  readonly webSockets: SubscriptionServer;
 }
 
 /**
@@ -42,7 +33,7 @@ const SESSION_SETTINGS = { statement_timeout: "5000", plan_cache_mode: "auto" };
 export async function openGraphql(
   context: AppContext,
   options: GraphqlModuleOptions,
-): Promise<GraphqlModule> {
+): Promise<GraphqlAdapter> {
   const { config, databaseUrl, logger, tracing } = context;
   const { services, limits, replicas } = options;
   await using opened = new AsyncDisposableStack();
@@ -51,31 +42,28 @@ export async function openGraphql(
     await openDatabase({ url: databaseUrl, poolSize, entities, session: SESSION_SETTINGS, tracing }),
   );
   const createReader = await replicas.connect(SESSION_SETTINGS);
-  const tail = opened.use(createEventTail({ database, databaseUrl, logger }));
+  const tail = opened.use(new EventTail({ database, databaseUrl, logger }));
   const contextFactory = createContextFactory({ ...services, tail, rateLimits: limits });
   const schema = createSchema();
   const readerFor = (principal: Principal, signal: AbortSignal): Queryable =>
     createReader(database.withSignal(signal), principal, signal);
-  const adapterDeps = {
-    ...context,
-    ...options,
-    schema,
-    extraRoutes: (adapter: AdapterHost) => jobsCsvRoutes({ ...options, schema, readerFor }, adapter),
-    makeContext: (request: IncomingOperation) => {
-      const { signal } = request;
-      const abortableDatabase = database.withSignal(signal);
-      return contextFactory({
-        ...request,
-        database: abortableDatabase,
-        readerFor: (principal) => createReader(abortableDatabase, principal, signal),
-      });
-    },
-    environment: config.environment,
-    publicUrl: config.http.publicUrl,
-    http: config.http,
-  };
-  const adapter = opened.use(await createGraphqlAdapter(adapterDeps));
-  const webSockets = opened.use(createSubscriptionServer(adapterDeps));
+  const adapter = opened.use(
+    await createGraphqlAdapter({
+      ...context,
+      ...options,
+      schema,
+      extraRoutes: (host) => jobsCsvRoutes({ ...options, schema, readerFor }, host),
+      makeContext: (request: IncomingOperation) => {
+        const { signal } = request;
+        const abortableDatabase = database.withSignal(signal);
+        return contextFactory({
+          ...request,
+          database: abortableDatabase,
+          readerFor: (principal) => createReader(abortableDatabase, principal, signal),
+        });
+      },
+    }),
+  );
   const resources = opened.move();
-  return { adapter, webSockets, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return { ...adapter, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }

@@ -1,41 +1,32 @@
 /** The lifecycle of the HTTP servers: listen, drain, close. */
 import type { RequestListener } from "node:http";
 import type { AppContext } from "./context.ts";
-import type { GraphqlModule } from "./graphql.ts";
-import { metricsListener } from "../http/ops/metrics-listener.ts";
-import { withLoadShedding } from "../http/load-shedding/middleware.ts";
+import type { GraphqlAdapter } from "../graphql/server.ts";
+import { metricsListener } from "../http/ops/routes.ts";
+import { withLoadShedding } from "../http/load-shedding/load-shedding.ts";
 import type { ExceededLimit } from "../http/server/connection-limits.ts";
 import { listen, type HttpServer } from "../http/server/server.ts";
 
 interface HttpServerOptions {
-  graphql: Pick<GraphqlModule, "webSockets"> | null;
+  graphql: Pick<GraphqlAdapter, "webSockets"> | null;
   /** Called with the server's URL once it listens. */
   setListenUrl: (url: string) => void;
 }
 
 /** Disposing closes the servers after answering the accepted requests. */
-export interface ServerHandle extends AsyncDisposable {
-  /** Starts the servers and returns the main server's URL. */
-  listen(handler: RequestListener): Promise<string>;
-  /** Makes readiness fail and closes each connection after its response. The server still accepts requests. */
-  startDraining(): void;
-  isStopping(): boolean;
-}
-
 export function createServerHandle(
   { config, logger, registry, metrics }: AppContext,
   { graphql, setListenUrl }: HttpServerOptions,
-): ServerHandle {
-  let stopping = false;
+) {
+  const stopping = new AbortController();
   let server: HttpServer | null = null;
   let metricsServer: HttpServer | null = null;
-  const isStopping = (): boolean => stopping;
   const sheddingOptions = {
     ...config.http,
     poolSize: config.database.poolSize,
     logger,
     registry,
-    isStopping,
+    stopping: stopping.signal,
   };
   const listenOptions = {
     ...config.http,
@@ -44,8 +35,10 @@ export function createServerHandle(
   };
 
   return {
-    isStopping,
-    async listen(handler) {
+    /** Aborted once the server drains or closes. */
+    stopping: stopping.signal,
+    /** Starts the servers and returns the main server's URL. */
+    async listen(handler: RequestListener): Promise<string> {
       const listener = config.http.loadShedding ? withLoadShedding(handler, sheddingOptions) : handler;
       server = await listen(listener, listenOptions, graphql?.webSockets ?? null);
       const { metricsPort } = config.http;
@@ -54,11 +47,10 @@ export function createServerHandle(
       setListenUrl(server.url);
       return server.url;
     },
-    startDraining() {
-      stopping = true;
-    },
+    /** Makes readiness fail and closes each connection after its response. The server still accepts requests. */
+    startDraining: (): void => stopping.abort(),
     async [Symbol.asyncDispose]() {
-      stopping = true;
+      stopping.abort();
       await server?.stop();
       await metricsServer?.stop();
     },

@@ -5,11 +5,10 @@ import { createFreshnessLookup } from "../events/api.ts";
 import type { Dependency } from "../http/ops/dependencies.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
 import type { Principal } from "../platform/principal.ts";
-import { createReplicaMetrics } from "../platform/replicas/metrics.ts";
 import { openReplicas } from "../platform/replicas/replicas.ts";
 
 /** Returns where to run the lists and aggregates of `principal`. When `signal` aborts, the statement is cancelled. */
-export type CreateReader = (primary: Queryable, principal: Principal, signal?: AbortSignal) => Queryable;
+type CreateReader = (primary: Queryable, principal: Principal, signal?: AbortSignal) => Queryable;
 
 export interface ReplicaReaders extends AsyncDisposable {
   /** Opens connections to each replica, with these PostgreSQL settings in addition to the default ones. */
@@ -28,22 +27,13 @@ export async function openReplicaReaders(context: AppContext): Promise<ReplicaRe
   const { config, database, databaseUrl: primaryUrl, logger, registry, tracing } = context;
   const { replicaUrls: urls, poolSize } = config.database;
   if (urls.length === 0 || config.role === "worker") return withoutReplicas;
-  const metrics = createReplicaMetrics(registry);
-  const replicas = await openReplicas({
-    urls,
-    poolSize,
-    entities,
-    tracing,
-    primaryUrl,
-    logger,
-    metrics,
-  });
+  const replicas = await openReplicas({ urls, poolSize, entities, tracing, primaryUrl, logger, registry });
   const freshnessLookup = createFreshnessLookup(database);
   return {
     async connect(session = {}) {
-      const connections = await replicas.connect(session);
+      const createReader = await replicas.connect(session);
       return (primary, principal, signal) =>
-        connections.reader({ primary, minHorizon: () => freshnessLookup(principal), signal });
+        createReader({ primary, minHorizon: () => freshnessLookup(principal), signal });
     },
     dependencies: replicas.all.map((replica) => ({
       name: replica.name,

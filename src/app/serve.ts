@@ -1,7 +1,7 @@
 /** Runs the server from start to stop signal: databases, migrations, demo data, banner, graceful shutdown. */
 import { setTimeout as pause } from "node:timers/promises";
 import { createApp } from "./app.ts";
-import { banner, startupWarnings } from "../config/banner.ts";
+import { banner, printStatus, startupWarnings } from "../config/banner.ts";
 import { toConfig, type Config } from "../config/config.ts";
 import { readEnv } from "../config/env.ts";
 import { prepareDataFolder } from "../embedded/data-folder.ts";
@@ -10,13 +10,13 @@ import { openEmbeddedMongo } from "../embedded/mongo/embedded-mongo.ts";
 import { openEmbeddedPostgres } from "../embedded/postgres/embedded-postgres.ts";
 import { openSecretBox, requireSecret } from "../embedded/secret-key.ts";
 import { entities } from "./entities.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
+import type { Reader } from "../platform/postgres/database.ts";
 import { StartupError } from "../platform/errors.ts";
 import { createLogger } from "../platform/logger.ts";
 import { migrateDatabase } from "../platform/postgres/migrate.ts";
 import { openMongo, type Mongo } from "../platform/mongo.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
-import { openTracingIfConfigured } from "../platform/tracing/open.ts";
+import type { Tracing, TracingSettings } from "../platform/tracing/tracing.ts";
 import { createStartupCheck, hasSealedData, RECOVERED_MESSAGE } from "../restore/api.ts";
 
 /** Runs the server with the settings of the environment. Prints a StartupError with its hint and sets exit code 1. */
@@ -25,7 +25,7 @@ export async function runFromEnvironment(): Promise<void> {
     await runServer(toConfig(readEnv()));
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
-    process.stderr.write(`${error.message}\n${error.hint}\n`);
+    printStatus(`${error.message}\n${error.hint}`);
     process.exitCode = 1;
   }
 }
@@ -34,7 +34,7 @@ export async function runFromEnvironment(): Promise<void> {
 export async function runServer(config: Config): Promise<void> {
   const stopSignal = waitForSignal();
   // Closed last, so that the shutdown of the others is traced too.
-  await using tracing = await openTracingIfConfigured(config.tracing);
+  await using tracing = await openTracing(config.tracing);
   const logger = createLogger(config.logLevel, undefined, tracing && (() => tracing.currentIds() ?? {}));
   await using opened = new AsyncDisposableStack();
   if (config.demo || config.database.url === null) await prepareDataFolder(config.dataDir);
@@ -42,7 +42,7 @@ export async function runServer(config: Config): Promise<void> {
   // Not awaited: the API must start even if MongoDB does not.
   const mongo = startMongo(config, opened);
   const databaseUrl = config.database.url ?? (await startPostgres(config, opened));
-  const openBox = (database: Queryable): Promise<SecretBox> =>
+  const openBox = (database: Reader): Promise<SecretBox> =>
     openSecretBox(config, () => hasSealedData(database));
   await migrateDatabase(
     { url: databaseUrl, poolSize: config.database.poolSize, entities },
@@ -69,6 +69,11 @@ export async function runServer(config: Config): Promise<void> {
   if (signal === "SIGTERM") await pause(config.http.shutdownDrainDelayMs);
 }
 
+/** Loads OpenTelemetry only if tracing is configured. */
+export async function openTracing(settings: TracingSettings | null): Promise<Tracing | undefined> {
+  return settings ? (await import("../platform/tracing/sdk.ts")).openTracing(settings) : undefined;
+}
+
 function startMongo({ mongo, dataDir, cacheDir }: Config, opened: AsyncDisposableStack): Mongo {
   if (mongo.url !== null) return opened.use(openMongo({ url: mongo.url }));
   const { binary, download } = mongo;
@@ -90,17 +95,20 @@ async function startPostgres({ dataDir }: Config, opened: AsyncDisposableStack):
   return opened.use(await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress: printStatus })).url;
 }
 
-function printStatus(message: string): void {
-  process.stderr.write(`${message}\n`);
-}
+/** A signal for a process group arrives twice: directly, and from the launcher of `npm start`. */
+const REPEATED_SIGNAL_MS = 500;
 
+/** Resolves with the first signal. A later one ends the process at once, unless it repeats the first within half a second. */
 function waitForSignal(): Promise<NodeJS.Signals> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-  // After the first signal, the default handlers end the process.
+  let first: { signal: NodeJS.Signals; atMs: number } | null = null;
   const onSignal = (signal: NodeJS.Signals): void => {
+    first ??= { signal, atMs: performance.now() };
+    resolve(first.signal);
+    if (signal === first.signal && performance.now() - first.atMs < REPEATED_SIGNAL_MS) return;
     for (const each of signals) process.off(each, onSignal);
-    resolve(signal);
+    process.kill(process.pid, signal);
   };
   for (const each of signals) process.on(each, onSignal);
   return promise;

@@ -2,7 +2,7 @@
 import type { AppContext } from "./context.ts";
 import { entities } from "./entities.ts";
 import { openDatabase } from "../platform/postgres/database.ts";
-import { createMailTransport, startMailWorker } from "../mail/api.ts";
+import { createMailTransport, MailWorker } from "../mail/api.ts";
 import type { Mongo } from "../platform/mongo.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { RequestLog } from "../request-log/api.ts";
@@ -61,10 +61,10 @@ export async function startWorker(
     database,
     alertNotifier,
     sender: services.sender,
-    scheduleWakeUp: createWakeUpScheduler(scheduler).scheduleWakeUp,
+    scheduleWakeUp: createWakeUpScheduler(scheduler),
     schedule: config.webhooks.retrySchedule,
   });
-  const mails = startMailWorker({
+  const mails = new MailWorker({
     ...context,
     transport: createMailTransport({ ...config.mail, directory: config.mail.folder }),
   });

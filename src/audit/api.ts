@@ -9,6 +9,5 @@ export {
   type AuditSource,
   listAuditEntries,
   NO_SOURCE,
-  readAuditCursor,
   recordAuditEvent,
 } from "./audit.service.ts";

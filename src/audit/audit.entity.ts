@@ -1,5 +1,5 @@
 /** The audit log. Rows are inserted once and never changed. */
-import { defineEntity, p } from "@mikro-orm/postgresql";
+import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { actorTypes } from "../platform/principal.ts";
 
 /** No foreign keys, as entries outlive the objects they name. */
@@ -18,7 +18,7 @@ export const AuditEntry = defineEntity({
     organizationId: p.uuid().nullable(),
     subject: p.text().nullable(),
     details: p.json<Record<string, unknown> | null>().nullable(),
-    address: p.text().nullable(),
+    ipAddress: p.text().nullable(),
     requestId: p.text().nullable(),
   },
   indexes: [
@@ -26,3 +26,5 @@ export const AuditEntry = defineEntity({
     { name: "audit_entry_action", properties: ["action", "id"] },
   ],
 });
+
+export type AuditEntry = InferEntity<typeof AuditEntry>;

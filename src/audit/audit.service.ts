@@ -1,14 +1,16 @@
 /** Records audit events in the transaction of the change itself, and lists them. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { decodeIdCursor, encodeCursor } from "../platform/cursor.ts";
+import { EntityManager } from "@mikro-orm/postgresql";
+import { User } from "../organizations/api.ts";
+import { idCursor } from "../platform/cursor.ts";
 import { newUuid, toTypedId } from "../platform/ids.ts";
+import type { Reader } from "../platform/postgres/database.ts";
+import { listNewest, type Page, type PageRequest } from "../platform/postgres/list-page.ts";
 import type { Actor } from "../platform/principal.ts";
-import { join, sql, type Sql } from "../platform/postgres/sql.ts";
-import { toIsoTime } from "../platform/time.ts";
+import { AuditEntry } from "./audit.entity.ts";
 
 /** The IP address and id of the request that caused an event. */
 export interface AuditSource {
-  readonly address: string | null;
+  readonly ipAddress: string | null;
   readonly requestId: string | null;
 }
 
@@ -18,7 +20,7 @@ export interface AuditContext extends AuditSource {
 }
 
 /** For events that no request caused, such as those of CLI commands. */
-export const NO_SOURCE: AuditSource = { address: null, requestId: null };
+export const NO_SOURCE: AuditSource = { ipAddress: null, requestId: null };
 
 export interface AuditEvent {
   /** `noun.participle`, such as `member.removed` or `organization.suspended`. */
@@ -30,61 +32,58 @@ export interface AuditEvent {
   readonly subject?: string | null | undefined;
   /** Further details. Never secrets. */
   readonly details?: Readonly<Record<string, unknown>> | null | undefined;
-  readonly address?: string | null | undefined;
+  readonly ipAddress?: string | null | undefined;
   readonly requestId?: string | null | undefined;
 }
 
-export interface AuditEntryView {
-  readonly id: string;
-  readonly at: string;
-  readonly action: string;
-  readonly actor: string;
-  /** A uuid. */
-  readonly organizationId: string | null;
-  readonly subject: string | null;
-  readonly details: Readonly<Record<string, unknown>> | null;
-  readonly address: string | null;
-  readonly requestId: string | null;
-}
+/** An entry as one reader may see it. */
+export type AuditEntryView = ReturnType<typeof toAuditEntryView>;
 
-export interface AuditListOptions {
+export interface AuditListOptions extends PageRequest {
   /** Only these entries (uuids); absent: all. */
   readonly ids?: readonly string[] | undefined;
   /** Only these actions; absent: all. */
   readonly actions?: readonly string[] | undefined;
   /** Only events that concern this organisation (a uuid). */
   readonly organizationId?: string | undefined;
-  readonly limit: number;
-  /** Start after the entry with this uuid (`readAuditCursor`); null: at the newest. */
-  readonly after: string | null;
 }
 
 /** Returns the actor's current display name: a user's e-mail address, a key's id, or `system`. */
-export async function actorDisplayName(on: Queryable, { type, id }: Actor): Promise<string> {
-  if (id === null) return "system";
-  if (type === "key") return toTypedId("key", id);
-  const [user] = await on.query<{ email: string }>(
-    sql`select email from user_account where id = ${id}::uuid`,
-  );
-  return user?.email ?? toTypedId("usr", id);
+export async function actorDisplayName(on: Reader | EntityManager, actor: Actor): Promise<string> {
+  return displayName(actor, await findUser(toEntityManager(on), actor));
 }
 
 /** Records an event. `on`: the transaction of the change, or the pool if there is none. */
-export async function recordAuditEvent(on: Queryable, event: AuditEvent): Promise<void> {
-  const { type, id } = event.actor;
-  // Store the e-mail address, as the user may be deleted later.
-  const actor = await actorDisplayName(on, event.actor);
-  await on.query(sql`
-    insert into audit_entry (id, action, actor_type, actor_id, actor, by_operator, organization_id, subject, details,
-      address, request_id)
-    select ${newUuid()}, ${event.action}, ${type}, ${id}::uuid, ${actor},
-      case ${type}::text
-        when 'user' then exists (select from user_account where id = ${id}::uuid and organization_id is null)
-        when 'key' then exists (select from api_key where id = ${id}::uuid and organization_id is null)
-        -- A CLI command has no IP address. An unauthenticated request, such as a failed sign-in, has one.
-        else ${event.address ?? null}::text is null end,
-      ${event.organizationId}::uuid, ${event.subject ?? null}, ${event.details ? JSON.stringify(event.details) : null}::jsonb,
-      ${event.address ?? null}, ${event.requestId ?? null}`);
+export async function recordAuditEvent(on: Reader | EntityManager, event: AuditEvent): Promise<void> {
+  const em = toEntityManager(on);
+  const { actor, requestId = null } = event;
+  const user = await findUser(em, actor);
+  const byOperator = {
+    user: user?.organization === null,
+    key: actor.isOperatorKey === true,
+    // Only someone who runs the service acts without a request. An unauthenticated sign-in is one.
+    system: requestId === null,
+  }[actor.type];
+  await em.insert(AuditEntry, {
+    id: newUuid(),
+    action: event.action,
+    actorType: actor.type,
+    actorId: actor.id,
+    // Stored, as the user may be deleted later.
+    actor: displayName(actor, user),
+    byOperator,
+    organizationId: event.organizationId,
+    subject: event.subject ?? null,
+    details: event.details ? withoutUndefined(event.details) : null,
+    // Empty if the client is gone.
+    ipAddress: event.ipAddress === "" ? null : event.ipAddress,
+    requestId,
+  });
+}
+
+/** MikroORM stores undefined as null. */
+function withoutUndefined(details: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
 }
 
 /**
@@ -92,64 +91,42 @@ export async function recordAuditEvent(on: Queryable, event: AuditEvent): Promis
  * operator's event and its time, but not the operator's name, IP address, request or details.
  */
 export async function listAuditEntries(
-  on: Queryable,
-  { organizationId: viewerOrganizationId }: { readonly organizationId: string | null },
-  request: AuditListOptions,
-): Promise<{ items: AuditEntryView[]; hasMore: boolean }> {
-  const { after } = request;
-  const conditions = [
-    viewerOrganizationId === null ? sql`true` : sql`organization_id = ${viewerOrganizationId}::uuid`,
-    request.organizationId === undefined ? sql`true` : sql`organization_id = ${request.organizationId}::uuid`,
-    request.ids === undefined ? sql`true` : sql`id = any(${[...request.ids]}::uuid[])`,
-    request.actions === undefined ? sql`true` : sql`action = any(${[...request.actions]}::text[])`,
-    after === null ? sql`true` : sql`id < ${after}::uuid`,
-  ];
-  const rows = await on.query<AuditEntryRow>(sql`
-    select id, at, action, organization_id, subject, ${visibleColumns(viewerOrganizationId)}
-    from audit_entry where ${join(conditions, " and ")} order by id desc limit ${request.limit + 1}::int`);
-  return { items: rows.slice(0, request.limit).map(toAuditEntryView), hasMore: rows.length > request.limit };
-}
-
-const CURSOR = "audit";
-
-export function auditCursor({ id }: AuditEntryView): string {
-  return encodeCursor(CURSOR, [id]);
-}
-
-/** Returns the uuid to start after, or null if `text` is not a cursor of this list. */
-export function readAuditCursor(text: string): string | null {
-  return decodeIdCursor(CURSOR, text);
-}
-
-interface AuditEntryRow {
-  id: string;
-  at: string;
-  action: string;
-  actor: string;
-  organization_id: string | null;
-  subject: string | null;
-  details: Record<string, unknown> | null;
-  address: string | null;
-  request_id: string | null;
-}
-
-function visibleColumns(viewerOrganizationId: string | null): Sql {
-  if (viewerOrganizationId === null) return sql`actor, details, address, request_id`;
-  return sql`case when by_operator then 'operator' else actor end as actor,
-    case when not by_operator then details end as details, case when not by_operator then address end as address,
-    case when not by_operator then request_id end as request_id`;
-}
-
-function toAuditEntryView(row: AuditEntryRow): AuditEntryView {
-  return {
-    id: row.id,
-    at: toIsoTime(row.at),
-    action: row.action,
-    actor: row.actor,
-    organizationId: row.organization_id,
-    subject: row.subject,
-    details: row.details,
-    address: row.address,
-    requestId: row.request_id,
+  reader: Reader,
+  { organizationId: readerOrganizationId }: { readonly organizationId: string | null },
+  { ids, actions, organizationId, ...page }: AuditListOptions,
+): Promise<Page<AuditEntryView>> {
+  const where = {
+    ...(ids && { id: { $in: ids } }),
+    ...(actions && { action: { $in: actions } }),
+    $and: [readerOrganizationId ?? undefined, organizationId]
+      .filter((id) => id !== undefined)
+      .map((id) => ({ organizationId: id })),
   };
+  const { items, hasMore } = await listNewest(reader.em(), AuditEntry, { ...page, where });
+  return { items: items.map((entry) => toAuditEntryView(entry, readerOrganizationId !== null)), hasMore };
+}
+
+export const auditCursor = idCursor("audit");
+
+function toEntityManager(on: Reader | EntityManager): EntityManager {
+  return on instanceof EntityManager ? on : on.em();
+}
+
+/** Returns null for actors that are not users, and for deleted users. */
+async function findUser(em: EntityManager, { type, id }: Actor): Promise<User | null> {
+  return type === "user" && id !== null ? await em.findOne(User, { id }, { filters: false }) : null;
+}
+
+function displayName({ type, id }: Actor, user: User | null): string {
+  if (id === null) return "system";
+  return user?.email ?? toTypedId(type === "key" ? "key" : "usr", id);
+}
+
+const hiddenFromOrganizations = { actor: "operator", details: null, ipAddress: null, requestId: null };
+
+function toAuditEntryView(entry: AuditEntry, isOrganization: boolean) {
+  const { id, at, action, organizationId = null, subject = null } = entry;
+  const visible = isOrganization && entry.byOperator ? hiddenFromOrganizations : entry;
+  const { actor, details = null, ipAddress = null, requestId = null } = visible;
+  return { id, at, action, actor, organizationId, subject, details, ipAddress, requestId };
 }

@@ -27,28 +27,21 @@ export interface CliFailure {
 
 export function toCliFailure(error: unknown): CliFailure {
   if (error instanceof UsageError) {
-    const usageFailure = createFailure(2, {
-      code: error.name,
-      message: error.message,
-      hint: error.hint,
-      details: null,
-    });
-    return error.hasPrintedHelp ? { ...usageFailure, text: "" } : usageFailure;
+    const failure = createFailure(2, { ...documentOf(error), hint: error.hint });
+    return error.hasPrintedHelp ? { ...failure, text: "" } : failure;
   }
-  if (error instanceof StartupError) {
-    return createFailure(1, { code: error.name, message: error.message, hint: error.hint, details: null });
-  }
+  if (error instanceof StartupError) return createFailure(1, { ...documentOf(error), hint: error.hint });
   if (error instanceof AppError) {
     const { code, message, details } = error;
     // An invalid value, in an option or in a file's header, is a usage error.
-    return createFailure(code === "BadRequestException" ? 2 : 1, {
-      code,
-      message,
-      hint: hintFor(error),
-      details,
-    });
+    const exitCode = code === "BadRequestException" ? 2 : 1;
+    return createFailure(exitCode, { code, message, hint: hintFor(error), details });
   }
   return unexpectedFailure(error);
+}
+
+function documentOf({ name, message }: Error): CliFailure["document"] {
+  return { code: name, message, hint: null, details: null };
 }
 
 const FILE_ERROR_TEXT: Readonly<Record<string, string>> = {
@@ -90,8 +83,8 @@ function createFailure(exitCode: 1 | 2, document: CliFailure["document"]): CliFa
   };
 }
 
-function hintFor({ code, message, details }: AppError): string | null {
-  if (code === "NotFoundException") return hintForNotFound(message);
+function hintFor({ code, resource, details }: AppError): string | null {
+  if (resource !== null) return `Run \`waymark ${resource} list\` to see what exists.`;
   if (code === "ServiceUnavailableException")
     return "Check that PostgreSQL runs at DATABASE_URL and that this machine can connect to it.";
   if (Array.isArray(details) && details.length > 1)
@@ -99,15 +92,7 @@ function hintFor({ code, message, details }: AppError): string | null {
       .slice(1)
       .map((problem) => `${problem.field} ${problem.message}`)
       .join("\n");
-  if (typeof details === "object" && details !== null && "known_columns" in details) {
+  if (typeof details === "object" && details !== null && "known_columns" in details)
     return `Known columns: ${(details.known_columns as string[]).join(", ")}`;
-  }
   return null;
-}
-
-function hintForNotFound(message: string): string | null {
-  if (message.startsWith("No account has")) return null;
-  if (message.includes("delivery")) return "Run `waymark deliveries list` to see the existing deliveries.";
-  if (message.includes("endpoint")) return "Run `waymark endpoint list` to see the existing endpoints.";
-  return "Run `waymark org list` or `waymark key list` to see what exists.";
 }

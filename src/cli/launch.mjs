@@ -1,55 +1,8 @@
 #!/usr/bin/env node
-/**
- * `npx waymark`: runs `main.ts` with the project's own Node, which strips types. Plain JavaScript for Node 20, because this
- * file runs on the system's Node.
- */
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { constants } from "node:os";
-import { dirname, join } from "node:path";
+/** `npx waymark`: runs `main.ts` with the project's own Node. */
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { runNode } from "./project-node.mjs";
 
-const minMajor = 24;
-const here = dirname(fileURLToPath(import.meta.url));
-const modules = join(here, "..", "..", "node_modules");
-
-/**
- * Returns the path of a Node to run, or null. The `node` package gets its program from an install script. With
- * `--ignore-scripts`, the platform's package may still be installed, or the Node that runs this file may be new enough.
- */
-function findNode() {
-  const platform = process.platform === "win32" ? "win" : process.platform;
-  const prefix = platform === "darwin" && process.arch === "arm64" ? "node-bin" : "node";
-  const program = platform === "win" ? "node.exe" : "node";
-  const candidates = [
-    join(modules, "node", "bin", program),
-    join(modules, `${prefix}-${platform}-${process.arch}`, "bin", program),
-  ];
-  const found = candidates.find((candidate) => existsSync(candidate));
-  if (found !== undefined) return found;
-  return Number.parseInt(process.versions.node, 10) >= minMajor ? process.execPath : null;
-}
-
-function run(node) {
-  const child = spawn(node, [join(here, "main.ts"), ...process.argv.slice(2)], { stdio: "inherit" });
-  // The terminal sends Ctrl-C to the child too, and a second SIGINT would kill it. Forward all other signals.
-  const forward = (signal) => {
-    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
-  };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, forward);
-  child.on("error", (error) => {
-    console.error(`waymark: cannot start ${node}: ${error.message}`);
-    process.exit(1);
-  });
-  child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
-}
-
-const node = findNode();
-if (node === null) {
-  console.error(
-    `waymark: needs Node ${minMajor} or later, but this is ${process.version}.\n` +
-      "Run `npm ci` in the project with install scripts allowed: it installs the project's own Node.",
-  );
-  process.exit(1);
-}
-run(node);
+const main = join(fileURLToPath(new URL(".", import.meta.url)), "main.ts");
+process.exit(await runNode([main, ...process.argv.slice(2)]));

@@ -35,7 +35,8 @@ export async function openLocalReceiver(port: number): Promise<LocalReceiver> {
     const body = await readBody(request);
     if (body === null) return void response.writeHead(413).end();
     const { secret, onEvent } = await started.promise;
-    const headers = signatureHeaders(request);
+    // Node joins the values of repeated headers, except those of set-cookie.
+    const headers = request.headers as Readonly<Record<string, string | undefined>>;
     const verification = verify(secret, { headers, body });
     const webhookId = headers["webhook-id"] ?? null;
     const isDuplicate = webhookId !== null && seen.has(webhookId);
@@ -80,18 +81,6 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-function signatureHeaders({ headers }: IncomingMessage) {
-  const text = (name: string): string | undefined => {
-    const value = headers[name];
-    return typeof value === "string" ? value : undefined;
-  };
-  return {
-    "webhook-id": text("webhook-id"),
-    "webhook-timestamp": text("webhook-timestamp"),
-    "webhook-signature": text("webhook-signature"),
-  };
 }
 
 function remember(seen: Set<string>, id: string): void {

@@ -5,46 +5,49 @@ import { type Scope, scopes as allScopes } from "../api-keys/api.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
 import { dateValue } from "../jobs/api.ts";
 import type { PendingPolicy } from "../webhooks/api.ts";
+import { DAY_MS, parseDuration } from "../platform/time.ts";
 
-const DAY_MS = 86_400_000;
 const dateTimeSchema = z.iso.datetime({ offset: true });
 
-/** Parses `90d` (days from now), a date-time, or a date, which expires at its end (UTC). */
+/** Returns the time of a date (its start, UTC) or a date-time; null for any other text. */
+function parseTime(text: string): number | null {
+  const isTime = dateValue.safeParse(text).success || dateTimeSchema.safeParse(text).success;
+  return isTime ? Date.parse(text) : null;
+}
+
+/** Parses a duration from now (`90d`), a date-time, or a date, which expires at its end (UTC). */
 export function parseExpiry(text: string): Date {
-  const days = /^(\d{1,5})d$/.exec(text)?.[1];
-  if (days !== undefined) return new Date(Date.now() + Number(days) * DAY_MS);
-  if (dateValue.safeParse(text).success) return new Date(Date.parse(text) + DAY_MS);
-  if (dateTimeSchema.safeParse(text).success) return new Date(text);
+  const duration = parseDuration(text);
+  const time = parseTime(text);
+  const end = time === null || text.includes("T") ? time : time + DAY_MS;
+  const expiry = new Date(duration === null ? (end ?? Number.NaN) : Date.now() + duration);
+  if (isInCalendar(expiry)) return expiry;
   throw new InvalidArgumentError(
-    "It must be a date (2027-01-31), a date-time (2027-01-31T12:00:00Z) or a number of days from now (90d).",
+    "It must be a date (2027-01-31), a date-time (2027-01-31T12:00:00Z) or a time from now (90d).",
   );
 }
-
-export function parseScopes(text: string): Scope[] {
-  const names = text.split(",").map((name) => name.trim());
-  const unknown = names.filter((name) => !(allScopes as readonly string[]).includes(name));
-  if (unknown.length === 0) return [...new Set(names)] as Scope[];
-  throw new InvalidArgumentError(`Allowed scopes: ${allScopes.join(", ")}, separated by commas.`);
-}
-
-export function parseHours(text: string): number {
-  const hours = /^\d{1,2}(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (hours <= 24) return hours;
-  throw new InvalidArgumentError("It must be a number of hours from 0 to 24.");
-}
-
-const UNIT_MS = { m: 60_000, h: 3_600_000, d: DAY_MS } as const;
 
 /** Parses a date-time, a date (its start, UTC) or a duration before now: `30m`, `12h`, `7d`. */
 export function parseSince(text: string): Date {
-  const [, amount, unit] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
-  if (amount !== undefined)
-    return new Date(Date.now() - Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS]);
-  if (dateValue.safeParse(text).success) return new Date(Date.parse(text));
-  if (dateTimeSchema.safeParse(text).success) return new Date(text);
+  const duration = parseDuration(text);
+  const since = new Date((duration === null ? parseTime(text) : Date.now() - duration) ?? Number.NaN);
+  if (isInCalendar(since)) return since;
   throw new InvalidArgumentError(
     "It must be a date-time (2027-01-31T12:00:00Z), a date (2027-01-31) or a time ago (30m, 12h, 7d).",
   );
+}
+
+/** False for an invalid date, and for a year that dates without a sign cannot have. */
+function isInCalendar(date: Date): boolean {
+  const year = date.getUTCFullYear();
+  return year >= 1970 && year <= 9999;
+}
+
+export function parseScopes(text: string): Scope[] {
+  const names = parseCommaList(text);
+  const unknown = names.filter((name) => !(allScopes as readonly string[]).includes(name));
+  if (names.length > 0 && unknown.length === 0) return [...new Set(names)] as Scope[];
+  throw new InvalidArgumentError(`Allowed scopes: ${allScopes.join(", ")}, separated by commas.`);
 }
 
 /** Parses `send`, `discard` or `since:` followed by a value that `parseSince` accepts. */
@@ -81,14 +84,19 @@ export function parseRateLimit(text: string, previous: RateLimitOverrides = {}):
   return { ...previous, [limitClass]: text.endsWith("=default") ? undefined : limit };
 }
 
-export function parsePositiveInteger(text: string): number {
-  const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (count >= 1) return count;
-  throw new InvalidArgumentError("It must be a positive integer.");
+/** Returns a parser of numbers like `pattern` from `min` to `max`. `what` completes the error "It must be …". */
+function numberParser(pattern: RegExp, [min, max]: readonly [number, number], what: string) {
+  return (text: string): number => {
+    const number = pattern.test(text) ? Number(text) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It must be ${what}.`);
+  };
 }
 
-export function parsePort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw new InvalidArgumentError("It must be a port from 0 to 65535; 0 picks a free port.");
-}
+export const parseHours = numberParser(/^\d{1,2}(\.\d+)?$/, [0, 24], "a number of hours from 0 to 24");
+export const parsePositiveInteger = numberParser(/^\d{1,9}$/, [1, 999_999_999], "a positive integer");
+export const parsePort = numberParser(
+  /^\d{1,5}$/,
+  [0, 65_535],
+  "a port from 0 to 65535; 0 picks a free port",
+);

@@ -36,7 +36,7 @@ export function escapeControlCharacters(text: string): string {
 }
 
 /** Aligns rows in columns; the first row is the heading. */
-export function formatTable(rows: readonly (readonly string[])[]): string {
+function formatTable(rows: readonly (readonly string[])[]): string {
   const escapedRows = rows.map((row) => row.map(escapeControlCharacters));
   const widths =
     escapedRows[0]?.map((_, column) => Math.max(...escapedRows.map((row) => row[column]?.length ?? 0))) ?? [];
@@ -45,7 +45,38 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
   return escapedRows.map((row) => formatLine(row).trimEnd()).join("\n");
 }
 
+/** Returns the items as a table with these columns, or the sentence `empty`, and as `{"items": […]}`. */
+export function listResult<Item>(
+  items: readonly Item[],
+  { columns, toItem, empty }: ListFormat<Item>,
+): { document: { items: object[] }; text: string } {
+  const rows = items.map((item) => Object.values(columns).map((valueOf) => valueOf(item)));
+  return {
+    document: { items: items.map((item) => toItem(item)) },
+    text: rows.length === 0 ? empty : formatTable([Object.keys(columns), ...rows]),
+  };
+}
+
+export interface ListFormat<Item> {
+  /** The text of an item in each column, by its heading. */
+  readonly columns: Readonly<Record<string, (item: Item) => string>>;
+  /** The item as JSON. */
+  readonly toItem: (item: Item) => object;
+  /** The text for an empty list. */
+  readonly empty: string;
+}
+
 /** Returns one "name: value" line per entry, with aligned values. */
 export function formatList(entries: Readonly<Record<string, string>>): string {
   return formatTable(Object.entries(entries).map(([name, value]) => [`${name}:`, value]));
+}
+
+/** Returns a service's view as JSON with the key names of the REST API: `createdAt` becomes `created_at`. */
+export function toDocument(view: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(view).map(([name, value]: [string, unknown]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  );
 }

@@ -1,6 +1,11 @@
-/** The text printed at start, and warnings about unsafe settings. */
+/** What a start prints: messages, warnings about unsafe settings, and the banner. */
 import { supportsSecureCookies } from "../platform/same-origin.ts";
 import type { Config } from "./config.ts";
+
+/** Prints a message for the person who started the process. Standard output is for the log and for results. */
+export function printStatus(message: string): void {
+  process.stderr.write(`${message}\n`);
+}
 
 interface DemoLogin {
   email: string;

@@ -2,146 +2,97 @@
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import type { MailAddress } from "../platform/mail/mailer.ts";
-import type { SmtpServer } from "../platform/mail/smtp-url.ts";
 import type { TracingSettings } from "../platform/tracing/tracing.ts";
 import type { Env } from "./env.ts";
 
-export interface Config {
-  readonly environment: "development" | "production" | "test";
-  readonly role: "all" | "api" | "worker";
-  readonly http: {
-    readonly host: string;
-    readonly port: number;
-    /** A separate port for `/metrics`. Null: `/metrics` is served on `port`. */
-    readonly metricsPort: number | null;
-    /** Null: the URL that the server listens on. */
-    readonly publicUrl: string | null;
-    /** The number of proxies in front, or their IP addresses and ranges. */
-    readonly trustProxy: number | readonly string[];
-    /** Maximum open connections. */
-    readonly connections: { readonly total: number; readonly perAddress: number };
-    /** True: reject requests that would have to wait for long. */
-    readonly loadShedding: boolean;
-    readonly corsOrigins: readonly string[];
-    /** How long the server still answers requests, while readiness fails, after SIGTERM. */
-    readonly shutdownDrainDelayMs: number;
-    /** How long an idle connection stays open. */
-    readonly keepAliveMs: number;
-    /** Origins that may call GraphQL: `corsOrigins`, and outside production Apollo's hosted Sandbox. */
-    readonly graphqlOrigins: readonly string[];
-  };
-  readonly database: {
-    /** Null: the embedded PostgreSQL in `dataDir`. */
-    readonly url: string | null;
-    readonly poolSize: number;
-    /** Physical standbys that may answer lists and aggregates. */
-    readonly replicaUrls: readonly string[];
-  };
-  readonly mongo: {
-    /** Null: the embedded MongoDB in `dataDir`. */
-    readonly url: string | null;
-    /** The `mongod` to start as embedded MongoDB. Null: search for one. */
-    readonly binary: string | null;
-    /** True: download `mongod` if none is found. */
-    readonly download: boolean;
-  };
-  readonly dataDir: string;
-  /** The folder for a downloaded `mongod`, shared by all data folders. */
-  readonly cacheDir: string;
-  /** WAYMARK_SECRET. Null: the key file in `dataDir`, allowed only with the embedded PostgreSQL. */
-  readonly secret: string | null;
-  readonly webhooks: {
-    /** True: endpoints may use http, loopback and private networks. */
-    readonly allowPrivate: boolean;
-    /** URL of the documentation, sent to receivers in the `User-Agent`. Null without PUBLIC_URL. */
-    readonly docsUrl: string | null;
-    /** The delay before each attempt, in milliseconds. */
-    readonly retrySchedule: readonly number[];
-  };
-  readonly mail: {
-    /** Null: mails are saved as files. */
-    readonly smtp: SmtpServer | null;
-    readonly from: MailAddress;
-    /** The folder for those files. */
-    readonly folder: string;
-  };
-  /** Users who must set up two-factor authentication. */
-  readonly twoFactorPolicy: "none" | "operators" | "all";
-  /** Days after which deliveries, request log entries and ended API keys are deleted. */
-  readonly retentionDays: number;
-  /** True: fill an empty database with demo data. */
-  readonly demo: boolean;
-  readonly rateLimits: {
-    readonly enabled: boolean;
-    readonly store: "memory" | "postgres";
-    /** The limits of all keys of an organisation together, as a multiple of one key's limits. */
-    readonly organizationFactor: number;
-  };
-  readonly logLevel: string;
-  /** Null: no tracing. */
-  readonly tracing: TracingSettings | null;
-}
+export type Config = ReturnType<typeof toConfig>;
 
 const STUDIO_ORIGIN = "https://studio.apollographql.com";
 
-export function toConfig(env: Env): Config {
+/** Returns the configuration of `env`, frozen. */
+export function toConfig(env: Env) {
   const publicUrl = env.PUBLIC_URL?.replace(/(?<!\/)\/+$/, "") ?? null;
-  const config: Config = {
+  return deepFreeze({
     environment: env.NODE_ENV,
     role: env.WAYMARK_ROLE,
-    http: {
-      host: env.HOST,
-      port: env.PORT,
-      metricsPort: env.METRICS_PORT ?? null,
-      publicUrl,
-      trustProxy: env.TRUST_PROXY,
-      connections: connectionLimits(env),
-      loadShedding: env.LOAD_SHEDDING === "on",
-      corsOrigins: env.CORS_ORIGINS,
-      shutdownDrainDelayMs: shutdownDrainDelayMs(env),
-      keepAliveMs: env.KEEP_ALIVE_TIMEOUT,
-      graphqlOrigins: env.NODE_ENV === "production" ? env.CORS_ORIGINS : [...env.CORS_ORIGINS, STUDIO_ORIGIN],
-    },
+    http: httpSettings(env, publicUrl),
     database: {
+      /** Null: the embedded PostgreSQL in `dataDir`. */
       url: env.DATABASE_URL ?? null,
       poolSize: env.DATABASE_POOL_SIZE,
+      /** Physical standbys that may answer lists and aggregates. */
       replicaUrls: env.DATABASE_REPLICA_URLS,
     },
     mongo: {
+      /** Null: the embedded MongoDB in `dataDir`. */
       url: env.MONGODB_URL ?? null,
+      /** The `mongod` to start as embedded MongoDB. Null: search for one. */
       binary: env.MONGOD_BINARY ?? null,
-      download: env.MONGOD_DOWNLOAD === "on",
+      /** Where `mongod` may be downloaded from if none is found. */
+      download: env.MONGOD_DOWNLOAD,
     },
     dataDir: resolve(env.WAYMARK_DATA_DIR),
+    /** The folder for a downloaded `mongod`, shared by all data folders. */
     cacheDir: join(cacheHome(env.XDG_CACHE_HOME), "waymark"),
-    // By default only the embedded database gets demo data.
+    /** True: fill an empty database with demo data. By default only the embedded database. */
     demo: env.WAYMARK_DEMO ? env.WAYMARK_DEMO === "on" : env.DATABASE_URL === undefined,
+    /** WAYMARK_SECRET. Null: the key file in `dataDir`, allowed only with the embedded PostgreSQL. */
     secret: env.WAYMARK_SECRET ?? null,
     webhooks: {
-      // With the embedded database, allow a receiver on the same machine.
+      /** True: endpoints may use http, loopback and private networks. By default only with the embedded database. */
       allowPrivate: env.WEBHOOK_ALLOW_PRIVATE
         ? env.WEBHOOK_ALLOW_PRIVATE === "on"
         : env.DATABASE_URL === undefined,
+      /** URL of the documentation, sent to receivers in the `User-Agent`. Null without PUBLIC_URL. */
       docsUrl: publicUrl === null ? null : `${publicUrl}/docs`,
+      /** The delay before each attempt, in milliseconds. */
       retrySchedule: env.WEBHOOK_RETRY_SCHEDULE,
     },
     mail: {
+      /** Null: mails are saved as files. */
       smtp: env.SMTP_URL ?? null,
       from: env.MAIL_FROM ?? { name: "Waymark", address: `no-reply@${mailHost(publicUrl)}` },
+      /** The folder for those files. */
       folder: join(resolve(env.WAYMARK_DATA_DIR), "mails"),
     },
+    /** Users who must set up two-factor authentication. */
     twoFactorPolicy: env.REQUIRE_TWO_FACTOR,
+    /** Days after which deliveries, request log entries and ended API keys are deleted. */
     retentionDays: env.RETENTION_DAYS,
     rateLimits: {
       enabled: env.RATE_LIMITS === "on",
       store: env.RATE_LIMIT_STORE,
+      /** The limits of all keys of an organisation together, as a multiple of one key's limits. */
       organizationFactor: env.ORGANIZATION_RATE_LIMIT_FACTOR,
     },
     logLevel: env.LOG_LEVEL,
+    /** Null: no tracing. */
     tracing: tracingSettings(env),
+  });
+}
+
+function httpSettings(env: Env, publicUrl: string | null) {
+  return {
+    host: env.HOST,
+    port: env.PORT,
+    /** A separate port for `/metrics`. Null: `/metrics` is served on `port`. */
+    metricsPort: env.METRICS_PORT ?? null,
+    /** Null: the URL that the server listens on. */
+    publicUrl,
+    /** The number of proxies in front, or their IP addresses and ranges. */
+    trustProxy: env.TRUST_PROXY,
+    /** Maximum open connections. */
+    connections: connectionLimits(env),
+    /** True: reject requests that would have to wait for long. */
+    loadShedding: env.LOAD_SHEDDING === "on",
+    corsOrigins: env.CORS_ORIGINS,
+    /** How long the server still answers requests, while readiness fails, after SIGTERM. */
+    shutdownDrainDelayMs: shutdownDrainDelayMs(env),
+    /** How long an idle connection stays open. */
+    keepAliveMs: env.KEEP_ALIVE_TIMEOUT,
+    /** Origins that may call GraphQL: `corsOrigins`, and outside production Apollo's hosted Sandbox. */
+    graphqlOrigins: env.NODE_ENV === "production" ? env.CORS_ORIGINS : [...env.CORS_ORIGINS, STUDIO_ORIGIN],
   };
-  return deepFreeze(config);
 }
 
 const DEFAULT_SHUTDOWN_DRAIN_DELAY_MS = 5_000;
@@ -204,9 +155,13 @@ function cacheHome(directory: string | undefined): string {
   return directory !== undefined && isAbsolute(directory) ? directory : join(homedir(), ".cache");
 }
 
-function deepFreeze<T extends object>(value: T): T {
+type DeepReadonly<T> = {
+  readonly [Key in keyof T]: T[Key] extends object | null ? DeepReadonly<T[Key]> : T[Key];
+};
+
+function deepFreeze<T extends object>(value: T): DeepReadonly<T> {
   for (const inner of Object.values(value)) {
     if (typeof inner === "object" && inner !== null) deepFreeze(inner);
   }
-  return Object.freeze(value);
+  return Object.freeze(value) as DeepReadonly<T>;
 }

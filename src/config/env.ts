@@ -4,7 +4,7 @@ import { StartupError } from "../platform/errors.ts";
 import { parseSecret } from "../platform/secret-box.ts";
 import { parseSmtpUrl } from "../platform/mail/smtp-url.ts";
 import { parseOtlpHeaders } from "../platform/tracing/otlp-headers.ts";
-import { parseDuration } from "../platform/time.ts";
+import { parseDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../platform/time.ts";
 import { parseSender } from "../platform/mail/address.ts";
 import {
   DEFAULT_SCHEDULE_TEXT,
@@ -56,63 +56,44 @@ const secret = z.string().refine((text) => parseSecret(text) !== null, {
     "Must be 32 bytes in base64, base64url or 64 hexadecimal digits. `openssl rand -base64 32` generates one",
 });
 
-/** The error message must not repeat the value, which may contain a password. */
-const smtpUrl = z.string().transform((text, context) => {
-  const server = parseSmtpUrl(text);
-  if (server) return server;
-  context.addIssue({
-    code: "custom",
-    message: "Must be smtp:// or smtps:// with a host and an optional port; only ?tls=off may follow",
-  });
-  return z.NEVER;
-});
-
-const otlpEndpoint = z.url({ protocol: /^https?$/ });
-
-/** The error message must not repeat the value, which may contain a secret. */
-const otlpHeaders = z.string().transform((text, context) => {
-  const headers = parseOtlpHeaders(text);
-  if (headers) return headers;
-  context.addIssue({ code: "custom", message: "Must be headers written as name=value, separated by commas" });
-  return z.NEVER;
-});
-
-const mailFrom = z.string().transform((text, context) => {
-  const parsed = parseSender(text);
-  if (parsed) return parsed;
-  context.addIssue({ code: "custom", message: "Must be an e-mail address, or `Name <e-mail address>`" });
-  return z.NEVER;
-});
-
-interface DurationRange {
-  minMs: number;
-  maxMs: number;
-  /** The error for any other value. */
-  message: string;
-}
-
-function duration({ minMs, maxMs, message }: DurationRange) {
+/** A setting that `parse` converts; null is invalid. The message does not repeat the value, which may contain a secret. */
+function parsedBy<T>(parse: (text: string) => T | null, message: string) {
   return z.string().transform((text, context) => {
-    const ms = parseDuration(text);
-    if (ms !== null && ms >= minMs && ms <= maxMs) return ms;
+    const value = parse(text);
+    if (value !== null) return value;
     context.addIssue({ code: "custom", message });
     return z.NEVER;
   });
 }
 
+function duration(minMs: number, maxMs: number, message: string) {
+  return parsedBy((text) => {
+    const ms = parseDuration(text);
+    return ms !== null && ms >= minMs && ms <= maxMs ? ms : null;
+  }, message);
+}
+
+const smtpUrl = parsedBy(
+  parseSmtpUrl,
+  "Must be smtp:// or smtps:// with a host and an optional port; only ?tls=off may follow",
+);
+const otlpEndpoint = z.url({ protocol: /^https?$/ });
+const otlpHeaders = parsedBy(parseOtlpHeaders, "Must be headers written as name=value, separated by commas");
+const mailFrom = parsedBy(parseSender, "Must be an e-mail address, or `Name <e-mail address>`");
+
 /** Five minutes is longer than any load balancer's check interval. */
-const shutdownDrainDelay = duration({
-  minMs: 0,
-  maxMs: 300_000,
-  message: "Must be a whole number and a unit (ms, s or m), at most 5 minutes",
-});
+const shutdownDrainDelay = duration(
+  0,
+  5 * MINUTE_MS,
+  "Must be a whole number and a unit (ms, s or m), at most 5 minutes",
+);
 
 /** The minimum is above 0, which Node takes as no limit. */
-const keepAliveTimeout = duration({
-  minMs: 1_000,
-  maxMs: 3_600_000,
-  message: "Must be a whole number and a unit (ms, s, m or h), from 1 second to 1 hour",
-});
+const keepAliveTimeout = duration(
+  SECOND_MS,
+  HOUR_MS,
+  "Must be a whole number and a unit (ms, s, m or h), from 1 second to 1 hour",
+);
 
 const retrySchedule = z.string().transform((text, context) => {
   const parsed = parseSchedule(text);
@@ -153,7 +134,7 @@ const settings = {
     .optional()
     .meta({ example: "mongodb://user:password@mongo:27017/waymark?replicaSet=rs0" }),
   MONGOD_BINARY: z.string().optional().meta({ example: "/usr/bin/mongod" }),
-  MONGOD_DOWNLOAD: onOff.default("on").meta({ example: "off" }),
+  MONGOD_DOWNLOAD: z.enum(["any", "official", "off"]).default("any").meta({ example: "official" }),
   XDG_CACHE_HOME: z.string().optional().meta({ example: "/home/me/.cache" }),
   WEBHOOK_ALLOW_PRIVATE: onOff.optional().meta({ example: "off" }),
   WEBHOOK_RETRY_SCHEDULE: retrySchedule
@@ -205,7 +186,6 @@ const settings = {
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1).meta({ example: "0.01" }),
 } as const;
 
-const HOUR_MS = 3_600_000;
 const formatHours = (ms: number): string => `${Number((ms / HOUR_MS).toFixed(1))} h`;
 
 /** RETENTION_DAYS must cover the whole retry schedule, so that no delivery is deleted before its last attempt. */

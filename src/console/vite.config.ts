@@ -23,7 +23,7 @@ export default defineConfig(({ command, mode }) => ({
   plugins: [react()],
   html: command === "build" ? { cspNonce: NONCE } : {},
   build: {
-    outDir: fileURLToPath(new URL("../../.console", import.meta.url)),
+    outDir: fileURLToPath(new URL("../../.site/console", import.meta.url)),
     emptyOutDir: true,
     target: "es2023",
     // The content security policy allows no `data:` scripts or fonts.

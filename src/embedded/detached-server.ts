@@ -2,11 +2,14 @@
 import type { ChildProcess, SpawnOptions } from "node:child_process";
 import { open, type FileHandle } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
+import { StartupError } from "../platform/errors.ts";
 import { signalIfAlive } from "./processes.ts";
 import type { StartupWait } from "./startup-wait.ts";
 
 const maxLogBytes = 10 * 1024 * 1024;
 const maxExcerptBytes = 64 * 1024;
+/** A server that is recovering its data may end only after that. */
+const abortedStartSignals = [["SIGTERM", 20_000]] as const;
 
 export interface DetachedServer {
   readonly logFile: string;
@@ -18,7 +21,10 @@ export interface DetachedServer {
   excerptLog(log: string): string;
 }
 
-/** Resolves to null once the server is ready, or to its exit reason and log excerpt. Throws StartupError on timeout. */
+/**
+ * Resolves to null once the server is ready, or to its exit reason and log excerpt. Throws StartupError on timeout, and the
+ * reason of an abort after it has stopped the server.
+ */
 export async function startDetached(server: DetachedServer, wait: StartupWait): Promise<string | null> {
   const log = await openLog(server.logFile);
   try {
@@ -62,9 +68,16 @@ async function runUntilReady(
   const exit: { reason: string | null } = { reason: null };
   child.once("error", (error) => (exit.reason = String(error)));
   child.once("exit", (code, signal) => (exit.reason = `It exited with ${code ?? signal}`));
-  while (exit.reason === null) {
-    if (await server.isReady(child.pid ?? 0)) break;
-    await wait.pauseOrFail(server.startingMessage);
+  try {
+    while (exit.reason === null) {
+      if (await server.isReady(child.pid ?? 0)) break;
+      await wait.pauseOrFail(server.startingMessage);
+    }
+  } catch (error) {
+    // The last user could not stop it yet: it writes its process ID to a file only after a while.
+    if (!(error instanceof StartupError) && child.pid !== undefined)
+      await stopDetached(child.pid, abortedStartSignals, () => Promise.resolve(exit.reason !== null));
+    throw error;
   }
   return exit.reason;
 }

@@ -1,69 +1,44 @@
-/** Locks between processes, kept as files. The lock of a killed process expires. */
-import { link, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { readIfPresent } from "./data-folder.ts";
-import { isRunning } from "./processes.ts";
-import { systemCode } from "./system-errors.ts";
-import { temporaryPath } from "./temporary-files.ts";
+/** Locks between processes. */
+import { chownSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { folderError, ignoreCode } from "./system-errors.ts";
 
-/** Age at which a lock expires even if its process ID is in use, because another process may have the ID now. */
-const abandonedAfterMs = 15 * 60_000;
+/** SQLite's result codes. */
+const busy = 5;
 
-/** Paths that this process has locked or is about to lock. */
-const heldPaths = new Set<string>();
-
-/** Tries once. Returns the release function, or null if a running process, including this one, holds the lock. */
-export async function acquireLock(path: string): Promise<(() => Promise<void>) | null> {
-  if (heldPaths.has(path)) return null;
-  heldPaths.add(path);
-  let isAcquired = false;
+/**
+ * Tries once. Returns the release function, or null if a process, including this one, holds the lock. The lock is SQLite's on an
+ * empty file that stays: the operating system releases it when its process ends, however it ends. Throws StartupError.
+ */
+export function acquireLock(path: string): (() => void) | null {
   try {
-    isAcquired = await createLockFile(path);
-  } finally {
-    if (!isAcquired) heldPaths.delete(path);
-  }
-  if (!isAcquired) return null;
-  return async () => {
-    await rm(path, { force: true });
-    heldPaths.delete(path);
-  };
-}
-
-/** Returns false if the file exists; an abandoned file is removed, so that the next attempt succeeds. */
-async function createLockFile(path: string): Promise<boolean> {
-  const temporaryFile = temporaryPath(path);
-  await writeFile(temporaryFile, `${process.pid} ${temporaryFile}`, { flag: "wx" });
-  try {
-    await link(temporaryFile, path);
-    return true;
+    createFile(path);
   } catch (error) {
-    if (systemCode(error) !== "EEXIST") throw error;
-    await removeIfAbandoned(path);
-    return false;
-  } finally {
-    await rm(temporaryFile, { force: true });
+    throw folderError(path, error);
   }
-}
-
-/** Renames the file before removing it, so that two processes cannot remove a new lock instead of the abandoned one. */
-async function removeIfAbandoned(path: string): Promise<void> {
-  const content = await readIfPresent(path);
-  if (content === null || !(await isAbandoned(path, content))) return;
-  const aside = temporaryPath(path);
+  const lock = new DatabaseSync(path, { open: false, timeout: 0 });
   try {
-    await rename(path, aside);
-    if ((await readFile(aside, "utf8")) !== content) await link(aside, path);
+    lock.open();
+    // Nothing is written, so SQLite needs no journal file.
+    lock.exec("pragma journal_mode = memory; begin exclusive");
+    return () => lock.close();
   } catch (error) {
-    if (systemCode(error) !== "ENOENT" && systemCode(error) !== "EEXIST") throw error;
-  } finally {
-    await rm(aside, { force: true });
+    if (lock.isOpen) lock.close();
+    if (error instanceof Error && "errcode" in error && error.errcode === busy) return null;
+    throw folderError(path, Object.assign(new Error("The lock file cannot be used"), { code: "EACCES" }));
   }
 }
 
-async function isAbandoned(path: string, text: string): Promise<boolean> {
-  const pid = Number(text.split(" ", 1)[0]);
-  // `heldPaths` excludes our own locks. After a container restart, a killed process can have had our ID.
-  if (pid === process.pid) return true;
-  if (!(await isRunning(pid))) return true;
-  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
-  return Date.now() - mtimeMs > abandonedAfterMs;
+/** Creates the file if it is missing. An existing one is not opened: to close it would release this process's lock. */
+function createFile(path: string): void {
+  try {
+    writeFileSync(path, "", { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    ignoreCode("EEXIST")(error);
+    return;
+  }
+  // Root gives the file to the folder's owner, who may run Waymark later.
+  const owner = statSync(dirname(path));
+  if (process.getuid?.() === 0 && owner.uid !== 0) chownSync(path, owner.uid, owner.gid);
 }

@@ -14,9 +14,9 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** True if a process with this ID exists and is not a zombie. */
+/** True if a process with this ID exists and is not a zombie, or if that cannot be learned now. */
 export async function isRunning(pid: number): Promise<boolean> {
-  return isAlive(pid) && (await readCommandLine(pid)) !== "";
+  return isAlive(pid) && (await readCommandLine(pid).catch(() => "unknown")) !== "";
 }
 
 export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
@@ -27,12 +27,23 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Returns the command line, from /proc on Linux and from ps elsewhere; empty for an ended process or a zombie. */
+/** Codes of errors that say nothing about the process: no free file descriptor, process or memory. */
+const exhaustedCodes: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
+
+/**
+ * Returns the command line with spaces between arguments; empty for an ended process or a zombie. Rejects if this process lacks
+ * a resource to read it: the other process may be running.
+ */
 export async function readCommandLine(pid: number): Promise<string> {
-  if (process.platform === "linux") return readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-  const result = promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]);
-  return result.then(
-    ({ stdout }) => stdout,
-    () => "",
-  );
+  try {
+    if (process.platform === "linux") {
+      const text = await readFile(`/proc/${pid}/cmdline`, "utf8");
+      return text.replaceAll("\0", " ");
+    }
+    const { stdout } = await promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]);
+    return stdout;
+  } catch (error) {
+    if (exhaustedCodes.has(systemCode(error))) throw error;
+    return "";
+  }
 }

@@ -38,7 +38,7 @@ async function readFolderSecret(dataDir: string, isInUse: () => Promise<boolean>
     throw new StartupError(
       `The file ${path} is missing. The database contains data encrypted with it, so no new file was created.`,
       "Restore the file from a backup of the data folder, or set WAYMARK_SECRET to its content. If it is lost for good: " +
-        "npx waymark accept-secret, which creates a new one (docs/backup.md).",
+        "npx waymark accept-secret, which creates a new one (docs/operate/backup.md).",
     );
   }
   return await readOrCreateSecret(dataDir);

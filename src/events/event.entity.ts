@@ -14,7 +14,7 @@ export const JobEvent = defineEntity({
   tableName: "job_event",
   properties: {
     id: p.uuid().primary(),
-    // Together with `position` the order of the feed. See `event.feed-sequence.ts`.
+    // Together with `position` the order of the feed. See `feed-sequence.sql.ts`.
     transactionId: p
       .type("xid8")
       .columnType("xid8")

@@ -2,10 +2,10 @@
 import { toTypedId } from "../platform/ids.ts";
 import type { Actor, Principal } from "../platform/principal.ts";
 import { toIsoTime } from "../platform/time.ts";
-import { type JobRow, type JobWire, toJobWire } from "../jobs/api.ts";
+import { type JobRow, toJobWire } from "../jobs/api.ts";
 import type { EventType } from "./event.entity.ts";
 
-export const API_VERSION = "v1";
+export const API_VERSION = "v1" as const;
 
 export interface EventChange {
   from: unknown;
@@ -27,41 +27,16 @@ export interface EventRow {
   job: JobRow;
 }
 
-export interface ActorWire {
-  type: Actor["type"];
-  id: string | null;
-}
-
-export interface EventWire {
-  id: string;
-  type: EventType;
-  api_version: typeof API_VERSION;
-  timestamp: string;
-  data: {
-    job: JobWire;
-    changes: EventChanges;
-    sequence: number;
-    actor: ActorWire;
-    request_id: string | null;
-  };
-}
+export type EventWire = ReturnType<typeof toEventWire>;
 
 /** An entry of a job's history: the event without the job, which the client already has. */
-export interface HistoryEntryWire {
-  id: string;
-  type: EventType;
-  sequence: number;
-  occurred_at: string;
-  actor: ActorWire;
-  request_id: string | null;
-  changes: EventChanges;
-}
+export type HistoryEntryWire = ReturnType<typeof toHistoryEntryWire>;
 
 /** The organisation that receives an event, which decides on the contractors it may see. */
 export type EventAudience = Pick<Principal, "organizationId" | "organizationType">;
 
 /** The event with the details that `audience` may see. */
-export function toEventWire(row: EventRow, audience: EventAudience): EventWire {
+export function toEventWire(row: EventRow, audience: EventAudience) {
   return {
     id: toTypedId("evt", row.id),
     type: row.type,
@@ -77,7 +52,7 @@ export function toEventWire(row: EventRow, audience: EventAudience): EventWire {
   };
 }
 
-export function toHistoryEntryWire(row: Omit<EventRow, "job">, audience: EventAudience): HistoryEntryWire {
+export function toHistoryEntryWire(row: Omit<EventRow, "job">, audience: EventAudience) {
   return {
     id: toTypedId("evt", row.id),
     type: row.type,
@@ -111,10 +86,7 @@ export function toChangeWire(field: string, { from, to }: EventChange, audience:
 
 const actorPrefixes = { key: "key", user: "usr", system: null } as const;
 
-export function toActorWire({
-  actor_type: type,
-  actor_id: id,
-}: Pick<EventRow, "actor_type" | "actor_id">): ActorWire {
+export function toActorWire({ actor_type: type, actor_id: id }: Pick<EventRow, "actor_type" | "actor_id">) {
   const prefix = actorPrefixes[type];
   return { type, id: id !== null && prefix ? toTypedId(prefix, id) : null };
 }

@@ -1,37 +1,34 @@
 /** Authenticates and rate-limits a GraphQL request before its body is read. */
 import type { Request, RequestHandler } from "express";
 import { findApiKey, keyRequired, type KeyVerifier } from "../api-keys/api.ts";
-import { type RateLimits, type RateLimitSubject, takeToken } from "../rate-limits/api.ts";
+import { type RateLimits, type RateLimitSubject, takeTokens } from "../rate-limits/api.ts";
 import { networkOf } from "../platform/network.ts";
-import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./principal.ts";
+import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import type { AdapterHost } from "./adapter-host.ts";
-import type { SessionAuthenticator } from "./sessions.ts";
-import { runWithRequest, type RequestStore } from "./request-store.ts";
+import type { SessionVerifier } from "../accounts/api.ts";
+import { runWithRequest } from "./request-store.ts";
 
 export interface AuthenticationDeps {
   verifier: KeyVerifier;
-  sessions: SessionAuthenticator;
+  sessions: SessionVerifier;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
   isProduction: boolean;
 }
 
 /** Returns the principal of the API key or session, or null for an anonymous request (not in production), which may only introspect. */
-function createPrincipalResolver({
-  verifier,
-  sessions,
-  isProduction,
-}: Omit<AuthenticationDeps, "limits">): (request: Request) => Promise<AuthenticatedPrincipal | null> {
-  return async ({ headers, ip = "" }) => {
-    const key = findApiKey(headers);
-    if (key !== null) return await verifier.verify(key, ip);
-    if (sessions.hasSessionCookie(headers)) {
-      sessions.requireSameOrigin(headers);
-      return await sessions.verify(headers, ip);
-    }
-    if (isProduction) throw keyRequired();
-    return null;
-  };
+async function identify(
+  { verifier, sessions, isProduction }: AuthenticationDeps,
+  { headers, ip = "" }: Request,
+): Promise<AuthenticatedPrincipal | null> {
+  const key = findApiKey(headers);
+  if (key !== null) return await verifier.verify(key, ip);
+  if (sessions.hasSessionCookie(headers)) {
+    sessions.requireSameOrigin(headers);
+    return await sessions.verify(headers, ip);
+  }
+  if (isProduction) throw keyRequired();
+  return null;
 }
 
 /** Enough for a tool that polls the schema every second without a key. */
@@ -45,25 +42,30 @@ function anonymousSubject({ ip = "" }: Request): RateLimitSubject {
 
 /** Runs the following handlers inside the request store. In production, rejects anonymous requests with 401. */
 export function authenticate(deps: AuthenticationDeps, host: AdapterHost): RequestHandler {
-  const identify = createPrincipalResolver(deps);
   return async (request, response, next) => {
     const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
-    const principal = await identify(request);
-    host.setPrincipal(response, principal);
+    const principal = await identify(deps, request);
+    const context = host.contextOf(response);
+    context.principal = principal;
     const subject = principal ? rateLimitSubjectOf(principal) : anonymousSubject(request);
-    await takeToken(deps.limits, subject, "read", setHeader);
+    await takeTokens(deps.limits, subject, { kind: "read" }, setHeader);
     const disconnected = new AbortController();
     response.once("close", () => {
       if (!response.writableFinished) disconnected.abort();
     });
-    const requestId = host.requestIdOf(response);
-    const { ip: address = null } = request;
-    const setFailure: RequestStore["setFailure"] = (failure) => host.setFailure(response, failure);
-    const duringExternalCall: RequestStore["duringExternalCall"] = (call) =>
-      host.duringExternalCall(response, call);
-    const { signal } = disconnected;
     runWithRequest(
-      { requestId, address, principal, signal, setHeader, duringExternalCall, setFailure, measured: null },
+      {
+        transport: "http",
+        requestId: context.requestId,
+        ipAddress: request.ip ?? null,
+        principal,
+        signal: disconnected.signal,
+        setHeader,
+        setFailure(failure) {
+          context.failure = failure;
+        },
+        duringExternalCall: (call) => host.duringExternalCall(response, call),
+      },
       next,
     );
   };

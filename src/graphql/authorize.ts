@@ -1,12 +1,15 @@
 /** Authorisation checks that resolvers call first. */
-import type { AuditContext } from "../audit/api.ts";
 import type { SessionPrincipal } from "../accounts/api.ts";
 import { keyRequired, requireScope, type Scope } from "../api-keys/api.ts";
 import { AppError } from "../platform/errors.ts";
-import type { AuthenticatedActor } from "../platform/fresh-authentication.ts";
 import type { ChangeContext } from "../platform/principal.ts";
 import type { GraphqlContext } from "./context.ts";
-import { isSessionPrincipal, type AuthenticatedPrincipal, type AuthenticatedOperator } from "./principal.ts";
+import {
+  canManageMembers,
+  isSessionPrincipal,
+  type AuthenticatedPrincipal,
+  type AuthenticatedOperator,
+} from "./authenticated-principal.ts";
 
 /** Returns the principal, with any scopes. Throws UnauthorizedException for anonymous requests. */
 export function requirePrincipal({ principal }: GraphqlContext): AuthenticatedPrincipal {
@@ -28,6 +31,16 @@ export function requireOperator(context: GraphqlContext, scope: Scope): Authenti
   return principal;
 }
 
+/** Returns a principal that may manage keys and webhooks, otherwise throws ForbiddenException. */
+export function requireManager(context: GraphqlContext): AuthenticatedPrincipal {
+  return authorize(context, "webhooks:manage");
+}
+
+/** Returns an operator that may manage organisations, mails and requests, otherwise throws ForbiddenException. */
+export function requireAdministrator(context: GraphqlContext): AuthenticatedOperator {
+  return requireOperator(context, "webhooks:manage");
+}
+
 /** Returns the signed-in user. Throws ForbiddenException for API keys. */
 export function requireUser(context: GraphqlContext): SessionPrincipal {
   const principal = requirePrincipal(context);
@@ -38,13 +51,8 @@ export function requireUser(context: GraphqlContext): SessionPrincipal {
 /** Returns the signed-in owner of an organisation, or operator. Throws ForbiddenException for members and API keys. */
 export function requireOwner(context: GraphqlContext): SessionPrincipal {
   const principal = requireUser(context);
-  if (principal.user.role === "member") throw forbidden("Only owners of your organisation can do this");
+  if (!canManageMembers(principal)) throw forbidden("Only owners of your organisation can do this");
   return principal;
-}
-
-/** True for signed-in users and for keys with `webhooks:manage`: they may list the users of their organisation. */
-export function canViewMembers(principal: AuthenticatedPrincipal): boolean {
-  return isSessionPrincipal(principal) || principal.scopes.includes("webhooks:manage");
 }
 
 export function changeContext(
@@ -52,16 +60,6 @@ export function changeContext(
   { actor }: AuthenticatedPrincipal,
 ): ChangeContext {
   return { actor, requestId };
-}
-
-/** The actor, organisation and request data that an audit log entry needs. */
-export function auditContext(
-  { requestId, address }: GraphqlContext,
-  principal: AuthenticatedPrincipal,
-): AuditContext & AuthenticatedActor & { readonly organizationId: string | null } {
-  const { actor, organizationId } = principal;
-  const authenticatedAt = isSessionPrincipal(principal) ? principal.authenticatedAt : undefined;
-  return { actor, organizationId, authenticatedAt, requestId, address };
 }
 
 function forbidden(message: string): AppError {

@@ -3,28 +3,14 @@ import { requireScope } from "../api-keys/api.ts";
 import type { BulkOptions, ItemFailure, ItemResult } from "../jobs/api.ts";
 import { changeContext } from "./authorize.ts";
 import type { GraphqlContext } from "./context.ts";
-import type { AuthenticatedPrincipal } from "./principal.ts";
-import { toJobNode, type JobNode } from "./nodes/job.node.ts";
-import { toUserErrors, type UserErrorNode } from "./user-errors.ts";
+import type { UserError } from "./generated/schema-types.ts";
+import type { AuthenticatedPrincipal } from "./authenticated-principal.ts";
+import { toJobNode } from "./nodes/job.node.ts";
+import { toUserErrors } from "./user-errors.ts";
 
 export interface BulkArguments {
-  readonly errorPolicy: "SKIP_FAILED" | "ALL_OR_NOTHING";
+  readonly errorPolicy: NonNullable<BulkOptions["errorPolicy"]>;
   readonly dryRun: boolean;
-}
-
-export interface BulkResultNode {
-  readonly markingNumber: string;
-  readonly outcome: "CREATED" | "UPDATED" | "UNCHANGED" | "FAILED" | "NOT_APPLIED";
-  readonly job: JobNode | null;
-  readonly userErrors: UserErrorNode[];
-}
-
-export interface BulkPayload {
-  readonly results: BulkResultNode[];
-  /** Items that were applied, including those that changed nothing. */
-  readonly appliedCount: number;
-  readonly failedCount: number;
-  readonly userErrors: UserErrorNode[];
 }
 
 export function bulkOptions(
@@ -34,35 +20,35 @@ export function bulkOptions(
 ): BulkOptions {
   // A dry run returns job data.
   if (dryRun) requireScope(principal, "jobs:read");
-  const policy = errorPolicy === "SKIP_FAILED" ? "skip_failed" : "all_or_nothing";
-  return { ...changeContext(context, principal), dryRun, errorPolicy: policy };
+  return { ...changeContext(context, principal), dryRun, errorPolicy };
 }
 
-export function toBulkPayload(items: readonly ItemResult[]): BulkPayload {
+export function toBulkPayload(items: readonly ItemResult[]) {
   const results = items.map((item, index) => toBulkResult(item, `items.${index}`));
   return {
     results,
+    /** Items that were applied, including those that changed nothing. */
     appliedCount: results.filter(({ job }) => job !== null).length,
-    failedCount: results.filter(({ outcome }) => outcome === "FAILED").length,
+    failedCount: results.filter(({ outcome }) => outcome === "failed").length,
     userErrors: results.flatMap(({ userErrors }) => userErrors),
   };
 }
 
 /** `path` is the item's path in the arguments, such as `items.3`; it prefixes the fields of the item's errors. */
-export function toBulkResult(item: ItemResult, path: string): BulkResultNode {
+export function toBulkResult(item: ItemResult, path: string) {
   return {
     markingNumber: item.markingNumber,
-    outcome: item.outcome.toUpperCase() as Uppercase<typeof item.outcome>,
+    outcome: item.outcome,
     job: "job" in item ? toJobNode(item.job) : null,
     userErrors: "failure" in item ? toItemErrors(item.failure, path) : [],
   };
 }
 
-function toItemErrors(failure: ItemFailure, path: string): UserErrorNode[] {
+function toItemErrors(failure: ItemFailure, path: string): UserError[] {
   const isPatchError = failure.code === "BadRequestException";
   const subject = `${path}.${isPatchError ? "patch" : "markingNumber"}`;
   const errorPath = { fields: path, subject, version: `${path}.expectedVersion` };
   const userErrors = toUserErrors(failure, errorPath);
   // Any other failure comes from the database rejecting the item's values.
-  return userErrors ?? [{ code: "INVALID", field: path, message: failure.message }];
+  return userErrors ?? [{ code: "invalid", field: path, message: failure.message }];
 }

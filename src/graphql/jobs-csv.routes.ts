@@ -6,32 +6,36 @@ import { pipeline } from "node:stream/promises";
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import { coerceInputValue, isInputType, type GraphQLSchema } from "graphql";
 import { requireScope } from "../api-keys/api.ts";
-import { type RateLimits, takeToken } from "../rate-limits/api.ts";
-import { exportJobList, type JobReferenceData, type ListExport } from "../jobs/api.ts";
+import { type RateLimits, takeTokens } from "../rate-limits/api.ts";
+import { exportJobs, type JobExport, type JobReferenceData } from "../jobs/api.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
 import { AppError, badRequest, invariant } from "../platform/errors.ts";
 import type { Principal } from "../platform/principal.ts";
-import { invalidArgument } from "./invalid-argument.ts";
+import { invalidArgument } from "./arguments.ts";
 import type { JobFilter, JobOrder } from "./generated/schema-types.ts";
-import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./principal.ts";
+import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import type { AdapterHost } from "./adapter-host.ts";
 import { inputProblems, exceedsDepth } from "./execution/input-limits.ts";
 import { checkedFilter, toJobOrder } from "./resolvers/job.ts";
-import type { SessionAuthenticator } from "./sessions.ts";
+import type { SessionVerifier } from "../accounts/api.ts";
 
 export interface JobsCsvDeps {
   schema: GraphQLSchema;
   services: { referenceData: JobReferenceData; clock: Clock };
   /** The database to read the principal's jobs from. Statements are cancelled when `signal` aborts. */
   readerFor: (principal: Principal, signal: AbortSignal) => Queryable;
-  sessions: SessionAuthenticator;
+  sessions: SessionVerifier;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
 }
 
 const PATH = "/console-api/jobs.csv";
-const VALUE_FORMATS = ["spreadsheet", "exact"] as const;
+/** By the value of the parameter `values`. */
+const formats = new Map<string, JobExport["format"]>([
+  ["spreadsheet", "spreadsheet"],
+  ["exact", "csv"],
+]);
 
 /** Serves signed-in users only. API keys use the REST and GraphQL APIs. */
 export function jobsCsvRoutes(deps: JobsCsvDeps, host: AdapterHost): RequestHandler {
@@ -40,13 +44,14 @@ export function jobsCsvRoutes(deps: JobsCsvDeps, host: AdapterHost): RequestHand
 
 function exportHandler(deps: JobsCsvDeps, host: AdapterHost): RequestHandler {
   return async (request, response) => {
-    host.setRoute(response, PATH);
+    const context = host.contextOf(response);
+    context.route = PATH;
     rejectOtherMethods(request);
     const principal = await authenticate(deps, request);
-    host.setPrincipal(response, principal);
+    context.principal = principal;
     requireScope(principal, "jobs:read");
     const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
-    await takeToken(deps.limits, rateLimitSubjectOf(principal), "batch", setHeader);
+    await takeTokens(deps.limits, rateLimitSubjectOf(principal), { kind: "batch" }, setHeader);
     await sendCsv(deps, { principal, request: await parseRequest(deps, request) }, response);
   };
 }
@@ -69,21 +74,21 @@ function authenticate(
 /** Reads the first part before sending the headers, so that an error can still set the status. */
 async function sendCsv(
   { readerFor, services }: JobsCsvDeps,
-  { principal, request }: { principal: AuthenticatedPrincipal; request: ListExport },
+  { principal, request }: { principal: AuthenticatedPrincipal; request: JobExport },
   response: Response,
 ): Promise<void> {
   const disconnected = new AbortController();
   response.once("close", () => disconnected.abort());
-  const csvParts = exportJobList(readerFor(principal, disconnected.signal), principal, request);
+  const csvParts = exportJobs(readerFor(principal, disconnected.signal), principal, request);
   const first = await csvParts.next();
   const day = new Date(services.clock.now()).toISOString().slice(0, 10);
-  const name = request.format === "exact" ? `jobs-${day}-to-import.csv` : `jobs-${day}.csv`;
+  const name = request.format === "csv" ? `jobs-${day}-to-import.csv` : `jobs-${day}.csv`;
   response.setHeader("Content-Type", "text/csv; charset=utf-8; header=present");
   response.setHeader("Content-Disposition", `attachment; filename="${name}"`);
   response.setHeader("Cache-Control", "no-store");
   const whole = async function* (): AsyncGenerator<string> {
-    if (first.done !== true) yield first.value;
-    yield* csvParts;
+    if (first.done !== true) yield first.value.text;
+    for await (const { text } of csvParts) yield text;
   };
   await pipeline(whole, response).catch((error: unknown) => {
     // The client disconnected.
@@ -91,21 +96,17 @@ async function sendCsv(
   });
 }
 
-async function parseRequest({ schema, services }: JobsCsvDeps, { url }: Request): Promise<ListExport> {
+async function parseRequest({ schema, services }: JobsCsvDeps, { url }: Request): Promise<JobExport> {
   const searchParams = new URL(url, "http://any").searchParams;
   const filter = parseInput(schema, "JobFilter", parameterOf(searchParams, "filter"), "filter");
   const orderBy = parseInput(schema, "JobOrder", parameterOf(searchParams, "orderBy"), "orderBy");
-  const format = parameterOf(searchParams, "values") ?? "spreadsheet";
-  if (!isValueFormat(format)) throw invalidArgument("values", `must be one of ${VALUE_FORMATS.join(", ")}`);
+  const format = formats.get(parameterOf(searchParams, "values") ?? "spreadsheet");
+  if (!format) throw invalidArgument("values", `must be one of ${[...formats.keys()].join(", ")}`);
   return {
     filter: await checkedFilter({ services }, filter as JobFilter | null),
     order: toJobOrder(orderBy as JobOrder | null),
     format,
   };
-}
-
-function isValueFormat(text: string): text is ListExport["format"] {
-  return (VALUE_FORMATS as readonly string[]).includes(text);
 }
 
 function parameterOf(searchParams: URLSearchParams, name: string): string | null {

@@ -1,5 +1,7 @@
 /** Parses page arguments and builds connections from rows. */
-import { invalidArgument } from "./invalid-argument.ts";
+import type { ListCursor } from "../platform/cursor.ts";
+import type { PageRequest as PageRange } from "../platform/postgres/list-page.ts";
+import { invalidArgument } from "./arguments.ts";
 import { DEFAULT_PAGE_SIZE } from "./execution/limits.ts";
 
 export interface PageArguments {
@@ -29,7 +31,7 @@ export function pageRequest({ first, after, last, before }: PageArguments): Page
 
 /** Returns the decoded cursor, or null without one. Throws BadRequestException if `read` returns null. */
 export function readCursor<Position>(
-  { cursor, direction }: PageRequest,
+  { cursor, direction }: Pick<PageRequest, "cursor" | "direction">,
   read: (text: string) => Position | null,
 ): Position | null {
   if (cursor === null) return null;
@@ -50,6 +52,8 @@ export interface ConnectionNode<Node> {
     startCursor: string | null;
     endCursor: string | null;
   };
+  /** 0 unless it was selected. */
+  readonly totalCount: number;
 }
 
 interface Page<Row, Node> {
@@ -60,12 +64,43 @@ interface Page<Row, Node> {
   readonly cursorOf: (row: Row) => string;
   /** Overrides the last item's cursor. */
   readonly endCursor?: string | null;
+  readonly total?: number | null | undefined;
 }
 
 /** Returns an empty page with this end cursor. */
 export function emptyConnection(endCursor: string): ConnectionNode<never> {
   const pageInfo = { hasNextPage: false, hasPreviousPage: true, startCursor: null, endCursor };
-  return { nodes: [], edges: [], pageInfo };
+  return { nodes: [], edges: [], pageInfo, totalCount: 0 };
+}
+
+interface ListedPage<Row> {
+  readonly items: readonly Row[];
+  readonly hasMore: boolean;
+  readonly total?: number | null | undefined;
+}
+
+interface ForwardList<Row, Node> {
+  readonly cursor: ListCursor<Row>;
+  readonly list: (page: PageRange) => Promise<ListedPage<Row>>;
+  readonly toNode: (row: Row) => Node;
+}
+
+/** Lists one page of a list whose cursors are ids. Throws BadRequestException for an invalid cursor. */
+export async function listConnection<Row, Node>(
+  args: PageArguments,
+  { cursor, list, toNode }: ForwardList<Row, Node>,
+): Promise<ConnectionNode<Node>> {
+  const page = pageRequest(args);
+  const after = readCursor(page, cursor.decode);
+  const { items, hasMore, total } = await list({ limit: page.limit, after });
+  return toConnection({
+    items,
+    hasNext: hasMore,
+    hasPrevious: after !== null,
+    toNode,
+    cursorOf: cursor.encode,
+    total,
+  });
 }
 
 export function toConnection<Row, Node>(page: Page<Row, Node>): ConnectionNode<Node> {
@@ -75,12 +110,14 @@ export function toConnection<Row, Node>(page: Page<Row, Node>): ConnectionNode<N
 /** Builds cursors only if selected, and once: compiled operations read a property several times. */
 class LazyConnection<Row, Node> implements ConnectionNode<Node> {
   readonly nodes: readonly Node[];
+  readonly totalCount: number;
   readonly #page: Page<Row, Node>;
   #edges: ConnectionNode<Node>["edges"] | undefined;
   #pageInfo: ConnectionNode<Node>["pageInfo"] | undefined;
 
   constructor(page: Page<Row, Node>) {
     this.nodes = page.items.map(page.toNode);
+    this.totalCount = page.total ?? 0;
     this.#page = page;
   }
 

@@ -1,21 +1,18 @@
 /** Converts the GraphQL input `JobFilter` to the filter of the job service. */
-import type { JobFilterTree, JobStatusCategory } from "../jobs/api.ts";
-import { fromTypedId } from "../platform/ids.ts";
-import { invalidArgument } from "./invalid-argument.ts";
+import type { JobFilterTree } from "../jobs/api.ts";
+import { invalidArgument, organizationUuid } from "./arguments.ts";
 import type { JobFilter } from "./generated/schema-types.ts";
 
 type WithoutNulls<Input> = { [Name in keyof Input]?: NonNullable<Input[Name]> };
 
 /** `path` is the filter's path in the arguments. Null parts count as absent. Throws BadRequestException for null comparison values. */
 export function parseFilter(filter: JobFilter | null | undefined, path = "filter"): JobFilterTree {
-  const { statusCategory, createdAt, updatedAt, contractorId, agentId, and, or, not, ...otherFields } =
-    withoutNulls(filter ?? {});
+  const { createdAt, updatedAt, contractorId, agentId, and, or, not, ...otherFields } = withoutNulls(
+    filter ?? {},
+  );
   for (const [name, part] of Object.entries(otherFields)) assertNoNulls(`${path}.${name}`, part);
   return {
     ...(otherFields as JobFilterTree),
-    ...(statusCategory && {
-      statusCategory: statusCategory.map((name) => name.toLowerCase() as JobStatusCategory),
-    }),
     ...(createdAt && { createdAt: toIsoStrings(`${path}.createdAt`, createdAt) }),
     ...(updatedAt && { updatedAt: toIsoStrings(`${path}.updatedAt`, updatedAt) }),
     ...(contractorId && { contractorId: toOrganizationUuids(`${path}.contractorId`, contractorId) }),
@@ -55,10 +52,5 @@ function toIsoStrings(
 }
 
 function toOrganizationUuids(path: string, ids: readonly string[]): string[] {
-  return ids.map((id, index) => {
-    const uuid = fromTypedId("org", id);
-    if (uuid === null)
-      throw invalidArgument(`${path}.${index}`, `must be an organisation ID, got ${JSON.stringify(id)}`);
-    return uuid;
-  });
+  return ids.map((id, index) => organizationUuid(`${path}.${index}`, id));
 }

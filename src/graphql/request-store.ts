@@ -1,7 +1,8 @@
-/** Data of the current HTTP request, in AsyncLocalStorage. */
+/** Data of the current HTTP request, or of the current message of a WebSocket, in AsyncLocalStorage. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { ExecutionArgs, OperationDefinitionNode } from "graphql";
 import { invariant } from "../platform/errors.ts";
-import type { AuthenticatedPrincipal } from "./principal.ts";
+import type { IncomingOperation } from "./context.ts";
 
 export interface MeasuredOperation {
   readonly cost: number;
@@ -9,28 +10,34 @@ export interface MeasuredOperation {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-export interface RequestStore {
-  readonly requestId: string;
-  /** The client's IP address. */
-  readonly address: string | null;
-  /** Null for anonymous requests. */
-  readonly principal: AuthenticatedPrincipal | null;
-  /** Aborts if the client disconnects before the response is complete. */
-  readonly signal: AbortSignal;
+/** A subscription that has passed all checks. */
+export interface CheckedSubscription extends Pick<ExecutionArgs, "schema" | "document"> {
+  readonly operation: OperationDefinitionNode;
+  readonly operationName: string | undefined;
+  readonly variableValues: Record<string, unknown>;
+}
+
+export interface RequestStore extends IncomingOperation {
+  /** WebSockets take subscriptions only, HTTP takes all other operations. */
+  readonly transport: "http" | "websocket";
   readonly setHeader: (name: string, value: string) => void;
-  /** Runs a call to another server. The request does not count as in flight during the call. */
-  readonly duringExternalCall: <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
   /** Called for a response with errors, with the first error's code. */
   readonly setFailure: (failure: { code: string; responseBody: unknown }) => void;
   /** Set after the operation has passed all checks and its variables are valid. */
   measured: MeasuredOperation | null;
+  /** Set instead of executing a subscription: its WebSocket starts it. */
+  subscription: CheckedSubscription | null;
 }
 
 // Apollo passes no context where it formats errors or rejects invalid requests.
 const requestStorage = new AsyncLocalStorage<RequestStore>();
 
-export function runWithRequest(request: RequestStore, work: () => void): void {
-  requestStorage.run(request, work);
+/** Returns what `work` returns. */
+export function runWithRequest<Result>(
+  request: Omit<RequestStore, "measured" | "subscription">,
+  work: () => Result,
+): Result {
+  return requestStorage.run({ ...request, measured: null, subscription: null }, work);
 }
 
 export function currentRequest(): RequestStore {

@@ -1,6 +1,6 @@
 /**
- * Custom scalars. Inputs are parsed by `graphql-scalars`. Outputs are passed through, because nodes already hold them in
- * their final form.
+ * Custom scalars. Inputs are parsed by `graphql-scalars`. Outputs are passed through: nodes hold texts, or Dates, whose JSON is
+ * the same text.
  */
 import { GraphQLScalarType } from "graphql";
 import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scalars";

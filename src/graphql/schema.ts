@@ -1,25 +1,25 @@
 /** The executable schema: the SDL with its resolvers. */
 import { makeExecutableSchema } from "@graphql-tools/schema";
-import type { GraphQLSchema } from "graphql";
+import { parse, type GraphQLSchema } from "graphql";
+import { enumValues } from "./enums.ts";
 import type { Resolvers } from "./generated/schema-types.ts";
 import { accountRequest, accountRequestQueries, reviewMutations } from "./resolvers/account-request.ts";
 import { auditEntry, auditQueries } from "./resolvers/audit.ts";
-import { mailMutations, mailQueries } from "./resolvers/mail.ts";
+import { mail, mailMutations, mailQueries } from "./resolvers/mail.ts";
 import { memberMutations, memberQueries } from "./resolvers/member.ts";
-import { suspensionMutations } from "./resolvers/suspension.ts";
 import { apiKeyMutations, apiKeyQueries } from "./resolvers/api-key.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
 import { updatedJob, jobMutations } from "./resolvers/job-mutations.ts";
 import { node, nodeQueries } from "./resolvers/node.ts";
-import { organization, organizationQueries } from "./resolvers/organization.ts";
+import { organization, organizationMutations, organizationQueries } from "./resolvers/organization.ts";
 import { operatorMutations } from "./resolvers/operator-mutations.ts";
-import { referenceQueries } from "./resolvers/reference.ts";
+import { failureReason, jobStatus, referenceQueries } from "./resolvers/reference.ts";
 import { requestLogQueries } from "./resolvers/request-log.ts";
 import { savedViewMutations, savedViewQueries } from "./resolvers/saved-view.ts";
 import { statsQueries } from "./resolvers/job-stats.ts";
 import { viewer, viewerQueries } from "./resolvers/viewer.ts";
-import { webhookDelivery, webhookQueries } from "./resolvers/webhook.ts";
+import { webhookAttempt, webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
 import { webhookMutations } from "./resolvers/webhook-mutations.ts";
 import { scalars } from "./scalars.ts";
 import { readSdl } from "./sdl.ts";
@@ -46,7 +46,7 @@ const resolvers: Resolvers = {
   Mutation: {
     ...memberMutations,
     ...reviewMutations,
-    ...suspensionMutations,
+    ...organizationMutations,
     ...mailMutations,
     ...jobMutations,
     ...webhookMutations,
@@ -64,13 +64,21 @@ const resolvers: Resolvers = {
   JobEvent: jobEvent,
   UpdateJobPayload: updatedJob,
   BulkJobResult: updatedJob,
+  Mail: mail,
+  JobStatus: jobStatus,
+  FailureReason: failureReason,
+  WebhookEndpoint: webhookEndpoint,
   WebhookDelivery: webhookDelivery,
+  WebhookAttempt: webhookAttempt,
 };
 
 export function createSchema(): GraphQLSchema {
+  const typeDefs = parse(readSdl());
   return makeExecutableSchema({
-    typeDefs: readSdl(),
-    resolvers,
+    typeDefs,
+    resolvers: [enumValues(typeDefs), resolvers],
+    // By default, enums in the default of an input object keep their names.
+    updateResolversInPlace: true,
     resolverValidationOptions: {
       requireResolversToMatchSchema: "error",
       // A field with arguments and no resolver would ignore them.

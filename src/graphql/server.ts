@@ -1,4 +1,4 @@
-/** The GraphQL adapter: Apollo Server with authentication, limits, error formatting and the explorers. */
+/** The GraphQL adapter: Apollo Server with authentication, limits, error formatting, subscriptions and the explorers. */
 import { ApolloServer, type BaseContext } from "@apollo/server";
 import {
   ApolloServerPluginCacheControlDisabled,
@@ -10,33 +10,36 @@ import {
 import { expressMiddleware } from "@as-integrations/express5";
 import { Router, type ErrorRequestHandler, type Request, type RequestHandler } from "express";
 import type { GraphQLSchema } from "graphql";
+import type { Registry } from "prom-client";
 import type { KeyVerifier } from "../api-keys/api.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
+import type { Config } from "../config/config.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Tracing } from "../platform/tracing/tracing.ts";
 import { authenticate } from "./authenticate.ts";
 import type { IncomingOperation } from "./context.ts";
-import { createErrorFormatter, type ErrorFormatter } from "./execution/error-formatter.ts";
+import { ErrorFormatter } from "./execution/error-formatter.ts";
 import { createGateway } from "./execution/executor.ts";
 import { sendSandbox } from "./explorer/sandbox.ts";
 import { graphiqlRoutes } from "./explorer/graphiql.routes.ts";
 import type { AdapterHost } from "./adapter-host.ts";
 import { MAX_BODY_BYTES, MAX_RECURSIVE_SELECTIONS, MAX_TOKENS } from "./execution/limits.ts";
 import { createOperationGuard } from "./execution/operation-guard.ts";
-import type { SessionAuthenticator } from "./sessions.ts";
+import type { SessionVerifier } from "../accounts/api.ts";
 import { currentRequest } from "./request-store.ts";
+import { createSubscriptionServer, type SubscriptionServer } from "./subscriptions/websocket-server.ts";
 
 export interface GraphqlAdapterDeps<Context extends BaseContext> {
   schema: GraphQLSchema;
   makeContext: (request: IncomingOperation) => Context;
   verifier: KeyVerifier;
-  sessions: SessionAuthenticator;
+  sessions: SessionVerifier;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
-  environment: "development" | "production" | "test";
-  publicUrl: string | null;
+  config: Pick<Config, "environment" | "http">;
   logger: Logger;
+  registry: Registry;
   tracing?: Tracing | undefined;
   /** Further routes, outside `/graphql`. */
   extraRoutes?: ((host: AdapterHost) => RequestHandler) | undefined;
@@ -44,6 +47,7 @@ export interface GraphqlAdapterDeps<Context extends BaseContext> {
 
 export interface GraphqlAdapter extends AsyncDisposable {
   readonly path: string;
+  readonly webSockets: SubscriptionServer;
   /** The endpoint and the explorers. */
   routes(host: AdapterHost): RequestHandler;
   /** Formats errors of requests to `path`. */
@@ -57,19 +61,21 @@ const PATH = "/graphql";
 export async function createGraphqlAdapter<Context extends BaseContext>(
   deps: GraphqlAdapterDeps<Context>,
 ): Promise<GraphqlAdapter> {
-  const { environment, makeContext, verifier, sessions, limits } = deps;
-  const isProduction = environment === "production";
-  const errors = createErrorFormatter(deps.logger);
+  const { config, makeContext, verifier, sessions, limits } = deps;
+  const isProduction = config.environment === "production";
+  const errors = new ErrorFormatter(deps.logger);
   const apollo = createApolloServer(deps, errors);
   await apollo.start();
+  const webSockets = createSubscriptionServer({ ...deps, http: config.http, path: PATH, apollo, errors });
   let storedKey: string | null = null;
   const explorerKey = (): string | null => (isProduction ? null : storedKey);
 
   return {
     path: PATH,
+    webSockets,
     routes(host) {
       const named: RequestHandler = (_request, response, next) => {
-        host.setRoute(response, PATH);
+        host.contextOf(response).route = PATH;
         next();
       };
       const router = Router({ caseSensitive: true });
@@ -88,19 +94,22 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
         throw new AppError("NotFoundException", "There is no such route");
       });
       if (deps.extraRoutes) router.use(deps.extraRoutes(host));
-      router.use(graphiqlRoutes({ host, explorerKey, publicUrl: deps.publicUrl }));
+      router.use(graphiqlRoutes({ host, explorerKey, publicUrl: config.http.publicUrl }));
       return router;
     },
     errorHandler: (host) => createErrorHandler(errors, host),
     setExplorerKey(key) {
       storedKey = key;
     },
-    [Symbol.asyncDispose]: () => apollo.stop(),
+    async [Symbol.asyncDispose]() {
+      await webSockets[Symbol.asyncDispose]();
+      await apollo.stop();
+    },
   };
 }
 
 function createApolloServer<Context extends BaseContext>(
-  { schema, limits, environment, logger, tracing }: GraphqlAdapterDeps<Context>,
+  { schema, limits, config: { environment }, logger, tracing }: GraphqlAdapterDeps<Context>,
   errors: ErrorFormatter,
 ): ApolloServer<Context> {
   return new ApolloServer<Context>({
@@ -169,7 +178,8 @@ function createErrorHandler(errors: ErrorFormatter, host: AdapterHost): ErrorReq
       next(error);
       return;
     }
-    const requestId = host.requestIdOf(response);
+    const context = host.contextOf(response);
+    const { requestId } = context;
     const failure = host.toAppError(error);
     const { status, headers } = failure;
     const { message, extensions } = errors.translate(failure, { requestId });
@@ -181,7 +191,7 @@ function createErrorHandler(errors: ErrorFormatter, host: AdapterHost): ErrorReq
       request.accepts("application/json", "application/graphql-response+json") || "application/json",
     );
     const answer = { errors: [{ message, extensions: { ...visibleExtensions, code, requestId } }] };
-    host.setFailure(response, { code: String(code), responseBody: answer });
+    context.failure = { code: String(code), responseBody: answer };
     response.send(JSON.stringify(answer));
   };
 }

@@ -2,12 +2,7 @@
 import { AppError, type ErrorCode, type Problem } from "../platform/errors.ts";
 import { ReauthenticationRequiredError } from "../platform/fresh-authentication.ts";
 import { camelCasePath } from "./field-names.ts";
-
-export interface UserErrorNode {
-  readonly code: "INVALID" | "NOT_FOUND" | "CONFLICT" | "FORBIDDEN" | "LIMIT_EXCEEDED";
-  readonly field: string | null;
-  readonly message: string;
-}
+import type { UserError } from "./generated/schema-types.ts";
 
 export interface ExpectedFailure {
   readonly code: ErrorCode;
@@ -17,12 +12,12 @@ export interface ExpectedFailure {
   readonly isLimitExceeded?: boolean;
 }
 
-const userErrorCodes: Partial<Record<ErrorCode, UserErrorNode["code"]>> = {
-  BadRequestException: "INVALID",
-  NotFoundException: "NOT_FOUND",
-  ConflictException: "CONFLICT",
-  PreconditionFailedException: "CONFLICT",
-  ForbiddenException: "FORBIDDEN",
+const userErrorCodes: Partial<Record<ErrorCode, UserError["code"]>> = {
+  BadRequestException: "invalid",
+  NotFoundException: "not_found",
+  ConflictException: "conflict",
+  PreconditionFailedException: "conflict",
+  ForbiddenException: "forbidden",
 };
 
 /** The argument paths that the `field` of user errors refers to. */
@@ -39,8 +34,8 @@ export interface ErrorPath {
 export function toUserErrors(
   { code, message, problems, isLimitExceeded = false }: ExpectedFailure,
   errorPath: ErrorPath,
-): UserErrorNode[] | null {
-  const userCode = isLimitExceeded ? "LIMIT_EXCEEDED" : userErrorCodes[code];
+): UserError[] | null {
+  const userCode = isLimitExceeded ? "limit_exceeded" : userErrorCodes[code];
   if (userCode === undefined) return null;
   if (problems.length === 0) {
     const field =
@@ -58,23 +53,10 @@ export function toUserErrors(
   });
 }
 
-/** The payload of a failed mutation: all its fields are null. */
-type NullPayload<Payload> = { readonly [Name in keyof Payload]: null };
-
-/** Returns the payload of `work`, or `nullPayload` with `userErrors` if it throws an expected error. Rethrows other errors. */
-export async function withUserErrors<Payload extends object>(
-  errorPath: ErrorPath,
-  nullPayload: NullPayload<NoInfer<Payload>>,
-  work: () => Promise<Payload>,
-): Promise<(Payload | NullPayload<Payload>) & { userErrors: UserErrorNode[] }> {
-  try {
-    return { ...(await work()), userErrors: [] };
-  } catch (error) {
-    const isExpected = error instanceof AppError && !(error instanceof ReauthenticationRequiredError);
-    const userErrors = isExpected ? toUserErrors(toExpectedFailure(error), errorPath) : null;
-    if (userErrors === null) throw error;
-    return { ...nullPayload, userErrors };
-  }
+/** The same for a thrown error. */
+export function thrownUserErrors(error: unknown, errorPath: ErrorPath): UserError[] | null {
+  const isExpected = error instanceof AppError && !(error instanceof ReauthenticationRequiredError);
+  return isExpected ? toUserErrors(toExpectedFailure(error), errorPath) : null;
 }
 
 function toExpectedFailure({ code, message, details }: AppError): ExpectedFailure {

@@ -1,8 +1,19 @@
-/** Context of a request, set by the first middleware. */
-import type { RequestHandler, Response } from "express";
+/**
+ * The start and the end of every request: the first middleware sets its context and default headers and enables compression,
+ * and records log line, metrics, span and request log at the end.
+ */
+import compression from "compression";
+import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { SessionPrincipal } from "../accounts/api.ts";
 import type { ApiKeyPrincipal, OrganizationKeyPrincipal } from "../api-keys/api.ts";
-import { invariant } from "../platform/errors.ts";
+import { badRequest, invariant } from "../platform/errors.ts";
+import { newRequestId, toTypedId } from "../platform/ids.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import { principalLogFields } from "../platform/principal.ts";
+import type { Span, Tracing } from "../platform/tracing/tracing.ts";
+import type { RequestRecorder } from "../request-log/api.ts";
+import { defaultHeaders } from "./default-headers.ts";
 
 export interface RequestContext {
   readonly requestId: string;
@@ -44,4 +55,150 @@ export function principalOf(response: Response): OrganizationKeyPrincipal {
   const isOrganizationKey = principal && principal.keyId !== null && principal.organizationId !== null;
   invariant(isOrganizationKey, "the route is behind authenticate");
   return principal;
+}
+
+export interface RequestServices {
+  logger: Logger;
+  metrics: Metrics;
+  requests: RequestRecorder;
+  /** Absent if tracing is off. */
+  tracing?: Tracing | undefined;
+  /** Aborted once the server is stopping. */
+  stopping: AbortSignal;
+}
+
+interface CompletedRequest {
+  readonly request: Request;
+  readonly context: RequestContext;
+  /** `other` if it is not a standard method. */
+  readonly method: string;
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+const UNKNOWN_ROUTE = "unknown";
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Returns the first middleware. */
+export function startRequest(services: RequestServices): RequestHandler {
+  const { metrics, tracing, stopping } = services;
+  const baseHeaders = defaultHeaders();
+  const compress = compression();
+
+  const prepare = (request: Request, response: Response, next: NextFunction): void => {
+    if (request.httpVersionMinor > 0 && request.headers.host === undefined)
+      throw badRequest([], "The request is not valid HTTP: it has no Host");
+    for (const [name, value] of baseHeaders) response.setHeader(name, value);
+    // A stopping server accepts no further request on a connection.
+    if (stopping.aborted) response.setHeader("Connection", "close");
+    // `compression` wraps every response, so it runs only for clients that accept it.
+    if (request.headers["accept-encoding"] === undefined) next();
+    else compress(request, response, next);
+  };
+
+  return (request, response, next) => {
+    const startedMs = performance.now();
+    const context: RequestContext = {
+      requestId: newRequestId(),
+      route: UNKNOWN_ROUTE,
+      principal: null,
+      failure: null,
+    };
+    setContext(response, context);
+    const span = startSpan(tracing, request, context);
+    response.setHeader("X-Request-Id", context.requestId);
+    metrics.requestsInFlight.inc();
+    response.once("close", () => {
+      // 499, as in nginx: the client disconnected before the response.
+      const status = response.writableFinished ? response.statusCode : 499;
+      const method = METHODS.has(request.method) ? request.method : "other";
+      const durationMs = performance.now() - startedMs;
+      recordCompletion(services, span, { request, context, method, status, durationMs });
+    });
+    if (span) span.run(() => prepare(request, response, next));
+    else prepare(request, response, next);
+  };
+}
+
+function recordCompletion(
+  { logger, metrics, requests, tracing }: RequestServices,
+  span: Span | null,
+  completed: CompletedRequest,
+): void {
+  const { context, method, status, durationMs } = completed;
+  const { route, requestId, principal } = context;
+  metrics.requestsInFlight.dec();
+  metrics.requestDuration.observe({ method, route, status: String(status) }, durationMs / 1000);
+  // Log the route pattern, because paths and queries may contain personal data.
+  logger.info({
+    request_id: requestId,
+    method,
+    route,
+    status,
+    duration_ms: Math.round(durationMs * 100) / 100,
+    ...(principal && principalLogFields(principal)),
+    ...span?.run(() => tracing?.currentIds()),
+  });
+  addToRequestLog(requests, completed);
+  if (span) endSpan(span, completed);
+}
+
+const LOGGED_ROUTES = /^\/(v1\/|graphql$)/;
+
+/** Adds a request that was made with an organisation's API key. Requests of the console are not logged. */
+function addToRequestLog(
+  recorder: RequestRecorder,
+  { request, context, status, durationMs }: CompletedRequest,
+): void {
+  const { requestId, route, principal, failure } = context;
+  if (!principal || principal.keyId === null || principal.organizationId === null) return;
+  if (!LOGGED_ROUTES.test(route)) return;
+  recorder.record({
+    requestId,
+    organizationId: principal.organizationId,
+    keyId: principal.keyId,
+    method: request.method,
+    path: request.originalUrl.split("?", 1)[0] ?? "",
+    status,
+    durationMs,
+    errorCode: failure?.code ?? null,
+    requestBodyValue: request.body as unknown,
+    responseBodyValue: failure?.responseBody,
+  });
+}
+
+/** Polled by monitoring; their spans would be noise. */
+const UNTRACED_PATHS = new Set(["/health/live", "/health/ready", "/metrics"]);
+
+/** Starts a new trace and links it to the client's `traceparent`, whose sampling decision is not trusted. Null if not traced. */
+function startSpan(
+  tracing: Tracing | undefined,
+  { path, protocol, headers }: Request,
+  { requestId }: RequestContext,
+): Span | null {
+  if (tracing === undefined || UNTRACED_PATHS.has(path)) return null;
+  const traceparent = headers["traceparent"];
+  const span = tracing.startTrace("HTTP", {
+    kind: "server",
+    linkedTraceparent: typeof traceparent === "string" ? traceparent : undefined,
+  });
+  span?.set({ "url.scheme": protocol, "waymark.request.id": requestId });
+  return span;
+}
+
+/** The span's name is the route pattern, which contains no personal data. */
+function endSpan(span: Span, { method, status, context: { route, principal } }: CompletedRequest): void {
+  const isRouted = route !== UNKNOWN_ROUTE;
+  span.rename(isRouted ? `${method} ${route}` : "HTTP");
+  span.set({
+    "http.request.method": method === "other" ? "_OTHER" : method,
+    "http.response.status_code": status,
+    ...(isRouted && { "http.route": route }),
+    ...(principal?.organizationId && {
+      "waymark.organization.id": toTypedId("org", principal.organizationId),
+    }),
+    ...(principal?.keyId && { "waymark.key.id": toTypedId("key", principal.keyId) }),
+  });
+  if (status >= 500) span.fail(String(status));
+  span.end();
 }

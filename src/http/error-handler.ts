@@ -3,9 +3,8 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import { toUnavailable } from "../platform/postgres/errors.ts";
 import { AppError } from "../platform/errors.ts";
 import { serializeError, type Logger } from "../platform/logger.ts";
-import { payloadTooLarge } from "./body.ts";
+import { payloadTooLarge, sendError } from "./json.ts";
 import { contextOf } from "./context.ts";
-import { sendError } from "./envelope.ts";
 
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {

@@ -1,7 +1,4 @@
 /** The exports of this feature: other features and the adapters import only from here. */
 export { IdempotencyRecord } from "./idempotency.entity.ts";
-export {
-  IDEMPOTENCY_STORAGE_LIMITS,
-  purgeIdempotencyRecords,
-  trimIdempotencyRecords,
-} from "./idempotency.purge.ts";
+export { createIdempotencyService, type IdempotencyService } from "./idempotency.service.ts";
+export { IDEMPOTENCY_STORAGE_LIMITS, purgeIdempotencyRecords, trimIdempotencyRecords } from "./purge.sql.ts";

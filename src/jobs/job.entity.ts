@@ -5,6 +5,7 @@
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/api.ts";
 import { jobFieldColumns } from "./job.fields.ts";
+import { visibilityFilter } from "./job.visibility.sql.ts";
 
 /** Millisecond precision, like cursors: a finer column would make pages skip or repeat rows. */
 const timestamp = () => p.datetime(3).$type<string>().defaultRaw("now()");
@@ -21,11 +22,12 @@ export const Job = defineEntity({
       p.manyToOne(Organization).joinColumn("contractor_id").mapToPk().nullable().deleteRule("no action"),
     ...jobFieldColumns,
     provider_status: p.text().nullable(),
-    // Starts at 1, or at the version floor after a restore (`job.version.ts`).
+    // Starts at 1, or at the version floor after a restore (`job.version.sql.ts`).
     version: p.integer().defaultRaw("next_version(0)"),
     created_at: timestamp(),
     updated_at: timestamp(),
   },
+  filters: { visibleTo: visibilityFilter },
   // Every update pays for every index, so each one serves a filter or an order of the list. The organisation comes
   // first because every partner's query filters by it.
   indexes: [

@@ -1,27 +1,29 @@
 /** Job operations for operators only: create jobs, assign them to contractors, set the provider status. */
-import type { Queryable } from "../platform/postgres/database.ts";
+import { Organization } from "../organizations/api.ts";
+import type { Database } from "../platform/postgres/database.ts";
+import type { Transaction } from "../platform/postgres/transaction.ts";
 import type { Problem } from "../platform/errors.ts";
-import type { OperatorPrincipal } from "../platform/principal.ts";
+import { isUuid } from "../platform/ids.ts";
+import type { ChangeContext, OperatorPrincipal, OrganizationType } from "../platform/principal.ts";
 import { toProblems } from "../platform/zod-problems.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import { lockJobs } from "./update/batches.ts";
 import {
   applyBulk,
-  checkedItem,
-  markingNumberProblems,
   assertBulkSize,
   type BulkOptions,
-  type BulkDeps,
-  type BulkExecutor,
-  type CheckedItem,
+  type BulkOutcome,
   type ItemResult,
 } from "./update/bulk.ts";
-import type { JobReferenceData } from "./job.reference-data.ts";
-import type { JobPatch } from "./job.fields.ts";
-import { assignJobs, createJobs } from "./update/operator-writes.ts";
-import { checkOrganizations, type OrganizationCheck } from "./update/organization-check.ts";
-import { checkPatch } from "./update/patch.ts";
-import { updateRows, type JobUpdate } from "./update/update.sql.ts";
-import type { Assignment, JobUpsert } from "./update/upsert.sql.ts";
+import type { JobServiceDeps } from "./job.service.ts";
+import { findJobsByMarkingNumber } from "./list/find.sql.ts";
+import {
+  checkedItem,
+  checkFields,
+  markingNumberProblems,
+  type CheckedItem,
+} from "./update/validate-patch.ts";
+import { updateRows } from "./update/update-and-fan-out.sql.ts";
+import { assignContractors, upsertRows, type Assignment, type JobUpsert } from "./update/upsert.sql.ts";
 import { providerStatusValue } from "./job.values.ts";
 
 /** A job to create. Organisation ids are UUIDs. */
@@ -40,93 +42,77 @@ export interface ProviderStatusChange {
 }
 
 /** Each method takes 1 to 100 items and returns one result per item, in order. A failed item does not throw. */
-export interface OperatorJobService {
-  createJobs(
+export class OperatorJobService {
+  readonly #deps: JobServiceDeps;
+
+  constructor(deps: JobServiceDeps) {
+    this.#deps = deps;
+  }
+
+  async createJobs(
     operator: OperatorPrincipal,
     jobs: readonly NewJob[],
     options: BulkOptions,
-  ): Promise<ItemResult[]>;
-  assignJobs(
+  ): Promise<ItemResult[]> {
+    assertBulkSize(jobs);
+    const ids = jobs.flatMap((job) => [job.agentId, job.contractorId]);
+    const types = await readOrganizationTypes(this.#deps.database, ids);
+    const checked = await Promise.all(jobs.map((job) => checkNewJob(this.#deps, job, types)));
+    return await applyBulk(this.#deps, checked, options, {
+      apply: (on, upserts) => createAndRead(on, upserts, { operator, ...options }),
+      needsTransaction: true,
+      // Existing jobs are not changed, so they need no lock.
+      lockingAs: null,
+    });
+  }
+
+  async assignJobs(
     operator: OperatorPrincipal,
     assignments: readonly Assignment[],
     options: BulkOptions,
-  ): Promise<ItemResult[]>;
-  setProviderStatus(
+  ): Promise<ItemResult[]> {
+    assertBulkSize(assignments);
+    const ids = assignments.map((assignment) => assignment.contractorId);
+    const types = await readOrganizationTypes(this.#deps.database, ids);
+    const checked = assignments.map((assignment) =>
+      checkedItem(assignment, [
+        ...markingNumberProblems(assignment.markingNumber),
+        ...contractorProblems(types, assignment.contractorId),
+      ]),
+    );
+    return await applyBulk(this.#deps, checked, options, {
+      apply: (on, changes) => assignAndRead(on, changes, { operator, ...options }),
+      needsTransaction: true,
+      lockingAs: operator,
+    });
+  }
+
+  async setProviderStatus(
     operator: OperatorPrincipal,
     changes: readonly ProviderStatusChange[],
     options: BulkOptions,
-  ): Promise<ItemResult[]>;
-}
-
-export interface OperatorJobDeps extends BulkDeps {
-  referenceData: JobReferenceData;
-}
-
-export function createOperatorJobService(deps: OperatorJobDeps): OperatorJobService {
-  const { database, referenceData } = deps;
-  return {
-    async createJobs(_operator, jobs, options) {
-      assertBulkSize(jobs);
-      const organizations = await checkOrganizations(
-        database,
-        jobs.flatMap((job) => [job.agentId, job.contractorId]),
-      );
-      const checked = await Promise.all(
-        jobs.map((job) => checkNewJob(job, { referenceData, organizations })),
-      );
-      const executor: BulkExecutor<JobUpsert> = {
-        inTransaction: (tx) => (upserts) => createJobs(tx, upserts, options),
-        // Existing jobs are not changed, so they need no lock.
-        lockFilter: sql`false`,
-      };
-      return await applyBulk(deps, checked, executor, options);
-    },
-
-    async assignJobs(_operator, assignments, options) {
-      assertBulkSize(assignments);
-      const organizations = await checkOrganizations(
-        database,
-        assignments.map((assignment) => assignment.contractorId),
-      );
-      const checked = assignments.map(({ markingNumber, contractorId }) => {
-        const problems = [
-          ...markingNumberProblems(markingNumber),
-          ...organizations.contractorProblems(contractorId),
-        ];
-        return checkedItem({ markingNumber, contractorId }, problems);
-      });
-      const executor: BulkExecutor<Assignment> = {
-        inTransaction: (tx) => (changes) => assignJobs(tx, changes, options),
-        lockFilter: sql`true`,
-      };
-      return await applyBulk(deps, checked, executor, options);
-    },
-
-    async setProviderStatus(operator, changes, options) {
-      assertBulkSize(changes);
-      const checked = changes.map(({ markingNumber, providerStatus }) =>
-        checkedItem({ markingNumber, patch: { provider_status: providerStatus } }, [
-          ...markingNumberProblems(markingNumber),
-          ...providerStatusProblems(providerStatus),
-        ]),
-      );
-      const apply = (queryable: Queryable) => (updates: readonly JobUpdate[]) =>
-        updateRows(queryable, operator, updates, options);
-      const executor: BulkExecutor<JobUpdate> = {
-        inTransaction: apply,
-        autocommit: apply(database),
-        lockFilter: sql`true`,
-      };
-      return await applyBulk(deps, checked, executor, options);
-    },
-  };
+  ): Promise<ItemResult[]> {
+    assertBulkSize(changes);
+    const checked = changes.map(({ markingNumber, providerStatus }) =>
+      checkedItem({ markingNumber, patch: { provider_status: providerStatus } }, [
+        ...markingNumberProblems(markingNumber),
+        ...providerStatusProblems(providerStatus),
+      ]),
+    );
+    return await applyBulk(this.#deps, checked, options, {
+      apply: (on, updates) => updateRows(on, operator, updates, options),
+      needsTransaction: false,
+      lockingAs: operator,
+    });
+  }
 }
 
 async function checkNewJob(
+  { referenceData }: JobServiceDeps,
   { markingNumber, agentId, contractorId, fields, providerStatus }: NewJob,
-  { referenceData, organizations }: { referenceData: JobReferenceData; organizations: OrganizationCheck },
+  types: OrganizationTypes,
 ): Promise<CheckedItem<JobUpsert>> {
-  const { patch, problems } = await checkFields(referenceData, fields);
+  const { patch, problems } = await checkFields(referenceData, fields, { path: "fields." });
   const upsert = {
     markingNumber,
     agentId,
@@ -136,24 +122,84 @@ async function checkNewJob(
   };
   return checkedItem(upsert, [
     ...markingNumberProblems(markingNumber),
-    ...organizations.agentProblems(agentId),
-    ...organizations.contractorProblems(contractorId),
+    ...agentProblems(types, agentId),
+    ...contractorProblems(types, contractorId),
     ...problems,
     ...providerStatusProblems(providerStatus),
   ]);
 }
 
-/** Like `checkPatch`, but accepts an empty set of fields. */
-async function checkFields(
-  referenceData: JobReferenceData,
-  fields: NewJob["fields"],
-): Promise<{ patch: JobPatch; problems: Problem[] }> {
-  if (Object.keys(fields).length === 0) return { patch: {}, problems: [] };
-  const checked = await checkPatch(referenceData, fields, "fields.");
-  return checked.ok ? { patch: checked.patch, problems: [] } : { patch: {}, problems: checked.problems };
+interface OperatorContext extends ChangeContext {
+  operator: OperatorPrincipal;
+}
+
+async function createAndRead(
+  on: Database | Transaction,
+  upserts: readonly JobUpsert[],
+  context: OperatorContext,
+): Promise<BulkOutcome[]> {
+  const outcomes = await upsertRows(on, upserts, { ...context, onlyNew: true });
+  const jobs = await findJobsByMarkingNumber(on, context.operator, numbersOf(upserts));
+  return jobs.map((job, index) =>
+    job && outcomes[index]?.kind === "created"
+      ? { kind: "created", job, hasDeliveries: true }
+      : { kind: "already_exists" },
+  );
+}
+
+async function assignAndRead(
+  on: Database | Transaction,
+  assignments: readonly Assignment[],
+  context: OperatorContext,
+): Promise<BulkOutcome[]> {
+  // Locks all of them, so that the jobs returned as unchanged cannot change before the commit.
+  const locked = await lockJobs(on, assignments, context.operator);
+  const existing = assignments.filter(({ markingNumber }) => locked.has(markingNumber));
+  const assigned = await assignContractors(on, existing, context);
+  const jobs = await findJobsByMarkingNumber(on, context.operator, numbersOf(assignments));
+  return assignments.map(({ markingNumber }, index) => {
+    const job = jobs[index];
+    if (!job || !locked.has(markingNumber)) return { kind: "not_found" };
+    return assigned.has(markingNumber)
+      ? { kind: "updated", job, hasDeliveries: true }
+      : { kind: "unchanged", job };
+  });
+}
+
+function numbersOf(items: readonly { markingNumber: string }[]): string[] {
+  return items.map((item) => item.markingNumber);
 }
 
 function providerStatusProblems(providerStatus: string | null): Problem[] {
   const result = providerStatusValue.safeParse(providerStatus);
   return result.success ? [] : toProblems(result.error, "body", "providerStatus");
+}
+
+type OrganizationTypes = ReadonlyMap<string, OrganizationType>;
+
+/** Looks up all `ids` in one statement. Ids that are null or not a UUID are skipped. */
+async function readOrganizationTypes(
+  database: Database,
+  ids: readonly (string | null)[],
+): Promise<OrganizationTypes> {
+  const requested = [...new Set(ids)].filter((id) => id !== null && isUuid(id));
+  const organizations =
+    requested.length === 0 ? [] : await database.em().find(Organization, { id: { $in: requested } });
+  return new Map(organizations.map(({ id, type }) => [id, type]));
+}
+
+function agentProblems(types: OrganizationTypes, id: string): Problem[] {
+  return types.get(id.toLowerCase()) === "agent"
+    ? []
+    : [unknownOrganization("agentId", "must be the id of an agent")];
+}
+
+function contractorProblems(types: OrganizationTypes, id: string | null): Problem[] {
+  return id === null || types.get(id.toLowerCase()) === "contractor"
+    ? []
+    : [unknownOrganization("contractorId", "must be the id of a contractor, or null")];
+}
+
+function unknownOrganization(field: string, message: string): Problem {
+  return { location: "body", field, code: "unknown_organization", message };
 }

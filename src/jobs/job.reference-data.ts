@@ -1,35 +1,16 @@
 /** Reads and writes the reference tables of statuses and failure reasons. Operators can add codes at runtime. */
+import type { InferEntity } from "@mikro-orm/postgresql";
 import { z } from "zod";
-import type { Queryable } from "../platform/postgres/database.ts";
-import { badRequest, invariant } from "../platform/errors.ts";
+import type { Database, Reader } from "../platform/postgres/database.ts";
+import { badRequest } from "../platform/errors.ts";
 import type { OperatorPrincipal } from "../platform/principal.ts";
 import { toProblems } from "../platform/zod-problems.ts";
-import { sql } from "../platform/postgres/sql.ts";
-import { statusCategories } from "./job.reference-data.entity.ts";
+import { FailureReason, JobStatus, statusCategories } from "./job.reference-data.entity.ts";
 import { textValue } from "./job.values.ts";
 
-export interface JobStatusCode {
-  code: string;
-  label: string;
-  category: string;
-  is_terminal: boolean;
-}
-
-export interface FailureReasonCode {
-  code: string;
-  label: string;
-  applies_to: ("failed" | "on_hold")[];
-  next_step: "retry" | "action" | "return";
-}
-
-export interface JobReferenceData {
-  statuses(queryable?: Queryable): Promise<JobStatusCode[]>;
-  failureReasons(queryable?: Queryable): Promise<FailureReasonCode[]>;
-  /** Caches known codes. Queries the table for an unknown one, because another process may have just added it. */
-  isKnownStatus(code: string, queryable?: Queryable): Promise<boolean>;
-  /** Appends a status to the list or changes an existing one. Throws BadRequestException listing every problem. */
-  upsertStatus(operator: OperatorPrincipal, status: StatusSettings): Promise<JobStatusCode>;
-}
+export type JobStatusCode = ReturnType<typeof toStatusCode>;
+export type FailureReasonCode = ReturnType<typeof toFailureReasonCode>;
+export type JobReferenceData = ReturnType<typeof createJobReferenceData>;
 
 export interface StatusSettings {
   /** 1 to 64 lower-case letters, digits and `_`, starting with a letter. */
@@ -48,55 +29,66 @@ const statusSettingsSchema = z.object({
   isTerminal: z.boolean({ error: "must be true or false" }),
 });
 
-export function createJobReferenceData(database: Queryable): JobReferenceData {
+const ORDER = { position: "asc", code: "asc" } as const;
+
+function toStatusCode({ code, label, category, isTerminal }: StatusSettings) {
+  return { code, label, category, is_terminal: isTerminal };
+}
+
+function toFailureReasonCode(reason: InferEntity<typeof FailureReason>) {
+  const { code, label, nextStep, appliesToFailed, appliesToOnHold } = reason;
+  const appliesTo: ("failed" | "on_hold")[] = [];
+  if (appliesToFailed) appliesTo.push("failed");
+  if (appliesToOnHold) appliesTo.push("on_hold");
+  return { code, label, next_step: nextStep, applies_to: appliesTo };
+}
+
+export function createJobReferenceData(database: Database) {
   let knownCodes: ReadonlySet<string> = new Set();
   /** One per connection: a transaction that waited for a query on the pool could wait for its own connection. */
-  const pending = new Map<Queryable, Promise<unknown>>();
+  const pending = new Map<Reader, Promise<unknown>>();
 
-  const statuses = async (queryable = database): Promise<JobStatusCode[]> => {
-    const rows = await queryable.query<JobStatusCode>(
-      sql`select code, label, category, is_terminal from job_status order by position, code`,
-    );
-    knownCodes = new Set(rows.map((row) => row.code));
-    return rows;
+  const statuses = async (reader: Reader = database): Promise<JobStatusCode[]> => {
+    const found = await reader.em().find(JobStatus, {}, { orderBy: ORDER, disableIdentityMap: true });
+    knownCodes = new Set(found.map(({ code }) => code));
+    return found.map(toStatusCode);
   };
 
   /** Calls made in the same tick, such as those of a batch, share one query. It starts after the last of them. */
-  const refresh = (queryable: Queryable): Promise<unknown> => {
-    const inFlight = pending.get(queryable);
+  const refresh = (reader: Reader): Promise<unknown> => {
+    const inFlight = pending.get(reader);
     if (inFlight) return inFlight;
     const refreshing = Promise.resolve().then(() => {
-      pending.delete(queryable);
-      return statuses(queryable);
+      pending.delete(reader);
+      return statuses(reader);
     });
-    pending.set(queryable, refreshing);
+    pending.set(reader, refreshing);
     return refreshing;
   };
 
   return {
     statuses,
-    failureReasons: (queryable = database) =>
-      queryable.query<FailureReasonCode>(sql`
-        select code, label, next_step, array_remove(array[
-          case when applies_to_failed then 'failed' end, case when applies_to_on_hold then 'on_hold' end], null) as applies_to
-        from failure_reason order by position, code`),
-    async isKnownStatus(code, queryable = database) {
+    async failureReasons(reader: Reader = database): Promise<FailureReasonCode[]> {
+      const found = await reader.em().find(FailureReason, {}, { orderBy: ORDER, disableIdentityMap: true });
+      return found.map(toFailureReasonCode);
+    },
+
+    /** Caches known codes. Queries the table for an unknown one, because another process may have just added it. */
+    async isKnownStatus(code: string, reader: Reader = database): Promise<boolean> {
       if (knownCodes.has(code)) return true;
-      await refresh(queryable);
+      await refresh(reader);
       return knownCodes.has(code);
     },
-    async upsertStatus(_operator, settings) {
+
+    /** Appends a status to the list or changes an existing one. Throws BadRequestException listing every problem. */
+    async upsertStatus(_operator: OperatorPrincipal, settings: StatusSettings): Promise<JobStatusCode> {
       const checked = statusSettingsSchema.safeParse(settings);
       if (!checked.success) throw badRequest(toProblems(checked.error, "body"));
-      const { code, label, category, isTerminal } = checked.data;
-      const [status] = await database.query<JobStatusCode>(sql`
-        insert into job_status (code, label, category, is_terminal, position)
-        select ${code}, ${label}, ${category}, ${isTerminal}, coalesce(max(position) + 1, 0) from job_status
-        on conflict (code) do update
-          set label = excluded.label, category = excluded.category, is_terminal = excluded.is_terminal
-        returning code, label, category, is_terminal`);
-      invariant(status, "the upsert returns the status");
-      return status;
+      const em = database.em();
+      const [last] = await em.find(JobStatus, {}, { orderBy: { position: "desc" }, limit: 1 });
+      const position = last ? last.position + 1 : 0;
+      const status = { ...checked.data, position };
+      return toStatusCode(await em.upsert(JobStatus, status, { onConflictExcludeFields: ["position"] }));
     },
   };
 }

@@ -1,58 +1,45 @@
-/** Lists, reads and updates jobs for partners. REST and GraphQL share it. */
-import type { Database, Queryable, Transaction } from "../platform/postgres/database.ts";
-import { AppError, badRequest, invariant, type Problem } from "../platform/errors.ts";
-import type { ChangeContext, OrganizationPrincipal, Principal } from "../platform/principal.ts";
+/** Lists, reads and updates jobs: the one service behind REST, GraphQL and CSV. */
+import type { Database, Queryable } from "../platform/postgres/database.ts";
+import type { Transaction } from "../platform/postgres/transaction.ts";
+import { isDataError } from "../platform/postgres/errors.ts";
+import { AppError, invariant, type Problem } from "../platform/errors.ts";
+import type { Principal } from "../platform/principal.ts";
+import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
+import type { JobReferenceData } from "./job.reference-data.ts";
+import type { JobRow, JobWithOrganizations, OrganizationRow } from "./job.row.sql.ts";
+import { findJob, findJobsById, findJobsByMarkingNumber, findOrganizationsById } from "./list/find.sql.ts";
+import { listJobs, type JobListPage, type JobListQuery } from "./list/list.sql.ts";
 import {
   applyBulk,
-  checkedItem,
-  JOB_NOT_FOUND,
-  markingNumberProblems,
   assertBulkSize,
+  JOB_NOT_FOUND,
+  toItemResult,
   type BulkOptions,
-  type BulkDeps,
-  type BulkExecutor,
-  type CheckedItem,
+  type ItemOutcome,
   type ItemResult,
 } from "./update/bulk.ts";
-import type { JobReferenceData } from "./job.reference-data.ts";
-import { unknownStatusProblem, checkPatch, type CheckedPatch } from "./update/patch.ts";
+import { notifyChanges, type ChangeListeners } from "./update/notify.ts";
 import {
-  findJob,
-  listJobsAtOffset,
-  type OffsetListQuery,
-  type OffsetListPage,
-} from "./list/offset-list.sql.ts";
-import type { JobRowWithOwners, JobRow } from "./job.row.ts";
-import { notifyChanges } from "./update/notify.ts";
-import { updateRows, type JobUpdate, type UpdateOutcome } from "./update/update.sql.ts";
-import { visibleTo } from "./job.visibility.ts";
+  checkedItem,
+  checkFields,
+  markingNumberProblems,
+  unknownStatusProblem,
+  type CheckedFields,
+  type CheckedItem,
+} from "./update/validate-patch.ts";
+import { updateRows, type JobUpdate } from "./update/update-and-fan-out.sql.ts";
 
-export interface UpdateOptions extends ChangeContext {
-  /** Validate and return the would-be result without changing anything. */
-  dryRun: boolean;
-  /** Run in this transaction and use no other connection. By default the change is a transaction of its own. */
-  tx?: Transaction | undefined;
-}
-
-export interface UpdatedJob {
-  job: JobRowWithOwners;
-  ignored: string[];
-  /** False if the job already had these values. In a dry run: whether the update would change the job. */
-  changed: boolean;
-}
-
-export interface UpdateOneCommand {
-  markingNumber: string;
-  body: Readonly<Record<string, unknown>>;
-  expectedVersions?: readonly number[] | undefined;
-}
-
-/** One unvalidated item of a batch. */
-export interface BatchItem {
+/** One unvalidated change. */
+export interface UpdateItem {
   markingNumber: string;
   body: Readonly<Record<string, unknown>>;
   /** The versions that the caller accepts; undefined accepts any. */
   expectedVersions?: readonly number[] | undefined;
+}
+
+export interface UpdateOptions extends Omit<BulkOptions, "errorPolicy"> {
+  /** The prefix of field names in problems. Default: none. */
+  path?: string;
 }
 
 export interface BatchOptions extends BulkOptions {
@@ -60,95 +47,129 @@ export interface BatchOptions extends BulkOptions {
   pathOf?: (index: number) => string;
 }
 
-export interface JobService {
-  list(principal: OrganizationPrincipal, query: OffsetListQuery): Promise<OffsetListPage>;
-  /** The problems for which `list` would reject a status code. */
-  statusProblems(code: string): Promise<Problem[]>;
-  /** The problems for which `updateOne` would reject `body`. `path` is prepended to field names. */
-  fieldProblems(
-    body: Readonly<Record<string, unknown>>,
-    options: { path?: string; tx: Transaction | undefined },
-  ): Promise<Problem[]>;
+export interface JobServiceDeps extends ChangeListeners {
+  database: Database;
+  referenceData: JobReferenceData;
+  /** The database to list a principal's jobs from by default, such as a replica. Default: `database`. */
+  readerFor?: (principal: Principal) => Queryable;
+}
+
+/** `reader` is the database to read from, such as a pool whose statements can be cancelled. */
+export class JobService {
+  readonly #deps: JobServiceDeps;
+
+  constructor(deps: JobServiceDeps) {
+    this.#deps = deps;
+  }
+
+  list(principal: Principal, query: JobListQuery, reader = this.#readerFor(principal)): Promise<JobListPage> {
+    return listJobs(reader, principal, query);
+  }
+
   /** Throws NotFoundException if the job does not exist or is not visible to the principal. */
-  get(principal: OrganizationPrincipal, markingNumber: string): Promise<JobRow>;
-  /** Throws for invalid fields (400), a missing or invisible job (404) and an unexpected version (412). */
-  updateOne(principal: Principal, command: UpdateOneCommand, options: UpdateOptions): Promise<UpdatedJob>;
+  async get(principal: Principal, markingNumber: string): Promise<JobRow> {
+    const job = await findJob(this.#deps.database, principal, markingNumber);
+    if (!job) throw new AppError("NotFoundException", JOB_NOT_FOUND);
+    return job;
+  }
+
+  /** The jobs with their organisations, in the order of the numbers; null for what is not visible. */
+  findByMarkingNumbers(
+    principal: Principal,
+    markingNumbers: readonly string[],
+    reader: Queryable = this.#deps.database,
+  ): Promise<(JobWithOrganizations | null)[]> {
+    return findJobsByMarkingNumber(reader, principal, markingNumbers);
+  }
+
+  /** The same by id (UUIDs). */
+  findByIds(
+    principal: Principal,
+    ids: readonly string[],
+    reader: Queryable = this.#deps.database,
+  ): Promise<(JobWithOrganizations | null)[]> {
+    return findJobsById(reader, principal, ids);
+  }
+
+  /** The organisations (UUIDs) that the principal can see: its own and those it shares a job with; null for others. */
+  findOrganizations(
+    principal: Principal,
+    ids: readonly string[],
+    reader: Queryable = this.#deps.database,
+  ): Promise<(OrganizationRow | null)[]> {
+    return findOrganizationsById(reader, principal, ids);
+  }
+
+  stats(principal: Principal, query: JobStatsQuery, reader = this.#readerFor(principal)): Promise<JobStats> {
+    return jobStats(reader, principal, query);
+  }
+
+  /** The problem with the query parameter `normalized_status` if it is given and not a known status. */
+  async statusProblems(code: string | null | undefined): Promise<Problem[]> {
+    return typeof code !== "string" || (await this.#deps.referenceData.isKnownStatus(code))
+      ? []
+      : [unknownStatusProblem(code, "query", "normalized_status")];
+  }
+
+  /** The problems for which `updateOne` would reject `body`. `path` is prepended to field names. */
+  async fieldProblems(
+    body: Readonly<Record<string, unknown>>,
+    { path, tx }: { path?: string; tx: Transaction | undefined },
+  ): Promise<Problem[]> {
+    return (await checkFields(this.#deps.referenceData, body, { path, reader: tx })).problems;
+  }
+
+  /** Updates one job. Does not throw if the update fails. `ignored` has the keys of the body that cannot be edited. */
+  async updateOne(
+    principal: Principal,
+    item: UpdateItem,
+    options: UpdateOptions,
+  ): Promise<{ result: ItemResult; ignored: string[] }> {
+    const { path, dryRun, tx } = options;
+    const { database, referenceData } = this.#deps;
+    const fields = await checkFields(referenceData, item.body, { path, reader: tx });
+    const { ignored } = fields;
+    const checked = toCheckedUpdate(item, fields);
+    if ("failure" in checked) return { result: { ...checked, outcome: "failed" }, ignored };
+    const apply = (queryable: Queryable): Promise<ItemOutcome[]> =>
+      updateRows(queryable, principal, [checked.change], options);
+    const applied = dryRun ? applyDryRun(database, apply, tx) : apply(tx ?? database);
+    const [outcome] = await applied.catch(toRejectedOutcomes);
+    invariant(outcome, "an update has an outcome");
+    if (!dryRun) notifyChanges(this.#deps, [outcome], tx);
+    return { result: toItemResult(item.markingNumber, outcome), ignored };
+  }
+
   /**
    * Takes 1 to 100 items and returns one result per item; a failed item does not throw. Items with the same Marking
    * Number are applied in order.
    */
-  updateBatch(
+  async updateBatch(
     principal: Principal,
-    items: readonly BatchItem[],
+    items: readonly UpdateItem[],
     options: BatchOptions,
-  ): Promise<{ results: ItemResult[]; ignored: string[] }>;
-}
+  ): Promise<{ results: ItemResult[]; ignored: string[] }> {
+    assertBulkSize(items);
+    const { pathOf = (index) => `jobs[${index}].`, tx } = options;
+    const identifierKeys = ["marking_number"];
+    const checks = await Promise.all(
+      items.map(({ body }, index) =>
+        checkFields(this.#deps.referenceData, body, { path: pathOf(index), identifierKeys, reader: tx }),
+      ),
+    );
+    const checked = items.map((item, index) => toCheckedUpdate(item, checks[index] as CheckedFields));
+    const results = await applyBulk(this.#deps, checked, options, {
+      apply: (on, updates) => updateRows(on, principal, updates, options),
+      needsTransaction: false,
+      lockingAs: principal,
+    });
+    return { results, ignored: [...new Set(checks.flatMap((check) => check.ignored))] };
+  }
 
-export interface JobServiceDeps extends BulkDeps {
-  referenceData: JobReferenceData;
-  /** Picks the database to list a principal's jobs from, such as a replica. Default: `database`. */
-  readerFor?: (principal: Principal) => Queryable;
-}
-
-export function createJobService(deps: JobServiceDeps): JobService {
-  const { database, referenceData, readerFor = () => database } = deps;
-  const statusProblems = async (code: string): Promise<Problem[]> =>
-    (await referenceData.isKnownStatus(code))
-      ? []
-      : [unknownStatusProblem(code, "query", "normalized_status")];
-  return {
-    statusProblems,
-    async fieldProblems(body, { path, tx }) {
-      const checked = await checkPatch(referenceDataIn(referenceData, tx), body, path);
-      return checked.ok ? [] : checked.problems;
-    },
-
-    async list(principal, query) {
-      const status = query.filter?.normalizedStatus;
-      const problems = status === undefined ? [] : await statusProblems(status);
-      if (problems.length > 0) throw badRequest(problems);
-      return await listJobsAtOffset(readerFor(principal), principal, query);
-    },
-
-    async get(principal, markingNumber) {
-      return (await findJob(database, principal, markingNumber)) ?? notFound();
-    },
-
-    async updateOne(principal, { markingNumber, body, expectedVersions }, options) {
-      const problems = markingNumberProblems(markingNumber);
-      const { dryRun, tx } = options;
-      const checked = await checkPatch(referenceDataIn(referenceData, tx), body);
-      if (problems.length > 0) throw badRequest(checked.ok ? problems : [...problems, ...checked.problems]);
-      if (!checked.ok) throw badRequest(checked.problems, checked.message);
-      const update = { markingNumber, patch: checked.patch, expectedVersions };
-      const apply = (queryable: Queryable) => updateRows(queryable, principal, [update], options);
-      const [outcome] = await (dryRun ? applyDryRun(database, apply, tx) : apply(tx ?? database));
-      invariant(outcome, "an update has an outcome");
-      if (!dryRun) notifyChanges(deps, [outcome], tx);
-      return { job: jobOrThrow(outcome), ignored: checked.ignored, changed: outcome.kind === "updated" };
-    },
-
-    async updateBatch(principal, items, options) {
-      assertBulkSize(items);
-      const { pathOf = (index) => `jobs[${index}].`, tx } = options;
-      const referenceDataInTx = referenceDataIn(referenceData, tx);
-      const checks = await Promise.all(
-        items.map(({ body }, index) =>
-          checkPatch(referenceDataInTx, body, pathOf(index), ["marking_number"]),
-        ),
-      );
-      const checked = items.map((item, index) => toCheckedUpdate(item, checks[index] as CheckedPatch));
-      const apply = (queryable: Queryable) => (updates: readonly JobUpdate[]) =>
-        updateRows(queryable, principal, updates, options);
-      const executor: BulkExecutor<JobUpdate> = {
-        inTransaction: apply,
-        autocommit: apply(database),
-        lockFilter: visibleTo(principal),
-      };
-      const results = await applyBulk(deps, checked, executor, options);
-      return { results, ignored: [...new Set(checks.flatMap((check) => check.ignored))] };
-    },
-  };
+  #readerFor(principal: Principal): Queryable {
+    const { database, readerFor } = this.#deps;
+    return readerFor ? readerFor(principal) : database;
+  }
 }
 
 function applyDryRun<T>(
@@ -159,39 +180,18 @@ function applyDryRun<T>(
   return tx ? tx.nested(() => apply(tx), "rollback") : database.transaction(apply, "rollback");
 }
 
-/** Queries codes on the connection of `tx`. If transactions held every connection, a query on the pool would hang. */
-function referenceDataIn(
-  referenceData: JobReferenceData,
-  tx: Transaction | undefined,
-): Pick<JobReferenceData, "isKnownStatus"> {
-  return tx ? { isKnownStatus: (code) => referenceData.isKnownStatus(code, tx) } : referenceData;
+function toRejectedOutcomes(error: unknown): ItemOutcome[] {
+  if (isDataError(error)) return [{ kind: "rejected", error: error as Error }];
+  throw error;
 }
 
 function toCheckedUpdate(
-  { markingNumber, expectedVersions }: BatchItem,
-  check: CheckedPatch,
+  { markingNumber, expectedVersions }: UpdateItem,
+  { patch, problems, message }: CheckedFields,
 ): CheckedItem<JobUpdate> {
-  const problems = markingNumberProblems(markingNumber);
-  if (problems.length > 0)
-    return checkedItem({ markingNumber, patch: {} }, check.ok ? problems : [...problems, ...check.problems]);
-  return check.ok
-    ? checkedItem({ markingNumber, patch: check.patch, expectedVersions }, [])
-    : checkedItem({ markingNumber, patch: {} }, check.problems, check.message);
-}
-
-function jobOrThrow(outcome: UpdateOutcome): JobRowWithOwners {
-  if (outcome.kind === "not_found") return notFound();
-  if (outcome.kind !== "version_mismatch") return outcome.job;
-  const { version } = outcome.job;
-  throw new AppError(
-    "PreconditionFailedException",
-    `The job is at version ${version}, which If-Match does not allow`,
-    {
-      details: { current_etag: `"${version}"` },
-    },
-  );
-}
-
-function notFound(): never {
-  throw new AppError("NotFoundException", JOB_NOT_FOUND);
+  const ownProblems = markingNumberProblems(markingNumber);
+  const update = { markingNumber, patch, expectedVersions };
+  return ownProblems.length > 0
+    ? checkedItem(update, [...ownProblems, ...problems])
+    : checkedItem(update, problems, message);
 }

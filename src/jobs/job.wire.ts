@@ -1,9 +1,9 @@
 /** Converts job rows to the JSON of the contract, with the fields in the contract's order. */
 import { toTypedId } from "../platform/ids.ts";
 import { toIsoTime } from "../platform/time.ts";
-import type { JobRow } from "./job.row.ts";
+import type { JobRow } from "./job.row.sql.ts";
 
-export type JobWire = Omit<JobRow, "version">;
+export type JobWire = Omit<JobRow, "agent_id" | "contractor_id" | "version">;
 
 /** A listed job includes its version, so that clients can send `If-Match` without another request. */
 export type ListedJobWire = JobWire & Pick<JobRow, "version">;

@@ -1,9 +1,10 @@
 /** Records changes of API keys and webhook endpoints in the audit log, and mails them to the organisation's owners. */
-import type { MailService, NewMail } from "./mail.service.ts";
-import { composeMail } from "./mail.template.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
-import { sql } from "../platform/postgres/sql.ts";
-import { actorDisplayName, type AuditEvent, recordAuditEvent } from "../audit/api.ts";
+import type { MailService } from "./mail.service.ts";
+import { composeMail, type NewMail } from "./mail.template.ts";
+import { raw } from "@mikro-orm/postgresql";
+import { User } from "../organizations/api.ts";
+import type { Reader } from "../platform/postgres/database.ts";
+import { actorDisplayName, AuditEntry, type AuditEvent, recordAuditEvent } from "../audit/api.ts";
 
 /** The mail's title, by action. */
 const mailTitles = {
@@ -23,7 +24,7 @@ export interface AccessChange extends AuditEvent {
 }
 
 /** Call it with the transaction of the change: the change, its audit entry and its mails commit together. */
-export type RecordAccessChange = (on: Queryable, change: AccessChange) => Promise<void>;
+export type RecordAccessChange = (on: Reader, change: AccessChange) => Promise<void>;
 
 export interface AccessNoticeDeps {
   mails: Pick<MailService, "enqueue">;
@@ -37,11 +38,12 @@ export const MAX_NOTICES_PER_HOUR = 10;
 export function createAccessChangeRecorder({ mails, pageUrl }: AccessNoticeDeps): RecordAccessChange {
   return async (on, change) => {
     await recordAuditEvent(on, change);
-    const changesThisHour =
-      change.organizationId === null ? 0 : await countChangesThisHour(on, change.organizationId);
+    const { organizationId } = change;
+    const changesThisHour = organizationId === null ? 0 : await countChangesThisHour(on, organizationId);
     if (changesThisHour === 0 || changesThisHour > MAX_NOTICES_PER_HOUR) return;
-    const owners = await on.query<{ email: string }>(sql`
-      select email from user_account where organization_id = ${change.organizationId}::uuid and role = 'owner'`);
+    const owners = await on
+      .em()
+      .find(User, { organization: organizationId, role: "owner" }, { filters: false });
     if (owners.length === 0) return;
     const actor =
       change.actor.type === "system" ? "a Waymark operator" : await actorDisplayName(on, change.actor);
@@ -52,13 +54,13 @@ export function createAccessChangeRecorder({ mails, pageUrl }: AccessNoticeDeps)
 }
 
 /** Includes the change that was just recorded. */
-async function countChangesThisHour(on: Queryable, organizationId: string): Promise<number> {
-  const [row] = await on.query<{ count: number }>(sql`
-    select count(*)::int as count from audit_entry
-    where organization_id = ${organizationId}::uuid and at > now() - interval '1 hour'
-      and (action like 'key.%' or action in ('endpoint.created', 'endpoint.url_changed', 'endpoint.deleted',
-        'endpoint.secret_rotated'))`);
-  return row?.count ?? 0;
+function countChangesThisHour(on: Reader, organizationId: string): Promise<number> {
+  const endpointActions = Object.keys(mailTitles).filter((action) => action.startsWith("endpoint."));
+  return on.em().count(AuditEntry, {
+    organizationId,
+    at: { $gt: raw("now() - interval '1 hour'") },
+    $or: [{ action: { $like: "key.%" } }, { action: { $in: endpointActions } }],
+  });
 }
 
 function accessChangeMail(
@@ -67,7 +69,8 @@ function accessChangeMail(
   { actor, page, isLast }: { actor: string; page: string; isLast: boolean },
 ): NewMail {
   const title = mailTitles[action];
-  const composed = composeMail({
+  return composeMail(to, "access_changed", {
+    subject: `${title}: ${subjectName}`,
     title,
     paragraphs: [
       `${title} in your organisation: ${subjectName}. The change was made by ${actor}.`,
@@ -81,5 +84,4 @@ function accessChangeMail(
     action: { label: "Open the audit log", url: page },
     footnote: "You received this e-mail because you are an owner of your organisation.",
   });
-  return { to, kind: "access_changed", subject: `${title}: ${subjectName}`, ...composed };
 }

@@ -1,19 +1,17 @@
 /** Encrypts mail bodies in the database, as they contain sign-in links. */
 import type { SecretBox } from "../platform/secret-box.ts";
+import type { NewMail } from "./mail.template.ts";
 
-export interface MailBody {
-  readonly text: string;
-  readonly html: string;
-}
+type MailBody = Pick<NewMail, "text" | "html">;
 
 /** `id`: the mail's uuid. The ciphertext can be opened only with the same id. */
-export function sealBody(secretBox: Pick<SecretBox, "seal">, id: string, { text, html }: MailBody): string {
-  return secretBox.seal(JSON.stringify({ text, html }), mailSealContext(id));
+export function sealBody(box: Pick<SecretBox, "seal">, id: string, { text, html }: MailBody): string {
+  return box.seal(JSON.stringify({ text, html }), mailSealContext(id));
 }
 
 /** Throws if the body was sealed with another WAYMARK_SECRET or for another mail. */
-export function openBody(secretBox: Pick<SecretBox, "open">, id: string, sealed: string): MailBody {
-  return JSON.parse(secretBox.open(sealed, mailSealContext(id))) as MailBody;
+export function openBody(box: Pick<SecretBox, "open">, id: string, sealed: string): MailBody {
+  return JSON.parse(box.open(sealed, mailSealContext(id))) as MailBody;
 }
 
 /** The additional authenticated data of a mail's body. */

@@ -1,8 +1,8 @@
 /** An outgoing mail: inserted in the transaction that causes it, sent by a worker after the commit. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 
-/** `waiting`: for its first or next attempt. `kept`: written to a file, as no mail server is configured. */
-export const mailStatuses = ["waiting", "sent", "failed", "kept"] as const;
+/** `pending`: for its first or next attempt. `stored`: written to a file, as no mail server is configured. */
+export const mailStatuses = ["pending", "sent", "failed", "stored"] as const;
 export type MailStatus = (typeof mailStatuses)[number];
 
 export const Mail = defineEntity({
@@ -17,7 +17,7 @@ export const Mail = defineEntity({
     redactedText: p.text(),
     /** Text and HTML, encrypted as they contain sign-in links; null once sent. */
     sealedBody: p.text().nullable(),
-    status: p.enum(mailStatuses).default("waiting"),
+    status: p.enum(mailStatuses).default("pending"),
     /** Incremented when an attempt starts. */
     attempts: p.integer().default(0),
     /** The time of the next attempt; during an attempt, the end of the lease. */

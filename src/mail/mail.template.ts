@@ -1,4 +1,5 @@
-/** Renders a mail as plain text and as HTML without external style sheets, images or scripts. */
+/** Composes a mail, as plain text and as HTML without external style sheets, images or scripts. */
+import { escapeHtml } from "../platform/escape-html.ts";
 
 export interface MailContent {
   readonly title: string;
@@ -9,15 +10,31 @@ export interface MailContent {
   readonly footnote?: string;
 }
 
-export interface ComposedMail {
+export interface NewMail {
+  /** One e-mail address. */
+  readonly to: string;
+  /** For example `registration`. */
+  readonly kind: string;
+  readonly subject: string;
   readonly text: string;
   readonly html: string;
 }
 
 const SIGNATURE = "Waymark";
 
-export function composeMail(mail: MailContent): ComposedMail {
-  return { text: renderText(mail), html: renderHtml(mail) };
+/** `to`: one e-mail address. Without `subject`, the mail's title is its subject. */
+export function composeMail(
+  to: string,
+  kind: string,
+  { subject, ...content }: MailContent & { readonly subject?: string },
+): NewMail {
+  return {
+    to,
+    kind,
+    subject: subject ?? content.title,
+    text: renderText(content),
+    html: renderHtml(content),
+  };
 }
 
 function renderText({ title, paragraphs, action, footnote }: MailContent): string {
@@ -74,18 +91,6 @@ function renderButton({ label, url }: { label: string; url: string }): string[] 
 
 function withLineBreaks(text: string): string {
   return escapeHtml(text).replaceAll("\n", "<br>");
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }
 
 /** Replaces URLs in `text` by "[link]", as they may contain tokens. */

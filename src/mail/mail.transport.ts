@@ -10,7 +10,7 @@ import {
 } from "../platform/mail/mailer.ts";
 import type { SmtpServer } from "../platform/mail/smtp-url.ts";
 
-export type TransportOutcome = MailOutcome | { readonly kind: "kept" };
+export type TransportOutcome = MailOutcome | { readonly kind: "stored" };
 
 export interface MailTransport {
   /** Never rejects. */
@@ -28,10 +28,9 @@ export interface MailTransportOptions {
 }
 
 export function createMailTransport({ smtp, from, directory }: MailTransportOptions): MailTransport {
-  if (smtp === null) return createFileTransport(directory, from);
-  const mailer = createMailer({ server: smtp, from });
+  const mailer = smtp && createMailer({ server: smtp, from });
   return {
-    deliver: (mail, signal) => mailer.send(mail, signal),
+    deliver: (mail, signal) => (mailer ? mailer.send(mail, signal) : storeMail(mail, from, directory)),
     purgeExpired: (beforeMs) => purgeFiles(directory, beforeMs),
   };
 }
@@ -41,25 +40,17 @@ const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const FILE_SUFFIX = ".eml";
 
-function createFileTransport(folder: string, from: MailAddress): MailTransport {
-  return {
-    async deliver(mail) {
-      try {
-        await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
-        const name = `${mail.createdAt.toISOString().replaceAll(":", "-")}-${mail.id}${FILE_SUFFIX}`;
-        await writeFile(join(folder, name), await renderMail(mail, from), { mode: FILE_MODE });
-        return { kind: "kept" };
-      } catch (error) {
-        const { code = "unknown" } = error as NodeJS.ErrnoException;
-        return {
-          kind: "refused",
-          reason: `the mail could not be written to a file (${code})`,
-          isPermanent: false,
-        };
-      }
-    },
-    purgeExpired: (beforeMs) => purgeFiles(folder, beforeMs),
-  };
+async function storeMail(mail: OutgoingMail, from: MailAddress, folder: string): Promise<TransportOutcome> {
+  try {
+    await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+    const name = `${mail.createdAt.toISOString().replaceAll(":", "-")}-${mail.id}${FILE_SUFFIX}`;
+    await writeFile(join(folder, name), await renderMail(mail, from), { mode: FILE_MODE });
+    return { kind: "stored" };
+  } catch (error) {
+    const { code = "unknown" } = error as NodeJS.ErrnoException;
+    const reason = `the mail could not be written to a file (${code})`;
+    return { kind: "refused", reason, isPermanent: false };
+  }
 }
 
 async function purgeFiles(folder: string, beforeMs: number): Promise<void> {

@@ -6,7 +6,7 @@ import { Migration } from "@mikro-orm/migrations";
 
 /**
  * Defaults call these functions, so they come first. PostgreSQL inlines them into its plans. Going on after a restore
- * replaces both, so that no event number or job version is used twice (`src/restoration`).
+ * replaces both, so that no event number or job version is used twice (`src/restore`).
  */
 const FUNCTIONS = [
   `create function feed_sequence(transaction_id xid8) returns xid8 language sql immutable parallel safe
@@ -24,7 +24,7 @@ const STORAGE = [
 
 /**
  * Pending deliveries have a partition of their own, so the queue stays as small as its backlog. The log is partitioned by
- * week, so that a week is dropped instead of deleted row by row; `webhooks/partitions.ts` creates the weeks.
+ * week, so that a week is dropped instead of deleted row by row; `webhooks/deliveries/weekly-partitions.sql.ts` creates the weeks.
  */
 const DELIVERIES = [
   `create table webhook_delivery (
@@ -80,7 +80,7 @@ const DELIVERIES = [
     with (pages_per_range = 32, autosummarize = on);`,
 ];
 
-/** Requests by API key, partitioned by day (`request-log/days.ts` creates and drops the days), and their counts. */
+/** Requests by API key, partitioned by day (`request-log/request-log.partitions.sql.ts` creates and drops the days), and their counts. */
 const REQUEST_LOG = [
   `create table request_log (
     -- the 128 bits of its request_id, whose first 48 are the time
@@ -227,7 +227,7 @@ export class Initial extends Migration {
     );
 
     this.addSql(
-      `create table "audit_entry" ("id" uuid not null, "at" timestamptz(3) not null default clock_timestamp(), "action" text not null, "actor_type" text not null, "actor_id" uuid null, "actor" text not null, "by_operator" boolean not null, "organization_id" uuid null, "subject" text null, "details" jsonb null, "address" text null, "request_id" text null, primary key ("id"));`,
+      `create table "audit_entry" ("id" uuid not null, "at" timestamptz(3) not null default clock_timestamp(), "action" text not null, "actor_type" text not null, "actor_id" uuid null, "actor" text not null, "by_operator" boolean not null, "organization_id" uuid null, "subject" text null, "details" jsonb null, "ip_address" text null, "request_id" text null, primary key ("id"));`,
     );
     this.addSql(`create index "audit_entry_organization" on "audit_entry" ("organization_id", "id");`);
     this.addSql(`create index "audit_entry_action" on "audit_entry" ("action", "id");`);
@@ -295,12 +295,12 @@ export class Initial extends Migration {
     );
 
     this.addSql(
-      `create table "mail" ("id" uuid not null, "recipient" text not null, "kind" text not null, "subject" text not null, "redacted_text" text not null, "sealed_body" text null, "status" text not null default 'waiting', "attempts" int not null default 0, "due_at" timestamptz(3) null default now(), "lease_token" uuid null, "last_error" text null, "created_at" timestamptz(3) not null default now(), "sent_at" timestamptz(3) null, primary key ("id"));`,
+      `create table "mail" ("id" uuid not null, "recipient" text not null, "kind" text not null, "subject" text not null, "redacted_text" text not null, "sealed_body" text null, "status" text not null default 'pending', "attempts" int not null default 0, "due_at" timestamptz(3) null default now(), "lease_token" uuid null, "last_error" text null, "created_at" timestamptz(3) not null default now(), "sent_at" timestamptz(3) null, primary key ("id"));`,
     );
     this.addSql(`create index "mail_due" on "mail" ("status", "due_at");`);
     this.addSql(`create index "mail_outbox" on "mail" ("status", "id");`);
     this.addSql(
-      `alter table "mail" add constraint "mail_status_check" check ("status" in ('waiting', 'sent', 'failed', 'kept'));`,
+      `alter table "mail" add constraint "mail_status_check" check ("status" in ('pending', 'sent', 'failed', 'stored'));`,
     );
 
     this.addSql(
@@ -351,9 +351,9 @@ export class Initial extends Migration {
     );
 
     this.addSql(
-      `create table "api_key" ("id" uuid not null, "lookup" text not null, "secret_hash" bytea not null, "organization_id" uuid null, "name" text not null, "scopes" text[] not null, "cidrs" text[] null, "rate_limits" jsonb null, "created_by" text not null, "created_at" timestamptz(3) not null default now(), "expires_at" timestamptz(3) null, "revoked_at" timestamptz(3) null, "last_used_at" timestamptz(3) null, "rate_bucket" uuid null, "access_revision" int not null default 0, primary key ("id"));`,
+      `create table "api_key" ("id" uuid not null, "prefix" text not null, "secret_hash" bytea not null, "organization_id" uuid null, "name" text not null, "scopes" text[] not null, "cidrs" text[] null, "rate_limits" jsonb null, "created_by" text not null, "created_at" timestamptz(3) not null default now(), "expires_at" timestamptz(3) null, "revoked_at" timestamptz(3) null, "last_used_at" timestamptz(3) null, "rate_bucket" uuid null, "access_revision" int not null default 0, primary key ("id"));`,
     );
-    this.addSql(`alter table "api_key" add constraint "api_key_lookup_unique" unique ("lookup");`);
+    this.addSql(`alter table "api_key" add constraint "api_key_prefix_unique" unique ("prefix");`);
     this.addSql(`create index "api_key_organization" on "api_key" ("organization_id", "expires_at");`);
     this.addSql(`create index "api_key_access_revision" on "api_key" ("access_revision");`);
 
@@ -362,10 +362,10 @@ export class Initial extends Migration {
     );
     this.addSql(`create index "account_request_status" on "account_request" ("status", "id");`);
     this.addSql(
-      `create unique index "account_request_open_email" on "account_request" ("email") where status in ('pending', 'asked', 'approved');`,
+      `create unique index "account_request_open_email" on "account_request" ("email") where status in ('pending', 'awaiting_reply', 'approved');`,
     );
     this.addSql(
-      `alter table "account_request" add constraint "account_request_status_check" check ("status" in ('pending', 'asked', 'approved', 'registered', 'rejected'));`,
+      `alter table "account_request" add constraint "account_request_status_check" check ("status" in ('pending', 'awaiting_reply', 'approved', 'registered', 'rejected'));`,
     );
     this.addSql(
       `alter table "account_request" add constraint "account_request_organization_type_check" check ("organization_type" in ('agent', 'contractor'));`,
@@ -410,7 +410,7 @@ export class Initial extends Migration {
     );
 
     this.addSql(
-      `create table "user_session" ("id" uuid not null, "user_id" uuid not null, "token" text not null, "address" text null, "user_agent" text null, "created_at" timestamptz(3) not null, "updated_at" timestamptz(3) not null, "expires_at" timestamptz(3) not null, "last_seen_at" timestamptz(3) not null default now(), "authenticated_at" timestamptz(3) not null default now(), primary key ("id"));`,
+      `create table "user_session" ("id" uuid not null, "user_id" uuid not null, "token" text not null, "ip_address" text null, "user_agent" text null, "created_at" timestamptz(3) not null, "updated_at" timestamptz(3) not null, "expires_at" timestamptz(3) not null, "last_seen_at" timestamptz(3) not null default now(), "authenticated_at" timestamptz(3) not null default now(), primary key ("id"));`,
     );
     this.addSql(`alter table "user_session" add constraint "user_session_token_unique" unique ("token");`);
     this.addSql(`create index "user_session_user" on "user_session" ("user_id");`);

@@ -1,14 +1,6 @@
 /** The exports of this feature: other features and the adapters import only from here. */
 export { Organization } from "./organization.entity.ts";
-export {
-  listOrganizations,
-  organizationCursor,
-  organizationStatuses,
-  readOrganizationCursor,
-} from "./organization.queries.ts";
-export {
-  createOrganizationService,
-  insertOrganization,
-  type OrganizationService,
-} from "./organization.service.ts";
+export { listOrganizations, organizationCursor } from "./organization.list.sql.ts";
+export { insertOrganization, organizationsByIds, OrganizationService } from "./organization.service.ts";
+export { forTenant, tenantFilter } from "./tenancy.ts";
 export { User, type UserRole } from "./user.entity.ts";

@@ -1,6 +1,7 @@
 /** A user who can sign in. Deleting the row deletes the user's credentials and sessions with it. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { Organization } from "./organization.entity.ts";
+import { tenantFilter } from "./tenancy.ts";
 
 /** Owners and members belong to an organisation, operators to none. */
 export const userRoles = ["owner", "member", "operator"] as const;
@@ -28,6 +29,7 @@ export const User = defineEntity({
   checks: [
     { name: "user_account_operator_check", expression: "(role = 'operator') = (organization_id is null)" },
   ],
+  filters: tenantFilter,
   indexes: [{ name: "user_account_organization", properties: ["organization"] }],
 });
 

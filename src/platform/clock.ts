@@ -6,4 +6,4 @@ export interface Clock {
   elapsed(): number;
 }
 
-export const systemClock: Clock = { now: () => Date.now(), elapsed: () => performance.now() };
+export const systemClock: Clock = { now: Date.now, elapsed: performance.now.bind(performance) };

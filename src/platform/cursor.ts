@@ -33,3 +33,18 @@ export function decodeCursor<Shape extends z.ZodType>(
 export function decodeIdCursor(kind: string, text: string): string | null {
   return decodeCursor(kind, idShape, text)?.[0] ?? null;
 }
+
+/** The cursors of one list. */
+export interface ListCursor<Row> {
+  readonly encode: (row: Row) => string;
+  /** Returns the UUID of the row, or null if `text` is not a cursor of this list. */
+  readonly decode: (text: string) => string | null;
+}
+
+/** Returns the cursors of a list whose position is a row's id. */
+export function idCursor(kind: string): ListCursor<{ readonly id: string }> {
+  return {
+    encode: ({ id }) => encodeCursor(kind, [id]),
+    decode: (text) => decodeIdCursor(kind, text),
+  };
+}

@@ -33,6 +33,8 @@ export const errorCodes = Object.keys(statusByCode) as ErrorCode[];
 
 export interface AppErrorOptions {
   details?: unknown;
+  /** The kind of object that a NotFoundException is about, as the command line names it. */
+  resource?: string;
   /** Response headers to send with the error, such as `Retry-After`. */
   headers?: Readonly<Record<string, string>>;
   cause?: unknown;
@@ -43,6 +45,7 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly details: unknown;
+  readonly resource: string | null;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
@@ -50,6 +53,7 @@ export class AppError extends Error {
     this.code = code;
     this.status = statusByCode[code];
     this.details = options.details ?? null;
+    this.resource = options.resource ?? null;
     this.headers = options.headers ?? {};
   }
 }

@@ -1,8 +1,9 @@
 /** Sensitive actions require that a signed-in user authenticated within ten minutes. API keys and the CLI are exempt. */
 import { AppError } from "./errors.ts";
 import type { Actor } from "./principal.ts";
+import { MINUTE_MS } from "./time.ts";
 
-const MAX_AUTHENTICATION_AGE_MS = 10 * 60_000;
+const MAX_AUTHENTICATION_AGE_MS = 10 * MINUTE_MS;
 
 export interface AuthenticatedActor {
   readonly actor: Actor;

@@ -19,23 +19,9 @@ export function createLogger(level: string, stream?: DestinationStream, logConte
 }
 
 /** Returns the fields of an error that are safe to log. PostgreSQL's `detail` and `where` are not: they quote personal data. */
-export function serializeError(error: unknown): {
-  name: string;
-  message: string;
-  code: unknown;
-  stack: string | undefined;
-} {
+export function serializeError(error: unknown) {
   if (!(error instanceof Error))
-    return {
-      name: "unknown",
-      message: "a value that is not an Error was thrown",
-      code: null,
-      stack: undefined,
-    };
-  return {
-    name: error.name,
-    message: error.message,
-    code: (error as { code?: unknown }).code,
-    stack: error.stack,
-  };
+    return { name: "unknown", message: "a value that is not an Error was thrown", code: null };
+  const { name, message, code, stack } = error as Error & { code?: unknown };
+  return { name, message, code, stack };
 }

@@ -1,17 +1,9 @@
 /** Prometheus metrics, one registry per app. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
-export interface Metrics {
-  readonly registry: Registry;
-  readonly requestDuration: Histogram<"method" | "route" | "status">;
-  readonly requestsInFlight: Gauge;
-  readonly connectionsRejected: Counter<"limit">;
-  readonly compactedJobCounterDeltas: Counter;
-  readonly feedLag: Gauge;
-  readonly trimmedIdempotencyRecords: Counter;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics(pool: () => { total: number; idle: number; waiting: number }): Metrics {
+export function createMetrics(pool: () => { total: number; idle: number; waiting: number }) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });

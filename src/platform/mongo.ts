@@ -2,6 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MongoClient, MongoServerError, MongoServerSelectionError, type Db } from "mongodb";
 import { StartupError } from "./errors.ts";
+import { untilAborted, withTimeout } from "./concurrency/timeout.ts";
 
 /** `starting`: the first attempt is in progress. `down`: unreachable, will be retried. `absent`: no MongoDB is configured. */
 export type MongoState = "up" | "down" | "starting" | "absent";
@@ -12,25 +13,9 @@ export interface MongoStatus {
   readonly message: string | null;
 }
 
-export interface Mongo extends AsyncDisposable {
-  status(): MongoStatus;
-  /**
-   * Resolves once MongoDB accepts writes, with the database named in the URL (default `waymark`). Its `client` is shared by
-   * the process and closed when this is disposed. Without MongoDB it waits forever; rejects when `signal` aborts or this is
-   * disposed.
-   */
-  waitUntilUp(signal?: AbortSignal): Promise<Db>;
-}
-
-export interface MongoOptions {
-  /** Null: no MongoDB, for the reason in `absentMessage`. A rejected promise counts as no MongoDB; its creator logs the error. */
-  readonly url: string | null | Promise<string | null>;
-  /** The status message if `url` is null. */
-  readonly absentMessage?: string;
-}
-
 const DATABASE_NAME = "waymark";
 const RETRY_DELAY_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 5_000;
 const UNREACHABLE = "unreachable";
 
 /** Used unless the URL sets them. */
@@ -43,9 +28,12 @@ const defaultOptions: Readonly<Record<string, string | number>> = {
   maxPoolSize: 10,
 };
 
-/** Starts connecting in the background. Throws a StartupError if `url` is an invalid string. */
-export function openMongo({ url, absentMessage = "no MongoDB is configured" }: MongoOptions): Mongo {
-  return new MongoConnection(typeof url === "string" ? createClient(url) : url, absentMessage);
+/**
+ * Starts connecting in the background. With `url` null there is no MongoDB. A rejected promise counts as no MongoDB; its
+ * creator logs the error. Throws a StartupError if `url` is an invalid string.
+ */
+export function openMongo({ url }: { url: string | null | Promise<string | null> }): Mongo {
+  return new Mongo(typeof url === "string" ? createClient(url) : url);
 }
 
 type UrlSource = NamedDatabase | null | Promise<string | null>;
@@ -55,21 +43,26 @@ interface NamedDatabase {
   readonly name: string;
 }
 
-class MongoConnection implements Mongo {
+export class Mongo implements AsyncDisposable {
   readonly #disposed = new AbortController();
   readonly #connecting: Promise<void>;
   #client: MongoClient | null = null;
   #status: MongoStatus = { state: "starting", message: "is starting" };
   #up = Promise.withResolvers<Db>();
 
-  constructor(source: UrlSource, absentMessage: string) {
-    this.#connecting = this.#connectUntilUp(source, absentMessage);
+  constructor(source: UrlSource) {
+    this.#connecting = this.#connectUntilUp(source);
   }
 
   status(): MongoStatus {
     return this.#status;
   }
 
+  /**
+   * Resolves once MongoDB accepts writes, with the database named in the URL (default `waymark`). Its `client` is shared by
+   * the process and closed when this is disposed. Without MongoDB it waits forever; rejects when `signal` aborts or this is
+   * disposed.
+   */
   async waitUntilUp(signal?: AbortSignal): Promise<Db> {
     const abortSignal = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
     return await rejectOnAbort(abortSignal, this.#up.promise);
@@ -78,13 +71,18 @@ class MongoConnection implements Mongo {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed.abort(new Error("The connection to MongoDB is closed."));
     // The first close ends a pending attempt; the second closes what that attempt had opened.
-    await this.#client?.close().catch(() => undefined);
-    await this.#connecting;
-    await this.#client?.close().catch(() => undefined);
+    await this.#close();
+    await withTimeout(this.#connecting, CLOSE_TIMEOUT_MS);
+    await this.#close();
   }
 
-  async #connectUntilUp(source: UrlSource, absentMessage: string): Promise<void> {
-    const database = await this.#databaseOf(source, absentMessage);
+  /** After a lost connection, an operation of the driver may never settle. */
+  async #close(): Promise<void> {
+    if (this.#client) await withTimeout(this.#client.close(), CLOSE_TIMEOUT_MS).catch(() => undefined);
+  }
+
+  async #connectUntilUp(source: UrlSource): Promise<void> {
+    const database = await this.#databaseOf(source);
     if (database === null || this.#disposed.signal.aborted) return;
     this.#client = database.client;
     const startFollowing = this.#followTopology(database);
@@ -100,13 +98,13 @@ class MongoConnection implements Mongo {
   }
 
   /** Returns null, and sets the status, if there is no MongoDB. */
-  async #databaseOf(source: UrlSource, absentMessage: string): Promise<NamedDatabase | null> {
+  async #databaseOf(source: UrlSource): Promise<NamedDatabase | null> {
     if (source !== null && "client" in source) return source;
     try {
       // Disposing must not wait for the URL.
       const url = await rejectOnAbort(this.#disposed.signal, Promise.resolve(source));
       if (url !== null) return createClient(url);
-      this.#status = { state: "absent", message: absentMessage };
+      this.#status = { state: "absent", message: "no MongoDB is configured" };
     } catch {
       this.#status = { state: "absent", message: "could not be started" };
     }
@@ -174,12 +172,7 @@ async function connect(client: MongoClient): Promise<string | null> {
 
 async function rejectOnAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
+  return await untilAborted(work, signal, (): never => {
+    throw signal.reason;
+  });
 }

@@ -10,6 +10,8 @@ export const actorTypes = ["key", "user", "system"] as const;
 export interface Actor {
   readonly type: (typeof actorTypes)[number];
   readonly id: string | null;
+  /** True for an operator's key; absent for every other actor. */
+  readonly isOperatorKey?: true;
 }
 
 /** A key or user of an organisation. It sees only the jobs of `organizationId`. */
@@ -43,3 +45,10 @@ export function principalLogFields({ organizationId, actor }: Principal): Record
 }
 
 export const systemActor: Actor = { type: "system", id: null };
+
+/** Sees the data of all organisations, for work that no user or key asked for. */
+export const systemPrincipal: OperatorPrincipal = {
+  organizationId: null,
+  organizationType: null,
+  actor: systemActor,
+};

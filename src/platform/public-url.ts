@@ -1,21 +1,13 @@
 /** The service's own base URL, for links in pages and mails. */
 
-export interface PublicUrl {
-  /** Returns the URL of a page, such as `https://api.example.com/sign-in`. */
-  readonly pageUrl: (path: string) => string;
-  /** Called once the server listens and its port is known. */
-  readonly setListenUrl: (url: string) => void;
-}
-
 /** Uses `publicUrl` (without a trailing slash), or if it is null the URL that the server listens on. */
-export function createPublicUrl(
-  publicUrl: string | null,
-  { host, port }: { host: string; port: number },
-): PublicUrl {
+export function createPublicUrl(publicUrl: string | null, { host, port }: { host: string; port: number }) {
   let base = publicUrl ?? toLocalUrl(`http://${host.includes(":") ? `[${host}]` : host}:${port}`);
   return {
-    pageUrl: (path) => base + path,
-    setListenUrl(url) {
+    /** Returns the URL of a page, such as `https://api.example.com/sign-in`. */
+    pageUrl: (path: string): string => base + path,
+    /** Called once the server listens and its port is known. */
+    setListenUrl: (url: string): void => {
       base = publicUrl ?? toLocalUrl(url);
     },
   };

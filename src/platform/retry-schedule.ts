@@ -1,7 +1,5 @@
 /** Parses WEBHOOK_RETRY_SCHEDULE, the list of delays before each attempt. */
-import { parseDuration } from "./time.ts";
-
-const DAY_MS = 24 * 60 * 60 * 1_000;
+import { parseDuration, DAY_MS } from "./time.ts";
 
 /** Each delay varies randomly by up to this share, to spread retries out. */
 export const JITTER = 0.2;

@@ -1,14 +1,7 @@
 /** Encrypts secrets at rest with AES-256-GCM. The key is derived from WAYMARK_SECRET; each ciphertext is bound to a context. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
-export interface SecretBox {
-  /** Encrypts `text`. Decryption needs the same WAYMARK_SECRET and the same `context`. */
-  seal(text: string, context: string): string;
-  /** Decrypts `sealed`. Throws an error that contains neither the text nor the secret. */
-  open(sealed: string, context: string): string;
-  /** Derives a 32-byte key from WAYMARK_SECRET for another purpose. */
-  keyFor(purpose: string): Buffer;
-}
+export type SecretBox = ReturnType<typeof createSecretBox>;
 
 /** A ciphertext and the context it is bound to. */
 export interface SealedValue {
@@ -46,19 +39,22 @@ export function parseSecret(text: string): Buffer | null {
 }
 
 /** Creates a secret box from the 32 bytes of WAYMARK_SECRET. */
-export function createSecretBox(secret: Uint8Array): SecretBox {
+export function createSecretBox(secret: Uint8Array) {
   const keyFor = (purpose: string): Buffer =>
     Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), purpose, 32));
   const key = keyFor(KEY_PURPOSE);
   return {
+    /** Derives a 32-byte key from WAYMARK_SECRET for another purpose. */
     keyFor,
-    seal(text, context) {
+    /** Encrypts `text`. Decryption needs the same WAYMARK_SECRET and the same `context`. */
+    seal(text: string, context: string): string {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(CIPHER, key, iv).setAAD(Buffer.from(context));
       const sealed = Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
       return VERSION_PREFIX + sealed.toString("base64url");
     },
-    open(sealed, context) {
+    /** Decrypts `sealed`. Throws an error that contains neither the text nor the secret. */
+    open(sealed: string, context: string): string {
       const bytes = Buffer.from(sealed.slice(VERSION_PREFIX.length), "base64url");
       if (!sealed.startsWith(VERSION_PREFIX) || bytes.length < IV_BYTES + TAG_BYTES)
         throw unreadable(context);

@@ -1,6 +1,12 @@
-/** Durations as operators write them, and PostgreSQL's timestamps as ISO 8601. */
+/** Units of time, durations as operators write them, and PostgreSQL's timestamps as ISO 8601. */
 
-const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+export const WEEK_MS = 7 * DAY_MS;
+
+const UNITS_MS = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 
 /** Returns `500ms`, `5s`, `30m`, `2h` or `1d` in milliseconds, or null for any other text. */
 export function parseDuration(text: string): number | null {

@@ -1,6 +1,7 @@
 /** The exports of this feature: other features and the adapters import only from here. */
 export { RateLimitBucket } from "./rate-limit.entity.ts";
-export { createMemoryStore, createPostgresStore, purgeBuckets } from "./rate-limit.store.ts";
+export { createPostgresStore, purgeBuckets } from "./rate-limit.sql.ts";
+export { createMemoryStore, type RateLimitStore } from "./rate-limit.store.ts";
 export {
   effectiveLimit,
   organizationLimit,
@@ -9,6 +10,5 @@ export {
   rateLimitClasses,
   type RateLimits,
   type RateLimitSubject,
-  takeToken,
   takeTokens,
 } from "./rate-limit.ts";

@@ -6,23 +6,17 @@ import { AppError } from "../platform/errors.ts";
 import type { TokenRate } from "../platform/concurrency/token-bucket.ts";
 import type { RateLimitStore, TakeResult } from "./rate-limit.store.ts";
 
-/** A request takes one token; a GraphQL mutation takes one per field. */
-export type RateLimit = TokenRate;
-
+/** By class of request. A request takes one token; a GraphQL mutation takes one per field. */
 export const defaultRateLimits = {
   read: { perSecond: 50, burst: 100 },
   write: { perSecond: 25, burst: 50 },
   batch: { perSecond: 5, burst: 10 },
-} as const satisfies Record<string, RateLimit>;
-
-/** Overrides per class of request. Null: no limit. Absent: the service's limit. */
-export interface RateLimitOverrides {
-  read?: { perSecond: number; burst: number } | null | undefined;
-  write?: { perSecond: number; burst: number } | null | undefined;
-  batch?: { perSecond: number; burst: number } | null | undefined;
-}
+} as const satisfies Record<string, TokenRate>;
 
 export type RateLimitClass = keyof typeof defaultRateLimits;
+
+/** Overrides per class of request. Null: no limit. Absent: the service's limit. */
+export type RateLimitOverrides = { [Kind in RateLimitClass]?: TokenRate | null | undefined };
 
 export interface RateLimits {
   readonly store: RateLimitStore;
@@ -43,7 +37,7 @@ export interface RateLimitSubject {
 export const rateLimitClasses = Object.keys(defaultRateLimits) as readonly RateLimitClass[];
 
 /** Returns null if there is no limit. */
-export function effectiveLimit(overrides: RateLimitOverrides | null, kind: RateLimitClass): RateLimit | null {
+export function effectiveLimit(overrides: RateLimitOverrides | null, kind: RateLimitClass): TokenRate | null {
   const ownLimit = overrides?.[kind];
   return ownLimit === undefined ? defaultRateLimits[kind] : ownLimit;
 }
@@ -53,10 +47,10 @@ export function effectiveLimit(overrides: RateLimitOverrides | null, kind: RateL
  * that one key alone never reaches it.
  */
 export function organizationLimit(
-  { perSecond, burst }: RateLimit,
+  { perSecond, burst }: TokenRate,
   kind: RateLimitClass,
   factor: number,
-): RateLimit {
+): TokenRate {
   const service = defaultRateLimits[kind];
   return {
     perSecond: factor * Math.max(perSecond, service.perSecond),
@@ -67,24 +61,20 @@ export function organizationLimit(
 /** Sets a response header. */
 type SetHeader = (name: string, value: string) => void;
 
-/**
- * Takes one token from the subject's bucket and one from its organisation's, and sets the `RateLimit` and `X-RateLimit`
- * headers. Null `limits`: rate limits are off. Throws TooManyRequestsException if a bucket is empty.
- */
-export async function takeToken(
-  limits: RateLimits | null,
-  subject: RateLimitSubject,
-  kind: RateLimitClass,
-  setHeader: SetHeader,
-): Promise<void> {
-  await takeTokens(limits, subject, { kind, count: 1 }, setHeader);
+/** A request of class `kind` that takes `count` tokens; default: one. */
+interface TokenRequest {
+  readonly kind: RateLimitClass;
+  readonly count?: number;
 }
 
-/** As `takeToken` for `count` tokens: takes all or none. */
+/**
+ * Takes tokens from the subject's bucket and from its organisation's, all or none, and sets the `RateLimit` and `X-RateLimit`
+ * headers. Null `limits`: rate limits are off. Throws TooManyRequestsException if a bucket has too few.
+ */
 export async function takeTokens(
   limits: RateLimits | null,
   subject: RateLimitSubject,
-  { kind, count }: { kind: RateLimitClass; count: number },
+  { kind, count = 1 }: TokenRequest,
   setHeader: SetHeader,
 ): Promise<void> {
   const limit = limits && effectiveLimit(subject.rateLimits, kind);
@@ -101,28 +91,30 @@ interface TakenLimit extends TakeResult {
   readonly name: string;
   /** Describes the limit's scope in the error message. */
   readonly appliesTo: string;
-  readonly limit: RateLimit;
+  readonly limit: TokenRate;
 }
 
 async function takeFromBuckets(
   { store, organizationFactor }: RateLimits,
   subject: RateLimitSubject,
-  { kind, limit, count }: { kind: RateLimitClass; limit: RateLimit; count: number },
+  { kind, limit, count }: { kind: RateLimitClass; limit: TokenRate; count: number },
 ): Promise<TakenLimit[]> {
-  const own = { id: `${subject.bucketKey}:${kind}`, limit };
-  const ownPolicy = { name: kind, appliesTo: `for each ${subject.kind}`, limit };
-  if (subject.organizationId === null) return [{ ...ownPolicy, ...(await store.take(own.id, limit, count)) }];
+  const own = {
+    id: `${subject.bucketKey}:${kind}`,
+    name: kind,
+    appliesTo: `for each ${subject.kind}`,
+    limit,
+  };
   // Keys and users have separate shared buckets, so that a busy integration can't lock the owners out of the console.
   const shared = {
     id: `${subject.organizationId}:${subject.kind}s:${kind}`,
+    name: `${kind}-organization`,
+    appliesTo: `for all ${subject.kind}s of an organisation together`,
     limit: organizationLimit(limit, kind, organizationFactor),
   };
-  const [ownResult, sharedResult] = await store.takeBoth(own, shared, count);
-  const appliesTo = `for all ${subject.kind}s of an organisation together`;
-  return [
-    { ...ownPolicy, ...ownResult },
-    { name: `${kind}-organization`, appliesTo, limit: shared.limit, ...sharedResult },
-  ];
+  const policies = subject.organizationId === null ? [own] : [own, shared];
+  const results = await store.take(policies, count);
+  return policies.map((policy, index) => ({ ...policy, ...(results[index] as TakeResult) }));
 }
 
 /** The `X-` headers describe one limit: the exceeded one, or else the one with the fewest requests left. */

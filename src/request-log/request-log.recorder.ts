@@ -8,6 +8,7 @@ import { isUnavailable } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import { redactJson } from "./request-log.redaction.ts";
 import { insertRequestLogEntries, type RequestLogEntry } from "./request-log.write.sql.ts";
+import { withTimeout } from "../platform/concurrency/timeout.ts";
 
 /** A finished request, before redaction. */
 export interface FinishedRequest extends Omit<RequestLogEntry, "requestBody" | "responseBody"> {
@@ -87,11 +88,8 @@ export function createRequestRecorder({ database, logger, registry }: RequestRec
     flush,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
-      const stopTimeout = Promise.withResolvers<void>();
-      const timeout = setTimeout(stopTimeout.resolve, STOP_TIMEOUT_MS);
       // A flush already in progress may have missed the latest entries, so flush twice.
-      await Promise.race([stopTimeout.promise, flush().then(flush)]);
-      clearTimeout(timeout);
+      await withTimeout(flush().then(flush), STOP_TIMEOUT_MS);
       dropped.inc(pending.length);
     },
   };

@@ -1,38 +1,41 @@
 /** The log of organisations' API requests, for the console. Kept for RETENTION_DAYS, like the delivery log. */
-import type { Registry } from "prom-client";
 import type { Clock } from "../platform/clock.ts";
-import type { Database, Queryable } from "../platform/postgres/database.ts";
-import type { Logger } from "../platform/logger.ts";
-import { ensureDailyPartitions, purgeExpiredRequests } from "./request-log.partitions.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
+import type { Page } from "../platform/postgres/list-page.ts";
+import { DAY_MS } from "../platform/time.ts";
+import { ensureDailyPartitions, purgeExpiredRequests } from "./request-log.partitions.sql.ts";
 import {
   listRequestLog,
   listUsage,
-  type RequestLogPage,
+  type RequestLogEntryView,
   type RequestLogListOptions,
   type RequestLogReader,
   type UsageView,
-} from "./request-log.queries.ts";
-import { createRequestRecorder, type RequestRecorder } from "./request-log.recorder.ts";
+} from "./request-log.read.sql.ts";
+import {
+  createRequestRecorder,
+  type RequestRecorder,
+  type RequestRecorderDeps,
+} from "./request-log.recorder.ts";
 
 /** Disposing writes buffered entries, for at most 5 seconds. */
 export interface RequestLog extends RequestRecorder {
   /** Newest first. */
-  list(reader: RequestLogReader, request: RequestLogListOptions, on?: Queryable): Promise<RequestLogPage>;
+  list(
+    reader: RequestLogReader,
+    request: RequestLogListOptions,
+    on?: Queryable,
+  ): Promise<Page<RequestLogEntryView>>;
   /** Returns usage by day and key, oldest first. `organizationId`: a uuid; `days`: including today. */
   usage(organizationId: string, days: number, on?: Queryable): Promise<UsageView[]>;
   /** Drops partitions past the retention time, and creates missing ones. Returns the dropped tables' names. */
   purgeExpired(): Promise<string[]>;
 }
 
-export interface RequestLogDeps {
-  database: Database;
+interface RequestLogDeps extends RequestRecorderDeps {
   clock: Clock;
-  logger: Logger;
-  registry: Registry;
   retentionDays: number;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Creates missing partitions first, so that entries can be written. */
 export async function openRequestLog(deps: RequestLogDeps): Promise<RequestLog> {

@@ -3,12 +3,17 @@ import { randomBytes } from "node:crypto";
 import { NO_SOURCE, recordAuditEvent } from "../audit/api.ts";
 import { canDecryptLatestSecret, usersWithUnreadableSecret } from "../accounts/api.ts";
 import { latestSealedBody } from "../mail/api.ts";
-import type { Database, Queryable } from "../platform/postgres/database.ts";
+import type { Database, Reader } from "../platform/postgres/database.ts";
 import { StartupError } from "../platform/errors.ts";
 import { systemActor } from "../platform/principal.ts";
 import { createSecretBox, canOpen, type SealedValue, type SecretBox } from "../platform/secret-box.ts";
-import { raw, sql } from "../platform/postgres/sql.ts";
-import { saveIdentity, storedIdentity, readIdentity } from "./database-identity.ts";
+import {
+  readIdentity,
+  saveIdentity,
+  saveSecretCheck,
+  storedIdentity,
+  storedSecretCheck,
+} from "./database-identity.sql.ts";
 import { latestSealedSecret, unreadableEndpoints } from "../webhooks/api.ts";
 
 const SEAL_CONTEXT = "database_identity";
@@ -18,36 +23,31 @@ const KNOWN_PLAINTEXT = "waymark";
  * Throws StartupError if the secrets in this database are encrypted with another WAYMARK_SECRET. Stores a check value if
  * there is none. Requires that the database identity has been checked.
  */
-export async function checkSecret(on: Queryable, secretBox: SecretBox): Promise<void> {
+export async function checkSecret(on: Reader, secretBox: SecretBox): Promise<void> {
   const stored = await storedCheck(on);
   const isRight = stored ? canOpen(secretBox, stored) : await canOpenLatest(on, secretBox);
   if (!isRight) throw wrongSecretError();
   if (stored) return;
-  await on.query(
-    sql`update database_identity set secret_check = ${secretBox.seal(KNOWN_PLAINTEXT, SEAL_CONTEXT)} where secret_check is null`,
-  );
+  await saveSecretCheck(on, secretBox.seal(KNOWN_PLAINTEXT, SEAL_CONTEXT), { replace: false });
   // Check again: another process may have stored its check first, with a different secret.
   const check = await storedCheck(on);
   if (check && !canOpen(secretBox, check)) throw wrongSecretError();
 }
 
 /** True if the database holds data encrypted with a WAYMARK_SECRET. */
-export async function hasSealedData(on: Queryable): Promise<boolean> {
+export async function hasSealedData(on: Reader): Promise<boolean> {
   // A random key can decrypt nothing, so canOpenLatest returns true only if there is nothing to decrypt.
   return (await storedCheck(on)) !== null || !(await canOpenLatest(on, createSecretBox(randomBytes(32))));
 }
 
 /** For a database without a stored check: true if the newest encrypted value can be decrypted, or there is none. */
-async function canOpenLatest(on: Queryable, secretBox: SecretBox): Promise<boolean> {
+async function canOpenLatest(on: Reader, secretBox: SecretBox): Promise<boolean> {
   const sealed = (await latestSealedSecret(on)) ?? (await latestSealedBody(on));
   return sealed ? canOpen(secretBox, sealed) : ((await canDecryptLatestSecret(on, secretBox)) ?? true);
 }
 
-async function storedCheck(on: Queryable): Promise<SealedValue | null> {
-  const [mark] = await on.query<{ secret_check: string | null }>(
-    raw("select secret_check from database_identity"),
-  );
-  const sealed = mark?.secret_check ?? null;
+async function storedCheck(on: Reader): Promise<SealedValue | null> {
+  const sealed = await storedSecretCheck(on);
   return sealed === null ? null : { sealed, context: SEAL_CONTEXT };
 }
 
@@ -70,9 +70,7 @@ export function acceptSecret(database: Database, secretBox: SecretBox): Promise<
     const { secrets: endpoints, headers } = await unreadableEndpoints(tx, secretBox);
     const userEmails = await usersWithUnreadableSecret(tx, secretBox);
     if (!(await storedIdentity(tx))) await saveIdentity(tx, await readIdentity(tx));
-    await tx.query(
-      sql`update database_identity set secret_check = ${secretBox.seal(KNOWN_PLAINTEXT, SEAL_CONTEXT)}`,
-    );
+    await saveSecretCheck(tx, secretBox.seal(KNOWN_PLAINTEXT, SEAL_CONTEXT), { replace: true });
     await recordAuditEvent(tx, {
       actor: systemActor,
       ...NO_SOURCE,
@@ -88,6 +86,6 @@ function wrongSecretError(): StartupError {
   return new StartupError(
     "WAYMARK_SECRET is not the one that the secrets in this database are encrypted with.",
     "Set the secret of this database; with the embedded PostgreSQL it is in the file `secret` of the data " +
-      "folder. If it is lost for good: npx waymark accept-secret (docs/backup.md).",
+      "folder. If it is lost for good: npx waymark accept-secret (docs/operate/backup.md).",
   );
 }

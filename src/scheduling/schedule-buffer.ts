@@ -4,6 +4,7 @@ import { MongoBulkWriteError } from "mongodb";
 import type { Logger } from "../platform/logger.ts";
 import { withMongoTimeout } from "./mongo-timeout.ts";
 import { taskDocument, taskId, type TaskCollection, type NewTask } from "./task-document.ts";
+import { untilAborted } from "../platform/concurrency/timeout.ts";
 
 export interface ScheduleBufferDeps {
   readonly processName: string;
@@ -63,7 +64,7 @@ export class ScheduleBuffer {
       try {
         await nextTick();
         const tasks = await this.#deps.collection(signal);
-        await untilAborted(signal, this.#writeBatch(tasks));
+        await untilAborted(this.#writeBatch(tasks), signal);
         this.#logDropped();
       } catch (error) {
         if (!signal.aborted) {
@@ -114,15 +115,4 @@ function hasOnlyDuplicateKeys(error: unknown): boolean {
   const failures = [error.writeErrors].flat();
   // A lost connection raises the same error with an empty list.
   return failures.length > 0 && failures.every(({ code }) => code === DUPLICATE_KEY_CODE);
-}
-
-async function untilAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
-  const { promise: aborted, resolve } = Promise.withResolvers<void>();
-  const abort = (): void => resolve();
-  signal.addEventListener("abort", abort);
-  try {
-    await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

@@ -1,19 +1,19 @@
 /** The scheduler: one-off and recurring tasks, stored in MongoDB by Agenda and shared by all processes. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { setTimeout as pause } from "node:timers/promises";
 import type { Agenda } from "agenda";
 import { MongoServerError } from "mongodb";
+import { untilAborted, withTimeout } from "../platform/concurrency/timeout.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Mongo } from "../platform/mongo.ts";
 import type { Tracing } from "../platform/tracing/tracing.ts";
+import { MINUTE_MS } from "../platform/time.ts";
 import { startAgenda } from "./agenda.ts";
 import { withMongoTimeout } from "./mongo-timeout.ts";
 import { TASKS_COLLECTION, type TaskCollection } from "./task-document.ts";
 import { TaskRepository } from "./task-repository.ts";
 import { ensureIndex, ensureRecurringTasks, repairLocks } from "./recurring-tasks.ts";
 import { ScheduleBuffer } from "./schedule-buffer.ts";
-import { createClockJumpDetector } from "./clock-jump.ts";
 import { checkPayload, type TaskHandler, type Task } from "./task.ts";
 
 export interface SchedulerStatus {
@@ -67,12 +67,14 @@ const defaultTimes: SchedulerTimes = {
   processEveryMs: 250,
   lockLifetimeMs: 30_000,
   extendEveryMs: 10_000,
-  maintainEveryMs: 60_000,
+  maintainEveryMs: MINUTE_MS,
   checkEveryMs: 1_000,
   stopTimeoutMs: 5_000,
 };
 const DEFAULT_CAPACITY = 10_000;
 const RETRY_DELAY_MS = 1_000;
+/** Smaller differences between the clocks are ignored: gradual NTP corrections and the time between two readings. */
+const JUMP_MS = 1_000;
 
 /** Does not wait for MongoDB; connects in the background. */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
@@ -147,11 +149,11 @@ class AgendaScheduler implements Scheduler {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.stopClaiming();
-    await waitAtMost(this.#times.stopTimeoutMs, this.#maintaining);
+    await withTimeout(this.#maintaining, this.#times.stopTimeoutMs);
     const { stopTimeoutMs } = this.#times;
     await this.#buffer.close(this.#isReachable() ? AbortSignal.timeout(stopTimeoutMs) : AbortSignal.abort());
     await this.#agenda?.drain(stopTimeoutMs);
-    await waitAtMost(stopTimeoutMs, this.#release());
+    await withTimeout(this.#release(), stopTimeoutMs);
   }
 
   async #maintainLoop(): Promise<void> {
@@ -163,11 +165,9 @@ class AgendaScheduler implements Scheduler {
   }
 
   async #wait(ms: number): Promise<void> {
-    const early = new AbortController();
-    const signal = AbortSignal.any([early.signal, this.#stopping.signal]);
-    const rest = pause(ms, undefined, { signal }).catch(() => undefined);
-    await Promise.race([rest, this.#maintainNow.promise]);
-    early.abort();
+    const timer = setTimeout(() => this.#maintainNow.resolve(), ms);
+    await untilAborted(this.#maintainNow.promise, this.#stopping.signal);
+    clearTimeout(timer);
     this.#maintainNow = Promise.withResolvers();
   }
 
@@ -249,10 +249,21 @@ class AgendaScheduler implements Scheduler {
   }
 }
 
-/** Resolves when `work` does, or after `ms` milliseconds. */
-async function waitAtMost(ms: number, work: Promise<void>): Promise<void> {
-  const done = new AbortController();
-  const late = pause(ms, undefined, { signal: done.signal }).catch(() => undefined);
-  await Promise.race([work, late]);
-  done.abort();
+/**
+ * Detects that the computer's clock was set, which changes when tasks are due. The returned function returns by how many
+ * milliseconds it was set since the last call; 0 if it was not.
+ */
+function createClockJumpDetector(): () => number {
+  let previous = clockOffsetMs();
+  return () => {
+    const current = clockOffsetMs();
+    const jumpMs = current - previous;
+    previous = current;
+    return Math.abs(jumpMs) < JUMP_MS ? 0 : Math.round(jumpMs);
+  };
+}
+
+/** Wall clock minus monotonic clock. It changes only if the wall clock is set or the computer slept. */
+function clockOffsetMs(): number {
+  return Date.now() - performance.now();
 }

@@ -1,5 +1,6 @@
 /** Task definitions and handlers. Payloads are validated when a task is scheduled and when it runs. */
 import { z } from "zod";
+import { MINUTE_MS } from "../platform/time.ts";
 
 /** Payloads contain only ids; the data is read when the task runs, so it cannot be stale. */
 export interface Task<P> {
@@ -30,7 +31,7 @@ export interface TaskHandlerOptions {
   readonly maxRunMs?: number;
 }
 
-const DEFAULT_MAX_RUN_MS = 60_000;
+const DEFAULT_MAX_RUN_MS = MINUTE_MS;
 
 class InvalidPayloadError extends Error {
   override readonly name = "InvalidPayloadError";

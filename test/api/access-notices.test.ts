@@ -22,21 +22,21 @@ async function actionsOf(
   owner: SignedInTestUser,
 ): Promise<{ action: string; actor: string; subject: string }[]> {
   const { auditLog } = await owner.queryData(
-    "{ auditLog(first: 50) { nodes { action actor subject details address requestId } } }",
+    "{ auditLog(first: 50) { nodes { action actor subject details ipAddress requestId } } }",
   );
   const nodes = auditLog.nodes as { action: string; actor: string; subject: string }[];
   return nodes.filter(({ action }) => /^(key|endpoint)\./.test(action)).toReversed();
 }
 
 const CREATE_KEY =
-  'mutation { createApiKey(input: { name: "till" }) { apiKey { id startsWith } userErrors { message } } }';
+  'mutation { createApiKey(input: { name: "till" }) { apiKey { id prefix } userErrors { message } } }';
 
 describe("keys", () => {
   // evidence: key-changes-audited-and-mailed
   it("created, rotated and revoked by an owner appear in the audit log and in mails to owners", async () => {
     const { owner } = await place();
     const { createApiKey } = await owner.queryData(CREATE_KEY);
-    const { id, startsWith } = createApiKey.apiKey as { id: string; startsWith: string };
+    const { id, prefix } = createApiKey.apiKey as { id: string; prefix: string };
     const rotated = await owner.queryData(
       `mutation { rotateApiKey(id: "${id}", graceHours: 1) { apiKey { id } userErrors { message } } }`,
     );
@@ -48,17 +48,17 @@ describe("keys", () => {
         action: "key.created",
         actor: owner.email,
         subject: id,
-        details: { name: "till", starts_with: startsWith },
+        details: { name: "till", prefix },
         requestId: expect.any(String),
       },
-      { action: "key.rotated", subject: rotated.rotateApiKey.apiKey.id, details: { replaces: startsWith } },
+      { action: "key.rotated", subject: rotated.rotateApiKey.apiKey.id, details: { replaces: prefix } },
       { action: "key.revoked", subject: id },
     ]);
     const mails = (await listMailsTo(app, owner.email)).filter(({ kind }) => kind === "access_changed");
     expect(mails.map(({ subject }) => subject)).toEqual([
-      `An API key was created: till (${startsWith})`,
+      `An API key was created: till (${prefix})`,
       expect.stringMatching(/^An API key was rotated: till \(wmk_/),
-      `An API key was revoked: till (${startsWith})`,
+      `An API key was revoked: till (${prefix})`,
     ]);
   });
 
@@ -66,7 +66,7 @@ describe("keys", () => {
     const { partner, owner } = await place();
     await queryData(app, CREATE_KEY, { key: partner.key });
     const [first] = await app.keys.list(partner.id);
-    const by = { actor: { type: "system", id: null }, address: null, requestId: null } as const;
+    const by = { actor: { type: "system", id: null }, ipAddress: null, requestId: null } as const;
     await app.keys.create({ organizationId: partner.id, name: "of the operator", createdBy: "cli" }, by);
     expect(await actionsOf(owner)).toMatchObject([
       { action: "key.created", actor: toTypedId("key", first?.id ?? "") },

@@ -1,7 +1,7 @@
 /** E-mailed links: single use, expiry and purpose, and one response for every invalid link. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createEmailTokenService } from "../../src/accounts/email-token.service.ts";
+import { EmailTokenService } from "../../src/accounts/email-token.service.ts";
 import type { EmailTokenKind } from "../../src/accounts/email-token.entity.ts";
 import { fromTypedId, newUuid } from "../../src/platform/ids.ts";
 import { raw, sql } from "../../src/platform/postgres/sql.ts";
@@ -86,9 +86,9 @@ async function invitation(): Promise<Sent> {
   return { id: data.inviteMember.invitation.id, email, token };
 }
 
-function issued(kind: EmailTokenKind, email: string): Promise<string> {
-  const links = createEmailTokenService({ database: app.database, clock });
-  return links.issue(app.database, { kind, subjectId: newUuid(), email, lifetimeMs: HOUR_MS });
+async function issued(kind: EmailTokenKind, email: string): Promise<string> {
+  const links = new EmailTokenService({ database: app.database, clock });
+  return (await links.issue(app.database, { kind, subjectId: newUuid(), email })).token;
 }
 
 async function usersOf(email: string): Promise<number> {
@@ -181,7 +181,7 @@ describe("409", () => {
       organizationId: agent.id,
       role: "member",
     } as const;
-    await app.database.transaction((tx) => app.accounts.createUser(tx, person));
+    await app.database.transaction((tx) => app.accounts.users.createUser(tx, person));
     expectFailure(await accept(token), 409);
     expect(await usersOf(email)).toBe(1);
   });
@@ -208,7 +208,7 @@ describe("of several concurrent acceptances", () => {
 describe("an e-mail token", () => {
   // evidence: account-link-single-use
   it("is used up by exactly one of several concurrent transactions, and by none that rolls back", async () => {
-    const links = createEmailTokenService({ database: app.database, clock });
+    const links = new EmailTokenService({ database: app.database, clock });
     const token = await issued("invitation", "someone@test.example");
     const use = (fails: boolean): Promise<unknown> =>
       app.database.transaction(async (tx) => {
@@ -225,10 +225,12 @@ describe("an e-mail token", () => {
 
   // evidence: account-link-purpose-bound
   it("is valid only for its own kind", async () => {
-    const links = createEmailTokenService({ database: app.database, clock });
+    const links = new EmailTokenService({ database: app.database, clock });
     const token = await issued("password_reset", "someone@test.example");
-    await expect(links.consume(app.database, token, "invitation")).rejects.toMatchObject({ status: 404 });
-    expect(await links.consume(app.database, token, "password_reset")).toMatchObject({
+    await expect(
+      app.database.transaction((tx) => links.consume(tx, token, "invitation")),
+    ).rejects.toMatchObject({ status: 404 });
+    expect(await app.database.transaction((tx) => links.consume(tx, token, "password_reset"))).toMatchObject({
       email: "someone@test.example",
     });
   });

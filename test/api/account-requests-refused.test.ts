@@ -174,7 +174,7 @@ describe("409", () => {
       organizationId: agent.id,
       role: "member",
     } as const;
-    await app.database.transaction((tx) => app.accounts.createUser(tx, person));
+    await app.database.transaction((tx) => app.accounts.users.createUser(tx, person));
     expect((await rig.findRequests(email))[0]?.warnings).toEqual([
       "An account with this e-mail address already exists",
     ]);

@@ -57,7 +57,7 @@ describe("200", () => {
     const { id, email, organization_name: name } = request;
 
     const asked = await rig.decide("askAccountRequestQuestion", { id, question: "How many vans?" });
-    expect(asked).toMatchObject({ userErrors: [], accountRequest: { status: "ASKED" } });
+    expect(asked).toMatchObject({ userErrors: [], accountRequest: { status: "AWAITING_REPLY" } });
     const question = await waitForMail(app, email, "account_request_question");
     expect(question.text).toContain("How many vans?");
     const answerToken = extractLinkToken(question, "account-request");

@@ -51,7 +51,7 @@ describe("GET /auth/sessions", () => {
       current: false,
       created_at: expect.stringMatching(/Z$/),
       last_seen_at: expect.stringMatching(/Z$/),
-      address: "127.0.0.1",
+      ip_address: "127.0.0.1",
       user_agent: "Heron/1.0  (weir)",
       expires_at: expect.stringMatching(/Z$/),
     });
@@ -64,7 +64,7 @@ describe("GET /auth/sessions", () => {
     const headers = { "x-forwarded-for": "203.0.113.9", "x-waymark-client-ip": "203.0.113.9" };
     expectData(await browser.call("/auth/sign-in", { method: "POST", body, headers }));
     const [session] = expectData(await browser.get("/auth/sessions"));
-    expect(session.address).toBe("127.0.0.1");
+    expect(session.ip_address).toBe("127.0.0.1");
   });
 
   it("shows the IP address that a trusted proxy forwards", async () => {
@@ -75,7 +75,7 @@ describe("GET /auth/sessions", () => {
     const headers = { "x-forwarded-for": "203.0.113.9" };
     expectData(await browser.call("/auth/sign-in", { method: "POST", body, headers }));
     const [session] = expectData(await browser.get("/auth/sessions"));
-    expect(session.address).toBe("203.0.113.9");
+    expect(session.ip_address).toBe("203.0.113.9");
   });
 
   it("shows the last use of a session and of the user, at most once a minute", async () => {

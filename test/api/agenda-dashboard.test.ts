@@ -1,4 +1,5 @@
 /** Agenda's dashboard, for signed-in operators. */
+import type { Response, Test } from "supertest";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MongoClient } from "mongodb";
 import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
@@ -52,16 +53,12 @@ afterAll(() => opened.disposeAsync());
 
 /** Follows the redirect for `path`, which a proxy may prefix. */
 function leadsTo(response: Response, from: string): string {
-  const { pathname, search } = new URL(response.headers.get("location") ?? "", `https://a.example${from}`);
+  const { pathname, search } = new URL(response.get("location") ?? "", `https://a.example${from}`);
   return pathname + search;
 }
 
-function get(
-  path: string,
-  { cookie }: { cookie: string },
-  headers: Record<string, string> = {},
-): Promise<Response> {
-  return app.request(`/operator/agenda${path}`, { redirect: "manual", headers: { cookie, ...headers } });
+function get(path: string, { cookie }: { cookie: string }, headers: Record<string, string> = {}): Test {
+  return app.request(`/operator/agenda${path}`, { headers: { cookie, ...headers } });
 }
 
 interface Shown {
@@ -72,17 +69,17 @@ interface Shown {
 async function jobsOf(path: string): Promise<string[]> {
   const response = await get(path, operator);
   expect(response.status).toBe(200);
-  return ((await response.json()) as Shown).jobs.map(({ job }) => job.name);
+  return (response.body as Shown).jobs.map(({ job }) => job.name);
 }
 
 describe("an operator", () => {
   it("gets the page, whose CSP allows only scripts and styles of this origin", async () => {
     const page = await get("/", operator, PAGE);
     expect(page.status).toBe(200);
-    const policy = page.headers.get("content-security-policy") ?? "";
+    const policy = page.get("content-security-policy") ?? "";
     expect(policy).toContain("script-src 'self';");
     expect(policy).not.toMatch(/unsafe|\*/);
-    const text = await page.text();
+    const text = page.text;
     expect(text).not.toMatch(/<script(?![^>]* src=)|<style|style=/);
     const files = [...text.matchAll(/(?:src|href)="\.(\/[^"]+)"/g)].map(([, path = ""]) => path);
     expect(files).toHaveLength(4);
@@ -102,7 +99,7 @@ describe("an operator", () => {
     expect(await jobsOf("/api?q=MAILS")).toEqual(["mails.sweep"]);
     expect(await jobsOf("/api?limit=1")).toHaveLength(1);
     expect(await jobsOf("/api?limit=nonsense&skip=-1&job[$ne]=x&q=%5B.*(")).toEqual([]);
-    const stats = await (await get("/api/stats", operator)).json();
+    const stats = (await get("/api/stats", operator)).body;
     expect(stats).toMatchObject({ totalQueueSizeDB: 2, runningJobs: 0 });
   });
 
@@ -159,8 +156,8 @@ describe("while MongoDB is unreachable", () => {
     proxy.disconnect();
     await expect.poll(async () => (await get("/", operator, PAGE)).status, { timeout: 15_000 }).toBe(503);
     const page = await get("/", operator, PAGE);
-    expect(page.headers.get("content-type")).toContain("text/html");
-    expect(await page.text()).toContain("MongoDB is unreachable");
+    expect(page.get("content-type")).toContain("text/html");
+    expect(page.text).toContain("MongoDB is unreachable");
     expectFailure(await operator.get("/operator/agenda/api"), 503);
     proxy.restore();
     await expect.poll(async () => (await get("/api", operator)).status, { timeout: 20_000 }).toBe(200);

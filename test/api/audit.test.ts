@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { recordAuditEvent } from "../../src/audit/audit.service.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { listenToChannel } from "../../src/platform/postgres/notify.ts";
-import { DELIVERIES_CHANNEL } from "../../src/webhooks/deliveries/channel.ts";
+import { DELIVERIES_CHANNEL } from "../../src/webhooks/dispatcher/worker.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import {
   createTestUser,
@@ -36,14 +36,14 @@ interface Entry {
   actor: string;
   subject: string | null;
   details: Record<string, unknown> | null;
-  address: string | null;
+  ipAddress: string | null;
   requestId: string | null;
   organization: { id: string } | null;
 }
 
 const LOG = `query ($first: Int, $after: String, $actions: [String!], $organizationId: ID) {
   auditLog(first: $first, after: $after, actions: $actions, organizationId: $organizationId) {
-    nodes { id at action actor subject details address requestId organization { id } }
+    nodes { id at action actor subject details ipAddress requestId organization { id } }
     edges { cursor } pageInfo { hasNextPage endCursor } } }`;
 
 const headersOf = ({ cookie }: SessionClient) => ({ cookie, origin: app.url });
@@ -105,7 +105,7 @@ describe("the audit log", () => {
       organization: { id },
     });
     expect(entry?.id).toMatch(/^aud_/);
-    expect(entry?.address).toContain("127.0.0.1");
+    expect(entry?.ipAddress).toContain("127.0.0.1");
   });
 
   it("keeps the e-mail address of a removed user", async () => {
@@ -134,7 +134,7 @@ describe("the audit log", () => {
     const entries = await log(await signIn(app, mine.owner), { first: 100 });
     expect(new Set(entries.map(({ organization }) => organization?.id))).toEqual(new Set([mine.id]));
     const suspended = entries.find(({ action }) => action === "organization.suspended");
-    expect(suspended).toMatchObject({ actor: "operator", details: null, address: null, requestId: null });
+    expect(suspended).toMatchObject({ actor: "operator", details: null, ipAddress: null, requestId: null });
     expect(JSON.stringify(entries)).not.toContain("Internal reason");
     expect(JSON.stringify(entries)).not.toContain(operator.email);
 
@@ -160,7 +160,24 @@ describe("the audit log", () => {
       expect(found).toBeDefined();
       return found;
     });
-    expect(entry).toMatchObject({ actor: "system", subject: owner.email, address: "203.0.113.7" });
+    expect(entry).toMatchObject({ actor: "system", subject: owner.email, ipAddress: "203.0.113.7" });
+  });
+
+  it("stores no IP address of a client that is gone, and does not take it for an operator", async () => {
+    const { partner, browser } = await place();
+    await recordAuditEvent(app.database, {
+      action: "session.sign_in_failed",
+      actor: { type: "system", id: null },
+      organizationId: partner.id,
+      ipAddress: "",
+      requestId: "req_of_a_client_that_is_gone",
+    });
+    const [entry] = await log(browser, { actions: ["session.sign_in_failed"] });
+    expect(entry).toMatchObject({
+      actor: "system",
+      ipAddress: null,
+      requestId: "req_of_a_client_that_is_gone",
+    });
   });
 
   it("is visible to owners and operators only", async () => {
@@ -284,7 +301,7 @@ describe("deliveries of a suspended organisation", () => {
   it("stay pending and are sent when it is restored", async () => {
     await using receiver = await startTestReceiver();
     const { suspensions } = rig.app.membership;
-    const context = { actor: { type: "system", id: null }, address: null, requestId: null } as const;
+    const context = { actor: { type: "system", id: null }, ipAddress: null, requestId: null } as const;
     const endpoint = await rig.createEndpoint({ url: receiver.url });
     const dispatcher = await rig.startDispatcher();
     const id = toTypedId("org", rig.agent.id);

@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import express from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildIfStale } from "../../src/console/build.ts";
+import { buildIfStale } from "../../src/build.ts";
 import { consoleRoutes } from "../../src/http/console.routes.ts";
 import { setContext } from "../../src/http/context.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
@@ -22,7 +22,7 @@ let script: string;
 beforeAll(async () => {
   await buildIfStale();
   app = await startTestApp();
-  const names = await readdir(new URL("../../.console/assets/", import.meta.url));
+  const names = await readdir(new URL("../../.site/console/assets/", import.meta.url));
   script = `/assets/${names.find((name) => /^index-.+\.js$/.test(name))!}`;
 }, 120_000);
 afterAll(() => app[Symbol.asyncDispose]());

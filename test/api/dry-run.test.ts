@@ -101,7 +101,7 @@ describe("dry_run of one job", () => {
     const number = await newJob();
     const options = { query: "dry_run=true" };
     expectFailure(await patchJob(app, { ...agent, ...options }, number, { weight: "7" }), 400);
-    expectFailure(await patchJob(app, { ...agent, ...options }, "nobody's", { weight: 7 }), 404);
+    expectFailure(await patchJob(app, { ...agent, ...options }, "someone-else's", { weight: 7 }), 404);
     expectFailure(
       await patchJob(app, { ...agent, ...options, headers: { "if-match": '"9"' } }, number, { weight: 7 }),
       412,

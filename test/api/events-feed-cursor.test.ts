@@ -20,7 +20,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const typesOf = (events: readonly FeedEvent[]): string[] => events.map((event) => event.type);
 
 async function lag(): Promise<number> {
-  const text = await (await app.request("/metrics")).text();
+  const text = (await app.request("/metrics")).text;
   return Number(/^waymark_feed_lag_seconds (\S+)$/m.exec(text)?.[1]);
 }
 
@@ -72,7 +72,7 @@ describe("GET /v1/events", () => {
   });
 
   describe("waymark_feed_lag_seconds", () => {
-    it("rises while an open transaction delays the feed, and falls afterwards", async () => {
+    it("rises while an open transaction delays the feed, and then falls", async () => {
       const agent = await app.createOrganization("agent");
       const open = new pg.Client(app.databaseUrl);
       await open.connect();

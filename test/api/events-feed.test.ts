@@ -58,7 +58,7 @@ describe("GET /v1/events", () => {
   });
 
   it("returns only the events that the organisation may see", async () => {
-    const [agent, stranger] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
+    const [agent, outsider] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
     const [former, next] = [
       await app.createOrganization("contractor"),
       await app.createOrganization("contractor"),
@@ -73,7 +73,7 @@ describe("GET /v1/events", () => {
     expect(typesOf(await waitForFeedEvents(app, agent, 5))).toEqual(all);
     expect((await waitForFeedEvents(app, former, 2)).map((event) => event.data.sequence)).toEqual([2, 3]);
     expect((await waitForFeedEvents(app, next, 2)).map((event) => event.data.sequence)).toEqual([4, 5]);
-    expect(await listFeedEvents(app, stranger)).toEqual([]);
+    expect(await listFeedEvents(app, outsider)).toEqual([]);
   });
 
   it("shows the agent the old and new contractor, and a contractor only itself", async () => {

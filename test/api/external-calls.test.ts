@@ -6,10 +6,13 @@ import { listJobs } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
-/** 20 requests in flight per connection to PostgreSQL. */
-const CAPACITY = 40;
+/** Requests that may be in flight during an overload: one per connection to PostgreSQL. */
+const CAPACITY = 20;
 /** Calls of one organisation. */
 const MAX_CALLS = 5;
+/** More than may be in flight, and few enough to be sent before the first calls time out: after 15 s, or 4 s for DNS. */
+const TEST_EVENTS = 5 * CAPACITY;
+const URL_CHECKS = CAPACITY + 10;
 const PATIENCE = { timeout: 20_000, interval: 20 };
 const SEND =
   "mutation ($id: ID!) { sendTestEvent(endpointId: $id) { delivery { status } userErrors { message } } }";
@@ -24,7 +27,7 @@ let other: TestOrganization;
 beforeAll(async () => {
   app = await startTestApp({
     LOAD_SHEDDING: "on",
-    DATABASE_POOL_SIZE: "2",
+    DATABASE_POOL_SIZE: String(CAPACITY),
     WEBHOOK_ALLOW_PRIVATE: "on",
     WAYMARK_ROLE: "api",
   });
@@ -53,7 +56,7 @@ async function newEndpoint({ key }: TestOrganization, url: string): Promise<stri
 }
 
 async function inFlight(): Promise<number> {
-  const text = await (await app.request("/metrics")).text();
+  const text = (await app.request("/metrics")).text;
   return Number(/^waymark_http_concurrency_in_use (\d+)$/m.exec(text)?.[1]);
 }
 
@@ -100,13 +103,13 @@ function silenceNameServer(): () => void {
   return () => reject(Object.assign(new Error("no such name"), { code: "ENOTFOUND" }));
 }
 
-describe("354 test events of one key to a receiver that does not respond", () => {
+describe("a flood of test events of one key to a receiver that does not respond", () => {
   // evidence: external-calls-test-events-limited
   it("don't affect list requests of another organisation; all but five return 429", async () => {
     const agent = await app.createOrganization("agent");
     const { receiver, release } = await startHangingReceiver();
     const id = await newEndpoint(agent, receiver.url);
-    const { responses, listed } = await flood(354, () =>
+    const { responses, listed } = await flood(TEST_EVENTS, () =>
       graphql(app, SEND, { key: agent.key, variables: { id } }),
     );
     expect(listed).toEqual(new Set([200]));
@@ -146,7 +149,7 @@ describe("URL checks with a name server that does not respond", () => {
     const agent = await app.createOrganization("agent");
     const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");
     const release = silenceNameServer();
-    const { responses, listed } = await flood(2 * CAPACITY, (index) => {
+    const { responses, listed } = await flood(URL_CHECKS, (index) => {
       const url = `https://dead-${index}.test/hook`;
       return graphql(app, index % 2 === 0 ? CREATE : UPDATE, { key: agent.key, variables: { id, url } });
     });

@@ -30,9 +30,9 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
       app.request(jobPath(number), { key: agent.key, method: "HEAD" }),
     ]);
     expect(head.status).toBe(200);
-    expect(await head.text()).toBe("");
+    expect(head.text).toBeFalsy();
     for (const name of ["content-type", "content-length", "etag"]) {
-      expect(head.headers.get(name)).toBe(got.headers.get(name));
+      expect(head.get(name)).toBe(got.get(name));
     }
   });
 
@@ -44,8 +44,8 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
           const headers = { "if-none-match": known };
           const response = await app.request(jobPath(number), { key: agent.key, method, headers });
           expect(response.status).toBe(304);
-          expect(response.headers.get("etag")).toBe('"2"');
-          expect(await response.text()).toBe("");
+          expect(response.get("etag")).toBe('"2"');
+          expect(response.text).toBeFalsy();
         }
       },
     );

@@ -149,7 +149,7 @@ const connections: Connection[] = [
   root("organizations", { by: byOperator }),
   root("organizations", { args: 'search: "TRACTOR"', by: byOperator }),
   root("accountRequests", { by: byOperator }),
-  root("accountRequests", { args: "status: [PENDING, ASKED]", by: byOperator }),
+  root("accountRequests", { args: "status: [PENDING, AWAITING_REPLY]", by: byOperator }),
   root("mailOutbox", { by: byOperator }),
   {
     name: "Job.history",

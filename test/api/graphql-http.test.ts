@@ -1,26 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { WebSocketHandler } from "../../src/http/server/server.ts";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
+import { codesOf, resolvers, typeDefs } from "../support/graphql/word-schema.ts";
 import { sendBytes } from "../support/app/raw-http-client.ts";
-
-const typeDefs = /* GraphQL */ `
-  type Query {
-    word: String
-    echo(text: String): String
-  }
-  type Mutation {
-    change: String
-  }
-  type Subscription {
-    changed: String
-  }
-`;
-const resolvers = {
-  Query: { word: () => "here", echo: (_: unknown, { text }: Record<string, unknown>) => text },
-  Mutation: { change: () => "changed" },
-};
 
 let rig: GraphqlFixture;
 let key: string;
@@ -30,9 +13,6 @@ beforeAll(async () => {
   key = await rig.newKey();
 });
 afterAll(() => rig[Symbol.asyncDispose]());
-
-const codesOf = ({ body }: { body: { errors?: { extensions: { code: string } }[] } }): string[] =>
-  (body.errors ?? []).map(({ extensions }) => extensions.code);
 
 describe("POST /graphql", () => {
   it("executes an operation and returns its cost", async () => {
@@ -268,171 +248,6 @@ it.each([
   const headers = { "content-type": "application/json", "x-api-key": key };
   const body = bodyOf(4 * 1024 * 1024 + more);
   expect((await rig.request("/graphql", { method: "POST", body, headers })).status).toBe(status);
-});
-
-describe("an API key", () => {
-  it("returns 401 if it is unknown", async () => {
-    const response = await rig.post({ query: "{ word }" }, { "x-api-key": "wmk_nonsense" });
-    expect(response.status).toBe(401);
-    expect(response.headers.get("www-authenticate")).toBe("Bearer");
-    expect(response.body.errors[0].extensions).toEqual({
-      code: "UNAUTHENTICATED",
-      requestId: response.headers.get("x-request-id"),
-    });
-  });
-
-  it("returns 401 if it is revoked", async () => {
-    const { id } = await rig.organizations.create({
-      name: `gone ${randomBytes(4).toString("hex")}`,
-      type: "agent",
-    });
-    const revoked = await rig.keys.create({ organizationId: id, name: "gone", createdBy: "test" });
-    await rig.keys.revoke(revoked.key.id);
-    await vi.waitFor(async () => {
-      const response = await rig.post({ query: "{ word }" }, { "x-api-key": revoked.text });
-      expect(codesOf(response)).toEqual(["UNAUTHENTICATED"]);
-    });
-  });
-
-  it("returns 403 if its organisation is suspended", async () => {
-    const { id } = await rig.organizations.create({
-      name: `bad ${randomBytes(4).toString("hex")}`,
-      type: "agent",
-    });
-    const { text } = await rig.keys.create({ organizationId: id, name: "bad", createdBy: "test" });
-    await rig.keys.setSuspended(id, true);
-    const response = await rig.post({ query: "{ word }" }, { "x-api-key": text });
-    expect(response.status).toBe(403);
-    expect(codesOf(response)).toEqual(["FORBIDDEN"]);
-  });
-
-  it("is checked before the body is read", async () => {
-    const response = await rig.post('{"query":', { "x-api-key": "wmk_nonsense" });
-    expect(codesOf(response)).toEqual(["UNAUTHENTICATED"]);
-  });
-});
-
-describe("in production", () => {
-  let production: GraphqlFixture;
-  beforeAll(async () => {
-    production = await startGraphqlFixture({ typeDefs, resolvers, env: { NODE_ENV: "production" } });
-  });
-  afterAll(() => production[Symbol.asyncDispose]());
-
-  it.each(["{ __schema { queryType { name } } }", "{ __typename }", "{ wort }", "{", "{ word }"])(
-    "anonymous introspection returns nothing: %s",
-    async (query) => {
-      const response = await production.post({ query });
-      expect(response.status).toBe(401);
-      expect(response.body.errors).toHaveLength(1);
-      expect(response.body.errors[0].extensions.code).toBe("UNAUTHENTICATED");
-      expect(response.body.errors[0].message).not.toContain("word");
-    },
-  );
-
-  // evidence: production-schema-needs-key
-  it("allows introspection with a key", async () => {
-    const response = await production.post(
-      { query: "{ __schema { queryType { name } } }" },
-      { "x-api-key": await production.newKey() },
-    );
-    expect(response.body.data).toEqual({ __schema: { queryType: { name: "Query" } } });
-  });
-
-  it("serves no page to browsers", async () => {
-    const response = await production.request("/graphql", { headers: { accept: "text/html" } });
-    expect(response.status).toBe(401);
-    expect(response.headers.get("content-type")).toContain("application/json");
-  });
-});
-
-describe("rate limits", () => {
-  let limited: GraphqlFixture;
-  beforeAll(async () => {
-    limited = await startGraphqlFixture({
-      typeDefs: `${typeDefs} extend type Mutation { updateJobs: String }`,
-      resolvers,
-      env: { RATE_LIMITS: "on" },
-    });
-  });
-  afterAll(() => limited[Symbol.asyncDispose]());
-
-  const ownKey = async (rateLimits: object): Promise<Record<string, string>> => {
-    const { id } = await limited.organizations.create({
-      name: randomBytes(8).toString("hex"),
-      type: "agent",
-    });
-    const { text } = await limited.keys.create({
-      organizationId: id,
-      name: "k",
-      createdBy: "test",
-      rateLimits,
-    });
-    return { "x-api-key": text };
-  };
-  const slow = { perSecond: 0.01, burst: 2 };
-
-  it("count each request as a read", async () => {
-    const own = await ownKey({ read: slow });
-    const first = await limited.post({ query: "{ word }" }, own);
-    expect(first.headers.get("ratelimit-policy")).toBe('"read";q=2;w=200, "read-organization";q=400;w=2');
-    expect(first.headers.get("x-ratelimit-remaining")).toBe("1");
-    await limited.post("not even JSON", own);
-    const third = await limited.post("not even JSON", own);
-    expect(third.status).toBe(429);
-    expect(Number(third.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(codesOf(third)).toEqual(["RATE_LIMITED"]);
-  });
-
-  it("also count a mutation as a write", async () => {
-    const own = await ownKey({ write: slow });
-    const responses = [];
-    for (const _ of [1, 2, 3]) responses.push(await limited.post({ query: "mutation { change }" }, own));
-    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
-    expect(responses[0]?.headers.get("ratelimit-policy")).toContain('"write"');
-    expect(responses[2]?.headers.get("retry-after")).toBe("100");
-    expect(await limited.post({ query: "{ word }" }, own)).toMatchObject({ status: 200 });
-  });
-
-  it("count a batch mutation as a batch instead", async () => {
-    const own = await ownKey({ batch: slow, write: { perSecond: 0.01, burst: 1 } });
-    const responses = [];
-    for (const _ of [1, 2, 3]) responses.push(await limited.post({ query: "mutation { updateJobs }" }, own));
-    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
-    expect(responses[2]?.body.errors[0].message).toContain("batch");
-  });
-});
-
-const preflight = (server: GraphqlFixture, origin: string): Promise<{ headers: Headers }> =>
-  server.request("/graphql", {
-    method: "OPTIONS",
-    headers: {
-      origin,
-      "access-control-request-method": "POST",
-      "access-control-request-headers": "x-api-key",
-    },
-  });
-
-describe("CORS", () => {
-  it("allows Apollo's hosted Sandbox outside production, and no other origin", async () => {
-    const studio = await preflight(rig, "https://studio.apollographql.com");
-    expect(studio.headers.get("access-control-allow-origin")).toBe("https://studio.apollographql.com");
-    const other = await preflight(rig, "https://example.com");
-    expect(other.headers.get("access-control-allow-origin")).toBeNull();
-    const rest = await rig.request("/v1/jobs", { headers: { origin: "https://studio.apollographql.com" } });
-    expect(rest.headers.get("access-control-allow-origin")).toBeNull();
-  });
-
-  it("allows the configured origins in production", async () => {
-    await using production = await startGraphqlFixture({
-      typeDefs,
-      env: { NODE_ENV: "production", CORS_ORIGINS: "https://app.example.com" },
-    });
-    const named = await preflight(production, "https://app.example.com");
-    expect(named.headers.get("access-control-allow-origin")).toBe("https://app.example.com");
-    const studio = await preflight(production, "https://studio.apollographql.com");
-    expect(studio.headers.get("access-control-allow-origin")).toBeNull();
-  });
 });
 
 /** The response to an upgrade request. */

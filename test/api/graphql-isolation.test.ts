@@ -39,16 +39,16 @@ const schema = createSchema();
 
 let app: TestApp;
 let victim: TenantCanary;
-let stranger: TestOrganization;
-let strangersOwner: SignedInTestUser;
+let outsider: TestOrganization;
+let outsidersOwner: SignedInTestUser;
 let operator: SignedInTestUser;
-/** Texts that no response to the stranger may contain. */
+/** Texts that no response to the outsider may contain. */
 let secrets: string[];
 let attempts: ArgumentLiterals;
 
 /** A principal with a key or a session. */
 type Principal = Pick<GraphqlRequestOptions, "key" | "headers">;
-let strangers: Principal[];
+let outsiders: Principal[];
 /** Principals that may see some of the victim's data. */
 let entitled: Principal[];
 
@@ -56,12 +56,12 @@ beforeAll(async () => {
   // Without a worker, which would change deliveries and e-mails in the background.
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" });
   operator = await createSignedInUser(app, null);
-  stranger = await app.createOrganization("agent");
-  strangersOwner = await createSignedInUser(app, stranger.id);
-  await app.createJobs(stranger, [{ markingNumber: "own-1", patch: { recipient_name: "own" } }]);
+  outsider = await app.createOrganization("agent");
+  outsidersOwner = await createSignedInUser(app, outsider.id);
+  await app.createJobs(outsider, [{ markingNumber: "own-1", patch: { recipient_name: "own" } }]);
   victim = await createTenantCanary(app, operator);
-  const { headers } = strangersOwner;
-  strangers = [{ key: stranger.key }, { headers }];
+  const { headers } = outsidersOwner;
+  outsiders = [{ key: outsider.key }, { headers }];
   entitled = [{ key: victim.key }, { headers: victim.owner.headers }, { headers: operator.headers }];
   ({ forbiddenTexts: secrets } = victim);
   attempts = createAttempts(victim.ids, victim.cursors);
@@ -71,7 +71,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const quoted = (values: readonly string[]) => values.map((value) => JSON.stringify(value));
 
-/** Arguments that a stranger who knows all of the victim's values would use. */
+/** Arguments that a outsider who knows all of the victim's values would use. */
 function createAttempts(ids: readonly string[], cursors: readonly string[]): ArgumentLiterals {
   const byName: Record<string, readonly string[]> = {
     after: quoted(cursors),
@@ -82,7 +82,7 @@ function createAttempts(ids: readonly string[], cursors: readonly string[]): Arg
     url: quoted(["http://127.0.0.1:9/elsewhere"]),
     code: quoted(["stolen"]),
     cidrs: quoted(["10.0.0.0/8"]),
-    email: quoted(["somebody@invited.example"]),
+    email: quoted(["someone@invited.example"]),
     password: quoted([VALID_PASSWORD]),
     actions: quoted(["member.invited", "session.signed_in"]),
     days: ["30"],
@@ -103,7 +103,7 @@ function createAttempts(ids: readonly string[], cursors: readonly string[]): Arg
     literalsFor(name, type) {
       if (/^(organization|agent|contractor)Id$/.test(name)) return quoted(organizations);
       const literals = byName[name] ?? byType[type];
-      if (!literals) throw new Error(`Say what a stranger would try for ${name}: ${type}`);
+      if (!literals) throw new Error(`Say what a outsider would try for ${name}: ${type}`);
       return literals;
     },
   };
@@ -163,9 +163,9 @@ describe("reading", () => {
   const fields = fieldsOf(schema.getQueryType()).filter(({ name }) => !PUBLIC.has(name));
 
   it.each(fields.map((field) => [field.name, field] as const))(
-    "%s returns nothing of the victim's data to a stranger, with any arguments",
+    "%s returns nothing of the victim's data to a outsider, with any arguments",
     async (_name, field) => {
-      const responses = await Promise.all(strangers.map((principal) => answersTo(principal, field)));
+      const responses = await Promise.all(outsiders.map((principal) => answersTo(principal, field)));
       for (const response of responses.flat()) {
         for (const secret of secrets) expect(response).not.toContain(secret);
         // One organisation is visible: the caller's own. The victim's principals see three.
@@ -184,7 +184,7 @@ describe("reading", () => {
   it.each(["organizations { totalCount }", "accountRequests { totalCount }", "mailOutbox { nodes { id } }"])(
     "%s is only for operators",
     async (field) => {
-      for (const principal of strangers) {
+      for (const principal of outsiders) {
         const { errors } = await graphql(app, `{ ${field} }`, principal);
         expect(errors?.map(({ extensions }) => extensions.code)).toEqual(["FORBIDDEN"]);
       }
@@ -217,7 +217,7 @@ const FILTERS = 40;
 
 describe("subscribing", () => {
   // evidence: graphql-isolation-subscriptions
-  it("sends a stranger no change of the victim's jobs, with any filter", async () => {
+  it("sends a outsider no change of the victim's jobs, with any filter", async () => {
     const [field] = fieldsOf(schema.getSubscriptionType());
     if (!field) throw new Error("There is a subscription");
     const filteredCalls = callsOf(field)
@@ -230,13 +230,13 @@ describe("subscribing", () => {
       ...filteredCalls.filter((_, index) => index % step === 0),
       'jobChanged(filter: { recipientName: { eq: "own" } })',
     ];
-    const own = await followAll(stranger.key, calls);
+    const own = await followAll(outsider.key, calls);
     const victims = await followAll(victim.key, calls);
     await changeJob(victim.key, `${CANARY_MARKER}-2`);
     // Control: the same subscriptions send the events to principals that may see them.
     const eventCount = () => victims.flatMap(({ events }) => events).length;
     await vi.waitFor(() => expect(eventCount()).toBeGreaterThan(3), 20_000);
-    await changeJob(stranger.key, "own-1");
+    await changeJob(outsider.key, "own-1");
     await vi.waitFor(() => expect(own.at(-1)?.events).toHaveLength(1), 20_000);
     const seen = JSON.stringify(own.map(({ events }) => events));
     for (const secret of secrets) expect(seen).not.toContain(secret);
@@ -261,11 +261,11 @@ const before: Record<string, Sql> = {
 
 describe("changing", () => {
   it.each(mutations.map((field) => [field.name, field] as const))(
-    "%s neither changes nor returns the victim's data for a stranger",
+    "%s neither changes nor returns the victim's data for a outsider",
     async (_name, field) => {
       const rows = await snapshotRows(app, victim);
       for (const call of callsOf(field)) {
-        for (const principal of strangers) {
+        for (const principal of outsiders) {
           const { data } = await graphql(app, changing(field, call), principal);
           const response = JSON.stringify(data ?? null);
           // A bulk result repeats the requested Marking Number.

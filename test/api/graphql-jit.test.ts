@@ -24,7 +24,7 @@ async function ask(body: object, server: AppInstance = app): Promise<{ status: n
     key: agent.key,
     body: JSON.stringify(body),
   });
-  return { status: response.status, text: (await response.text()).replaceAll(/"req_\w+"/g, '"id"') };
+  return { status: response.status, text: response.text.replaceAll(/"req_\w+"/g, '"id"') };
 }
 
 describe("a repeated, compiled operation returns the same as the first time", () => {
@@ -106,8 +106,8 @@ describe("while PostgreSQL is unreachable", () => {
       body: '{"query":"{ jobs { totalCount } }"}',
     });
     expect(response.status).toBe(503);
-    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(await response.json()).toMatchObject({
+    expect(Number(response.get("retry-after"))).toBeGreaterThan(0);
+    expect(response.body).toMatchObject({
       errors: [{ extensions: { code: "SERVICE_UNAVAILABLE" } }],
     });
     proxy.restore();

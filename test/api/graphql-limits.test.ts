@@ -1,6 +1,7 @@
 import { getIntrospectionQuery } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createMemoryStore, createPostgresStore } from "../../src/rate-limits/rate-limit.store.ts";
+import { createPostgresStore } from "../../src/rate-limits/rate-limit.sql.ts";
+import { createMemoryStore } from "../../src/rate-limits/rate-limit.store.ts";
 import { limits } from "../../src/graphql/execution/limits.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import {
@@ -289,9 +290,9 @@ describe("a mutation takes one token per root field", () => {
           ? createPostgresStore(rig.readDatabase)
           : createMemoryStore(createFakeClock());
       const slow = { perSecond: 0.001, burst: 10 };
-      const take = async (bucket: string, count: number): Promise<boolean> =>
-        (await store.take(bucket, slow, count)).allowed;
-      const allowed: boolean[] = [];
+      const take = async (id: string, count: number): Promise<boolean | undefined> =>
+        (await store.take([{ id, limit: slow }], count))[0]?.allowed;
+      const allowed: (boolean | undefined)[] = [];
       for (const count of [6, 5, 4, 1]) allowed.push(await take("one", count));
       for (const count of [11, 10, 1]) allowed.push(await take("another", count));
       expect(allowed).toEqual([true, false, true, false, false, true, false]);

@@ -10,14 +10,14 @@ import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 let app: TestApp;
 let owner: TenantCanary;
 let operator: SignedInTestUser;
-let stranger: SignedInTestUser;
+let outsider: SignedInTestUser;
 
 beforeAll(async () => {
   // Without a worker, which would change deliveries and e-mails.
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" });
   operator = await createSignedInUser(app, null);
   owner = await createTenantCanary(app, operator);
-  stranger = await createSignedInUser(app, (await app.createOrganization("agent")).id);
+  outsider = await createSignedInUser(app, (await app.createOrganization("agent")).id);
 }, 60_000);
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -57,7 +57,7 @@ it.each(Object.entries(accepted))(
     expect(await operator.queryData(query, { id })).toEqual(seenBy("operator"));
     expect(await owner.owner.queryData(query, { id })).toEqual(seenBy("owner"));
     expect(await queryData(app, query, { key: owner.key, variables: { id } })).toEqual(seenBy("key"));
-    expect(await stranger.queryData(query, { id })).toEqual({ node: null });
+    expect(await outsider.queryData(query, { id })).toEqual({ node: null });
   },
 );
 

@@ -73,11 +73,11 @@ describe("200", () => {
   });
 
   it("reads and changes only the organisation's jobs, and names the user in the history", async () => {
-    const stranger = await createSignedInUser(app, (await app.createOrganization("agent")).id);
+    const outsider = await createSignedInUser(app, (await app.createOrganization("agent")).id);
     const change = `mutation { updateJob(input: { markingNumber: "S-1", patch: { labels: "by a person" } }) {
       job { history(first: 1) { nodes { actor { type id } } } } userErrors { code } } }`;
-    expect((await stranger.queryData(change)).updateJob.userErrors).toEqual([{ code: "NOT_FOUND" }]);
-    expect((await stranger.queryData(ANY)).jobs.totalCount).toBe(0);
+    expect((await outsider.queryData(change)).updateJob.userErrors).toEqual([{ code: "NOT_FOUND" }]);
+    expect((await outsider.queryData(ANY)).jobs.totalCount).toBe(0);
     const { job } = (await member.queryData(change)).updateJob;
     expect(job.history.nodes[0].actor).toEqual({ type: "USER", id: toTypedId("usr", member.id) });
     expect((await operator.queryData(ANY)).jobs.totalCount).toBe(2);

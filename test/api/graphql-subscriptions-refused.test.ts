@@ -1,6 +1,6 @@
 /** Rejections on subscription sockets: invalid documents and messages, and exceeded limits. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createEventNotifier } from "../../src/events/event.notifier.ts";
+import { createEventNotifier } from "../../src/events/tail.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import {
   readMetric,
@@ -260,7 +260,7 @@ describe("a subscription socket rejects", () => {
   it("unauthenticated sockets over the total limit, with 503, until some close", async () => {
     const crowded = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => crowded[Symbol.asyncDispose]());
-    const strangers = await Promise.all(
+    const outsiders = await Promise.all(
       Array.from({ length: 500 }, (_, index) =>
         openRawWebSocket(crowded, { "x-forwarded-for": `203.0.113.${index % 50}` }),
       ),
@@ -268,7 +268,7 @@ describe("a subscription socket rejects", () => {
     const { status, body } = await openRejectedWebSocket(crowded, {});
     expect(status).toBe(503);
     expect(body.errors[0]?.message).toBe("Too many WebSockets are open. Try again shortly");
-    strangers[0]?.socket.terminate();
+    outsiders[0]?.socket.terminate();
     await vi.waitFor(
       async () => expect(await readMetric(crowded, "waymark_websocket_connections")).toBe(499),
       20_000,

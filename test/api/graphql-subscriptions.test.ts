@@ -1,7 +1,7 @@
 /** `jobChanged` over WebSocket: which events arrive, for whom, and in which order. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { assignContractors } from "../../src/jobs/update/upsert.sql.ts";
-import { createEventNotifier } from "../../src/events/event.notifier.ts";
+import { createEventNotifier } from "../../src/events/tail.ts";
 import { systemActor } from "../../src/platform/principal.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";

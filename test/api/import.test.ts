@@ -48,8 +48,8 @@ async function importFile(
     headers: { origin: app.url, cookie: operator.cookie, ...headers },
   });
   expect(response.status).toBe(200);
-  expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
-  const text = await response.text();
+  expect(response.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
+  const text = response.text;
   return text
     .trimEnd()
     .split("\n")
@@ -132,7 +132,7 @@ describe("200", () => {
             problems: [{ field: "piece_quantity", message: expect.any(String) }],
           },
         ],
-        failures_left_out: 0,
+        failures_omitted: 0,
         stopped: null,
       },
     ]);
@@ -200,11 +200,11 @@ describe("200", () => {
 
   it("lists a limited number of failed rows and counts the rest", async () => {
     const lines = await importFile(`marking_number,piece_quantity\n${"A,none\n".repeat(30_000)}`);
-    const { counts, failures, failures_left_out: leftOut } = lines.at(-1);
+    const { counts, failures, failures_omitted: omitted } = lines.at(-1);
     expect(counts.failed).toBe(30_000);
     expect(failures.length).toBeGreaterThan(1_000);
-    expect(failures.length + leftOut).toBe(30_000);
-    expect(leftOut).toBeGreaterThan(0);
+    expect(failures.length + omitted).toBe(30_000);
+    expect(omitted).toBeGreaterThan(0);
   });
 
   it("reports what was imported if a later line is malformed", async () => {
@@ -276,7 +276,7 @@ describe("400", () => {
       400,
       /is a contractor/,
     );
-    expectFailure(await send(operator, "marking_number\nA\n", { agent: "Nobody" }), 404, /no organisation/);
+    expectFailure(await send(operator, "marking_number\nA\n", { agent: "Unknown" }), 404, /no organisation/);
   });
 
   // evidence: import-rejected-before-file-end

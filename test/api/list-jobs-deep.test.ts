@@ -1,6 +1,6 @@
 /** Pages of GET /v1/jobs far down the list, found with the help of the daily counters. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compactCounters, rebuildCounters } from "../../src/jobs/counters/counters.ts";
+import { compactCounters, rebuildCounters } from "../../src/jobs/counters/counters.sql.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
@@ -25,7 +25,7 @@ beforeAll(async () => {
     update job set created_at = date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
       - (n % 11) * interval '1 day' + (n % 5 - 2) * interval '1 millisecond'
     from (select id, row_number() over (order by id)::int as n from job) numbered where numbered.id = job.id`);
-  await rebuildCounters(app.database);
+  await app.database.transaction(rebuildCounters);
   // And some whose counter changes are not compacted yet.
   await app.createJobs(
     agent,

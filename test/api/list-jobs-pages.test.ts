@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { jobSortFields } from "../../src/jobs/list/list-parameters.ts";
+import { sortFields } from "../../src/http/v1/jobs.read.ts";
 import { encodeCursor } from "../../src/platform/cursor.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";
@@ -19,7 +19,7 @@ let agent: TestOrganization;
 let rows: Row[];
 
 const JOBS = 35;
-const sorts = jobSortFields.flatMap((field) => [field, `-${field}`] as const);
+const sorts = sortFields.flatMap((field) => [field, `-${field}`] as const);
 
 beforeAll(async () => {
   app = await startTestApp();

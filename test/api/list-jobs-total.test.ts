@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compactCounters, rebuildCounters } from "../../src/jobs/counters/counters.ts";
+import { compactCounters, rebuildCounters } from "../../src/jobs/counters/counters.sql.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
@@ -148,6 +148,6 @@ async function expectRecountToChangeNothing(): Promise<void> {
     app.database.query(sql`select * from job_counter where count <> 0 order by organization_id, kind, value`);
   await compactCounters(app.database);
   const folded = await counts();
-  await rebuildCounters(app.database);
+  await app.database.transaction(rebuildCounters);
   expect(await counts()).toEqual(folded);
 }

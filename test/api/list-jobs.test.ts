@@ -16,7 +16,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 describe("GET /v1/jobs", () => {
   describe("200 with the jobs visible to the key's organisation", () => {
     it("returns all jobs of an agent, and the assigned jobs of a contractor", async () => {
-      const [owner, stranger] = [
+      const [owner, outsider] = [
         await app.createOrganization("agent"),
         await app.createOrganization("agent"),
       ];
@@ -25,7 +25,7 @@ describe("GET /v1/jobs", () => {
         await app.createOrganization("contractor"),
       ];
       const own = await app.createJobs(owner, [{}, { contractor }]);
-      await app.createJobs(stranger, [{}]);
+      await app.createJobs(outsider, [{}]);
 
       expect(new Set(markingNumbersOf(await listJobs(app, owner)))).toEqual(new Set(own));
       expect(markingNumbersOf(await listJobs(app, contractor))).toEqual([own[1]]);

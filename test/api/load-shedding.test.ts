@@ -9,8 +9,10 @@ import { startTestApp, type TestOrganization, type TestApp } from "../support/ap
 
 const ORIGIN = "https://app.example.com";
 const CONNECTIONS = 2;
-/** 20 requests per connection to PostgreSQL. */
-const MOST = 20 * CONNECTIONS;
+/** The limit of a short burst: 20 requests per connection to PostgreSQL. */
+const BURST = 20 * CONNECTIONS;
+/** The limit during an overload: the smallest one. */
+const SUSTAINED = 4;
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
 let app: TestApp;
@@ -41,7 +43,7 @@ afterEach(async () => {
 });
 
 async function metric(name: string): Promise<number> {
-  const text = await (await app.request("/metrics")).text();
+  const text = (await app.request("/metrics")).text;
   const line = text.split("\n").find((each) => each.startsWith(`${name} `));
   return Number(line?.slice(name.length + 1));
 }
@@ -50,19 +52,20 @@ const waitForMetric = (name: string, value: number): Promise<void> =>
   vi.waitFor(async () => expect(await metric(name)).toBe(value), PATIENCE);
 
 /**
- * Sends one request more than the server accepts, and resolves when that one is rejected. Of the others two wait for a locked
- * row, the rest up to 3 s for a connection. `/metrics` would wait for a connection too.
+ * Sends one request more than the server accepts, and resolves when requests are rejected: that one, or more on a machine that
+ * needs over 300 ms for the burst. Of the others two wait for a locked row, the rest up to 3 s for a connection. `/metrics` would
+ * wait for a connection too.
  */
 async function fill(): Promise<void> {
   lock = await lockJobRow(app.databaseUrl, number);
   let rejected = 0;
-  const sent = Array.from({ length: MOST + 1 }, async (_, index) => {
+  const sent = Array.from({ length: BURST + 1 }, async (_, index) => {
     const response = await patchJob(app, agent, number, { piece_quantity: index + 1 });
     if (isRejection(response)) rejected += 1;
     return response;
   });
   responses = Promise.all(sent);
-  await vi.waitFor(() => expect(rejected).toBe(1), PATIENCE);
+  await vi.waitFor(() => expect(rejected).toBeGreaterThan(0), PATIENCE);
 }
 
 function isRejection({ status, body }: ApiResponse): boolean {
@@ -98,16 +101,21 @@ function begin(body: string): { request: ClientRequest; status: Promise<number> 
 /** Returns the origin that may read the rejection of a request from `origin`. */
 async function allowedFor(origin: string): Promise<string | null> {
   const { headers } = await app.request("/v1/jobs", { key: agent.key, headers: { origin } });
-  expect(headers.get("vary")).toBe("Origin");
-  return headers.get("access-control-allow-origin");
+  expect(headers["vary"]).toBe("Origin");
+  return headers["access-control-allow-origin"] ?? null;
 }
 
 describe("slow clients", () => {
-  it("don't use up capacity while they send, and get responses afterwards", async () => {
+  it("don't use up capacity while they send, and get responses then", async () => {
     const body = JSON.stringify({ weight: 2 });
-    const slow = Array.from({ length: MOST }, () => begin(body));
-    // The request below counts too.
-    await waitForMetric("waymark_http_requests_in_flight", MOST + 1);
+    const slow: ReturnType<typeof begin>[] = [];
+    // More at once could begin an overload on a slow machine.
+    while (slow.length < BURST) {
+      for (let count = 0; count < SUSTAINED; count += 1) slow.push(begin(body));
+      // The request for the metrics counts too.
+      await waitForMetric("waymark_http_requests_in_flight", slow.length + 1);
+      await waitForMetric("waymark_http_concurrency_in_use", 0);
+    }
     await vi.waitFor(async () => expectData(await listJobs(app, agent)), PATIENCE);
     await waitForMetric("waymark_http_concurrency_in_use", 0);
     for (const { request } of slow) request.end(body);
@@ -155,10 +163,10 @@ describe("503 with Retry-After at the limit of requests in flight", () => {
         headers: { accept },
       });
       expect(response.status).toBe(503);
-      expect(response.headers.get("content-type")).toBe(type);
-      expect(response.headers.get("retry-after")).toMatch(/^[123]$/);
-      const requestId = response.headers.get("x-request-id");
-      expect(await response.json()).toEqual({
+      expect(response.get("content-type")).toBe(type);
+      expect(response.get("retry-after")).toMatch(/^[123]$/);
+      const requestId = response.get("x-request-id");
+      expect(response.body).toEqual({
         errors: [
           {
             message: "The server is overloaded. Try again shortly.",
@@ -180,10 +188,9 @@ describe("503 with Retry-After at the limit of requests in flight", () => {
     await fill();
     for (let sent = 0; sent < 3; sent += 1) expectFailure(await listJobs(app, agent), 503);
     expect((await app.request("/health/live")).status).toBe(200);
-    expect(await metric("waymark_http_concurrency_limit")).toBe(MOST);
-    await release();
-    // Three, and the one that showed that the server is full.
-    expect(await metric(REFUSED)).toBe(4);
+    expect(await metric("waymark_http_concurrency_limit")).toBe(SUSTAINED);
+    const rejected = (await release()).filter(isRejection);
+    expect(await metric(REFUSED)).toBe(rejected.length + 3);
     expect(await metric('waymark_http_requests_shed_total{reason="per_key"}')).toBe(0);
     expect(log.filter(({ msg }) => msg === "overloaded: rejecting requests")).toHaveLength(1);
   });
@@ -192,7 +199,7 @@ describe("503 with Retry-After at the limit of requests in flight", () => {
     await fill();
     expectFailure(await listJobs(app, agent), 503);
     const accepted = (await release()).filter((response) => !isRejection(response));
-    expect(accepted).toHaveLength(MOST);
+    expect(accepted.length).toBeGreaterThan(SUSTAINED);
     for (const response of accepted) expectData(response);
     expectData(await listJobs(app, agent));
   });

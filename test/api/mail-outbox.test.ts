@@ -1,6 +1,6 @@
 /** The mail outbox in GraphQL, for operators only. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createMailService } from "../../src/mail/mail.service.ts";
+import { MailService } from "../../src/mail/mail.service.ts";
 import { raw } from "../../src/platform/postgres/sql.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
@@ -27,7 +27,7 @@ beforeAll(async () => {
   app = await startTestApp();
   partner = await app.createOrganization("agent");
   ({ text: operator } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" }));
-  const mails = createMailService({
+  const mails = new MailService({
     database: app.database,
     secretBox: testSecretBox,
     isSmtpConfigured: false,
@@ -48,8 +48,8 @@ async function asPerson(): Promise<Outbox["mailOutbox"]> {
 
 describe("the outbox", () => {
   it("lists every mail to operators, newest first, and shows links if no mail server is configured", async () => {
-    await expect.poll(async () => (await outbox({ status: "KEPT" })).pageInfo.hasNextPage).toBe(true);
-    await expect.poll(async () => (await outbox({ status: "WAITING" })).nodes).toEqual([]);
+    await expect.poll(async () => (await outbox({ status: "STORED" })).pageInfo.hasNextPage).toBe(true);
+    await expect.poll(async () => (await outbox({ status: "PENDING" })).nodes).toEqual([]);
     const first = await outbox();
     expect(first.nodes.map(({ to }) => to)).toEqual(["third@waymark.example", "second@waymark.example"]);
     expect((await asPerson()).nodes[0]?.text).toContain(`#token=${LINK_TOKEN}`);
@@ -59,8 +59,8 @@ describe("the outbox", () => {
   });
 
   it("hides links from keys, which could otherwise use them to act as a user", async () => {
-    await expect.poll(async () => (await outbox({ status: "KEPT" })).pageInfo.hasNextPage).toBe(true);
-    const { text } = (await outbox({ status: "KEPT" })).nodes[0]!;
+    await expect.poll(async () => (await outbox({ status: "STORED" })).pageInfo.hasNextPage).toBe(true);
+    const { text } = (await outbox({ status: "STORED" })).nodes[0]!;
     expect(text).toContain("[link]");
     expect(text).not.toContain(LINK_TOKEN);
   });
@@ -85,8 +85,8 @@ describe("resending", () => {
     const { resendMail } = (await queryData(app, RESEND, { key: operator, variables: { id } })) as {
       resendMail: { mail: { id: string; status: string } };
     };
-    expect(resendMail).toEqual({ mail: { id, status: "WAITING" }, userErrors: [] });
-    await expect.poll(async () => (await outbox()).nodes[0]?.status).toBe("KEPT");
+    expect(resendMail).toEqual({ mail: { id, status: "PENDING" }, userErrors: [] });
+    await expect.poll(async () => (await outbox()).nodes[0]?.status).toBe("STORED");
     const acts = await app.database.query(
       raw("select action, subject from audit_entry where action = 'mail.resent'"),
     );

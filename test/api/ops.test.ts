@@ -53,7 +53,7 @@ function lineOf(requestId: string): Promise<Line> {
 }
 
 async function metric(name: string, labels: string): Promise<number> {
-  const text = await (await app.request("/metrics")).text();
+  const text = (await app.request("/metrics")).text;
   const line = text.split("\n").find((one) => one.startsWith(`${name}{${labels}}`));
   return Number(line?.split(" ").at(-1) ?? 0);
 }
@@ -64,7 +64,7 @@ const NOWHERE = "mongodb://127.0.0.1:1/waymark";
 async function expectReadiness(instance: AppInstance, status: 200 | 503, mongodb: object): Promise<void> {
   await vi.waitFor(async () => {
     const response = await instance.request("/health/ready");
-    expect({ status: response.status, body: await response.json() }).toMatchObject({
+    expect({ status: response.status, body: response.body }).toMatchObject({
       status,
       body: {
         status: status === 200 ? "ready" : "not_ready",
@@ -77,7 +77,7 @@ async function expectReadiness(instance: AppInstance, status: 200 | 503, mongodb
 describe("GET /health", () => {
   it("live returns 200", async () => {
     const response = await app.request("/health/live");
-    expect({ status: response.status, body: await response.json() }).toEqual({
+    expect({ status: response.status, body: response.body }).toEqual({
       status: 200,
       body: { status: "live" },
     });
@@ -117,8 +117,8 @@ describe("GET /health", () => {
 describe("GET /metrics", () => {
   it("returns metrics of the process, the database pool and requests in flight in Prometheus format", async () => {
     const response = await app.request("/metrics");
-    expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
-    const text = await response.text();
+    expect(response.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+    const text = response.text;
     for (const name of [
       "process_cpu_seconds_total",
       'waymark_db_pool_connections{state="waiting"}',
@@ -138,7 +138,7 @@ describe("GET /metrics", () => {
       expect(await metric("waymark_http_request_duration_seconds_count", labels)).toBe(before + 1),
     );
     await app.call("/v1/made-up-path", {});
-    const text = await (await app.request("/metrics")).text();
+    const text = (await app.request("/metrics")).text;
     expect(text).not.toContain(number);
     expect(text).not.toContain("made-up-path");
     expect(text).toContain('route="unknown",status="404"');
@@ -220,16 +220,11 @@ describe("a client that disconnects before the response", () => {
   it("is logged with 499, and its change is applied", async () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
     const lock = await lockJobRow(app.databaseUrl, number);
-    const disconnect = new AbortController();
-    const request = app.request(jobPath(number), {
-      method: "PATCH",
-      key: agent.key,
-      body: '{"weight":5}',
-      signal: disconnect.signal,
-    });
+    const request = app.request(jobPath(number), { method: "PATCH", key: agent.key, body: '{"weight":5}' });
+    // Sends the request, which never gets a response.
+    request.end(() => undefined);
     await lock.waitForBlockedSessions();
-    disconnect.abort();
-    await expect(request).rejects.toThrow(/abort/i);
+    request.abort();
     await lock.release();
     await vi.waitFor(() => expect(lines.some((line) => line["status"] === 499)).toBe(true), 5_000);
     await vi.waitFor(
@@ -260,15 +255,15 @@ describe("a client that disconnects while sending its body", () => {
 describe("security headers", () => {
   it.each(["/v1/jobs", "/v1/none", "/health/live"])("are set on every response: %s", async (path) => {
     const { headers } = await app.request(path, { key: agent.key });
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
-    expect(headers.get("content-security-policy")).toBe(
+    expect(headers["x-content-type-options"]).toBe("nosniff");
+    expect(headers["content-security-policy"]).toBe(
       "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",
     );
-    expect(headers.get("strict-transport-security")).toMatch(/^max-age=\d{8}/);
-    expect(headers.get("referrer-policy")).toBe("no-referrer");
-    expect(headers.get("cache-control")).toBe("no-store");
-    expect(headers.has("x-powered-by")).toBe(false);
-    expect(headers.has("server")).toBe(false);
+    expect(headers["strict-transport-security"]).toMatch(/^max-age=\d{8}/);
+    expect(headers["referrer-policy"]).toBe("no-referrer");
+    expect(headers["cache-control"]).toBe("no-store");
+    expect(headers).not.toHaveProperty("x-powered-by");
+    expect(headers).not.toHaveProperty("server");
   });
 });
 

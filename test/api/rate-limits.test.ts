@@ -6,11 +6,8 @@ import { listJobs, patchBatch, patchJob, type ApiClient } from "../support/app/j
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import type { Queryable } from "../../src/platform/postgres/database.ts";
 import type { Sql } from "../../src/platform/postgres/sql.ts";
-import {
-  createMemoryStore,
-  createPostgresStore,
-  type BucketRequest,
-} from "../../src/rate-limits/rate-limit.store.ts";
+import { createPostgresStore } from "../../src/rate-limits/rate-limit.sql.ts";
+import { createMemoryStore, type BucketRequest } from "../../src/rate-limits/rate-limit.store.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const HEADERS = [
@@ -140,7 +137,7 @@ describe("rate limits per key", () => {
       CORS_ORIGINS: "https://app.example.com",
     });
     const { headers } = await open.request("/v1/jobs", { headers: { origin: "https://app.example.com" } });
-    const exposed = headers.get("access-control-expose-headers")?.toLowerCase().split(",") ?? [];
+    const exposed = headers["access-control-expose-headers"]?.toLowerCase().split(",") ?? [];
     for (const name of [...HEADERS, "retry-after", "x-request-id"]) expect(exposed).toContain(name);
   });
 });
@@ -227,7 +224,6 @@ describe("rate limits shared by all keys of an organisation", () => {
     async (where) => {
       const statements: Sql[] = [];
       const counting: Queryable = {
-        ...app.database,
         query(statement) {
           statements.push(statement);
           return app.database.query(statement);
@@ -236,12 +232,30 @@ describe("rate limits shared by all keys of an organisation", () => {
       const store = where === "in PostgreSQL" ? createPostgresStore(counting) : createMemoryStore(clock);
       const shared = bucketOf("shared", 3);
       const take = async (id: string, count: number) =>
-        (await store.takeBoth(bucketOf(id, 2), shared, count)).map(({ allowed }) => allowed);
+        (await store.take([bucketOf(id, 2), shared], count)).map(({ allowed }) => allowed);
       expect(await take("one", 2)).toEqual([true, true]);
       expect(await take("one", 1)).toEqual([false, true]);
       expect(await take("two", 1)).toEqual([true, true]);
       expect(await take("two", 1)).toEqual([true, false]);
       expect(statements).toHaveLength(where === "in PostgreSQL" ? 4 : 0);
+      const buckets = [bucketOf("first", 3), bucketOf("second", 1), bucketOf("third", 2)];
+      const takeAll = async (count: number) =>
+        (await store.take(buckets, count)).map(({ allowed, tokens }) => [allowed, Math.round(tokens)]);
+      expect(await takeAll(1)).toEqual([
+        [true, 2],
+        [true, 0],
+        [true, 1],
+      ]);
+      expect(await takeAll(1)).toEqual([
+        [true, 1],
+        [false, 0],
+        [true, 1],
+      ]);
+      expect(await takeAll(-1)).toEqual([
+        [true, 2],
+        [true, 1],
+        [true, 2],
+      ]);
     },
   );
 });

@@ -4,8 +4,7 @@ import { entities } from "../../src/app/entities.ts";
 import { openDatabase, type Database, type Queryable } from "../../src/platform/postgres/database.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { withHorizon, parseReplicaResult } from "../../src/platform/replicas/query.ts";
-import { createReplicaMetrics } from "../../src/platform/replicas/metrics.ts";
+import { withHorizon, parseReplicaResult } from "../../src/platform/replicas/replica.ts";
 import { openReplicas, type Replicas } from "../../src/platform/replicas/replicas.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { queryData } from "../support/graphql/client.ts";
@@ -55,7 +54,7 @@ afterAll(() => opened.disposeAsync());
 async function replicaOf(instance: AppInstance): Promise<{ status: string; message?: string }> {
   const response = await instance.request("/health/ready");
   expect(response.status).toBe(200);
-  const { dependencies } = (await response.json()) as { dependencies: Record<string, { status: string }> };
+  const { dependencies } = response.body as { dependencies: Record<string, { status: string }> };
   return dependencies["replica_1"] ?? { status: "unknown" };
 }
 
@@ -73,7 +72,7 @@ beforeEach(async () => {
 
 /** Number of reads of `instance`, by "server reason". */
 async function readCounts(instance: AppInstance): Promise<Record<string, number>> {
-  const text = await (await instance.request("/metrics")).text();
+  const text = (await instance.request("/metrics")).text;
   const found = text.matchAll(/^waymark_read_queries_total\{server="(\w+)",reason="(\w+)"\} (\d+)/gm);
   return Object.fromEntries(
     [...found].map(([, server, reason, count]) => [`${server} ${reason}`, Number(count)]),
@@ -129,8 +128,7 @@ describe("a replica that has caught up", () => {
   });
 
   it("serves empty lists, also for organisations that never had a job", async () => {
-    // REST needs a separate count if the page has no row that contains the total.
-    await expectAnswered(one, { "replica_1 current": 2 }, async () =>
+    await expectAnswered(one, byReplica, async () =>
       expect(markingNumbersOf(await listJobs(one, contractor))).toEqual([]),
     );
     await expectAnswered(one, byReplica, async () =>
@@ -153,7 +151,7 @@ describe("a replica that has caught up", () => {
   });
 
   it("reports its lag", async () => {
-    const text = await (await one.request("/metrics")).text();
+    const text = (await one.request("/metrics")).text;
     expect(text).toMatch(/^waymark_replica_up\{replica="replica_1"\} 1$/m);
     expect(text).toMatch(/^waymark_replica_lag_seconds\{replica="replica_1"\} [\d.]+$/m);
   });
@@ -310,8 +308,7 @@ describe("a statement that fails on a replica", () => {
   let replicas: Replicas;
   beforeAll(async () => {
     const options = { urls: [standby.url], poolSize: 2, entities, primaryUrl: postgres.url };
-    const metrics = createReplicaMetrics(registry);
-    replicas = opened.use(await openReplicas({ ...options, logger: createLogger("silent"), metrics }));
+    replicas = opened.use(await openReplicas({ ...options, logger: createLogger("silent"), registry }));
   });
   const counted = async (): Promise<string[]> =>
     (await registry.metrics()).split("\n").filter((line) => line.startsWith("waymark_read_queries_total{"));
@@ -322,8 +319,8 @@ describe("a statement that fails on a replica", () => {
     await postgres.primary.query(sql`create table in_the_way (at int)`);
     await standby.catchUp();
     await usable();
-    const connections = await replicas.connect();
-    const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
+    const createReader = await replicas.connect();
+    const reader = createReader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
     // Holds the table until the primary takes it away.
     const query = reader.query(
       sql`select count(*) as count, pg_is_in_recovery() as "isStandby",
@@ -361,8 +358,8 @@ describe("a statement that fails on a replica", () => {
     await standby.pause();
     finish();
     await locking;
-    const connections = await replicas.connect();
-    const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
+    const createReader = await replicas.connect();
+    const reader = createReader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
     const query = reader.query(sql`select count(*), pg_is_in_recovery() as "isStandby" from locked`);
     await postgres.primary.query(sql`create table written_meanwhile ()`);
     expect(await query).toMatchObject([{ isStandby: false }]);
@@ -372,9 +369,9 @@ describe("a statement that fails on a replica", () => {
   it("is neither an error nor retried if the client disconnected", async () => {
     await usable();
     const before = await counted();
-    const connections = await replicas.connect();
+    const createReader = await replicas.connect();
     const query = vi.fn<() => Promise<never[]>>(() => Promise.resolve([]));
-    const reader = connections.reader({
+    const reader = createReader({
       primary: { query },
       minHorizon: () => Promise.resolve(0n),
       signal: AbortSignal.abort(new Error("gone")),
@@ -386,8 +383,8 @@ describe("a statement that fails on a replica", () => {
 
   it("is not retried on the primary if it timed out", async () => {
     await usable();
-    const connections = await replicas.connect({ statement_timeout: "50" });
-    const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
+    const createReader = await replicas.connect({ statement_timeout: "50" });
+    const reader = createReader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
     const query = reader.query(sql`select case when pg_is_in_recovery() then pg_sleep(20) end`);
     await expect(query).rejects.toMatchObject({ code: "ServiceUnavailableException" });
   });
@@ -397,8 +394,8 @@ describe("a replica whose primary is unreachable", () => {
   it("is not used until the primary is reachable again, and reports that", async () => {
     await using way = await startFaultProxy(postgres.url);
     const options = { urls: [standby.url], poolSize: 2, entities, primaryUrl: way.url };
-    const metrics = createReplicaMetrics(new Registry());
-    await using replicas = await openReplicas({ ...options, logger: createLogger("silent"), metrics });
+    const settings = { ...options, logger: createLogger("silent"), registry: new Registry() };
+    await using replicas = await openReplicas(settings);
     const [replica] = replicas.all;
     await vi.waitFor(() => expect(replica?.statusMessage).toBeNull(), 10_000);
     way.disconnect();

@@ -1,7 +1,7 @@
 /** Limits look-ups of made-up keys with a valid checksum, which only PostgreSQL can reject. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { generateKey } from "../../src/api-keys/api-key.format.ts";
-import { unknownKeyRate } from "../../src/api-keys/api-key.unknown-key-limit.ts";
+import { unknownKeyRate } from "../../src/api-keys/api-key.verifier.ts";
 import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
@@ -29,7 +29,7 @@ async function list(key: string, from: string): Promise<Response> {
 /** An IP address within one /64. */
 const from = (host: number): string => `2001:db8:0:7::${host.toString(16)}`;
 
-const lookups = (): number => proxy.statements.filter((text) => text.includes("where lookup =")).length;
+const lookups = (): number => proxy.statements.filter((text) => text.includes("where prefix =")).length;
 
 // evidence: unknown-key-cached
 it("a repeated unknown key is looked up once in ten seconds", async () => {

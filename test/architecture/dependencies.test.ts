@@ -23,13 +23,16 @@ async function readSources(baseDir: string): Promise<Map<string, string>> {
   return sources;
 }
 
-/** Returns the files that read the environment; only `config/env.ts` may. */
+/** `config/env.ts` reads the environment; the launcher passes it on to the server. */
+const READS_ENVIRONMENT = new Set(["src/config/env.ts", "src/start.mjs"]);
+
+/** Returns the other files that read the environment. */
 function environmentReaders(sources: Map<string, string>): string[] {
   const reads = /\bprocess\s*(\?\.|\.|\[\s*["'`])\s*env\b|\benv\b.*from\s+["'](node:)?process["']/;
   const isComment = /^\s*(\/\/|\/?\*)/;
   return (
     [...sources]
-      .filter(([path]) => path !== "src/config/env.ts")
+      .filter(([path]) => !READS_ENVIRONMENT.has(path))
       // Browser code has no `process`, so a match in the console is text to display.
       .filter(([path]) => !/^src\/console\/(?!build\.ts|vite\.config\.ts)/.test(path))
       .filter(([, text]) => text.split("\n").some((line) => !isComment.test(line) && reads.test(line)))
@@ -38,12 +41,27 @@ function environmentReaders(sources: Map<string, string>): string[] {
   );
 }
 
+/** Returns the adapters' files that use an entity manager, or run a statement or transaction themselves. */
+function statementRunners(sources: Map<string, string>): string[] {
+  const runs = /\.em\(\)|\b(database|reader|tx)\.(query|transaction|transactional|tryTransaction)\b/;
+  return [...sources]
+    .filter(([path, text]) => /^src\/(http|graphql|cli|scheduling)\//.test(path) && runs.test(text))
+    .map(([path]) => path)
+    .toSorted();
+}
+
 /** Returns the files over 300 lines, except generated ones. Longer files should be split. */
 function longFiles(sources: Map<string, string>): string[] {
   return [...sources]
     .filter(([path]) => !/^src\/(migrations|graphql\/generated|console\/generated)\//.test(path))
     .filter(([, text]) => text.trimEnd().split("\n").length > 300)
     .map(([path]) => path);
+}
+
+/** The `*.sql.ts` files that the decision record names, one in each row of its tables. */
+async function recordedSqlFiles(): Promise<string[]> {
+  const text = await readFile(join(root, "docs/decisions/0061-sql-only-where-it-is-hot.md"), "utf8");
+  return [...text.matchAll(/^\| `(\S+\.sql\.ts)` \|/gm)].map(([, path = ""]) => `src/${path}`);
 }
 
 describe("the code under src/", () => {
@@ -60,8 +78,17 @@ describe("the code under src/", () => {
     expect(violations(await cruiseTree(root))).toEqual([]);
   });
 
+  it("has SQL files that the decision record lists, and no others", async () => {
+    const sqlFiles = [...(await readSources(root)).keys()].filter((path) => path.endsWith(".sql.ts"));
+    expect((await recordedSqlFiles()).toSorted()).toEqual(sqlFiles.toSorted());
+  });
+
   it("reads the environment only in config/env.ts", async () => {
     expect(environmentReaders(await readSources(root))).toEqual([]);
+  });
+
+  it("runs no statement in an adapter", async () => {
+    expect(statementRunners(await readSources(root))).toEqual([]);
   });
 
   it("has no file over 300 lines", async () => {
@@ -87,6 +114,11 @@ describe("a tree that breaks a rule", () => {
     "console-stands-alone": ["src/console/status.ts -> src/jobs/job.codes.ts"],
     "embedded-is-optional": ["src/http/ops/health.ts -> src/embedded/postgres.ts"],
     "tracing-is-loaded-on-demand": ["src/platform/logger.ts -> src/platform/tracing/sdk.ts"],
+    "sql-only-where-it-is-hot": ["src/billing/invoice.service.ts -> src/platform/postgres/sql.ts"],
+    "adapters-use-services": [
+      "src/cli/listen.sql.ts -> src/platform/postgres/sql.ts",
+      "src/http/keys.routes.ts -> ../../../../node_modules/@mikro-orm/postgresql/index.js",
+    ],
     "no-cycles": ["src/jobs/job.entity.ts -> src/jobs/job.filter.ts"],
   };
 
@@ -104,6 +136,16 @@ describe("a tree that breaks a rule", () => {
   it("is reported: a second reader of the environment", async () => {
     const sources = await readSources(join(fixtures, "one-reader-of-the-environment"));
     expect(environmentReaders(sources)).toEqual(["src/http/http.app.ts", "src/jobs/job.service.ts"]);
+  });
+
+  it("is reported: a statement in an adapter", () => {
+    const sources = new Map([
+      ["src/http/keys.routes.ts", "const keys = await context.database.em().find(ApiKey, {});"],
+      ["src/graphql/loaders.ts", "const rows = await database.query<Row>(statement);"],
+      ["src/cli/jobs.ts", "const jobs = await services.jobs.list(principal, query, database);"],
+      ["src/jobs/job.service.ts", "await database.transaction(run);"],
+    ]);
+    expect(statementRunners(sources)).toEqual(["src/graphql/loaders.ts", "src/http/keys.routes.ts"]);
   });
 
   it("is reported: a file of 301 lines", () => {

@@ -93,12 +93,16 @@ describe("the Dockerfile", () => {
   });
 
   it("starts Node with the same memory settings as npm start", async () => {
-    const { scripts } = JSON.parse(await read("package.json")) as { scripts: { start: string } };
-    const command = lines.find((line) => line.startsWith("CMD "));
-    const [setting = ""] = new RegExp(`${MALLOC}=\\d+`).exec(lines.join("\n")) ?? [];
+    const launcher = await read("src/start.mjs");
+    const [, ...flags] = JSON.parse(
+      lines.find((line) => line.startsWith("CMD "))!.slice("CMD ".length),
+    ) as string[];
+    const [, threshold] = new RegExp(`${MALLOC}=(\\d+)`).exec(lines.join("\n")) ?? [];
 
-    const parts: string[] = JSON.parse(command!.slice("CMD ".length));
-    expect(scripts.start.split(" && ").at(-1)).toBe(`${setting} exec ${parts.join(" ")}`);
+    expect(flags.pop()).toBe("src/main.ts");
+    expect(flags).toHaveLength(2);
+    expect(launcher).toContain(`[${flags.map((flag) => `"${flag}", `).join("")}pathOf("main.ts")]`);
+    expect(launcher).toContain(`${MALLOC}: "${threshold}"`);
   });
 });
 

@@ -1,13 +1,47 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { missingEntries, type LockFile } from "../../scripts/complete-lockfile.ts";
 
-const lockPath = join(import.meta.dirname, "..", "..", "package-lock.json");
+const root = join(import.meta.dirname, "..", "..");
+const readLock = async (folder: string): Promise<LockFile> =>
+  JSON.parse(await readFile(join(root, folder, "package-lock.json"), "utf8")) as LockFile;
 
 it("the lock file contains the packages of every platform (to fix: node scripts/complete-lockfile.ts)", async () => {
-  const lock = JSON.parse(await readFile(lockPath, "utf8")) as LockFile;
-  expect(Object.keys(missingEntries(lock))).toEqual([]);
+  expect(Object.keys(missingEntries(await readLock(".")))).toEqual([]);
+});
+
+describe("the lock file of bench", () => {
+  it("contains the packages of every platform", async () => {
+    expect(Object.keys(missingEntries(await readLock("bench")))).toEqual([]);
+  });
+
+  it.each(["pg", "graphql", "graphql-ws", "ws", "@types/node", "@types/pg"])(
+    "has the project's version of %s, which files of bench use as well",
+    async (name) => {
+      const [own, ofBench] = await Promise.all([readLock("."), readLock("bench")]);
+      const version = own.packages[`node_modules/${name}`]?.version;
+      expect(version).toMatch(/^\d/);
+      expect(ofBench.packages[`node_modules/${name}`]?.version).toBe(version);
+    },
+  );
+
+  it("has every product to compare with, and the project's own has none", async () => {
+    const [own, ofBench] = await Promise.all([readLock("."), readLock("bench")]);
+    const products = [
+      "postgraphile",
+      "mercurius",
+      "fastify",
+      "bullmq",
+      "ioredis",
+      "graphile-worker",
+      "pg-boss",
+    ];
+    const inLock = ({ packages }: LockFile): string[] =>
+      products.filter((name) => `node_modules/${name}` in packages);
+    expect(inLock(ofBench)).toEqual(products);
+    expect(inLock(own)).toEqual([]);
+  });
 });
 
 it("the entry of a missing platform package is derived from its name", () => {

@@ -58,11 +58,28 @@ export const rules = [
   {
     name: "tracing-is-loaded-on-demand",
     comment: "OpenTelemetry must be imported dynamically, so that it costs nothing while traces are off.",
-    from: { path: "^src/", pathNot: "^src/platform/tracing/(sdk|span-queue)\\.ts$" },
+    from: { path: "^src/", pathNot: "^src/platform/tracing/(sdk|span-export)\\.ts$" },
     to: {
-      path: ["^src/platform/tracing/(sdk|span-queue)\\.ts$", "(^|node_modules/)@opentelemetry/"],
+      path: ["^src/platform/tracing/(sdk|span-export)\\.ts$", "(^|node_modules/)@opentelemetry/"],
       dynamic: false,
     },
+  },
+  {
+    name: "sql-only-where-it-is-hot",
+    comment:
+      "SQL templates are only allowed in *.sql.ts files (docs/decisions/0061); everything else uses MikroORM.",
+    from: {
+      path: "^src/",
+      pathNot: ["\\.sql\\.ts$", "^src/(platform|migrations|embedded/demo)/"],
+    },
+    to: { path: "^src/platform/postgres/sql\\.ts$" },
+  },
+  {
+    name: "adapters-use-services",
+    comment:
+      "An adapter parses, calls one service method and formats; it runs no SQL and uses no entity manager.",
+    from: { path: `^src/${adapters}/` },
+    to: { path: ["^src/platform/postgres/sql\\.ts$", "(^|node_modules/)@mikro-orm/"] },
   },
   {
     name: "no-cycles",

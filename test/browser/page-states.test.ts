@@ -139,6 +139,15 @@ describe("access", () => {
     expect(links).not.toContain(path.startsWith("/operator") ? "Requests" : "Integrations");
   });
 
+  it("sends an operator who opens an organisation's audit log to the operators' log", async () => {
+    const { page } = await openAs(await createTestUser(app, { organizationId: null, role: "operator" }));
+    await page.goto("/audit");
+    await expectVisible(page.getByRole("combobox", { name: "Organisation" }));
+    expect(pathOf(page)).toBe("/operator/audit");
+    const entry = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Audit log" });
+    expect(await entry.getAttribute("aria-current")).toBe("page");
+  });
+
   it("requires signing in and then opens the requested page", async () => {
     const { page } = await openAs();
     await page.goto("/jobs?q=WM-2");

@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { buildIfStale } from "../../src/console/build.ts";
+import { buildIfStale } from "../../src/build.ts";
 
-const built = new URL("../../.console/", import.meta.url);
+const built = new URL("../../.site/console/", import.meta.url);
 const LIMIT_BYTES = 250_000;
 
 /** Vite's build manifest, by source file. */

@@ -1,14 +1,14 @@
-/** `docs/guide/console.md` shows exactly the pictures taken by `npx node scripts/take-screenshots.ts`. */
-import { readdir, readFile, stat } from "node:fs/promises";
+/** The pages on the console show exactly the pictures taken by `npx node scripts/take-screenshots.ts`. */
+import { readdir, stat } from "node:fs/promises";
 import { expect, it } from "vitest";
+import { readPage } from "../support/docs/guide-pages.ts";
 
-const guide = new URL("../../docs/guide/", import.meta.url);
-const pictures = new URL("screenshots/", guide);
+const pictures = new URL("../../docs/guide/screenshots/", import.meta.url);
 const LIMIT_BYTES = 3_000_000;
 
 it("shows every picture", async () => {
-  const page = await readFile(new URL("console.md", guide), "utf8");
-  const shown = [...page.matchAll(/screenshots\/([\w-]+\.png)/g)].map(([, name]) => name);
+  const pages = readPage("guide/console.md") + readPage("operate/console.md");
+  const shown = [...pages.matchAll(/screenshots\/([\w-]+\.png)/g)].map(([, name]) => name);
   expect(new Set(shown)).toEqual(new Set(await readdir(pictures)));
 });
 

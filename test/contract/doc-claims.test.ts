@@ -11,6 +11,8 @@ import { linkHeader } from "../../src/http/v1/link-header.ts";
 const root = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
+const settingsPage = read("docs/operate/settings.md");
+
 describe(".env.example", () => {
   const set = [...read(".env.example").matchAll(/^([A-Z][A-Z0-9_]*)=(.+)$/gm)];
   const values = Object.fromEntries(set.map(([, name = "", value = ""]) => [name, value]));
@@ -20,18 +22,18 @@ describe(".env.example", () => {
     expect(toConfig(readEnv(values))).toEqual(toConfig(readEnv({})));
   });
 
-  it("has the defaults of docs/operations.md", () => {
-    const rows = [...read("docs/operations.md").matchAll(/^\| `([A-Z_]+)` \| `?([^|`]+?)`? \|/gm)];
+  it("has the defaults of the page on settings", () => {
+    const rows = [...settingsPage.matchAll(/^\| `([A-Z_]+)` \| `?([^|`]+?)`? \|/gm)];
     const written = rows.filter(([, name = ""]) => name in values).map(([, name, value]) => [name, value]);
     expect(written.length).toBeGreaterThan(8);
     expect(written).toEqual(written.map(([name = ""]) => [name, values[name]]));
   });
 
-  it("and docs/operations.md name the default sender of e-mails", () => {
+  it("and the page on settings name the default sender of e-mails", () => {
     const { from } = toConfig(readEnv({ PUBLIC_URL: "https://api.example.com" })).mail;
     expect(from).toEqual({ name: "Waymark", address: "no-reply@api.example.com" });
     expect(toConfig(readEnv({})).mail.from.address).toBe("no-reply@localhost");
-    expect(read("docs/operations.md")).toContain("| `MAIL_FROM` | `Waymark <no-reply@…>` |");
+    expect(settingsPage).toMatch(/\| `MAIL_FROM` \| `Waymark <no-reply@…>` \|/);
   });
 });
 
@@ -60,37 +62,40 @@ function relationsOf(page: number | null): string[] {
   return [...Link.matchAll(/rel="(\w+)"/g)].map(([, relation = ""]) => relation);
 }
 
-describe("docs/guide/rest.md", () => {
-  const rest = read("docs/guide/rest.md");
-
+describe("the guide on jobs", () => {
   it("names the relations of `Link`, by page and by cursor", () => {
-    const [sentence = ""] = /`Link` has [^]*? only\./.exec(rest) ?? [];
-    const [byPage = "", byCursor = ""] = sentence.split(" By ");
-    expect(codeOf(byPage).filter((name) => name !== "page")).toEqual(relationsOf(2));
+    const [, byPage = "", byCursor = ""] =
+      /The `Link` header has the URLs of (.*?); with (.*?)\./.exec(read("docs/guide/jobs.md")) ?? [];
+    expect(codeOf(byPage)).toEqual(relationsOf(2));
     expect(codeOf(byCursor).filter((name) => name !== "cursor")).toEqual(relationsOf(null));
   });
 
   it("and the console's hints have every reason for 403 and 422", () => {
-    const row = rest.split("\n").find((line) => line.startsWith("| 403 |")) ?? "";
-    for (const text of [row, errorHint("ForbiddenException") ?? ""])
+    const [, section = ""] = read("docs/guide/errors.md").split("## ForbiddenException (403)\n\n");
+    const [cause = ""] = section.split("\n");
+    for (const text of [cause, errorHint("ForbiddenException") ?? ""])
       for (const reason of ["scope", "IP address", "operator's", "suspended"]) expect(text).toContain(reason);
     expect(errorHint("UnprocessableEntityException")).toMatch(/URL, If-Match or body/);
   });
 });
 
-describe("docs/webhooks.md", () => {
+describe("the guide on webhooks", () => {
   it("names every outcome other than a response", () => {
-    const outcomes = [...read("src/webhooks/dispatcher/outcome.ts").matchAll(/^ {2}\| "(\w+)"/gm)].map(
+    const outcomes = [...read("src/webhooks/dispatcher/lease.ts").matchAll(/^ {2}\| "(\w+)"/gm)].map(
       ([, name = ""]) => name,
     );
     expect(outcomes).toContain("internal_error");
-    const text = read("docs/webhooks.md");
+    const text = read("docs/guide/webhooks/troubleshooting.md");
     expect(outcomes.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   });
 
   it("and the schema do not say that a webhook secret is shown only once", () => {
     const secrets = /whsec_[^\n]*shown this once|new secret[^\n]*shown this once/;
-    for (const path of ["docs/webhooks.md", "schema/webhook.graphql", "src/cli/commands/endpoint/create.ts"])
+    for (const path of [
+      "docs/guide/webhooks/quickstart.md",
+      "schema/webhook.graphql",
+      "src/cli/commands/endpoints.ts",
+    ])
       expect(read(path)).not.toMatch(secrets);
   });
 });
@@ -126,7 +131,9 @@ describe("texts for users", () => {
   it("name 30 days as the default in guides if RETENTION_DAYS applies", () => {
     const fixed =
       /by default|unless the operator|webhook-id|without a time|GET \/v1\/events|The e-mails of the last/;
-    const lines = ["docs/webhooks.md", "docs/guide/console.md"].flatMap((file) => read(file).split("\n"));
+    const lines = ["docs/guide/webhooks/reliability.md", "docs/guide/console.md"].flatMap((file) =>
+      read(file).split("\n"),
+    );
     expect(lines.filter((line) => line.includes("30 days") && !fixed.test(line))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Checks `docs/guide/graphql.md`: its queries return data of the demo, and its tables match the code. */
+/** Checks the guide on GraphQL: its queries return data of the demo, and its tables match the code. */
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,18 +19,24 @@ import {
 import { CloseCode } from "graphql-ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureDemo } from "../../src/embedded/demo/demo.ts";
-import { createErrorFormatter } from "../../src/graphql/execution/error-formatter.ts";
+import { ErrorFormatter } from "../../src/graphql/execution/error-formatter.ts";
 import { limits } from "../../src/graphql/execution/limits.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
-import { closeCodes } from "../../src/graphql/subscriptions/limits.ts";
+import { closeCodes, subscriptionLimits } from "../../src/graphql/subscriptions/limits.ts";
 import { AppError, errorCodes } from "../../src/platform/errors.ts";
 import { ReauthenticationRequiredError } from "../../src/platform/fresh-authentication.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { codeBlocks, readPage, tableRows } from "../support/docs/guide-pages.ts";
 
-const page = readFileSync(new URL("../../docs/guide/graphql.md", import.meta.url), "utf8");
+const pages = {
+  overview: readPage("guide/graphql/overview.md"),
+  queries: readPage("guide/graphql/queries.md"),
+  mutations: readPage("guide/graphql/mutations.md"),
+  subscriptions: readPage("guide/graphql/subscriptions.md"),
+};
 
 interface Example {
   name: string;
@@ -40,10 +46,7 @@ interface Example {
   variables: Record<string, unknown>;
 }
 
-const blocks = [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language, text = ""]) => ({
-  language,
-  text,
-}));
+const blocks = Object.values(pages).flatMap(codeBlocks);
 const examples = blocks.flatMap(({ language, text }, index): Example[] => {
   if (language !== "graphql") return [];
   const [operation] = parse(text).definitions;
@@ -145,7 +148,7 @@ async function codeOf(body: string): Promise<string | undefined> {
 
 /** Every `extensions.code` that can be sent: those of Apollo Server and those of the adapter. */
 function sendableCodes(): Set<string> {
-  const format = createErrorFormatter(createLogger("silent"));
+  const format = new ErrorFormatter(createLogger("silent"));
   const during = { requestId: "req_1" };
   const cancelled = new AppError("ServiceUnavailableException", "", { cause: { code: "57014" } });
   const failures = [
@@ -191,7 +194,7 @@ function selectionsWithoutId(schema: GraphQLSchema, document: string, name: stri
   return missing;
 }
 
-describe("the page", () => {
+describe("the pages", () => {
   // evidence: graphql-limits-documented
   it("has the limits that `viewer` returns", async () => {
     const { viewer } = await queryData(
@@ -200,36 +203,34 @@ describe("the page", () => {
       { key },
     );
     expect(viewer.limits).toEqual(limits);
-    const prose = page.slice(page.indexOf("## Limits")).replaceAll("\n", " ");
-    for (const words of [
-      `depth ${limits.depth}`,
-      `${limits.aliases} aliases`,
-      `${limits.rootFields} root fields`,
-      `pages and lists of ${limits.pageSize}`,
-      `filters of ${limits.filterParts} conditions nested ${limits.filterDepth} deep`,
-      `${limits.groups} groups`,
-      `a cost of ${limits.cost}`,
-    ])
-      expect(prose).toContain(words);
+    expect(limits.listSize).toBe(limits.pageSize);
+    expect(tableRows(pages.overview, "What")).toEqual([
+      ["Depth", String(limits.depth)],
+      ["Aliases", String(limits.aliases)],
+      ["Root fields", String(limits.rootFields)],
+      ["Page or list", `${limits.pageSize} items`],
+      ["Filter", `${limits.filterParts} conditions, nested ${limits.filterDepth} deep`],
+      ["Groups of jobStats", `${limits.groups.toLocaleString("en")}; then truncated is true`],
+      ["Cost", `${limits.cost.toLocaleString("en")} per operation`],
+      ["Time", "5 seconds"],
+    ]);
   });
 
   it("has the correct cost of an operation", async () => {
     const query = `{ jobs(first: 50) { nodes { id agent { id } contractor { id } history(first: 10) { nodes { id } } } } }`;
     expect((await graphql(app, query, { key })).cost).toBe(650);
-    expect(page).toContain("50 × (1 + 1 + 1 + 10) = 650");
+    expect(pages.overview).toContain("50 × (1 + 1 + 1 + 10) = 650");
   });
 
   it("lists every error code that the server can send", () => {
-    const listed = [...page.matchAll(/^\| (`[A-Z_`, ]+`) \| \d{3} \|/gm)].flatMap(([, cell = ""]) =>
-      [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code),
-    );
+    const listed = tableRows(pages.mutations, "`extensions.code`").flatMap(([cell = ""]) => cell.split(", "));
     expect(listed).toHaveLength(new Set(listed).size);
     expect(new Set(listed)).toEqual(sendableCodes());
   });
 
   it("lists every close code that the server can send", () => {
-    const rows = [...page.matchAll(/^\| (\d{4}(?:, \d{4})*) \|/gm)];
-    const listed = rows.flatMap(([, cell = ""]) => cell.split(", ").map(Number));
+    const rows = tableRows(pages.subscriptions, "Code");
+    const listed = rows.flatMap(([cell = ""]) => cell.split(", ").map(Number));
     // Codes that graphql-ws and ws send themselves.
     const { Unauthorized, SubprotocolNotAcceptable, ConnectionInitialisationTimeout } = CloseCode;
     const library = [Unauthorized, SubprotocolNotAcceptable, ConnectionInitialisationTimeout, 1009];
@@ -248,9 +249,31 @@ describe("the page", () => {
     const fields = Object.values(createSchema().getQueryType()?.getFields() ?? {});
     const both = fields.filter(({ args }) => args.some(({ name }) => name === "last"));
     expect(both.map(({ name }) => name)).toEqual(["jobs"]);
-    expect(page.replaceAll("\n", " ")).toContain(
-      "`jobs` also goes backwards, with `last` and `before`; all other connections go forward only",
-    );
+    expect(pages.overview).toContain("`jobs` can also be read backwards, with `last` and `before`.");
+  });
+
+  it("list exactly the mutations that an API key may use", () => {
+    const rows = tableRows(pages.mutations, "For");
+    const listed = rows.flatMap(([, cell = ""]) => cell.split(", "));
+    const fields = Object.values(createSchema().getMutationType()?.getFields() ?? {});
+    const forKeys = fields.filter(({ description }) => /Needs the\s+scopes?\b/.test(description ?? ""));
+    // It asks for the password of a user.
+    const names = forKeys.map(({ name }) => name).filter((name) => name !== "revealWebhookSecret");
+    expect(listed.toSorted()).toEqual(names.toSorted());
+  });
+
+  it("list the limits of subscriptions", () => {
+    const { subscriptionsPerConnection, connectionsPerPrincipal, connectionsPerOrganization } =
+      subscriptionLimits;
+    expect(tableRows(pages.subscriptions, "What").slice(0, 4)).toEqual([
+      ["Subscriptions on one socket", String(subscriptionsPerConnection)],
+      ["Sockets of a key", String(connectionsPerPrincipal)],
+      ["Sockets of an organisation", String(connectionsPerOrganization)],
+      [
+        "Sockets of an IP address before connection_init",
+        String(subscriptionLimits.unauthenticatedPerAddress),
+      ],
+    ]);
   });
 
   it("names unsupported features correctly", async () => {

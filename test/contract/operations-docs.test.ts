@@ -1,4 +1,4 @@
-/** Checks that `docs/operations.md`, the alerts and the dashboard match the settings and metrics of the code. */
+/** Checks that the operator guide, the alerts and the dashboard match the settings and metrics of the code. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,12 +10,12 @@ import { parse } from "yaml";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
-const page = read("docs/operations.md");
+const settingsPage = read("docs/operate/settings.md");
+const [, metricsSection = ""] = read("docs/operate/monitoring.md").split("\n## Metrics\n");
 
-/** Returns the first cells of the tables in a section. */
-function firstCells(section: string): string[] {
-  const [, text = ""] = page.split(`\n## ${section}\n`);
-  const rows = (text.split("\n## ", 1)[0] ?? "").split("\n").filter((line) => line.startsWith("| `"));
+/** Returns the first cells of the tables in `text` that contain code. */
+function firstCells(text: string): string[] {
+  const rows = text.split("\n").filter((line) => line.startsWith("| `"));
   return rows.map((row) => row.split(" | ", 1)[0] ?? "");
 }
 
@@ -26,7 +26,9 @@ function declaredMetrics(): Map<string, string[]> {
     const text = read(file);
     if (!text.includes('from "prom-client"')) continue;
     // The text from one metric name to the next contains its labels.
-    for (const [, name = "", rest = ""] of text.matchAll(/"(waymark_\w+)"([^]*?)(?="waymark_|$(?![^]))/g)) {
+    for (const [, name = "", rest = ""] of text.matchAll(
+      /(?<!_CHANNEL = )"(waymark_\w+)"([^]*?)(?="waymark_|$(?![^]))/g,
+    )) {
       const [, labels = ""] = /labelNames: \[([^\]]*)\]/.exec(rest) ?? [];
       declared.set(
         name,
@@ -96,7 +98,7 @@ describe("the settings", () => {
   it("are exactly those of the page", () => {
     const shape = /^const settings = \{\n([^]*?)^\} as const;/m.exec(read("src/config/env.ts"))?.[1] ?? "";
     const settings = [...shape.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name = ""]) => name);
-    const documented = firstCells("Settings").flatMap((cell) =>
+    const documented = firstCells(settingsPage).flatMap((cell) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
     );
     expect(settings.length).toBeGreaterThan(25);
@@ -109,15 +111,13 @@ describe("the metrics", () => {
     const { registry } = createMetrics(() => ({ total: 3, idle: 1, waiting: 0 }));
     const pool = await registry.getSingleMetric("waymark_db_pool_connections")?.get();
     const states = pool?.values.map(({ labels }) => String(labels["state"])) ?? [];
-    const row = read("docs/operations.md")
-      .split("\n")
-      .find((line) => line.startsWith("| `waymark_db_pool_connections"));
+    const row = metricsSection.split("\n").find((line) => line.startsWith("| `waymark_db_pool_connections"));
     const [, , meaning = ""] = row?.split("|") ?? [];
     expect([...meaning.matchAll(/`(\w+)`/g)].map(([, state]) => state)).toEqual(states);
   });
 
   it("are exactly those of the page, with their labels", () => {
-    const documented = firstCells("Metrics").flatMap((cell) =>
+    const documented = firstCells(metricsSection.split("\n## ", 1)[0] ?? "").flatMap((cell) =>
       [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
     );
     const declared = [...metrics].map(([name, labels]) =>
@@ -192,14 +192,8 @@ describe("the dashboard", () => {
   });
 });
 
-describe("the pages for operators", () => {
-  const pages = [
-    "docs/operations.md",
-    "docs/backup.md",
-    "docs/faults.md",
-    "docs/scaling.md",
-    "docs/security.md",
-  ];
+describe("the engineering notes", () => {
+  const pages = ["docs/faults.md", "docs/scaling.md", "docs/security.md"];
 
   it("link to existing files and headings", () => {
     const broken = pages.flatMap((from) =>

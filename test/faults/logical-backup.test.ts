@@ -5,15 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, inject, it, onTestFinished, vi } from "vitest";
-import { feedCursorAt, readFeedCursor } from "../../src/events/event.cursor.ts";
+import { feedCursor, readFeedCursor } from "../../src/events/feed-cursor.ts";
 import { entities } from "../../src/app/entities.ts";
-import type { FeedPosition } from "../../src/events/event.position.ts";
+import type { FeedPosition } from "../../src/events/feed-cursor.ts";
 import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
-import { ensureDailyPartitions } from "../../src/request-log/request-log.partitions.ts";
-import { systemPrincipal } from "../../src/webhooks/tenant-scope.ts";
+import { ensureDailyPartitions } from "../../src/request-log/request-log.partitions.sql.ts";
+import { systemPrincipal } from "../../src/webhooks/webhook-principal.ts";
 import type { DeliveryView } from "../../src/webhooks/deliveries/view.ts";
-import { ensurePartitions } from "../../src/webhooks/deliveries/partitions.ts";
+import { ensurePartitions } from "../../src/webhooks/deliveries/weekly-partitions.sql.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createCliRunner } from "../support/processes/cli-process.ts";
 import { waitForFeedEvents, getFeed } from "../support/app/feed-client.ts";
@@ -161,9 +161,9 @@ it("flags repeated deliveries, keeps the restored data, and reuses no version af
   );
 
   // Polling continues from the last cursor.
-  const { transactionId, position } = readFeedCursor(cursor) as FeedPosition;
-  const sameCursor = feedCursorAt({
-    transactionId: String(BigInt(transactionId) + MORE_TRANSACTIONS),
+  const { transaction_id, position } = readFeedCursor(cursor) as FeedPosition;
+  const sameCursor = feedCursor({
+    transaction_id: String(BigInt(transaction_id) + MORE_TRANSACTIONS),
     position,
   });
   const newEvents = await waitForFeedEvents(after, agent, 2, `after=${sameCursor}`);

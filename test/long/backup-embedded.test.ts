@@ -48,7 +48,7 @@ it("starts from the copy with all data, and fails with a message if the secret f
   expect(await third.exited).toBe(1);
   expect(third.output()).toContain(`The file ${join(copy, "secret")} is missing.`);
   const unreadable = await commandLineOn(copy).runJson("accept-secret");
-  expect(unreadable).toEqual({ endpoints: [expect.stringMatching(/^whe_/)], headers: [], userEmails: [] });
+  expect(unreadable).toEqual({ endpoints: [expect.stringMatching(/^whe_/)], headers: [], user_emails: [] });
   const fourth = await start(copy);
   await fourth.waitUntilReady();
   await fourth.kill("SIGTERM");

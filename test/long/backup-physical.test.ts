@@ -172,7 +172,7 @@ it("point-in-time restore: flags repeated deliveries, and reuses no version", as
     "recovery_target_action=promote",
   ]);
   const after = await fixture.startServer("all", { DATABASE_URL: restored.url });
-  expect(after.output()).toContain("another timeline");
+  expect(after.output()).toContain("a new timeline");
   // Only this endpoint gets it again, flagged.
   await eventually(() => expect(ailing.received()).toHaveLength(sentBefore.ailing + 3));
   expect(marksAt(ailing).slice(-3)).toEqual(["restore", "restore", "restore"]);

@@ -56,7 +56,7 @@ it("installs, migrates, serves, passes the health check and stops as in the imag
   await run("sh", ["-c", install], { cwd: image });
   for (const [, source = ""] of dockerfile.matchAll(/^COPY (\w+) \1$/gm))
     await cp(join(root, source), join(image, source), { recursive: true });
-  await buildConsole(dockerfile);
+  await buildSite(dockerfile);
 
   const [, ...migration] = migrate?.command ?? [];
   await run(process.execPath, migration, { cwd: image, env });
@@ -81,19 +81,19 @@ function withDefaults(compose: string): string {
   return compose.replaceAll(/\$\{\w+:-([^}]*)\}/g, "$1");
 }
 
-/** Builds the console as the stage `console` does, but with the installed packages. */
-async function buildConsole(dockerfile: string): Promise<void> {
-  const [, stage = ""] = /^FROM \S+ AS console\n(.+?)\n\n/ms.exec(dockerfile) ?? [];
-  expect(stage).toContain("COPY src/console src/console\n");
-  expect(stage).toContain("RUN node src/console/build.ts");
-  expect(dockerfile).toContain("COPY --from=console /app/.console .console");
+/** Builds the console and the guide as the stage `site` does, but with the installed packages. */
+async function buildSite(dockerfile: string): Promise<void> {
+  const [, stage = ""] = /^FROM \S+ AS site\n(.+?)\n\n/ms.exec(dockerfile) ?? [];
+  expect(stage).toContain("COPY docs docs\nCOPY src src\n");
+  expect(stage).toContain("RUN node src/build.ts");
+  expect(dockerfile).toContain("COPY --from=site /app/.site .site");
   const folder = await mkdtemp(join(tmpdir(), "waymark-console-stage-"));
   try {
     await cp(join(root, "package-lock.json"), join(folder, "package-lock.json"));
-    await cp(join(root, "src", "console"), join(folder, "src", "console"), { recursive: true });
+    for (const name of ["docs", "src"]) await cp(join(root, name), join(folder, name), { recursive: true });
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-    await run(process.execPath, ["src/console/build.ts"], { cwd: folder });
-    await cp(join(folder, ".console"), join(image, ".console"), { recursive: true });
+    await run(process.execPath, ["src/build.ts"], { cwd: folder });
+    await cp(join(folder, ".site"), join(image, ".site"), { recursive: true });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { installPeers } from "../../bench/install-peers.ts";
 import { waitForExit } from "../support/processes/cli-process.ts";
 
 const TIMEOUT_MS = 300_000;
@@ -44,6 +45,15 @@ function expectMeasured(text: string, names: readonly string[]): void {
 const JOBS = "--jobs=2000";
 
 describe("npm run bench", () => {
+  it("installs the products to compare with, whose types fit", async () => {
+    await installPeers(() => undefined);
+    const { code, stdout } = await waitForExit(
+      spawn("node_modules/.bin/tsc", ["--noEmit", "-p", "bench"], { cwd, timeout: TIMEOUT_MS }),
+    );
+    expect(stdout).toBe("");
+    expect(code).toBe(0);
+  });
+
   it("measures a row of the API", async () => {
     const text = await outputOf("bench", [JOBS, "--rounds=1", "--only=batch"]);
     expectMeasured(text, ["PATCH batch of 100"]);

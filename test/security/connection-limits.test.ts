@@ -311,7 +311,7 @@ describe("many connections", () => {
       for (const socket of sockets) socket.destroy();
       // The metrics request itself may be rejected while those connections are still closing.
       await expect
-        .poll(async () => await (await app.request("/metrics")).text())
+        .poll(async () => (await app.request("/metrics")).text)
         .toMatch(/waymark_http_connections_rejected_total\{limit="ip_address"\} [2-9]/);
     });
 

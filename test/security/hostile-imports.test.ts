@@ -21,18 +21,14 @@ interface ImportResponse {
   last: { type?: string; counts?: Record<string, number>; stopped?: unknown; error?: { code: string } };
 }
 
-async function importFile(
-  file: string | Uint8Array<ArrayBuffer>,
-  type: string,
-  headers = {},
-): Promise<ImportResponse> {
+async function importFile(file: string | Buffer, type: string, headers = {}): Promise<ImportResponse> {
   const path = `/console-api/imports?agent=${encodeURIComponent(agent.name)}`;
   const response = await app.request(path, {
     method: "POST",
     body: file,
     headers: { origin: app.url, cookie, "content-type": type, ...headers },
   });
-  const lines = (await response.text()).trimEnd().split("\n");
+  const lines = response.text.trimEnd().split("\n");
   return { status: response.status, last: JSON.parse(lines.at(-1) ?? "null") };
 }
 

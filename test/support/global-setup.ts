@@ -57,7 +57,7 @@ async function startMongo(
 ): Promise<{ url: string; binary: string }> {
   const { mongo, cacheDir } = toConfig(readEnv());
   const binary = await findMongodBinary({ ...mongo, cacheDir }, printStatus, new AbortController().signal);
-  const embedded = stack.use(openEmbeddedMongo({ dataDir, binary, cacheDir, download: false }));
+  const embedded = stack.use(openEmbeddedMongo({ dataDir, binary, cacheDir, download: "off" }));
   return { url: await embedded.url, binary };
 }
 

@@ -3,21 +3,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
+import { afterAll, beforeAll, beforeEach } from "vitest";
 import { entities } from "../../src/app/entities.ts";
-import {
-  createMailService,
-  type MailService,
-  type MailView,
-  type NewMail,
-} from "../../src/mail/mail.service.ts";
+import { MailService, type MailView } from "../../src/mail/mail.service.ts";
 import { createMailTransport } from "../../src/mail/mail.transport.ts";
-import { composeMail } from "../../src/mail/mail.template.ts";
-import { startMailWorker, type MailWorker } from "../../src/mail/mail.worker.ts";
+import { composeMail, type NewMail } from "../../src/mail/mail.template.ts";
+import { MailWorker } from "../../src/mail/mail.worker.ts";
 import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { raw } from "../../src/platform/postgres/sql.ts";
 import type { Tracing } from "../../src/platform/tracing/tracing.ts";
 import { parseSmtpUrl } from "../../src/platform/mail/smtp-url.ts";
+import { startTestSmtpServer, type TestSmtpServer } from "./smtp-server.ts";
 import { testSecretBox } from "./test-secret.ts";
 import { createTestDatabase } from "./database/test-database.ts";
 
@@ -43,25 +40,49 @@ export interface MailFixture extends AsyncDisposable {
   clear(): Promise<void>;
 }
 
+export interface MailFixtureWithServer extends MailFixture {
+  /** New for each test. */
+  server: TestSmtpServer;
+  /** Starts a worker that sends to `server`. */
+  startSmtpWorker(): MailWorker;
+}
+
+/** Opens a fixture for the tests of a file. Before each test it deletes all mails and starts an SMTP server. */
+export function useMailFixture(): MailFixtureWithServer {
+  const fixture = {
+    startSmtpWorker: () => fixture.startWorker(`smtp://localhost:${fixture.server.port}`),
+  } as MailFixtureWithServer;
+  beforeAll(async () => {
+    Object.assign(fixture, await openMailFixture());
+  });
+  beforeEach(async () => {
+    await fixture.clear();
+    fixture.server = await startTestSmtpServer();
+    return () => fixture.server[Symbol.asyncDispose]();
+  });
+  afterAll(() => fixture[Symbol.asyncDispose]());
+  return fixture;
+}
+
 export function newMailTo(to: string, subject = "Welcome"): NewMail {
   const url = `https://waymark.example/register#token=${LINK_TOKEN}`;
-  const composed = composeMail({
+  return composeMail(to, "registration", {
     title: subject,
     paragraphs: ["Hello."],
     action: { label: "Register", url },
   });
-  return { to, kind: "registration", subject, ...composed };
 }
 
 export async function openMailFixture(): Promise<MailFixture> {
   const testDatabase = await createTestDatabase();
   const database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
-  const mails = createMailService({ database, secretBox: testSecretBox, isSmtpConfigured: true });
+  const mails = new MailService({ database, secretBox: testSecretBox, isSmtpConfigured: true });
   const directory = await mkdtemp(join(tmpdir(), "waymark-mails-"));
   const log: string[] = [];
   const logger = createLogger("debug", { write: (line) => void log.push(line) });
   let registry = new Registry();
-  const outbox = async (): Promise<MailView[]> => (await mails.list(database, { limit: 100 })).items;
+  const outbox = async (): Promise<MailView[]> =>
+    (await mails.list(database, { limit: 100, after: null })).items;
   return {
     database,
     mails,
@@ -71,7 +92,7 @@ export async function openMailFixture(): Promise<MailFixture> {
       const smtp = url === null ? null : parseSmtpUrl(url);
       const transport = createMailTransport({ smtp, from: SENDER, directory });
       registry = new Registry();
-      return startMailWorker({
+      return new MailWorker({
         database,
         databaseUrl: testDatabase.url,
         secretBox: testSecretBox,
@@ -88,7 +109,7 @@ export async function openMailFixture(): Promise<MailFixture> {
     outbox,
     onlyMail: async () => (await outbox())[0] as MailView,
     async makeDue() {
-      await database.query(raw("update mail set due_at = now() where status = 'waiting'"));
+      await database.query(raw("update mail set due_at = now() where status = 'pending'"));
     },
     async dump() {
       const rows = await database.query<{ row: string }>(raw("select mail::text as row from mail"));

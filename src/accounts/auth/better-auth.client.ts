@@ -2,6 +2,7 @@
 import { APIError } from "better-auth/api";
 import { AppError, badRequest } from "../../platform/errors.ts";
 import { CLIENT_IP_HEADER } from "./better-auth.ts";
+import { notSignedInError } from "../sessions/session-principal.ts";
 import { pickAuthCookies } from "./cookies.ts";
 import type { ClientInfo } from "./client-info.ts";
 
@@ -27,8 +28,8 @@ export async function callBetterAuth<T>(
 }
 
 /** `cookie`: the request's Cookie header, or undefined if the library must not see it. */
-export function authHeaders({ address, userAgent }: ClientInfo, cookie?: string): Headers {
-  const headers = new Headers({ [CLIENT_IP_HEADER]: address });
+export function authHeaders({ ipAddress, userAgent }: ClientInfo, cookie?: string): Headers {
+  const headers = new Headers({ [CLIENT_IP_HEADER]: ipAddress });
   // Users recognise their sessions by it, so it must be printable.
   const printableUserAgent = userAgent?.replaceAll(/[^\x20-\x7e]/g, "").slice(0, MAX_USER_AGENT_LENGTH);
   if (printableUserAgent) headers.set("user-agent", printableUserAgent);
@@ -80,8 +81,7 @@ function toAppError(error: unknown, errorsByCode: ErrorsByCode): unknown {
   if (!(error instanceof APIError)) return error;
   const createError = errorsByCode[String(error.body?.code)];
   if (createError) return createError();
-  if (error.statusCode === 401)
-    return new AppError("UnauthorizedException", "You are not signed in, or your session has ended");
+  if (error.statusCode === 401) return notSignedInError();
   // Two concurrent requests used the same recovery code.
   if (error.statusCode === 409) return wrongCodeError();
   return error;

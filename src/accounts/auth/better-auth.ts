@@ -4,29 +4,31 @@
  */
 import { betterAuth } from "better-auth";
 import { twoFactor } from "better-auth/plugins";
-import type { PgPoolAdapter } from "../../platform/postgres/pool-adapter.ts";
+import type { Database } from "../../platform/postgres/database.ts";
 import { newUuid } from "../../platform/ids.ts";
 import { cookieAttributes, TWO_FACTOR_COOKIE, SESSION_COOKIE, UNUSED_COOKIE_PREFIX } from "./cookies.ts";
 import { SECRET_VERSION } from "./secret.ts";
 import type { PasswordHasher } from "../passwords/hasher.ts";
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "../passwords/rules.ts";
-import { SESSION_LIFETIME_MS } from "../sessions/verifier.ts";
+import { SESSION_LIFETIME_MS } from "../sessions/entity.ts";
 
 const ISSUER = "Waymark";
 /** Passes the client's IP address to the library. We always set it, so clients can't forge it. */
 export const CLIENT_IP_HEADER = "x-waymark-client-ip";
 const TWO_FACTOR_COOKIE_MAX_AGE_S = 600;
 
-export interface AuthDeps {
-  pgPool: PgPoolAdapter;
-  /** At least 32 characters. Signs cookies, and encrypts TOTP secrets and recovery codes. */
-  secret: string;
-  hasher: PasswordHasher;
-}
-
 export type BetterAuth = ReturnType<typeof createBetterAuth>;
 
-export function createBetterAuth({ pgPool, secret, hasher }: AuthDeps) {
+/** `secret`: at least 32 characters. Signs cookies, and encrypts TOTP secrets and recovery codes. */
+export function createBetterAuth({
+  pgPool,
+  secret,
+  hasher,
+}: {
+  pgPool: ReturnType<Database["asPgPool"]>;
+  secret: string;
+  hasher: PasswordHasher;
+}) {
   return betterAuth({
     appName: ISSUER,
     // Unused: we send none of the library's links.
@@ -104,7 +106,7 @@ const tableMappings = {
     fields: {
       ...timestampFields,
       expiresAt: "expires_at",
-      ipAddress: "address",
+      ipAddress: "ip_address",
       userAgent: "user_agent",
       userId: "user_id",
     },

@@ -1,9 +1,21 @@
 /** The HTTP client's details that account services need. */
+import { type AuditEvent, recordAuditEvent } from "../../audit/api.ts";
+import type { Reader } from "../../platform/postgres/database.ts";
 
 export interface ClientInfo {
   /** The Cookie header. */
   readonly cookie: string | undefined;
-  readonly address: string;
+  readonly ipAddress: string;
   readonly userAgent: string | undefined;
   readonly requestId: string;
+}
+
+/** Records an action of a signed-in user on their own account. `on`: the transaction of the change. */
+export async function recordUserEvent(
+  on: Reader,
+  { actor, organizationId }: Pick<AuditEvent, "actor" | "organizationId">,
+  { ipAddress, requestId }: ClientInfo,
+  event: Pick<AuditEvent, "action" | "details">,
+): Promise<void> {
+  await recordAuditEvent(on, { ...event, actor, organizationId, ipAddress, requestId });
 }

@@ -2,58 +2,51 @@
  * Browsers that signed in to an account before. A signed cookie gives each of them separate limits, so that others
  * guessing passwords cannot lock the user out (OWASP calls it a device cookie).
  */
-import { createHmac } from "node:crypto";
-import type { Clock } from "../../platform/clock.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
+import { createHmac, randomUUID } from "node:crypto";
+import type { Reader } from "../../platform/postgres/database.ts";
+import { UserCredential } from "../credential.entity.ts";
 import { newUuid } from "../../platform/ids.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
-import { sql } from "../../platform/postgres/sql.ts";
+import type { AccountContext } from "../context.ts";
+import { DAY_MS } from "../../platform/time.ts";
 import { createSignedCookie, readSignedCookie } from "./cookies.ts";
 
 const KEY_PURPOSE = "waymark known browser b1";
 const BROWSER_COOKIE_PREFIX = "__Host-waymark_browser_";
-const LIFETIME_MS = 90 * 24 * 3_600_000;
+const LIFETIME_MS = 90 * DAY_MS;
 
-export interface KnownBrowsers {
+export class KnownBrowsers {
+  readonly #context: Pick<AccountContext, "database" | "clock">;
+  readonly #key: string;
+
+  constructor({ database, clock, secretBox }: Pick<AccountContext, "database" | "clock" | "secretBox">) {
+    this.#context = { database, clock };
+    this.#key = secretBox.keyFor(KEY_PURPOSE).toString("base64url");
+  }
+
   /** The browser's id; null if its cookie is missing, forged, expired, revoked or for another account. */
-  find(cookie: string | undefined, email: string): Promise<string | null>;
+  async find(cookie: string | undefined, email: string): Promise<string | null> {
+    const { database, clock } = this.#context;
+    const value = readSignedCookie(cookie, this.#cookieName(email), this.#key);
+    const [id, epoch, expires] = value?.split(" ") ?? [];
+    if (!id || !epoch || Number(expires) <= clock.now()) return null;
+    const isCurrent = await database.em().count(UserCredential, { user: { email }, browserEpoch: epoch });
+    return isCurrent > 0 ? id : null;
+  }
+
   /** The `Set-Cookie` text that makes a browser known for 90 days. */
-  issue(account: { email: string; browserEpoch: string }): string;
-}
+  issue({ email, browserEpoch }: { email: string; browserEpoch: string }): string {
+    const value = [newUuid(), browserEpoch, this.#context.clock.now() + LIFETIME_MS].join(" ");
+    const maxAgeS = LIFETIME_MS / 1000;
+    return createSignedCookie({ name: this.#cookieName(email), value, key: this.#key, maxAgeS });
+  }
 
-export interface KnownBrowserDeps {
-  database: Queryable;
-  clock: Clock;
-  secretBox: Pick<SecretBox, "keyFor">;
-}
-
-export function createKnownBrowsers({ database, clock, secretBox }: KnownBrowserDeps): KnownBrowsers {
-  const key = secretBox.keyFor(KEY_PURPOSE).toString("base64url");
-  // One cookie per account, as users share browsers. The name does not reveal the e-mail address.
-  const cookieName = (email: string): string =>
-    `${BROWSER_COOKIE_PREFIX}${createHmac("sha256", key).update(email).digest("hex").slice(0, 16)}`;
-
-  return {
-    async find(cookie, email) {
-      const value = readSignedCookie(cookie, cookieName(email), key);
-      const [id, epoch, expires] = value?.split(" ") ?? [];
-      if (!id || !epoch || Number(expires) <= clock.now()) return null;
-      const [account] = await database.query(sql`
-        select from user_credential join user_account on user_account.id = user_id
-        where email = ${email} and browser_epoch = ${epoch}::uuid`);
-      return account ? id : null;
-    },
-
-    issue({ email, browserEpoch }) {
-      const value = [newUuid(), browserEpoch, clock.now() + LIFETIME_MS].join(" ");
-      return createSignedCookie({ name: cookieName(email), value, key, maxAgeS: LIFETIME_MS / 1000 });
-    },
-  };
+  /** One cookie per account, as users share browsers. The name does not reveal the e-mail address. */
+  #cookieName(email: string): string {
+    return `${BROWSER_COOKIE_PREFIX}${createHmac("sha256", this.#key).update(email).digest("hex").slice(0, 16)}`;
+  }
 }
 
 /** Makes an account's browsers unknown again. */
-export async function forgetBrowsers(on: Queryable, userId: string): Promise<void> {
-  await on.query(
-    sql`update user_credential set browser_epoch = gen_random_uuid() where user_id = ${userId}::uuid`,
-  );
+export async function forgetBrowsers(on: Reader, userId: string): Promise<void> {
+  await on.em().nativeUpdate(UserCredential, { user: userId }, { browserEpoch: randomUUID() });
 }

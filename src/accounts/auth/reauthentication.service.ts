@@ -1,15 +1,13 @@
 /** Signed-in users enter their password (and a code, with two-factor) again before sensitive actions. */
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/postgres/database.ts";
-import { AppError, badRequest } from "../../platform/errors.ts";
-import { sql } from "../../platform/postgres/sql.ts";
-import { recordAuditEvent } from "../../audit/api.ts";
-import { authHeaders } from "./better-auth.client.ts";
-import type { ClientInfo } from "./client-info.ts";
+import { type AppError, badRequest } from "../../platform/errors.ts";
+import type { AccountContext } from "../context.ts";
 import type { PasswordService } from "../passwords/service.ts";
-import type { SessionPrincipal } from "../sessions/principal.ts";
+import { UserSession } from "../sessions/entity.ts";
+import { notSignedInError, type SessionPrincipal } from "../sessions/session-principal.ts";
+import { verifyTwoFactorCode, type TwoFactorCodeKind } from "../two-factor/verify-code.ts";
+import { authHeaders } from "./better-auth.client.ts";
+import { recordUserEvent, type ClientInfo } from "./client-info.ts";
 import type { ThrottleAttempt } from "./throttle.ts";
-import { verifyTwoFactorCode, type TwoFactorCodeKind, type CodeCheckDeps } from "../two-factor/codes.ts";
 
 export interface ReauthenticationProof {
   readonly password: string;
@@ -18,76 +16,54 @@ export interface ReauthenticationProof {
   readonly kind: TwoFactorCodeKind;
 }
 
-export interface ReauthenticationService {
+export class ReauthenticationService {
+  readonly #context: AccountContext;
+  readonly #passwords: Pick<PasswordService, "verifyPassword">;
+
+  constructor(context: AccountContext, passwords: Pick<PasswordService, "verifyPassword">) {
+    this.#context = context;
+    this.#passwords = passwords;
+  }
+
   /**
    * Makes the session's authentication fresh for ten minutes (platform/fresh-authentication.ts). Throws BadRequestException
    * naming the wrong field, and TooManyRequestsException.
    */
-  reauthenticate(
+  async reauthenticate(
     principal: SessionPrincipal,
-    proof: ReauthenticationProof,
+    { password, code, kind }: ReauthenticationProof,
     client: ClientInfo,
-  ): Promise<void>;
-}
-
-export interface ReauthenticationDeps extends CodeCheckDeps {
-  database: Database;
-  clock: Clock;
-}
-
-export function createReauthenticationService(
-  deps: ReauthenticationDeps,
-  passwords: Pick<PasswordService, "verifyPassword">,
-): ReauthenticationService {
-  return {
-    async reauthenticate(principal, { password, code, kind }, client) {
-      const { user } = principal;
-      if (user.hasTwoFactor && code === undefined) throw codeProblem("missing", "must be given");
-      await passwords.verifyPassword(user.id, password);
-      if (user.hasTwoFactor && code !== undefined)
-        await verifyCode(deps, { userId: user.id, code, kind }, client);
-      await refreshAuthentication(deps, principal, client);
-    },
-  };
-}
-
-async function verifyCode(
-  deps: ReauthenticationDeps,
-  answer: { userId: string; code: string; kind: TwoFactorCodeKind },
-  client: ClientInfo,
-): Promise<void> {
-  const attempts: ThrottleAttempt[] = [
-    ["two-factor-address", client.address],
-    ["two-factor-account", answer.userId],
-  ];
-  await deps.throttle.take(...attempts);
-  await verifyTwoFactorCode(deps, {
-    ...answer,
-    headers: authHeaders(client, client.cookie),
-    refusal: () => codeProblem("invalid_value", "is wrong or was already used"),
-  });
-  await deps.throttle.refund(...attempts);
-}
-
-async function refreshAuthentication(
-  { database, clock }: ReauthenticationDeps,
-  { sessionId, actor, organizationId }: SessionPrincipal,
-  { address, requestId }: ClientInfo,
-): Promise<void> {
-  await database.transaction(async (tx) => {
-    const now = new Date(clock.now()).toISOString();
-    const [session] = await tx.query(sql`
-      update user_session set authenticated_at = ${now}::timestamptz where id = ${sessionId}::uuid returning id`);
-    if (!session)
-      throw new AppError("UnauthorizedException", "You are not signed in, or your session has ended");
-    await recordAuditEvent(tx, {
-      action: "session.reauthenticated",
-      actor,
-      organizationId,
-      address,
-      requestId,
+  ): Promise<void> {
+    const { database, clock } = this.#context;
+    const { user, sessionId: id } = principal;
+    if (user.hasTwoFactor && code === undefined) throw codeProblem("missing", "must be given");
+    await this.#passwords.verifyPassword(user.id, password);
+    if (user.hasTwoFactor && code !== undefined)
+      await this.#verifyCode({ userId: user.id, code, kind }, client);
+    await database.transactional(async (em, tx) => {
+      const authenticatedAt = new Date(clock.now());
+      if ((await em.nativeUpdate(UserSession, { id }, { authenticatedAt })) === 0) throw notSignedInError();
+      await recordUserEvent(tx, principal, client, { action: "session.reauthenticated" });
     });
-  });
+  }
+
+  async #verifyCode(
+    answer: { userId: string; code: string; kind: TwoFactorCodeKind },
+    client: ClientInfo,
+  ): Promise<void> {
+    const { throttle } = this.#context;
+    const attempts: ThrottleAttempt[] = [
+      ["two-factor-address", client.ipAddress],
+      ["two-factor-account", answer.userId],
+    ];
+    await throttle.take(...attempts);
+    await verifyTwoFactorCode(this.#context, {
+      ...answer,
+      headers: authHeaders(client, client.cookie),
+      refusal: () => codeProblem("invalid_value", "is wrong or was already used"),
+    });
+    await throttle.refund(...attempts);
+  }
 }
 
 function codeProblem(code: string, message: string): AppError {

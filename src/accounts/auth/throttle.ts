@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../../platform/errors.ts";
 import { networkOf } from "../../platform/network.ts";
+import type { RateLimitStore } from "../../rate-limits/api.ts";
 import type { TokenRate } from "../../platform/concurrency/token-bucket.ts";
 
 /** Allows `burst` attempts, refilled at one per `minutesPerToken`. */
@@ -48,44 +49,41 @@ export type ThrottleKind = keyof typeof throttleLimits;
 /** `subject`: an e-mail address, a user's uuid or an IP address, by kind. */
 export type ThrottleAttempt = readonly [kind: ThrottleKind, subject: string];
 
-export interface Throttle {
+export class Throttle {
+  readonly #store: RateLimitStore;
+
+  /** `store`: shared by all processes. */
+  constructor(store: RateLimitStore) {
+    this.#store = store;
+  }
+
   /** Takes one token of each, in this order. Throws TooManyRequestsException with Retry-After at the first empty bucket. */
-  take(...attempts: readonly ThrottleAttempt[]): Promise<void>;
+  async take(...attempts: readonly ThrottleAttempt[]): Promise<void> {
+    const results = await this.#take(attempts, 1);
+    const rejected = results.findIndex(({ allowed }) => !allowed);
+    const [result, attempt] = [results[rejected], attempts[rejected]];
+    if (!result || !attempt) return;
+    const { perSecond } = throttleLimits[attempt[0]];
+    throw tooManyAttemptsError(Math.max(1, Math.ceil((1 - result.tokens) / perSecond)));
+  }
+
   /** Returns false if the bucket is empty. */
-  tryTake(attempt: ThrottleAttempt): Promise<boolean>;
+  async tryTake(attempt: ThrottleAttempt): Promise<boolean> {
+    const [result] = await this.#take([attempt], 1);
+    return result?.allowed === true;
+  }
+
   /** Returns the tokens of attempts that succeeded. */
-  refund(...attempts: readonly ThrottleAttempt[]): Promise<void>;
-}
+  async refund(...attempts: readonly ThrottleAttempt[]): Promise<void> {
+    await this.#take(attempts, -1);
+  }
 
-/** Token buckets shared by all processes (rate-limits/rate-limit.store.ts). */
-export interface TokenBucketStore {
-  take(
-    bucket: string,
-    limit: TokenRate,
-    count: number,
-  ): Promise<{ allowed: boolean; tokens: number }> | { allowed: boolean; tokens: number };
-}
-
-export function createThrottle(store: TokenBucketStore): Throttle {
-  const takeOne = ([kind, subject]: ThrottleAttempt, count: number) =>
-    store.take(bucketKey(kind, subject), throttleLimits[kind], count);
-  return {
-    async take(...attempts) {
-      for (const attempt of attempts) {
-        const { allowed, tokens } = await takeOne(attempt, 1);
-        if (!allowed)
-          throw tooManyAttemptsError(
-            Math.max(1, Math.ceil((1 - tokens) / throttleLimits[attempt[0]].perSecond)),
-          );
-      }
-    },
-    async tryTake(attempt) {
-      return (await takeOne(attempt, 1)).allowed;
-    },
-    async refund(...attempts) {
-      for (const attempt of attempts) await takeOne(attempt, -1);
-    },
-  };
+  #take(attempts: readonly ThrottleAttempt[], count: number) {
+    return this.#store.take(
+      attempts.map(([kind, subject]) => ({ id: bucketKey(kind, subject), limit: throttleLimits[kind] })),
+      count,
+    );
+  }
 }
 
 function tooManyAttemptsError(retryAfterS: number): AppError {

@@ -1,6 +1,6 @@
 /** Pending invitations. Accepting or revoking one deletes its row; the audit log keeps the event. */
-import { defineEntity, p } from "@mikro-orm/postgresql";
-import { Organization } from "../../organizations/api.ts";
+import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
+import { Organization, tenantFilter } from "../../organizations/api.ts";
 
 export const invitedRoles = ["owner", "member", "operator"] as const;
 export type InvitedRole = (typeof invitedRoles)[number];
@@ -19,9 +19,19 @@ export const Invitation = defineEntity({
     invitedBy: p.text(),
     /** When it was last sent. */
     invitedAt: p.datetime(3),
+    /** When the link expires. */
+    expiresAt: p
+      .datetime(3)
+      .formula(
+        ({ id }) => `(select expires_at from email_token where kind = 'invitation' and subject_id = ${id})`,
+      )
+      .persist(false),
   },
+  filters: tenantFilter,
   uniques: [
     { name: "invitation_organization_email", properties: ["organization", "email"] },
     { name: "invitation_operator_email", properties: ["email"], where: "organization_id is null" },
   ],
 });
+
+export type Invitation = InferEntity<typeof Invitation>;

@@ -15,7 +15,8 @@ export function invitationMail(
   url: string,
 ): NewMail {
   const groupName = organizationName ?? OPERATORS_NAME;
-  const content = composeMail({
+  return composeMail(email, "invitation", {
+    subject: `${invitedBy} has invited you to join ${groupName}`,
     title: `Join ${groupName}`,
     paragraphs: [
       `${invitedBy} has invited you to join ${groupName}. Waymark is a service for following and updating delivery jobs.`,
@@ -24,8 +25,6 @@ export function invitationMail(
     action: { label: "Accept the invitation", url },
     footnote: "If you weren't expecting this, you can ignore it. Nothing happens unless you use the link.",
   });
-  const subject = `${invitedBy} has invited you to join ${groupName}`;
-  return { to: email, kind: "invitation", subject, ...content };
 }
 
 /** The inviting organisation doesn't learn that the e-mail address already has an account; only its owner gets this mail. */
@@ -35,7 +34,8 @@ export function existingAccountInvitationMail({
   invitedBy,
 }: InvitationMailContent): NewMail {
   const groupName = organizationName ?? OPERATORS_NAME;
-  const content = composeMail({
+  return composeMail(email, "invitation_elsewhere", {
+    subject: `${invitedBy} has invited you to join ${groupName}`,
     title: `You have been invited to join ${groupName}`,
     paragraphs: [
       `${invitedBy} has invited you to join ${groupName}. You can't accept with this e-mail address, because it already has a Waymark account and can have only one.`,
@@ -43,10 +43,4 @@ export function existingAccountInvitationMail({
     ],
     footnote: "If you weren't expecting this, you can ignore it. Your account hasn't changed.",
   });
-  return {
-    to: email,
-    kind: "invitation_elsewhere",
-    subject: `${invitedBy} has invited you to join ${groupName}`,
-    ...content,
-  };
 }

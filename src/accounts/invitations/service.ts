@@ -1,94 +1,182 @@
 /** Invitations to an organisation or to the operators: lists, sends, resends and revokes them. */
-import type { MailService } from "../../mail/api.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database, Queryable, Transaction } from "../../platform/postgres/database.ts";
-import { AppError, badRequest } from "../../platform/errors.ts";
+import { LockMode, type FilterQuery } from "@mikro-orm/postgresql";
+import type { Reader } from "../../platform/postgres/database.ts";
+import type { Transaction } from "../../platform/postgres/transaction.ts";
+import { AppError } from "../../platform/errors.ts";
 import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../platform/ids.ts";
-import { sql, type Sql } from "../../platform/postgres/sql.ts";
 import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
-import { toIsoTime } from "../../platform/time.ts";
-import { accountEmail, parseOrThrow } from "../account.fields.ts";
 import { actorDisplayName, recordAuditEvent } from "../../audit/api.ts";
-import type { InvitedRole } from "./entity.ts";
+import { forTenant, Organization, User } from "../../organizations/api.ts";
+import { accountEmail, parseOrThrow } from "../account.fields.ts";
+import type { ThrottleAttempt } from "../auth/throttle.ts";
+import type { AccountContext } from "../context.ts";
+import { revokeEmailTokens } from "../email-token.service.ts";
+import { assertRoleInGroup, type MemberAdmin, type MemberGroup } from "../members/member-admin.ts";
+import { hasAccount } from "../user.service.ts";
+import { Invitation, type InvitedRole } from "./entity.ts";
 import { invitationMail, existingAccountInvitationMail } from "./mails.ts";
-import { revokeInvitations } from "./revocation.ts";
-import { REGISTRATION_LIFETIME_MS, type EmailTokenService } from "../email-token.service.ts";
-import type { MemberGroup, MemberAdmin } from "../members/service.ts";
-import type { Throttle, ThrottleAttempt } from "../auth/throttle.ts";
 
-export interface InvitationView {
-  /** A uuid. */
-  readonly id: string;
-  readonly email: string;
-  readonly role: InvitedRole;
-  readonly invitedBy: string;
-  readonly invitedAt: string;
-  readonly expiresAt: string;
-}
+const MAX_PENDING_INVITATIONS = 100;
 
 /**
  * `id`: typed. An invitation of another group throws NotFoundException, as if it didn't exist. The caller must check that
  * the principal may invite. No result reveals whether the e-mail address has an account in another organisation.
  */
-export interface InvitationService {
+export class InvitationService {
+  readonly #context: AccountContext;
+
+  constructor(context: AccountContext) {
+    this.#context = context;
+  }
+
   /** Pending invitations, newest first, including those whose link has expired. */
-  list(group: MemberGroup, on?: Queryable): Promise<InvitationView[]>;
+  list({ organizationId }: MemberGroup, on: Reader = this.#context.database): Promise<Invitation[]> {
+    const filters = { tenant: { organizationId } };
+    const orderBy = { invitedAt: "desc", id: "desc" } as const;
+    return on.em().find(Invitation, {}, { filters, orderBy, limit: MAX_PENDING_INVITATIONS });
+  }
+
   /**
    * Throws BadRequestException for an invalid e-mail address or role, ConflictException if the user is already a member or
    * invited or if 100 invitations are pending, TooManyRequestsException, and ReauthenticationRequiredError for inviting an
    * owner or operator without a fresh authentication.
    */
-  invite(admin: MemberAdmin, invitation: { email: string; role: InvitedRole }): Promise<InvitationView>;
-  /** Mails a new link and invalidates the previous one. */
-  resend(admin: MemberAdmin, id: string): Promise<InvitationView>;
-  /** Invalidates the link. */
-  revoke(admin: MemberAdmin, id: string): Promise<void>;
-}
-
-export interface InvitationDeps {
-  database: Database;
-  clock: Clock;
-  emailTokens: EmailTokenService;
-  mails: Pick<MailService, "enqueue">;
-  throttle: Throttle;
-  /** Returns the URL of a console page. */
-  pageUrl: (path: string) => string;
-}
-
-const MAX_PENDING_INVITATIONS = 100;
-
-export function createInvitationService(deps: InvitationDeps): InvitationService {
-  const { database, emailTokens } = deps;
-  return {
-    list: (group, on = database) => findInvitations(on, inGroup(group)),
-
-    async invite(admin, { email: input, role }) {
-      const email = parseOrThrow(accountEmail, input, "email");
-      if ((role === "operator") !== (admin.organizationId === null)) throw invalidRoleError(admin);
-      if (role !== "member") requireFreshAuthentication(admin, deps.clock.now());
-      await deps.throttle.take(...throttleAttemptsOf(admin, email));
-      return await database.transaction(async (tx) => {
-        const id = await insertInvitation(deps, tx, { admin, email, role });
-        return await sendInvitation(deps, tx, { admin, id, event: "invited" });
+  async invite(
+    admin: MemberAdmin,
+    { email: input, role }: { email: string; role: InvitedRole },
+  ): Promise<Invitation> {
+    const { clock, database, throttle } = this.#context;
+    const email = parseOrThrow(accountEmail, input, "email");
+    assertRoleInGroup(role, admin);
+    if (role !== "member") requireFreshAuthentication(admin, clock.now());
+    await throttle.take(...throttleAttemptsOf(admin, email));
+    return await database.transactional(async (em, tx) => {
+      const { organizationId } = admin;
+      const account = await em.findOne(User, { email }, { filters: false });
+      if (account && (account.organization?.id ?? null) === organizationId)
+        throw conflict(`${email} is already a member`);
+      await lockInvitations(tx, organizationId);
+      await assertCanInvite(tx, admin, email);
+      const organization =
+        organizationId === null ? null : await em.findOneOrFail(Organization, { id: organizationId });
+      const invitation = em.create(Invitation, {
+        id: newUuid(),
+        organization,
+        email,
+        role,
+        invitedBy: await actorDisplayName(em, admin.actor),
+        invitedAt: new Date(clock.now()),
       });
-    },
+      em.persist(invitation);
+      return await this.#send(tx, {
+        admin,
+        invitation,
+        isRegistered: account !== null,
+        action: "member.invited",
+      });
+    });
+  }
 
-    async resend(admin, typedId) {
-      const id = uuidOf(typedId);
-      const [invitation] = await findInvitations(database, sql`invitation.id = ${id} and ${inGroup(admin)}`);
-      if (!invitation) throw invitationNotFound();
-      await deps.throttle.take(...throttleAttemptsOf(admin, invitation.email));
-      return await database.transaction((tx) => sendInvitation(deps, tx, { admin, id, event: "resent" }));
-    },
+  /** Mails a new link and invalidates the previous one. */
+  async resend(admin: MemberAdmin, typedId: string): Promise<Invitation> {
+    const { clock, database, throttle } = this.#context;
+    const id = fromTypedId("inv", typedId);
+    const invitation = await forTenant(database.em(), admin).findOne(
+      Invitation,
+      { id },
+      { populate: ["organization"] },
+    );
+    if (!invitation) throw invitationNotFound();
+    await throttle.take(...throttleAttemptsOf(admin, invitation.email));
+    return await database.transactional(async (em, tx) => {
+      invitation.invitedAt = new Date(clock.now());
+      const { email, invitedAt } = invitation;
+      // Locks the invitation before its link, as accepting it does, to avoid deadlocks.
+      if ((await em.nativeUpdate(Invitation, { id: invitation.id }, { invitedAt })) === 0)
+        throw invitationNotFound();
+      const isRegistered = await hasAccount(em, email);
+      return await this.#send(tx, { admin, invitation, isRegistered, action: "invitation.resent" });
+    });
+  }
 
-    revoke: (admin, typedId) =>
-      database.transaction(async (tx) => {
-        const id = uuidOf(typedId);
-        const revoked = await revokeInvitations(tx, emailTokens, admin, sql`id = ${id}`);
-        if (revoked.length === 0) throw invitationNotFound();
-      }),
-  };
+  /** Invalidates the link. */
+  async revoke(admin: MemberAdmin, typedId: string): Promise<void> {
+    await this.#context.database.transactional(async (_em, tx) => {
+      const revoked = await revokeInvitations(tx, admin, { id: fromTypedId("inv", typedId) });
+      if (revoked.length === 0) throw invitationNotFound();
+    });
+  }
+
+  /** Issues the link and enqueues the mail. An e-mail address with an account elsewhere gets a different mail, same result. */
+  async #send(
+    tx: Transaction,
+    { admin, invitation, isRegistered, action }: SentInvitation,
+  ): Promise<Invitation> {
+    const { emailTokens, mails, pageUrl } = this.#context;
+    const { id, email, invitedBy, organization } = invitation;
+    const { token, expiresAt } = await emailTokens.issue(tx, { kind: "invitation", subjectId: id, email });
+    invitation.expiresAt = expiresAt;
+    const mail = { email, invitedBy, organizationName: organization?.name ?? null };
+    await mails.enqueue(
+      tx,
+      isRegistered
+        ? existingAccountInvitationMail(mail)
+        : invitationMail(mail, pageUrl(`/invitation#token=${token}`)),
+    );
+    await recordAuditEvent(tx, { action, subject: toTypedId("inv", id), details: { email }, ...admin });
+    return invitation;
+  }
+}
+
+interface SentInvitation {
+  admin: MemberAdmin;
+  /** Its organisation must be loaded. */
+  invitation: Invitation;
+  /** True if the e-mail address has an account in another organisation. */
+  isRegistered: boolean;
+  action: "member.invited" | "invitation.resent";
+}
+
+/**
+ * Revokes the invitations of `admin`'s group that match `where`, in the caller's transaction, with their links and audit
+ * entries. Returns their uuids.
+ */
+export async function revokeInvitations(
+  tx: Reader,
+  admin: MemberAdmin,
+  where: FilterQuery<Invitation>,
+): Promise<string[]> {
+  const em = forTenant(tx.em(), admin);
+  const revoked = await em.find(Invitation, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  const ids = revoked.map(({ id }) => id);
+  if (ids.length > 0) await revokeEmailTokens(tx, "invitation", ...ids);
+  for (const { id, email } of revoked) {
+    const subject = toTypedId("inv", id);
+    await recordAuditEvent(em, { action: "invitation.revoked", subject, details: { email }, ...admin });
+  }
+  em.remove(revoked);
+  return ids;
+}
+
+/** Locks a group's invitations until the transaction ends, so that the limit and the e-mail addresses can be checked. */
+export function lockInvitations(tx: Transaction, organizationId: string | null): Promise<void> {
+  return lockForTransaction(tx, `invitations of ${organizationId ?? "operators"}`);
+}
+
+/** Throws ConflictException if the e-mail address is invited, or if too many invitations are pending. */
+async function assertCanInvite(
+  tx: Transaction,
+  { organizationId }: MemberGroup,
+  email: string,
+): Promise<void> {
+  const pending = await tx.em().find(Invitation, {}, { filters: { tenant: { organizationId } } });
+  if (pending.length >= MAX_PENDING_INVITATIONS)
+    throw conflict(`At most ${MAX_PENDING_INVITATIONS} invitations can be pending; revoke one first`, {
+      limit: MAX_PENDING_INVITATIONS,
+    });
+  if (pending.some((invitation) => invitation.email === email))
+    throw conflict(`${email} is already invited; resend that invitation instead`);
 }
 
 /** Buckets per group, so that a limit doesn't reveal that other organisations invited the same e-mail address. */
@@ -100,122 +188,10 @@ function throttleAttemptsOf({ organizationId }: MemberGroup, email: string): Thr
   ];
 }
 
-/** Returns the invitation's uuid. */
-async function insertInvitation(
-  { clock }: InvitationDeps,
-  tx: Transaction,
-  { admin, email, role }: { admin: MemberAdmin; email: string; role: InvitedRole },
-): Promise<string> {
-  const group = sql`organization_id is not distinct from ${admin.organizationId}::uuid`;
-  if ((await tx.query(sql`select from user_account where email = ${email} and ${group}`)).length > 0)
-    throw new AppError("ConflictException", `${email} is already a member`);
-  await lockForTransaction(tx, `invitations of ${admin.organizationId ?? "operators"}`);
-  const [pending] = await tx.query<{ count: number }>(
-    sql`select count(*)::int as count from invitation where ${group}`,
-  );
-  if ((pending?.count ?? 0) >= MAX_PENDING_INVITATIONS) {
-    throw new AppError(
-      "ConflictException",
-      `At most ${MAX_PENDING_INVITATIONS} invitations can be pending; revoke one first`,
-      {
-        details: { limit: MAX_PENDING_INVITATIONS },
-      },
-    );
-  }
-  const invitedBy = await actorDisplayName(tx, admin.actor);
-  const [row] = await tx.query<{ id: string }>(sql`
-    insert into invitation (id, organization_id, email, role, invited_by, invited_at)
-    values (${newUuid()}, ${admin.organizationId}::uuid, ${email}, ${role}, ${invitedBy},
-      ${new Date(clock.now()).toISOString()}::timestamptz)
-    on conflict do nothing returning id`);
-  if (row) return row.id;
-  throw new AppError("ConflictException", `${email} is already invited; resend that invitation instead`);
-}
-
-/** Issues the link and enqueues the mail. An e-mail address with an account elsewhere gets a different mail, same result. */
-async function sendInvitation(
-  { clock, emailTokens, mails, pageUrl }: InvitationDeps,
-  tx: Transaction,
-  { admin, id, event }: { admin: MemberAdmin; id: string; event: "invited" | "resent" },
-): Promise<InvitationView> {
-  const [invited] = await tx.query<{
-    email: string;
-    invitedBy: string;
-    organizationName: string | null;
-    isKnown: boolean;
-  }>(sql`
-    update invitation set invited_at = ${new Date(clock.now()).toISOString()}::timestamptz
-    where id = ${id} and ${inGroup(admin)}
-    returning email, invited_by as "invitedBy",
-      (select name from organization where organization.id = organization_id) as "organizationName",
-      exists (select from user_account where user_account.email = invitation.email) as "isKnown"`);
-  if (!invited) throw invitationNotFound();
-  const { email } = invited;
-  const token = await emailTokens.issue(tx, {
-    kind: "invitation",
-    subjectId: id,
-    email,
-    lifetimeMs: REGISTRATION_LIFETIME_MS,
-  });
-  const url = pageUrl(`/invitation#token=${token}`);
-  await mails.enqueue(
-    tx,
-    invited.isKnown ? existingAccountInvitationMail(invited) : invitationMail(invited, url),
-  );
-  await recordInvitation(tx, admin, { event, id, email });
-  const [view] = await findInvitations(tx, sql`invitation.id = ${id}`);
-  return view as InvitationView;
-}
-
-function recordInvitation(
-  tx: Transaction,
-  admin: MemberAdmin,
-  { event, id, email }: { event: "invited" | "resent"; id: string; email: string },
-): Promise<void> {
-  const action = event === "invited" ? "member.invited" : "invitation.resent";
-  return recordAuditEvent(tx, { action, subject: toTypedId("inv", id), details: { email }, ...admin });
-}
-
-function inGroup({ organizationId }: MemberGroup): Sql {
-  return sql`invitation.organization_id is not distinct from ${organizationId}::uuid`;
-}
-
-async function findInvitations(on: Queryable, condition: Sql): Promise<InvitationView[]> {
-  const rows = await on.query<InvitationRow>(sql`
-    select invitation.id, invitation.email, invitation.role, invitation.invited_by, invitation.invited_at, link.expires_at
-    from invitation join email_token link on link.kind = 'invitation' and link.subject_id = invitation.id
-    where ${condition} order by invitation.invited_at desc, invitation.id desc limit ${MAX_PENDING_INVITATIONS}::int`);
-  return rows.map((row) => ({
-    id: row.id,
-    email: row.email,
-    role: row.role,
-    invitedBy: row.invited_by,
-    invitedAt: toIsoTime(row.invited_at),
-    expiresAt: toIsoTime(row.expires_at),
-  }));
-}
-
-interface InvitationRow {
-  id: string;
-  email: string;
-  role: InvitedRole;
-  invited_by: string;
-  invited_at: string;
-  expires_at: string;
-}
-
-/** Throws NotFoundException for a malformed id, as for an unknown one. */
-function uuidOf(typedId: string): string {
-  const id = fromTypedId("inv", typedId);
-  if (id === null) throw invitationNotFound();
-  return id;
-}
-
 function invitationNotFound(): AppError {
   return new AppError("NotFoundException", "There is no such invitation");
 }
 
-function invalidRoleError({ organizationId }: MemberGroup): AppError {
-  const message = organizationId === null ? "must be OPERATOR" : "must be OWNER or MEMBER";
-  return badRequest([{ location: "body", field: "role", code: "invalid_value", message }]);
+function conflict(message: string, details?: object): AppError {
+  return new AppError("ConflictException", message, { details });
 }

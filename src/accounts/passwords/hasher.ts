@@ -1,8 +1,8 @@
 /** Hashes passwords with argon2id and OWASP's parameters, in Node's thread pool and with limited concurrency. */
 import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from "node:crypto";
 import { promisify } from "node:util";
+import pLimit from "p-limit";
 import { unavailable } from "../../platform/errors.ts";
-import { createSemaphore } from "../../platform/concurrency/semaphore.ts";
 
 export interface PasswordHasher {
   /** Returns a PHC string: parameters, salt and hash. Throws ServiceUnavailableException if 100 hashes are queued. */
@@ -29,17 +29,14 @@ const PHC_PATTERN =
 
 /** `onHash` is called after each computed hash. */
 export function createPasswordHasher(onHash: () => void): PasswordHasher {
-  const semaphore = createSemaphore(MAX_CONCURRENT_HASHES);
-  let queued = 0;
+  const limit = pLimit(MAX_CONCURRENT_HASHES);
 
   const compute = async (parameters: Argon2Parameters): Promise<Buffer> => {
-    if (queued >= MAX_QUEUED_HASHES)
+    if (limit.activeCount + limit.pendingCount >= MAX_QUEUED_HASHES)
       throw unavailable("Too many users are signing in. Try again in a few seconds.", 2);
-    queued += 1;
     try {
-      return await semaphore(() => argon2Async("argon2id", parameters));
+      return await limit(() => argon2Async("argon2id", parameters));
     } finally {
-      queued -= 1;
       onHash();
     }
   };

@@ -1,24 +1,25 @@
 /** Detects a password change during a sign-in with the old password: verifying a hash is slow and may queue. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { FilterQuery, InferEntity } from "@mikro-orm/postgresql";
+import type { Database } from "../../platform/postgres/database.ts";
+import { selectSettledPassword } from "../auth/sign-in.sql.ts";
+import { UserCredential } from "../credential.entity.ts";
 
 export interface PasswordSnapshot {
   /** Call it after creating the session. If false, the password change may have missed the session: revoke it. */
   isUnchanged(): Promise<boolean>;
 }
 
-/** `condition` on `user_account` must match at most one user. If it matches none, `isUnchanged` returns true. */
-export async function snapshotPassword(database: Queryable, condition: Sql): Promise<PasswordSnapshot> {
-  const [before] = await database.query<{ user_id: string; password: string }>(sql`
-    select user_id, password from user_credential join user_account on user_account.id = user_id where ${condition}`);
+/** `where` must match at most one user's credential. If it matches none, `isUnchanged` returns true. */
+export async function snapshotPassword(
+  database: Database,
+  where: FilterQuery<InferEntity<typeof UserCredential>>,
+): Promise<PasswordSnapshot> {
+  const before = await database.em().findOne(UserCredential, where);
   return {
     async isUnchanged() {
       if (!before) return true;
-      // FOR SHARE waits for an uncommitted change. A change that starts later sees the session and revokes it.
-      const [now] = await database.query<{ password: string }>(
-        sql`select password from user_credential where user_id = ${before.user_id}::uuid for share`,
-      );
-      return now?.password === before.password;
+      // Waits for an uncommitted change. A change that starts later sees the session and revokes it.
+      return (await selectSettledPassword(database, before.user.id)) === before.password;
     },
   };
 }

@@ -1,16 +1,22 @@
 /** Account requests, and the notes, questions and answers about them. */
-import { defineEntity, p } from "@mikro-orm/postgresql";
+import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { Organization } from "../../organizations/api.ts";
 import { organizationTypes } from "../../platform/principal.ts";
 
-export const accountRequestStatuses = ["pending", "asked", "approved", "registered", "rejected"] as const;
+export const accountRequestStatuses = [
+  "pending",
+  "awaiting_reply",
+  "approved",
+  "registered",
+  "rejected",
+] as const;
 export type AccountRequestStatus = (typeof accountRequestStatuses)[number];
 
 export const accountRequestNoteKinds = ["note", "question", "answer", "rejection", "approval"] as const;
 export type AccountRequestNoteKind = (typeof accountRequestNoteKinds)[number];
 
 /** At most one open request per e-mail address. */
-const OPEN_STATUSES_SQL = "status in ('pending', 'asked', 'approved')";
+const OPEN_STATUSES_SQL = "status in ('pending', 'awaiting_reply', 'approved')";
 
 export const AccountRequest = defineEntity({
   name: "AccountRequest",
@@ -28,10 +34,21 @@ export const AccountRequest = defineEntity({
     /** The display name, as in the audit log. */
     decidedBy: p.text().nullable(),
     organization: () => p.manyToOne(Organization).nullable().deleteRule("no action"),
+    /** When the registration link expires; null if none was sent or it was used. */
+    registrationExpiresAt: p
+      .datetime(3)
+      .formula(
+        ({ id }) =>
+          `(select expires_at from email_token where kind = 'registration' and subject_id = ${id} and used_at is null)`,
+      )
+      .persist(false)
+      .nullable(),
   },
   indexes: [{ name: "account_request_status", properties: ["status", "id"] }],
   uniques: [{ name: "account_request_open_email", properties: ["email"], where: OPEN_STATUSES_SQL }],
 });
+
+export type AccountRequest = InferEntity<typeof AccountRequest>;
 
 export const AccountRequestNote = defineEntity({
   name: "AccountRequestNote",
@@ -47,3 +64,5 @@ export const AccountRequestNote = defineEntity({
   },
   indexes: [{ name: "account_request_note_request", properties: ["request", "id"] }],
 });
+
+export type AccountRequestNote = InferEntity<typeof AccountRequestNote>;

@@ -1,5 +1,5 @@
 /** Mails about a request for an account. */
-import { composeMail, type MailContent, type NewMail } from "../../mail/api.ts";
+import { composeMail, type NewMail } from "../../mail/api.ts";
 
 interface AccountRequestMailContent {
   readonly email: string;
@@ -14,18 +14,14 @@ const IGNORE_FOOTNOTE =
  * otherwise be used to send anyone's text under our name.
  */
 export function requestReceivedMail({ email }: Pick<AccountRequestMailContent, "email">): NewMail {
-  return composeRequestMail(
-    email,
-    "account_request_received",
-    "We have received your request for an account",
-    {
-      title: "Thank you for your request",
-      paragraphs: [
-        "We have received your request for a Waymark account with this e-mail address. We read every request, and will reply to this address.",
-      ],
-      footnote: IGNORE_FOOTNOTE,
-    },
-  );
+  return composeMail(email, "account_request_received", {
+    subject: "We have received your request for an account",
+    title: "Thank you for your request",
+    paragraphs: [
+      "We have received your request for a Waymark account with this e-mail address. We read every request, and will reply to this address.",
+    ],
+    footnote: IGNORE_FOOTNOTE,
+  });
 }
 
 /** The public form answers the same for every e-mail address; only the owner of the mailbox learns that it has an account. */
@@ -33,7 +29,7 @@ export function accountExistsMail(
   { email }: Pick<AccountRequestMailContent, "email">,
   signInUrl: string,
 ): NewMail {
-  return composeRequestMail(email, "account_exists", "You already have an account", {
+  return composeMail(email, "account_exists", {
     title: "You already have an account",
     paragraphs: [
       "Someone, probably you, asked for a Waymark account with this e-mail address. You already have one, so you can sign in now.",
@@ -48,7 +44,8 @@ export function registrationMail(
   { email, organizationName }: AccountRequestMailContent,
   url: string,
 ): NewMail {
-  return composeRequestMail(email, "registration", `Welcome: set up your account for ${organizationName}`, {
+  return composeMail(email, "registration", {
+    subject: `Welcome: set up your account for ${organizationName}`,
     title: "Your account is ready to set up",
     paragraphs: [
       `We have approved your request and are glad to have ${organizationName} with us. To get started, choose a name and a password.`,
@@ -63,7 +60,8 @@ export function rejectionMail(
   { email, organizationName }: AccountRequestMailContent,
   reason: string,
 ): NewMail {
-  return composeRequestMail(email, "account_request_rejected", `Your request for ${organizationName}`, {
+  return composeMail(email, "account_request_rejected", {
+    subject: `Your request for ${organizationName}`,
     title: "We can't open this account",
     paragraphs: [
       `Thank you for requesting an account for ${organizationName}. We have read your request, and can't open an account at present, for this reason:`,
@@ -78,22 +76,14 @@ export function questionMail(
   question: string,
   url: string,
 ): NewMail {
-  return composeRequestMail(
-    email,
-    "account_request_question",
-    `A question about your request for ${organizationName}`,
-    {
-      title: "We have a question",
-      paragraphs: [
-        `Thank you for requesting an account for ${organizationName}. Before we can decide, we have a question:`,
-        question,
-      ],
-      action: { label: "Answer", url },
-      footnote: `The link works for one answer and expires after 14 days. ${IGNORE_FOOTNOTE}`,
-    },
-  );
-}
-
-function composeRequestMail(to: string, kind: string, subject: string, content: MailContent): NewMail {
-  return { to, kind, subject, ...composeMail(content) };
+  return composeMail(email, "account_request_question", {
+    subject: `A question about your request for ${organizationName}`,
+    title: "We have a question",
+    paragraphs: [
+      `Thank you for requesting an account for ${organizationName}. Before we can decide, we have a question:`,
+      question,
+    ],
+    action: { label: "Answer", url },
+    footnote: `The link works for one answer and expires after 14 days. ${IGNORE_FOOTNOTE}`,
+  });
 }

@@ -1,6 +1,12 @@
 /** Sessions, and sign-ins that still need a two-factor code. */
-import { defineEntity, p } from "@mikro-orm/postgresql";
+import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { User } from "../../organizations/api.ts";
+import { HOUR_MS } from "../../platform/time.ts";
+
+/** The absolute lifetime; use doesn't extend it. */
+export const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
+/** A session that isn't used for this long expires. */
+export const SESSION_IDLE_MS = 12 * HOUR_MS;
 
 export const UserSession = defineEntity({
   name: "UserSession",
@@ -10,7 +16,7 @@ export const UserSession = defineEntity({
     user: () => p.manyToOne(User).deleteRule("cascade"),
     /** The cookie contains the token and a signature, so the token alone doesn't sign anyone in. */
     token: p.text().unique(),
-    address: p.text().nullable(),
+    ipAddress: p.text().nullable(),
     userAgent: p.text().nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
@@ -27,6 +33,8 @@ export const UserSession = defineEntity({
     { name: "user_session_last_seen_at", properties: ["lastSeenAt"] },
   ],
 });
+
+export type UserSession = InferEntity<typeof UserSession>;
 
 /** better-auth's records of sign-ins whose password was correct and whose two-factor code is still missing. */
 export const UserVerification = defineEntity({

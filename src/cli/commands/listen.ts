@@ -1,26 +1,18 @@
 /** `waymark listen`: a local webhook receiver for development. */
-import { Command } from "commander";
+import { once } from "node:events";
+import type { Organization } from "../../organizations/api.ts";
 import { AppError, StartupError } from "../../platform/errors.ts";
-import { systemActor } from "../../platform/principal.ts";
-import { sql } from "../../platform/postgres/sql.ts";
+import { systemActor, type OrganizationPrincipal } from "../../platform/principal.ts";
 import { systemPrincipal } from "../../webhooks/api.ts";
-import type { CliContext } from "../context.ts";
-import { waitForAbort, withSignals } from "../signals.ts";
-import { formatEventAsJson, formatEvent } from "../presenters/received-event.ts";
+import { command, flag, option, withDefault, type OptionValues } from "../command.ts";
+import { withSignals, withWebhooks, type CliServices } from "../context.ts";
+import { formatEventAsJson, formatEvent } from "../received-event.ts";
 import { openLocalReceiver, type LocalReceiver } from "../local-receiver.ts";
-import type { CliServices } from "../services.ts";
 import { parseCommaList, parsePort } from "../option-parsers.ts";
-import { withWebhooks } from "../with-webhooks.ts";
-
-interface Options {
-  port: number;
-  org?: string;
-  events?: string[];
-  secret?: string;
-  ndjson?: true;
-}
+import type { Output } from "../output.ts";
 
 const DEMO_AGENT = "Northwind Agency";
+const EXAMPLE_STATUS = "out_for_delivery";
 const ENDPOINT_DESCRIPTION = "Created by `waymark listen`, which deletes it when it ends";
 
 const HELP_TEXT = `
@@ -32,31 +24,36 @@ invalid signature.
 
 The command runs until a signal and does not support --json; --ndjson prints each event as one line of JSON.`;
 
-export function listenCommand(cli: CliContext): Command {
-  return new Command("listen")
-    .description("receive webhooks on this machine, verify them and print each one")
-    .option("--port <port>", "port on 127.0.0.1; 0 picks a free port", parsePort, 0)
-    .option(
-      "--org <org>",
-      `organisation whose events to receive (ID or exact name; default: the demo's "${DEMO_AGENT}")`,
-    )
-    .option("--events <types>", "only these event types, separated by commas (default: all)", parseCommaList)
-    .option("--secret <secret>", "secret (whsec_…) of an existing endpoint; no endpoint is created")
-    .option("--ndjson", "print each event as one line of JSON")
-    .addHelpText("after", HELP_TEXT)
-    .action(async (options: Options) => {
-      if (cli.output.isJson)
-        throw new AppError(
-          "BadRequestException",
-          "listen has no result to print with --json; use --ndjson to print each event as a line of JSON",
-        );
-      await (options.secret === undefined
-        ? listenWithTemporaryEndpoint(cli, options)
-        : listenWithSecret(cli, options));
-    });
-}
+const optionSpecs = {
+  port: withDefault(0, option("<port>", "port on 127.0.0.1; 0 picks a free port", parsePort)),
+  org: option(
+    "<org>",
+    `organisation whose events to receive (ID or exact name; default: the demo's "${DEMO_AGENT}")`,
+  ),
+  events: option("<types>", "only these event types, separated by commas (default: all)", parseCommaList),
+  secret: option("<secret>", "secret (whsec_…) of an existing endpoint; no endpoint is created"),
+  ndjson: flag("print each event as one line of JSON"),
+};
+type Options = OptionValues<typeof optionSpecs>;
 
-function listenWithSecret(cli: CliContext, options: Options): Promise<void> {
+export const listenCommand = command("listen", {
+  description: "receive webhooks on this machine, verify them and print each one",
+  options: optionSpecs,
+  help: HELP_TEXT,
+  async run({ output }, options) {
+    if (output.isJson)
+      throw new AppError(
+        "BadRequestException",
+        "listen has no result to print with --json; use --ndjson to print each event as a line of JSON",
+      );
+    await (options.secret === undefined
+      ? listenWithTemporaryEndpoint(output, options)
+      : listenWithSecret(output, options));
+    return undefined;
+  },
+});
+
+function listenWithSecret(output: Output, options: Options): Promise<void> {
   const { port, secret = "" } = options;
   if (port === 0)
     throw new AppError(
@@ -65,14 +62,14 @@ function listenWithSecret(cli: CliContext, options: Options): Promise<void> {
     );
   return withSignals(async (signal) => {
     await using receiver = await openLocalReceiver(port);
-    cli.output.printStatus(`Listening on ${receiver.url} Press Ctrl-C to stop.`);
+    output.printStatus(`Listening on ${receiver.url} Press Ctrl-C to stop.`);
     printEvents(receiver, secret, options);
     await waitForAbort(signal);
   });
 }
 
-function listenWithTemporaryEndpoint(cli: CliContext, options: Options): Promise<void> {
-  return withWebhooks(cli, async (services, signal) => {
+function listenWithTemporaryEndpoint(output: Output, options: Options): Promise<void> {
+  return withWebhooks(async (services, signal) => {
     const { config, endpoints } = services;
     if (!config.webhooks.allowPrivate)
       throw new StartupError(
@@ -86,14 +83,14 @@ function listenWithTemporaryEndpoint(cli: CliContext, options: Options): Promise
       { url: receiver.url, description: ENDPOINT_DESCRIPTION, eventTypes: options.events ?? null },
     );
     try {
-      cli.output.printStatus(`Endpoint ${endpoint.id} of ${organization.name} sends to ${endpoint.url}`);
-      cli.output.printStatus(await exampleRequest(services, organization, demoKey));
-      cli.output.printStatus("Waiting for events. Press Ctrl-C to stop and delete the endpoint.\n");
+      output.printStatus(`Endpoint ${endpoint.id} of ${organization.name} sends to ${endpoint.url}`);
+      output.printStatus(await exampleRequest(services, organization, demoKey));
+      output.printStatus("Waiting for events. Press Ctrl-C to stop and delete the endpoint.\n");
       printEvents(receiver, secret, options);
       await waitForAbort(signal);
     } finally {
       await endpoints.delete(systemPrincipal, endpoint.id);
-      cli.output.printStatus(`\nEndpoint ${endpoint.id} deleted.`);
+      output.printStatus(`\nEndpoint ${endpoint.id} deleted.`);
     }
   });
 }
@@ -105,7 +102,7 @@ function printEvents(receiver: LocalReceiver, secret: string, { ndjson }: Option
 }
 
 interface ListenTarget {
-  organization: { id: string; name: string };
+  organization: Organization;
   /** API key of the demo organisation; null if it is unknown. */
   demoKey: string | null;
 }
@@ -114,8 +111,7 @@ async function findListenTarget(services: CliServices, org: string | undefined):
   const { config, organizations } = services;
   if (org !== undefined) return { organization: await organizations.get(org), demoKey: null };
   if (!config.demo) return { organization: await organizations.get(DEMO_AGENT), demoKey: null };
-  const { ensureDemo } = await import("../../embedded/demo/demo.ts");
-  const keys = await ensureDemo({ ...services, dataDir: config.dataDir });
+  const keys = await services.ensureDemo();
   if (!keys)
     throw new AppError(
       "BadRequestException",
@@ -126,14 +122,18 @@ async function findListenTarget(services: CliServices, org: string | undefined):
 
 /** Returns a curl command that changes one of the organisation's jobs and so triggers a webhook. */
 async function exampleRequest(
-  { config, database }: CliServices,
-  { id }: ListenTarget["organization"],
+  { config, jobs }: CliServices,
+  { id, type }: Organization,
   key: string | null,
 ): Promise<string> {
-  const [job] = await database.query<{ marking_number: string }>(sql`
-    select marking_number from job
-    where (agent_id = ${id} or contractor_id = ${id}) and normalized_status <> 'out_for_delivery'
-    order by created_at desc, id desc limit 1`);
+  const principal: OrganizationPrincipal = { organizationId: id, organizationType: type, actor: systemActor };
+  const { items } = await jobs.list(principal, {
+    filter: { not: { normalizedStatus: { eq: EXAMPLE_STATUS } } },
+    order: { field: "created_at", descending: true },
+    page: { direction: "forward", limit: 1, position: null },
+    include: { items: true, organizations: false, total: false },
+  });
+  const [job] = items;
   if (!job) return "The organisation has no jobs yet. Events of its first job will arrive here.";
   const { publicUrl, host, port } = config.http;
   const base = publicUrl ?? `http://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
@@ -141,6 +141,10 @@ async function exampleRequest(
     "Start a server (npm start), then try:",
     `  curl -X PATCH ${base}/v1/jobs/by-marking/${encodeURIComponent(job.marking_number)} \\`,
     `    -H "x-api-key: ${key ?? "YOUR_KEY"}" -H "content-type: application/json" \\`,
-    `    -d '{"normalized_status": "out_for_delivery"}'`,
+    `    -d '{"normalized_status": "${EXAMPLE_STATUS}"}'`,
   ].join("\n");
+}
+
+async function waitForAbort(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
 }

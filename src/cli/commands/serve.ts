@@ -1,29 +1,21 @@
 /** `waymark serve`: the same as `npm start`. */
-import { Command, Option } from "commander";
 import { toConfig } from "../../config/config.ts";
 import { readEnv } from "../../config/env.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { CliContext } from "../context.ts";
+import { choice, command } from "../command.ts";
 
-interface Options {
-  role?: "all" | "api" | "worker";
-}
+const roles = ["all", "api", "worker"] as const;
 
-export function serveCommand(cli: CliContext): Command {
-  return new Command("serve")
-    .description("run the server until it receives a signal")
-    .addOption(
-      new Option("--role <role>", "role of this process (default: WAYMARK_ROLE)").choices([
-        "all",
-        "api",
-        "worker",
-      ]),
-    )
-    .action(async ({ role }: Options) => {
-      if (cli.output.isJson)
-        throw new AppError("BadRequestException", "serve has no result to print with --json");
-      const { runServer } = await import("../../app/serve.ts");
-      const env = readEnv();
-      await runServer(toConfig({ ...env, WAYMARK_ROLE: role ?? env.WAYMARK_ROLE }));
-    });
-}
+export const serveCommand = command("serve", {
+  description: "run the server until it receives a signal",
+  options: {
+    role: choice("<role>", "role of this process (default: WAYMARK_ROLE)", roles),
+  },
+  async run({ output }, { role }) {
+    if (output.isJson) throw new AppError("BadRequestException", "serve has no result to print with --json");
+    const { runServer } = await import("../../app/serve.ts");
+    const env = readEnv();
+    await runServer(toConfig({ ...env, WAYMARK_ROLE: role ?? env.WAYMARK_ROLE }));
+    return undefined;
+  },
+});

@@ -9,7 +9,7 @@ export type AccountRequestStatus =
   /** Waiting for an operator's decision. */
   | 'PENDING'
   /** Waiting for the applicant's answer. */
-  | 'ASKED'
+  | 'AWAITING_REPLY'
   /** Approved; the registration link was sent. */
   | 'APPROVED'
   /** The applicant has registered. */

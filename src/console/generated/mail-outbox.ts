@@ -7,13 +7,13 @@ import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
 /** Status of an e-mail. */
 export type MailStatus =
   /** Waiting for its first attempt or a retry. */
-  | 'WAITING'
+  | 'PENDING'
   /** Accepted by the mail server. */
   | 'SENT'
   /** All attempts failed. It can be resent. */
   | 'FAILED'
   /** Stored as a file instead of sent, because SMTP_URL is not set. */
-  | 'KEPT';
+  | 'STORED';
 
 export type MailPageQueryVariables = Exact<{
   status?: MailStatus | null | undefined;

@@ -1,5 +1,5 @@
 /** Routes for members, the audit log, account security and unknown paths. */
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { NotFoundPage } from "../pages/not-found.page.tsx";
 import { consoleRoute } from "./root.route.tsx";
 
@@ -22,11 +22,15 @@ const notFound = createRoute({
   component: NotFoundPage,
 });
 
-/** For owners only. */
+/** For owners only. Operators have a log of all organisations. */
 const audit = createRoute({
   getParentRoute: () => consoleRoute,
   path: "audit",
   staticData: { access: "integrations" },
+  beforeLoad({ context }) {
+    if (context.session.current()?.user.role === "operator")
+      throw redirect({ to: "/operator/audit", replace: true });
+  },
   component: lazyRouteComponent(
     () => import("../pages/audit/organization-audit.page.tsx"),
     "OrganizationAuditPage",

@@ -1,7 +1,7 @@
 /** Creates the demo data: two agents, three contractors and 2,000 jobs with their histories. */
 import { join } from "node:path";
 import { z } from "zod";
-import type { ApiKeyService } from "../../api-keys/api.ts";
+import { type ApiKeyService, parsePrefix } from "../../api-keys/api.ts";
 import { rebuildCounters } from "../../jobs/api.ts";
 import type { Organization, OrganizationService } from "../../organizations/api.ts";
 import type { Database, Queryable } from "../../platform/postgres/database.ts";
@@ -62,7 +62,7 @@ async function seed(database: Database): Promise<void> {
     await insertDemo(tx);
     return true;
   });
-  if (seeded) await rebuildCounters(database);
+  if (seeded) await database.transaction(rebuildCounters);
 }
 
 async function insertDemo(tx: Queryable): Promise<void> {
@@ -113,7 +113,8 @@ async function ensureKeys(
 }
 
 async function isUsable(keys: ApiKeyService, text: string, organizationId: string | null): Promise<boolean> {
-  const key = await keys.find(text.slice(4, 12));
+  const prefix = parsePrefix(text);
+  const key = prefix === null ? null : await keys.find(prefix);
   return key !== null && (key.organization?.id ?? null) === organizationId && !key.revokedAt;
 }
 

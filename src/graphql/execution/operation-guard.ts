@@ -17,7 +17,7 @@ import { type RateLimitClass, type RateLimits, takeTokens } from "../../rate-lim
 import { badRequest } from "../../platform/errors.ts";
 import { costOf } from "./cost.ts";
 import type { ErrorFormatter } from "./error-formatter.ts";
-import { rateLimitSubjectOf } from "../principal.ts";
+import { rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { tooDeepProblem, exceedsDepth } from "./input-limits.ts";
 import { checkLimit, MAX_VARIABLE_ERRORS } from "./limits.ts";
 import { planOf, type OperationPlan } from "./operation-plan.ts";
@@ -55,11 +55,7 @@ export function createOperationGuard({
     const { principal } = request;
     const plan = planOf(schema, document, requested.operation);
     if (!principal && (isProduction || plan.rootFields.length > 0)) throw keyRequired();
-    if (plan.kind === OperationTypeNode.SUBSCRIPTION)
-      throw badRequest(
-        [],
-        "Subscriptions need a WebSocket on the same path, with the graphql-transport-ws protocol",
-      );
+    assertTransport(plan, request);
     request.measured = measureOperation(schema, plan, requested);
     if (principal && plan.kind === OperationTypeNode.MUTATION)
       for (const tokens of tokensOf(plan))
@@ -132,6 +128,17 @@ function computeCost(schema: GraphQLSchema, plan: OperationPlan, variables: Reco
     // A nullable variable is null where the argument is required; only coercing the arguments finds that.
     throw isExpected ? error : badRequest([], error.message);
   }
+}
+
+function assertTransport({ kind }: OperationPlan, { transport }: RequestStore): void {
+  const isSubscription = kind === OperationTypeNode.SUBSCRIPTION;
+  if (isSubscription && transport === "http")
+    throw badRequest(
+      [],
+      "Subscriptions need a WebSocket on the same path, with the graphql-transport-ws protocol",
+    );
+  if (!isSubscription && transport === "websocket")
+    throw badRequest([], "Send queries and mutations by POST");
 }
 
 /** One rate-limit token per root field. */

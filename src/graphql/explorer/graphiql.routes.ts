@@ -1,4 +1,5 @@
 /** GraphiQL, served completely from this server, for networks that cannot reach Apollo's servers. */
+import { escapeHtml } from "../../platform/escape-html.ts";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Router, type RequestHandler } from "express";
@@ -62,7 +63,7 @@ export function graphiqlRoutes({ host, explorerKey, publicUrl }: GraphiqlDeps): 
   const router = Router({ caseSensitive: true });
   const route = (path: string, handler: RequestHandler<never>): void => {
     const named: RequestHandler = (_request, response, next) => {
-      host.setRoute(response, path.replaceAll(/:(\w+)/g, "{$1}"));
+      host.contextOf(response).route = path.replaceAll(/:(\w+)/g, "{$1}");
       next();
     };
     router.route(path).all(named).get(handler).all(methodNotAllowed);
@@ -122,10 +123,6 @@ function page(prefix: string, version: string, key: string | null): string {
 </body>
 </html>
 `;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }
 
 const ICON =

@@ -1,51 +1,19 @@
 /** Jobs in the shape of the GraphQL schema, converted once per row. */
-import type { HistoryRequest, HistoryRows } from "../../events/api.ts";
+import type { HistoryPage, HistoryRequest } from "../../events/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { toIsoTime } from "../../platform/time.ts";
-import type { JobRow, JobWithOrganizations } from "../../jobs/api.ts";
-import type { ConnectionNode } from "../pagination.ts";
-import { toOrganizationNode, type OrganizationNode } from "./organization.node.ts";
+import type { JobWithOrganizations } from "../../jobs/api.ts";
+import { toOrganizationNode } from "./organization.node.ts";
 
-export interface JobNode {
-  readonly id: string;
-  readonly markingNumber: string;
-  readonly batchNumber: JobRow["batch_number"];
-  readonly groupCode: JobRow["group_code"];
-  readonly pieceQuantity: JobRow["piece_quantity"];
-  readonly labels: JobRow["labels"];
-  readonly pts: JobRow["pts"];
-  readonly weight: JobRow["weight"];
-  readonly recipientName: JobRow["recipient_name"];
-  readonly recipientContact: JobRow["recipient_contact"];
-  readonly deliveryAddress: JobRow["delivery_address"];
-  readonly postalCode: JobRow["postal_code"];
-  readonly scheduledDate: JobRow["scheduled_date"];
-  readonly instructions: JobRow["instructions"];
-  readonly normalizedStatus: string;
-  readonly failureReason: JobRow["failure_reason"];
-  readonly scheduledDeliveryDate: JobRow["scheduled_delivery_date"];
-  readonly scheduledDeliveryPending: boolean;
-  readonly providerStatus: JobRow["provider_status"];
-  readonly version: number;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-  /** The database row, used to load related objects. */
-  readonly row: JobWithOrganizations;
-  /** Undefined if not loaded with the job. */
-  readonly agent: OrganizationNode | undefined;
-  readonly contractor: OrganizationNode | null | undefined;
-  /** The page of history that was loaded with the job. */
-  prefetchedHistory: PrefetchedHistory | null;
-}
+export type JobNode = ReturnType<typeof toJobNode>;
 
-export interface PrefetchedHistory {
+/** The page of history that was loaded with a job. */
+interface PrefetchedHistory {
   readonly request: HistoryRequest;
-  readonly rows: HistoryRows;
+  readonly page: HistoryPage;
 }
 
-export type JobConnectionNode = ConnectionNode<JobNode> & { readonly totalCount: number };
-
-export function toJobNode(row: JobWithOrganizations): JobNode {
+export function toJobNode(row: JobWithOrganizations) {
   return {
     id: toTypedId("job", row.id),
     markingNumber: row.marking_number,
@@ -69,9 +37,11 @@ export function toJobNode(row: JobWithOrganizations): JobNode {
     version: row.version,
     createdAt: toIsoTime(row.created_at),
     updatedAt: toIsoTime(row.updated_at),
+    /** The database row, used to load related objects. */
     row,
+    /** Undefined if not loaded with the job. */
     agent: row.agent && toOrganizationNode(row.agent),
     contractor: row.contractor && toOrganizationNode(row.contractor),
-    prefetchedHistory: null,
+    prefetchedHistory: null as PrefetchedHistory | null,
   };
 }

@@ -1,182 +1,196 @@
 /** Data loaders of one operation: loads requested in the same tick share one SQL statement. */
-import type DataLoader from "dataloader";
+import DataLoader from "dataloader";
 import {
+  accountRequestNotes,
+  accountRequestsByIds,
+  accountRequestWarnings,
   countMembersByOrganization,
-  type InvitationService,
-  type MemberService,
-  type SavedViewService,
 } from "../../accounts/api.ts";
 import { keysByIds } from "../../api-keys/api.ts";
-import { findEventsById, historiesOf, type HistoryRequest, type HistoryRows } from "../../events/api.ts";
-import { findJobsById, findOrganizationsById, type JobReferenceData } from "../../jobs/api.ts";
-import type { MailService } from "../../mail/api.ts";
-import { organizationStatuses } from "../../organizations/api.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
+import { listAuditEntries } from "../../audit/api.ts";
+import type { HistoryPage, HistoryRequest } from "../../events/api.ts";
+import type { JobStatusCode } from "../../jobs/api.ts";
+import { organizationsByIds } from "../../organizations/api.ts";
 import { invariant } from "../../platform/errors.ts";
+import { toTypedId, type IdPrefix } from "../../platform/ids.ts";
 import { alignByKey } from "../../platform/postgres/align-by-key.ts";
-import { toIsoTime } from "../../platform/time.ts";
+import type { Reader } from "../../platform/postgres/database.ts";
 import {
   attemptsByDelivery,
-  type EndpointService,
   findAttemptsById,
   findDeliveriesById,
   requestBodiesOf,
 } from "../../webhooks/api.ts";
-import type { AuthenticatedPrincipal } from "../principal.ts";
-import { createLoader, alignToIds } from "./create-loader.ts";
-import { createConsoleLoaders, type ConsoleLoaders } from "./console-loaders.ts";
-import { createAccountLoaders, type AccountLoaders } from "./account-loaders.ts";
-import { toApiKeyNode, type ApiKeyNode } from "./api-key.node.ts";
-import { toJobEventNode, type JobEventNode } from "./event.node.ts";
-import { toJobNode, type JobNode } from "./job.node.ts";
-import { toOrganizationNode, type OrganizationNode } from "./organization.node.ts";
-import { toJobStatusNode, type JobStatusNode } from "./status.node.ts";
 import {
-  toAttemptNode,
-  toDeliveryNode,
-  toEndpointNode,
-  type AttemptNode,
-  type DeliveryNode,
-  type EndpointNode,
-} from "./webhook.node.ts";
+  canManageMembers,
+  canReadAuditLog,
+  canReadMails,
+  canViewMembers,
+  isSessionPrincipal,
+  type AuthenticatedPrincipal,
+} from "../authenticated-principal.ts";
+import type { GraphqlServices } from "../services.ts";
+import {
+  toAccountRequestNode,
+  toAuditEntryNode,
+  toInvitationNode,
+  toSavedViewNode,
+  toUserNode,
+} from "./account.node.ts";
+import { toApiKeyNode } from "./api-key.node.ts";
+import { toJobEventNode } from "./event.node.ts";
+import { toJobNode } from "./job.node.ts";
+import { toOrganizationNode } from "./organization.node.ts";
 
-export interface OrganizationSummary {
-  readonly createdAt: string;
-  readonly suspendedAt: string | null;
-  readonly memberCount: number;
+interface Source {
+  readonly principal: AuthenticatedPrincipal;
+  readonly database: Reader;
+  readonly services: GraphqlServices;
 }
 
-/** Loaders by UUID. They return null for rows that do not exist or that the principal may not see. */
-export interface Loaders extends AccountLoaders, ConsoleLoaders {
-  readonly jobs: DataLoader<string, JobNode | null>;
-  readonly organizations: DataLoader<string, OrganizationNode | null>;
+/** Null: anonymous requests, which load nothing. */
+type AnySource = Omit<Source, "principal"> & { readonly principal: AuthenticatedPrincipal | null };
+
+type Load<Value> = (source: Source, ids: readonly string[]) => Promise<readonly Value[]>;
+
+/** Each returns the values in the order of the UUIDs, with null for rows that do not exist or that the principal may not see. */
+const loads = {
+  jobs: async ({ services, principal, database }, ids) =>
+    (await services.jobs.findByIds(principal, ids, database)).map((row) => row && toJobNode(row)),
+  organizations: async ({ services, principal, database }, ids) =>
+    (await services.jobs.findOrganizations(principal, ids, database)).map(
+      (row) => row && toOrganizationNode(row),
+    ),
   /** Does not check access: resolvers must check it first. */
-  readonly organizationSummaries: DataLoader<string, OrganizationSummary | null>;
-  readonly events: DataLoader<string, JobEventNode | null>;
-  readonly apiKeys: DataLoader<string, ApiKeyNode | null>;
-  readonly endpoints: DataLoader<string, EndpointNode | null>;
-  readonly deliveries: DataLoader<string, DeliveryNode | null>;
-  readonly attempts: DataLoader<string, AttemptNode | null>;
-  /** By delivery UUID. */
-  readonly deliveryAttempts: DataLoader<string, AttemptNode[]>;
-  /** By delivery UUID. */
-  readonly requestBodies: DataLoader<string, string | null>;
+  organizationSummaries: async ({ database }, ids) => {
+    const [organizations, counts] = await Promise.all([
+      organizationsByIds(database, ids),
+      countMembersByOrganization(database, ids),
+    ]);
+    const summaries = organizations.map(({ id, createdAt, suspendedAt }) => ({
+      id,
+      createdAt: createdAt.toISOString(),
+      suspendedAt: suspendedAt?.toISOString() ?? null,
+      memberCount: counts.get(id) ?? 0,
+    }));
+    return alignByKey(ids, summaries, ({ id }) => id);
+  },
+  events: async ({ services, principal, database }, ids) =>
+    (await services.events.findByIds(principal, ids, database)).map(
+      (row) => row && toJobEventNode(row, principal),
+    ),
+  apiKeys: async ({ principal, database }, ids) =>
+    alignToIds("key", ids, (await keysByIds(database, principal, ids)).map(toApiKeyNode)),
+  endpoints: async ({ services, principal, database }, ids) =>
+    alignToIds("whe", ids, await services.endpoints.findByIds(principal, ids, database)),
+  deliveries: async ({ principal, database }, ids) =>
+    alignToIds("dlv", ids, await findDeliveriesById(database, principal, ids)),
+  attempts: async ({ principal, database }, ids) =>
+    alignToIds("att", ids, await findAttemptsById(database, principal, ids)),
+  /** By delivery. */
+  deliveryAttempts: async ({ principal, database }, ids) => {
+    const attempts = await attemptsByDelivery(database, principal, ids);
+    return ids.map((id) => attempts.get(id) ?? []);
+  },
+  /** By delivery. */
+  requestBodies: async ({ principal, database }, ids) => {
+    const bodies = await requestBodiesOf(database, principal, ids);
+    return ids.map((id) => bodies.get(id) ?? null);
+  },
+  users: async ({ services, principal, database }, ids) => {
+    const users = canViewMembers(principal) ? await services.members.getMany(principal, ids, database) : [];
+    return alignToIds("usr", ids, users.map(toUserNode));
+  },
+  /** For operators. */
+  accountRequests: async ({ principal, database }, ids) => {
+    const requests = principal.organizationId === null ? await accountRequestsByIds(database, ids) : [];
+    return alignToIds("arq", ids, requests.map(toAccountRequestNode));
+  },
+  /** Does not check access: load the account request first. */
+  accountRequestNotes: async ({ database }, ids) => {
+    const notes = await accountRequestNotes(database, ids);
+    return ids.map((id) => notes.get(id) ?? []);
+  },
+  /** Does not check access: load the account request first. */
+  accountRequestWarnings: async ({ database }, ids) => {
+    const warnings = await accountRequestWarnings(database, ids);
+    return ids.map((id) => warnings.get(id) ?? []);
+  },
+  auditEntries: async ({ principal, database }, ids) => {
+    if (!canReadAuditLog(principal)) return ids.map(() => null);
+    const page = { ids, limit: ids.length, after: null };
+    const { items } = await listAuditEntries(database, principal, page);
+    return alignToIds("aud", ids, items.map(toAuditEntryNode));
+  },
+  mails: async ({ services, principal, database }, ids) => {
+    if (!canReadMails(principal)) return ids.map(() => null);
+    const page = { ids, limit: ids.length, after: null };
+    return alignToIds("eml", ids, (await services.mails.list(database, page)).items);
+  },
+  /** Of at most 100 pending ones. */
+  invitations: async ({ services, principal, database }, ids) => {
+    const pending = canManageMembers(principal) ? await services.invitations.list(principal, database) : [];
+    return alignToIds("inv", ids, pending.map(toInvitationNode));
+  },
+  /** Of at most 50 of a user. */
+  savedViews: async ({ services, principal, database }, ids) => {
+    const views = isSessionPrincipal(principal) ? await services.views.list(principal.user.id, database) : [];
+    return alignToIds("viw", ids, views.map(toSavedViewNode));
+  },
+} satisfies Record<string, Load<unknown>>;
+
+export type LoaderName = keyof typeof loads;
+
+type Loaded<Name extends LoaderName> = Awaited<ReturnType<(typeof loads)[Name]>>[number];
+
+/** Loads by UUID. Creates each data loader when it is first used: most operations use few. */
+export class Loaders {
+  readonly #source: AnySource;
+  readonly #loaders = new Map<string, DataLoader<string, unknown>>();
+  #statuses: Promise<ReadonlyMap<string, JobStatusCode>> | null = null;
+
+  constructor(source: AnySource) {
+    this.#source = source;
+  }
+
+  load<Name extends LoaderName>(name: Name, uuid: string): Promise<Loaded<Name>> {
+    return this.#loaderOf<Loaded<Name>>(name, loads[name]).load(uuid);
+  }
+
   /** One page of a job's history. Jobs with the same page request share one SQL statement. */
-  history(jobId: string, page: HistoryRequest): Promise<HistoryRows>;
+  history(jobId: string, request: HistoryRequest): Promise<HistoryPage> {
+    const load: Load<HistoryPage> = ({ services, principal, database }, jobIds) =>
+      services.events.histories(principal, { jobIds, request }, database);
+    return this.#loaderOf(`history ${JSON.stringify(request)}`, load).load(jobId);
+  }
+
   /** All job statuses by code. */
-  statuses(): Promise<ReadonlyMap<string, JobStatusNode>>;
-}
+  statuses(): Promise<ReadonlyMap<string, JobStatusCode>> {
+    const { services, database } = this.#source;
+    return (this.#statuses ??= services.referenceData
+      .statuses(database)
+      .then((rows) => new Map(rows.map((row) => [row.code, row]))));
+  }
 
-interface LoaderRequest {
-  readonly principal: AuthenticatedPrincipal | null;
-  readonly database: Queryable;
-}
-
-interface LoaderServices {
-  readonly referenceData: JobReferenceData;
-  readonly endpoints: Pick<EndpointService, "findByIds">;
-  readonly members: Pick<MemberService, "getMany">;
-  readonly mails: Pick<MailService, "list">;
-  readonly invitations: Pick<InvitationService, "list">;
-  readonly views: Pick<SavedViewService, "list">;
-}
-
-export function createLoaders(
-  { principal, database }: LoaderRequest,
-  { referenceData, endpoints, members, ...services }: LoaderServices,
-): Loaders {
-  const requirePrincipal = (): AuthenticatedPrincipal => {
+  #loaderOf<Value>(key: string, load: Load<Value>): DataLoader<string, Value> {
+    const existing = this.#loaders.get(key);
+    if (existing) return existing as DataLoader<string, Value>;
+    const { principal, ...source } = this.#source;
     invariant(principal, "resolvers authenticate before they load");
-    return principal;
-  };
-  const histories = new Map<string, DataLoader<string, HistoryRows>>();
-  let statuses: Promise<ReadonlyMap<string, JobStatusNode>> | null = null;
-
-  return {
-    jobs: createLoader(async (ids) =>
-      (await findJobsById(database, requirePrincipal(), ids)).map((row) => row && toJobNode(row)),
-    ),
-    organizations: createLoader(async (ids) =>
-      (await findOrganizationsById(database, requirePrincipal(), ids)).map(
-        (row) => row && toOrganizationNode(row),
-      ),
-    ),
-    organizationSummaries: createLoader((ids) => loadOrganizationSummaries(database, ids)),
-    ...createAccountLoaders({ requirePrincipal, database, members }),
-    ...createConsoleLoaders({ requirePrincipal, database, ...services }),
-    events: createLoader(async (ids) =>
-      (await findEventsById(database, requirePrincipal(), ids)).map(
-        (row) => row && toJobEventNode(row, requirePrincipal()),
-      ),
-    ),
-    apiKeys: createLoader(async (ids) => {
-      const views = await keysByIds(database, requirePrincipal(), ids);
-      return alignToIds("key", ids, views.map(toApiKeyNode));
-    }),
-    ...createWebhookLoaders({ requirePrincipal, database, endpoints }),
-    history(jobId, page) {
-      const key = JSON.stringify(page);
-      const loader =
-        histories.get(key) ?? createLoader((ids) => historiesOf(database, requirePrincipal(), ids, page));
-      histories.set(key, loader);
-      return loader.load(jobId);
-    },
-    statuses: () =>
-      (statuses ??= referenceData
-        .statuses(database)
-        .then((rows) => new Map(rows.map((row) => [row.code, toJobStatusNode(row)])))),
-  };
+    const loader = new DataLoader<string, Value>((ids) => load({ ...source, principal }, ids), {
+      maxBatchSize: 1_000,
+    });
+    this.#loaders.set(key, loader);
+    return loader;
+  }
 }
 
-interface WebhookLoaderDeps {
-  readonly requirePrincipal: () => AuthenticatedPrincipal;
-  readonly database: Queryable;
-  readonly endpoints: Pick<EndpointService, "findByIds">;
-}
-
-type WebhookLoaders = Pick<
-  Loaders,
-  "endpoints" | "deliveries" | "attempts" | "deliveryAttempts" | "requestBodies"
->;
-
-function createWebhookLoaders({ requirePrincipal, database, endpoints }: WebhookLoaderDeps): WebhookLoaders {
-  return {
-    endpoints: createLoader(async (ids) => {
-      const views = await endpoints.findByIds(requirePrincipal(), ids, database);
-      return alignToIds("whe", ids, views.map(toEndpointNode));
-    }),
-    deliveries: createLoader(async (ids) => {
-      const views = await findDeliveriesById(database, requirePrincipal(), ids);
-      return alignToIds("dlv", ids, views.map(toDeliveryNode));
-    }),
-    attempts: createLoader(async (ids) => {
-      const views = await findAttemptsById(database, requirePrincipal(), ids);
-      return alignToIds("att", ids, views.map(toAttemptNode));
-    }),
-    deliveryAttempts: createLoader(async (ids) => {
-      const attempts = await attemptsByDelivery(database, requirePrincipal(), ids);
-      return ids.map((id) => (attempts.get(id) ?? []).map(toAttemptNode));
-    }),
-    requestBodies: createLoader(async (ids) => {
-      const bodies = await requestBodiesOf(database, requirePrincipal(), ids);
-      return ids.map((id) => bodies.get(id) ?? null);
-    }),
-  };
-}
-
-async function loadOrganizationSummaries(
-  database: Queryable,
+/** Returns the nodes in the order of `ids` (UUIDs; nodes have typed IDs), with null for missing ones. */
+function alignToIds<Node extends { readonly id: string }>(
+  prefix: IdPrefix,
   ids: readonly string[],
-): Promise<(OrganizationSummary | null)[]> {
-  const [states, counts] = await Promise.all([
-    organizationStatuses(database, ids),
-    countMembersByOrganization(database, ids),
-  ]);
-  const summaries = states.map((state) => ({
-    id: state.id,
-    createdAt: toIsoTime(state.created_at),
-    suspendedAt: state.suspended_at === null ? null : toIsoTime(state.suspended_at),
-    memberCount: counts.get(state.id) ?? 0,
-  }));
-  return alignByKey(ids, summaries, ({ id }) => id);
+  nodes: readonly Node[],
+): (Node | null)[] {
+  const typed = ids.map((id) => toTypedId(prefix, id));
+  return alignByKey(typed, nodes, (node) => node.id);
 }

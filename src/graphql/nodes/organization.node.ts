@@ -5,17 +5,9 @@ import type { OrganizationType } from "../../platform/principal.ts";
 export interface OrganizationNode {
   readonly id: string;
   readonly name: string;
-  readonly type: Uppercase<OrganizationType>;
+  readonly type: OrganizationType;
 }
 
-export function toOrganizationNode(row: {
-  id: string;
-  name: string;
-  type: OrganizationType;
-}): OrganizationNode {
-  return {
-    id: toTypedId("org", row.id),
-    name: row.name,
-    type: row.type.toUpperCase() as OrganizationNode["type"],
-  };
+export function toOrganizationNode({ id, name, type }: OrganizationNode): OrganizationNode {
+  return { id: toTypedId("org", id), name, type };
 }

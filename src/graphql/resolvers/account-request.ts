@@ -1,95 +1,69 @@
 /** Lists account requests, and lets operators review them. */
 import {
+  type AccountRequest,
   accountRequestCursor,
-  type AccountRequestStatus,
-  type AccountRequestView,
   countAccountRequests,
   listAccountRequests,
-  readAccountRequestCursor,
   type ReviewService,
 } from "../../accounts/api.ts";
-import type { AuditContext } from "../../audit/api.ts";
-import { fromTypedId } from "../../platform/ids.ts";
-import { auditContext, requireOperator } from "../authorize.ts";
-import type { GraphqlContext } from "../context.ts";
+import { requireAdministrator } from "../authorize.ts";
 import type {
   AccountRequestResolvers,
   MutationResolvers,
   QueryResolvers,
 } from "../generated/schema-types.ts";
-import {
-  toAccountRequestNode,
-  toAccountRequestNoteNode,
-  type AccountRequestNode,
-} from "../nodes/account-request.node.ts";
-import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { toAccountRequestNode } from "../nodes/account.node.ts";
+import { uuidOf } from "../nodes/node-id.ts";
+import { listConnection } from "../pagination.ts";
 import { selectionOf } from "../execution/selection.ts";
-import { withUserErrors } from "../user-errors.ts";
+import { BY_ID, mutation, type Caller } from "../mutation.ts";
+import type { AuthenticatedOperator } from "../authenticated-principal.ts";
 
-export const accountRequestQueries: Pick<QueryResolvers, "accountRequests"> = {
+export const accountRequestQueries: QueryResolvers = {
   async accountRequests(_root, { status, ...args }, context, info) {
-    requireOperator(context, "webhooks:manage");
-    const page = pageRequest(args);
-    const after = readCursor(page, readAccountRequestCursor);
-    const statuses = status?.map((name) => name.toLowerCase() as AccountRequestStatus);
-    const [{ items, hasMore }, totalCount] = await Promise.all([
-      listAccountRequests(context.database, { statuses, limit: page.limit, after }),
-      selectionOf(info).has("totalCount") ? countAccountRequests(context.database, { statuses }) : 0,
-    ]);
-    const connection = toConnection({
-      items,
-      hasNext: hasMore,
-      hasPrevious: after !== null,
+    requireAdministrator(context);
+    const filter = { statuses: status ?? undefined };
+    const hasTotal = selectionOf(info).has("totalCount");
+    return await listConnection(args, {
+      cursor: accountRequestCursor,
+      async list(page) {
+        const [listed, total] = await Promise.all([
+          listAccountRequests(context.database, { ...filter, ...page }),
+          hasTotal ? countAccountRequests(context.database, filter) : null,
+        ]);
+        return { ...listed, total };
+      },
       toNode: toAccountRequestNode,
-      cursorOf: accountRequestCursor,
     });
-    return Object.assign(connection, { totalCount });
   },
 };
 
 export const accountRequest: AccountRequestResolvers = {
   organization: ({ organizationId }, _args, { loaders }) =>
-    organizationId === null ? null : loaders.organizations.load(organizationId),
-  warnings: (node, _args, { loaders }) => loaders.accountRequestWarnings.load(uuidOf(node)),
-  notes: async (node, _args, { loaders }) =>
-    (await loaders.accountRequestNotes.load(uuidOf(node))).map(toAccountRequestNoteNode),
+    organizationId === null ? null : loaders.load("organizations", organizationId),
+  warnings: ({ id }, _args, { loaders }) => loaders.load("accountRequestWarnings", uuidOf("arq", id)),
+  notes: ({ id }, _args, { loaders }) => loaders.load("accountRequestNotes", uuidOf("arq", id)),
 };
 
-type ReviewMutations = Pick<
-  MutationResolvers,
-  | "approveAccountRequest"
-  | "rejectAccountRequest"
-  | "askAccountRequestQuestion"
-  | "addAccountRequestNote"
-  | "resendRegistration"
->;
-
-export const reviewMutations: ReviewMutations = {
-  approveAccountRequest: (_root, { id, organizationName }, context) =>
-    review(context, (reviews, audit) => reviews.approve(audit, id, organizationName)),
-  rejectAccountRequest: (_root, { id, reason }, context) =>
-    review(context, (reviews, audit) => reviews.reject(audit, id, reason)),
-  askAccountRequestQuestion: (_root, { id, question }, context) =>
-    review(context, (reviews, audit) => reviews.askQuestion(audit, id, question)),
-  addAccountRequestNote: (_root, { id, text }, context) =>
-    review(context, (reviews, audit) => reviews.addNote(audit, id, text)),
-  resendRegistration: (_root, { id }, context) =>
-    review(context, (reviews, audit) => reviews.resendRegistration(audit, id)),
-};
-
-function review(
-  context: GraphqlContext,
-  work: (reviews: ReviewService, audit: AuditContext) => Promise<AccountRequestView>,
-) {
-  const operator = requireOperator(context, "webhooks:manage");
-  return withUserErrors({ fields: "", subject: "id" }, { accountRequest: null }, async () => ({
-    accountRequest: toAccountRequestNode(
-      await work(context.services.reviews, auditContext(context, operator)),
-    ),
+const review = <Args extends { readonly id: string }>(
+  work: (
+    reviews: ReviewService,
+    caller: Caller<AuthenticatedOperator>,
+    args: Args,
+  ) => Promise<AccountRequest>,
+) =>
+  mutation(requireAdministrator, BY_ID, async (caller, args: Args, { services }) => ({
+    accountRequest: toAccountRequestNode(await work(services.reviews, caller, args)),
   }));
-}
 
-/** The ID of a node is always valid. */
-function uuidOf({ id }: AccountRequestNode): string {
-  return fromTypedId("arq", id) as string;
-}
+export const reviewMutations: MutationResolvers = {
+  approveAccountRequest: review((reviews, caller, { id, organizationName }) =>
+    reviews.approve(caller, id, organizationName),
+  ),
+  rejectAccountRequest: review((reviews, caller, { id, reason }) => reviews.reject(caller, id, reason)),
+  askAccountRequestQuestion: review((reviews, caller, { id, question }) =>
+    reviews.askQuestion(caller, id, question),
+  ),
+  addAccountRequestNote: review((reviews, caller, { id, text }) => reviews.addNote(caller, id, text)),
+  resendRegistration: review((reviews, caller, { id }) => reviews.resendRegistration(caller, id)),
+};

@@ -5,8 +5,8 @@ import type {
   EventAudience,
   EventDetails,
   EventWithPosition,
+  HistoryPage,
   HistoryRequest,
-  HistoryRows,
 } from "../../events/api.ts";
 import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
 import { invariant } from "../../platform/errors.ts";
@@ -53,7 +53,7 @@ export function historySelection(info: GraphQLResolveInfo, job: Selection): Hist
 }
 
 export function historyConnection(
-  { items, hasMore }: HistoryRows,
+  { items, hasMore }: HistoryPage,
   { beforeSequence }: HistoryRequest,
   principal: EventAudience,
 ): ConnectionNode<JobEventNode> {

@@ -1,6 +1,5 @@
 /** Mutations that update jobs. */
 import { authorize, changeContext } from "../authorize.ts";
-import { invariant } from "../../platform/errors.ts";
 import { bulkOptions, toBulkPayload, toBulkResult } from "../bulk.ts";
 import type {
   BulkJobResultResolvers,
@@ -14,26 +13,20 @@ import { snakeCase } from "../field-names.ts";
 import type { JobNode } from "../nodes/job.node.ts";
 
 /** Prefix of problem fields, relative to the item. */
-const pathOf = (): string => "patch.";
+const path = "patch.";
 
-export const jobMutations: Pick<MutationResolvers, "updateJob" | "updateJobs"> = {
+export const jobMutations: MutationResolvers = {
   async updateJob(_root, { input }, context) {
     const principal = authorize(context, "jobs:write");
-    const options = { ...changeContext(context, principal), dryRun: false, pathOf };
-    const { results } = await context.services.jobs.updateBatch(principal, [toUpdateCommand(input)], options);
-    const [result] = results;
-    invariant(result, "updateBatch returns one result per item");
+    const options = { ...changeContext(context, principal), dryRun: false, path };
+    const { result } = await context.services.jobs.updateOne(principal, toUpdateItem(input), options);
     return toBulkResult(result, "input");
   },
 
   async updateJobs(_root, { items, ...args }, context) {
     const principal = authorize(context, "jobs:write");
-    const options = { ...bulkOptions(context, principal, args), pathOf };
-    const { results } = await context.services.jobs.updateBatch(
-      principal,
-      items.map(toUpdateCommand),
-      options,
-    );
+    const options = { ...bulkOptions(context, principal, args), pathOf: () => path };
+    const { results } = await context.services.jobs.updateBatch(principal, items.map(toUpdateItem), options);
     const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
     return { ...payload, updatedCount };
   },
@@ -47,7 +40,7 @@ export const updatedJob: Pick<BulkJobResultResolvers & UpdateJobPayloadResolvers
   },
 };
 
-function toUpdateCommand({ markingNumber, expectedVersion, patch }: UpdateJobInput) {
+function toUpdateItem({ markingNumber, expectedVersion, patch }: UpdateJobInput) {
   return {
     markingNumber,
     body: toContractFields(patch),

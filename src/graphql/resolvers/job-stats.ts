@@ -1,12 +1,11 @@
 /** Counts and sums of jobs by group. */
-import { type GroupKey, jobStats } from "../../jobs/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { authorize } from "../authorize.ts";
 import type { JobGroupKey, QueryResolvers } from "../generated/schema-types.ts";
 import { selectionOf } from "../execution/selection.ts";
 import { checkedFilter } from "./job.ts";
 
-export const statsQueries: Pick<QueryResolvers, "jobStats"> = {
+export const statsQueries: QueryResolvers = {
   async jobStats(_root, { filter, groupBy }, context, info) {
     const principal = authorize(context, "jobs:read");
     const checked = await checkedFilter(context, filter);
@@ -17,10 +16,10 @@ export const statsQueries: Pick<QueryResolvers, "jobStats"> = {
       pieceQuantity: group.has("pieceQuantity"),
       weight: group.has("weight"),
     };
-    const request = { filter: checked, groupBy: groupBy as readonly GroupKey[], include };
+    const request = { filter: checked, groupBy, include };
     const fairnessKey = principal.organizationId ?? principal.actor.id ?? "";
     const { total, groups, truncated } = await context.statsSemaphore(fairnessKey, () =>
-      jobStats(context.readerFor(principal), principal, request),
+      context.services.jobs.stats(principal, request, context.readerFor(principal)),
     );
     return {
       total,

@@ -1,14 +1,12 @@
 /** Queries that return jobs, and the fields of a job. */
 import { isDeepStrictEqual } from "node:util";
 import type { GraphQLResolveInfo } from "graphql";
-import { historyJoin, type HistoryRequest, type HistoryRow, parseHistory } from "../../events/api.ts";
+import { includeHistory } from "../../events/api.ts";
 import {
-  findJobsByMarkingNumber,
   jobCursor,
   type JobFilterTree,
   type JobOrder,
-  type JobWithOrganizations,
-  listJobs,
+  orderName,
   readJobCursor,
   validateFilter,
 } from "../../jobs/api.ts";
@@ -16,7 +14,7 @@ import { invariant } from "../../platform/errors.ts";
 import { fromTypedId } from "../../platform/ids.ts";
 import { authorize } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import { invalidArgument } from "../invalid-argument.ts";
+import { invalidArgument } from "../arguments.ts";
 import { parseFilter } from "../parse-filter.ts";
 import type {
   JobFilter,
@@ -25,31 +23,58 @@ import type {
   QueryResolvers,
 } from "../generated/schema-types.ts";
 import type { Loaders } from "../nodes/loaders.ts";
-import { toJobNode, type JobConnectionNode, type JobNode } from "../nodes/job.node.ts";
+import { toJobNode, type JobNode } from "../nodes/job.node.ts";
 import type { OrganizationNode } from "../nodes/organization.node.ts";
-import { pageRequest, readCursor, toConnection, type PageArguments } from "../pagination.ts";
+import { pageRequest, readCursor, toConnection } from "../pagination.ts";
 import { nodeSelection, selectionOf } from "../execution/selection.ts";
 import { historySelection, historyConnection, historyRequest } from "./history.ts";
 
-export const jobQueries: Pick<QueryResolvers, "job" | "jobs" | "jobsByMarkingNumber"> = {
+export const jobQueries: QueryResolvers = {
   async job(_root, { id, markingNumber }, context) {
     const principal = authorize(context, "jobs:read");
     if (typeof id === typeof markingNumber) throw invalidArgument("", "Give either id or markingNumber");
     if (typeof markingNumber === "string") {
-      const [row] = await findJobsByMarkingNumber(context.database, principal, [markingNumber]);
+      const [row] = await context.services.jobs.findByMarkingNumbers(
+        principal,
+        [markingNumber],
+        context.database,
+      );
       return row ? toJobNode(row) : null;
     }
     const uuid = fromTypedId("job", id as string);
-    return uuid === null ? null : await context.loaders.jobs.load(uuid);
+    return uuid === null ? null : await context.loaders.load("jobs", uuid);
   },
 
   async jobsByMarkingNumber(_root, { markingNumbers }, context) {
     const principal = authorize(context, "jobs:read");
-    const rows = await findJobsByMarkingNumber(context.database, principal, markingNumbers);
+    const { services, database } = context;
+    const rows = await services.jobs.findByMarkingNumbers(principal, markingNumbers, database);
     return rows.map((row) => row && toJobNode(row));
   },
 
-  jobs: (_root, args, context, info) => jobConnection(context, args, info),
+  /** Loads the page and, if selected, its organisations, histories and total with one SQL statement. */
+  async jobs(_root, args, context, info) {
+    const principal = authorize(context, "jobs:read");
+    const { direction, limit, cursor } = pageRequest(args);
+    const order = toJobOrder(args.orderBy);
+    const position = readCursor({ direction, cursor }, (text) => readPosition(text, order));
+    const filter = await checkedFilter(context, args.filter);
+    const { history, ...include } = includedFields(info);
+    const extraJoins = history ? includeHistory(history.request, history.details) : undefined;
+    const page = { direction, limit, position };
+    const query = { filter, order, page, include: { ...include, extraJoins } };
+    const reader = context.readerFor(principal);
+    return toConnection({
+      ...(await context.services.jobs.list(principal, query, reader)),
+      toNode(row) {
+        const node = toJobNode(row);
+        if (history && extraJoins)
+          node.prefetchedHistory = { request: history.request, page: extraJoins.read(row) };
+        return node;
+      },
+      cursorOf: (row) => jobCursor(order, row),
+    });
+  },
 };
 
 export const job: JobResolvers = {
@@ -62,66 +87,28 @@ export const job: JobResolvers = {
   contractor(node, _args, { loaders }) {
     const { contractor, row } = node;
     if (contractor !== undefined) return contractor;
-    return row.contractor_id === null ? null : loaders.organizations.load(row.contractor_id);
+    return row.contractor_id === null ? null : loaders.load("organizations", row.contractor_id);
   },
   history(node, args, context) {
     const request = historyRequest(args);
     const principal = authorize(context, "jobs:read");
     if (node.prefetchedHistory && isDeepStrictEqual(node.prefetchedHistory.request, request))
-      return historyConnection(node.prefetchedHistory.rows, request, principal);
+      return historyConnection(node.prefetchedHistory.page, request, principal);
     const loaded = context.loaders.history(node.row.id, request);
-    return loaded.then((rows) => historyConnection(rows, request, principal));
+    return loaded.then((page) => historyConnection(page, request, principal));
   },
 };
 
 async function agentOf({ row }: JobNode, loaders: Loaders): Promise<OrganizationNode> {
-  const agent = await loaders.organizations.load(row.agent_id);
+  const agent = await loaders.load("organizations", row.agent_id);
   invariant(agent, "a principal that can see a job can see its agent");
   return agent;
 }
 
-interface JobsArguments extends PageArguments {
-  readonly filter?: JobFilter | null | undefined;
-  readonly orderBy?: JobOrderInput | null | undefined;
-}
-
-/** Loads the page and, if selected, its organisations, histories and total with one SQL statement. */
-async function jobConnection(
-  context: GraphqlContext,
-  args: JobsArguments,
-  info: GraphQLResolveInfo,
-): Promise<JobConnectionNode> {
-  const principal = authorize(context, "jobs:read");
-  const page = pageRequest(args);
-  const order = toJobOrder(args.orderBy);
-  const position = readCursor(page, (text) => readJobCursor(order, text));
-  const filter = await checkedFilter(context, args.filter);
-  const { history, ...include } = includedFields(info);
-  const { items, hasNext, hasPrevious, total } = await listJobs(context.readerFor(principal), principal, {
-    filter,
-    order,
-    page: { direction: page.direction, limit: page.limit, position },
-    include: { ...include, extraJoins: history ? historyJoin(history.request, history.details) : undefined },
-  });
-  const connection = toConnection({
-    items,
-    hasNext,
-    hasPrevious,
-    toNode: (row) => toJobNodeWithHistory(history?.request, row),
-    cursorOf: (row) => jobCursor(order, row),
-  });
-  return Object.assign(connection, { totalCount: total ?? 0 });
-}
-
-/** `request` is the page of history that was loaded with the job. */
-function toJobNodeWithHistory(request: HistoryRequest | undefined, row: JobWithOrganizations): JobNode {
-  const node = toJobNode(row);
-  if (request)
-    node.prefetchedHistory = {
-      request,
-      rows: parseHistory(row as JobWithOrganizations & HistoryRow, request),
-    };
-  return node;
+/** Returns null if `text` is not a cursor of this list in this order. */
+function readPosition(text: string, order: JobOrder) {
+  const cursor = readJobCursor(text);
+  return cursor && orderName(cursor.order) === orderName(order) ? cursor.position : null;
 }
 
 /** Parses a filter. Throws BadRequestException if it is invalid. */
@@ -135,8 +122,8 @@ export async function checkedFilter(
 }
 
 export function toJobOrder(order: JobOrderInput | null | undefined): JobOrder {
-  const { field, direction } = order ?? { field: "CREATED_AT", direction: "DESC" };
-  return { field: field.toLowerCase() as JobOrder["field"], descending: direction === "DESC" };
+  const { field, direction } = order ?? { field: "created_at", direction: "desc" };
+  return { field, descending: direction === "desc" };
 }
 
 function includedFields(info: GraphQLResolveInfo) {

@@ -1,36 +1,30 @@
 /** The mail outbox, for operators. */
-import { mailCursor, readMailCursor } from "../../mail/api.ts";
-import { auditContext, requireOperator } from "../authorize.ts";
-import type { MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
-import { toMailNode } from "../nodes/mail.node.ts";
-import { pageRequest, readCursor, toConnection } from "../pagination.ts";
-import { withUserErrors } from "../user-errors.ts";
+import { mailCursor, redactLinks } from "../../mail/api.ts";
+import { requireAdministrator, requirePrincipal } from "../authorize.ts";
+import type { MailResolvers, MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
+import { isSessionPrincipal } from "../authenticated-principal.ts";
+import { listConnection } from "../pagination.ts";
+import { BY_ID, mutation } from "../mutation.ts";
 
-export const mailQueries: Pick<QueryResolvers, "mailOutbox"> = {
+export const mailQueries: QueryResolvers = {
   async mailOutbox(_root, { status, ...args }, context) {
-    const operator = requireOperator(context, "webhooks:manage");
-    const page = pageRequest(args);
-    const after = readCursor(page, readMailCursor);
-    const { items, hasNext } = await context.services.mails.list(context.database, {
-      status: status ? (status.toLowerCase() as Lowercase<typeof status>) : undefined,
-      limit: page.limit,
-      afterId: after ?? undefined,
-    });
-    return toConnection({
-      items,
-      hasNext,
-      hasPrevious: after !== null,
-      toNode: (view) => toMailNode(view, operator),
-      cursorOf: mailCursor,
+    requireAdministrator(context);
+    return await listConnection(args, {
+      cursor: mailCursor,
+      list: (page) => context.services.mails.list(context.database, { status: status ?? undefined, ...page }),
+      toNode: (view) => view,
     });
   },
 };
 
-export const mailMutations: Pick<MutationResolvers, "resendMail"> = {
-  resendMail(_root, { id }, context) {
-    const operator = requireOperator(context, "webhooks:manage");
-    return withUserErrors({ fields: "", subject: "id" }, { mail: null }, async () => ({
-      mail: toMailNode(await context.services.mails.resend(auditContext(context, operator), id), operator),
-    }));
-  },
+export const mail: MailResolvers = {
+  /** Links can start a session as the recipient, so API keys get the text without them. */
+  text: ({ text }, _args, context) =>
+    isSessionPrincipal(requirePrincipal(context)) ? text : redactLinks(text),
+};
+
+export const mailMutations: MutationResolvers = {
+  resendMail: mutation(requireAdministrator, BY_ID, async (caller, { id }, { services }) => ({
+    mail: await services.mails.resend(caller, id),
+  })),
 };

@@ -1,18 +1,14 @@
 /** Members and invitations of the principal's organisation, or of the operator team. */
-import type { InvitedRole } from "../../accounts/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { requireScope } from "../../api-keys/api.ts";
-import { auditContext, requirePrincipal, canViewMembers, requireOwner } from "../authorize.ts";
-import type { GraphqlContext } from "../context.ts";
+import { requireOwner, requirePrincipal } from "../authorize.ts";
 import type { MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
 import { toApiKeyNode } from "../nodes/api-key.node.ts";
-import { toInvitationNode } from "../nodes/invitation.node.ts";
-import { toUserNode } from "../nodes/user.node.ts";
-import { withUserErrors } from "../user-errors.ts";
+import { toInvitationNode, toUserNode } from "../nodes/account.node.ts";
+import { canViewMembers } from "../authenticated-principal.ts";
+import { BY_ID, mutation } from "../mutation.ts";
 
-const BY_ID = { fields: "", subject: "id" };
-
-export const memberQueries: Pick<QueryResolvers, "members" | "invitations"> = {
+export const memberQueries: QueryResolvers = {
   async members(_root, _args, context) {
     const principal = requirePrincipal(context);
     if (!canViewMembers(principal)) requireScope(principal, "webhooks:manage");
@@ -27,58 +23,36 @@ export const memberQueries: Pick<QueryResolvers, "members" | "invitations"> = {
   },
 };
 
-type MemberMutations = Pick<
-  MutationResolvers,
-  "inviteMember" | "resendInvitation" | "revokeInvitation" | "removeMember" | "setMemberRole"
->;
-
-export const memberMutations: MemberMutations = {
-  inviteMember(_root, { input: { email, role } }, context) {
-    const { admin, invitations } = memberAdminContext(context);
-    return withUserErrors({ fields: "input", subject: "input.email" }, { invitation: null }, async () => ({
+export const memberMutations: MutationResolvers = {
+  inviteMember: mutation(
+    requireOwner,
+    { fields: "input", subject: "input.email" },
+    async (caller, { input: { email, role } }, { services }) => ({
       invitation: toInvitationNode(
-        await invitations.invite(admin, { email, role: (role ?? "MEMBER").toLowerCase() as InvitedRole }),
+        await services.invitations.invite(caller, { email, role: role ?? "member" }),
       ),
-    }));
-  },
+    }),
+  ),
 
-  resendInvitation(_root, { id }, context) {
-    const { admin, invitations } = memberAdminContext(context);
-    return withUserErrors(BY_ID, { invitation: null }, async () => ({
-      invitation: toInvitationNode(await invitations.resend(admin, id)),
-    }));
-  },
+  resendInvitation: mutation(requireOwner, BY_ID, async (caller, { id }, { services }) => ({
+    invitation: toInvitationNode(await services.invitations.resend(caller, id)),
+  })),
 
-  revokeInvitation(_root, { id }, context) {
-    const { admin, invitations } = memberAdminContext(context);
-    return withUserErrors(BY_ID, { id: null }, async () => {
-      await invitations.revoke(admin, id);
-      return { id };
-    });
-  },
+  revokeInvitation: mutation(requireOwner, BY_ID, async (caller, { id }, { services }) => {
+    await services.invitations.revoke(caller, id);
+    return { id };
+  }),
 
-  removeMember(_root, { id, revokeKeys, revokeInvitations }, context) {
-    const { admin, members } = memberAdminContext(context);
-    const nullPayload = { id: null, revokedKeys: null, revokedInvitations: null };
-    return withUserErrors(BY_ID, nullPayload, async () => {
-      const { keys, invitationIds } = await members.remove(admin, id, { revokeKeys, revokeInvitations });
-      return {
-        id,
-        revokedKeys: keys.map(toApiKeyNode),
-        revokedInvitations: invitationIds.map((uuid) => toTypedId("inv", uuid)),
-      };
-    });
-  },
+  removeMember: mutation(requireOwner, BY_ID, async (caller, { id, ...options }, { services }) => {
+    const { keys, invitationIds } = await services.members.remove(caller, id, options);
+    return {
+      id,
+      revokedKeys: keys.map(toApiKeyNode),
+      revokedInvitations: invitationIds.map((uuid) => toTypedId("inv", uuid)),
+    };
+  }),
 
-  setMemberRole(_root, { id, role }, context) {
-    const { admin, members } = memberAdminContext(context);
-    return withUserErrors(BY_ID, { member: null }, async () => ({
-      member: toUserNode(await members.setRole(admin, id, role.toLowerCase() as Lowercase<typeof role>)),
-    }));
-  },
+  setMemberRole: mutation(requireOwner, BY_ID, async (caller, { id, role }, { services }) => ({
+    member: toUserNode(await services.members.setRole(caller, id, role)),
+  })),
 };
-
-function memberAdminContext(context: GraphqlContext) {
-  const { members, invitations } = context.services;
-  return { admin: auditContext(context, requireOwner(context)), members, invitations };
-}

@@ -1,17 +1,12 @@
 /** Mutations of jobs and statuses that only operators can use. */
-import { fromTypedId } from "../../platform/ids.ts";
 import { requireOperator } from "../authorize.ts";
 import { bulkOptions, toBulkPayload } from "../bulk.ts";
-import { invalidArgument } from "../invalid-argument.ts";
+import { invalidArgument, organizationUuid } from "../arguments.ts";
 import type { MutationResolvers } from "../generated/schema-types.ts";
-import { toJobStatusNode } from "../nodes/status.node.ts";
-import { withUserErrors } from "../user-errors.ts";
+import { mutation } from "../mutation.ts";
 import { toContractFields } from "./job-mutations.ts";
 
-export const operatorMutations: Pick<
-  MutationResolvers,
-  "createJobs" | "assignJobs" | "setProviderStatus" | "upsertJobStatus"
-> = {
+export const operatorMutations: MutationResolvers = {
   async createJobs(_root, { items, ...args }, context) {
     const operator = requireOperator(context, "jobs:write");
     const jobs = items.map(({ markingNumber, agentId, contractorId, fields, providerStatus }, index) => ({
@@ -51,15 +46,13 @@ export const operatorMutations: Pick<
     return { ...payload, updatedCount };
   },
 
-  upsertJobStatus(_root, { input }, context) {
-    const operator = requireOperator(context, "jobs:write");
-    return withUserErrors({ fields: "input", subject: null }, { status: null }, async () => {
-      const settings = { ...input, category: input.category.toLowerCase() };
-      return {
-        status: toJobStatusNode(await context.services.referenceData.upsertStatus(operator, settings)),
-      };
-    });
-  },
+  upsertJobStatus: mutation(
+    (context) => requireOperator(context, "jobs:write"),
+    { fields: "input", subject: null },
+    async (operator, { input }, { services }) => ({
+      status: await services.referenceData.upsertStatus(operator, input),
+    }),
+  ),
 };
 
 /** Throws BadRequestException for an absent value. Null is allowed and clears the value. */
@@ -70,12 +63,4 @@ function requireGiven<Value>(path: string, value: Value | null | undefined): Val
 
 function contractorUuid(id: string | null, index: number): string | null {
   return id === null ? null : organizationUuid(`items.${index}.contractorId`, id);
-}
-
-function organizationUuid(path: string, id: string): string {
-  return fromTypedId("org", id) ?? throwInvalidId(path, id);
-}
-
-function throwInvalidId(path: string, id: string): never {
-  throw invalidArgument(path, `must be an organisation ID, got ${JSON.stringify(id)}`);
 }

@@ -1,41 +1,46 @@
-/** Lists organisations for operators, and returns the fields of an organisation that not every principal may see. */
-import { listOrganizations, organizationCursor, readOrganizationCursor } from "../../organizations/api.ts";
-import { fromTypedId } from "../../platform/ids.ts";
-import { requirePrincipal, requireOperator } from "../authorize.ts";
+/** Lists, suspends and restores organisations for operators, and returns the fields of an organisation that not every principal may see. */
+import { listOrganizations, organizationCursor } from "../../organizations/api.ts";
+import { requireAdministrator, requireOperator, requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import { invalidArgument } from "../invalid-argument.ts";
-import type { OrganizationResolvers, QueryResolvers } from "../generated/schema-types.ts";
-import type { OrganizationSummary } from "../nodes/loaders.ts";
+import { invalidArgument } from "../arguments.ts";
+import type { MutationResolvers, OrganizationResolvers, QueryResolvers } from "../generated/schema-types.ts";
 import { toOrganizationNode, type OrganizationNode } from "../nodes/organization.node.ts";
-import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { uuidOf } from "../nodes/node-id.ts";
+import { BY_ID, mutation } from "../mutation.ts";
+import { listConnection } from "../pagination.ts";
 import { selectionOf } from "../execution/selection.ts";
 
 const MAX_SEARCH = 255;
 
-export const organizationQueries: Pick<QueryResolvers, "organizations"> = {
+export const organizationQueries: QueryResolvers = {
   async organizations(_root, { search, ...args }, context, info) {
     requireOperator(context, "jobs:read");
-    const page = pageRequest(args);
-    const after = readCursor(page, readOrganizationCursor);
     const selected = selectionOf(info);
-    const { items, hasMore, total } = await listOrganizations(context.database, {
-      search: validatedSearch(search ?? null),
-      limit: page.limit,
-      after,
-      include: {
-        items: selected.has("nodes") || selected.has("edges") || selected.has("pageInfo"),
-        total: selected.has("totalCount"),
-      },
-    });
-    const connection = toConnection({
-      items,
-      hasNext: hasMore,
-      hasPrevious: after !== null,
+    const include = {
+      items: selected.has("nodes") || selected.has("edges") || selected.has("pageInfo"),
+      total: selected.has("totalCount"),
+    };
+    const filter = { search: validatedSearch(search ?? null), include };
+    return await listConnection(args, {
+      cursor: organizationCursor,
+      list: (page) => listOrganizations(context.database, { ...filter, ...page }),
       toNode: toOrganizationNode,
-      cursorOf: organizationCursor,
     });
-    return Object.assign(connection, { totalCount: total ?? 0 });
   },
+};
+
+export const organizationMutations: MutationResolvers = {
+  suspendOrganization: mutation(
+    requireAdministrator,
+    BY_ID,
+    async (caller, { id, reason }, { services }) => ({
+      organization: toOrganizationNode(await services.suspensions.suspend(caller, id, reason)),
+    }),
+  ),
+
+  restoreOrganization: mutation(requireAdministrator, BY_ID, async (caller, { id }, { services }) => ({
+    organization: toOrganizationNode(await services.suspensions.restore(caller, id)),
+  })),
 };
 
 export const organization: OrganizationResolvers = {
@@ -51,13 +56,10 @@ export const organization: OrganizationResolvers = {
 };
 
 /** Returns null for other organisations, unless the principal is an operator. */
-async function organizationSummaryOf(
-  { id }: OrganizationNode,
-  context: GraphqlContext,
-): Promise<OrganizationSummary | null> {
-  const uuid = fromTypedId("org", id) as string;
+async function organizationSummaryOf({ id }: OrganizationNode, context: GraphqlContext) {
+  const uuid = uuidOf("org", id);
   const isOwn = requirePrincipal(context).organizationId === uuid;
-  return isOwn || isOperator(context) ? await context.loaders.organizationSummaries.load(uuid) : null;
+  return isOwn || isOperator(context) ? await context.loaders.load("organizationSummaries", uuid) : null;
 }
 
 function isOperator(context: GraphqlContext): boolean {

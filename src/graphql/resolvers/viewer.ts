@@ -6,26 +6,21 @@ import {
   type RateLimits,
   type RateLimitOverrides,
 } from "../../rate-limits/api.ts";
-import { toScopeName } from "../nodes/api-key.node.ts";
 import { requirePrincipal } from "../authorize.ts";
 import type { QueryResolvers, ViewerResolvers } from "../generated/schema-types.ts";
-import { isSessionPrincipal } from "../principal.ts";
+import { isSessionPrincipal } from "../authenticated-principal.ts";
 import { limits } from "../execution/limits.ts";
 
-export const viewerQueries: Pick<QueryResolvers, "viewer"> = {
+export const viewerQueries: QueryResolvers = {
   viewer: (_root, _args, context) => requirePrincipal(context),
 };
 
 export const viewer: ViewerResolvers = {
-  kind: ({ organizationType }) =>
-    organizationType === null
-      ? "OPERATOR"
-      : (organizationType.toUpperCase() as Uppercase<typeof organizationType>),
+  kind: ({ organizationType }) => organizationType ?? "operator",
   organization: ({ organizationId }, _args, { loaders }) =>
-    organizationId === null ? null : loaders.organizations.load(organizationId),
+    organizationId === null ? null : loaders.load("organizations", organizationId),
   user: (principal, _args, { loaders }) =>
-    isSessionPrincipal(principal) ? loaders.users.load(principal.user.id) : null,
-  scopes: ({ scopes }) => scopes.map(toScopeName),
+    isSessionPrincipal(principal) ? loaders.load("users", principal.user.id) : null,
   limits: () => limits,
   rateLimits: (principal, _args, { services }) =>
     services.rateLimits ? rateLimitsOf(services.rateLimits, principal) : [],
@@ -39,6 +34,6 @@ function rateLimitsOf(
     const limit = effectiveLimit(rateLimits, kind);
     if (!limit) return [];
     const organization = organizationId === null ? null : organizationLimit(limit, kind, organizationFactor);
-    return [{ class: kind.toUpperCase() as Uppercase<typeof kind>, ...limit, organization }];
+    return [{ class: kind, ...limit, organization }];
   });
 }

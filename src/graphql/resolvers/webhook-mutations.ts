@@ -2,9 +2,9 @@
 import { fromTypedId } from "../../platform/ids.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { EndpointSettings, EndpointView, PendingPolicy } from "../../webhooks/api.ts";
-import { auditContext, authorize, requireUser } from "../authorize.ts";
+import { authorize, requireManager, requireUser } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import { invalidArgument } from "../invalid-argument.ts";
+import { invalidArgument } from "../arguments.ts";
 import type {
   CreateWebhookEndpointInput,
   MutationResolvers,
@@ -12,130 +12,92 @@ import type {
   WebhookEndpointPatch,
   WebhookHeaderInput,
 } from "../generated/schema-types.ts";
-import { toJobEventTypes } from "../nodes/event.node.ts";
-import { toDeliveryNode, toEndpointNode } from "../nodes/webhook.node.ts";
-import { withUserErrors } from "../user-errors.ts";
+import { BY_ID, mutation } from "../mutation.ts";
+import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
 
-type WebhookMutations = Pick<
-  MutationResolvers,
-  | "createWebhookEndpoint"
-  | "updateWebhookEndpoint"
-  | "deleteWebhookEndpoint"
-  | "pauseWebhookEndpoint"
-  | "resumeWebhookEndpoint"
-  | "rotateWebhookSecret"
-  | "revealWebhookSecret"
-  | "sendTestEvent"
-  | "replayDelivery"
-  | "replayDeliveries"
->;
-
-/** The argument that userErrors point to. */
-const BY_ID = { fields: "", subject: "id" };
 const BY_ENDPOINT = { fields: "", subject: "endpointId" };
 
-const webhookContext = (context: GraphqlContext) => ({
-  principal: {
-    ...authorize(context, "webhooks:manage"),
-    address: context.address,
-    requestId: context.requestId,
-  },
-  ...context.services,
-});
-
 /** Setting a URL also requires `jobs:read`, because whole jobs are sent there. */
-const webhookContextWithJobs = (context: GraphqlContext) => {
+function requireManagerOfJobs(context: GraphqlContext): AuthenticatedPrincipal {
   authorize(context, "jobs:read");
-  return webhookContext(context);
-};
+  return requireManager(context);
+}
 
-export const webhookMutations: WebhookMutations = {
-  createWebhookEndpoint(_root, { input }, context) {
-    const { principal, endpoints } = webhookContextWithJobs(context);
-    const nullPayload = { endpoint: null, secret: null };
-    return withUserErrors({ fields: "input", subject: null }, nullPayload, async () => {
-      const owner = { ...principal, organizationId: owningOrganization(principal, input) };
+export const webhookMutations: MutationResolvers = {
+  createWebhookEndpoint: mutation(
+    requireManagerOfJobs,
+    { fields: "input", subject: null },
+    async (caller, { input }, { services, duringExternalCall }) => {
+      const owner = { ...caller, organizationId: owningOrganization(caller, input) };
       const settings = newSettings(input);
-      const { endpoint, secret } = await context.duringExternalCall(() => endpoints.create(owner, settings));
-      return { endpoint: toEndpointNode(endpoint), secret };
-    });
-  },
+      return await duringExternalCall(() => services.endpoints.create(owner, settings));
+    },
+  ),
 
-  updateWebhookEndpoint(_root, { id, patch }, context) {
-    const changesUrl = patch.url !== undefined;
-    const { principal, endpoints } = changesUrl ? webhookContextWithJobs(context) : webhookContext(context);
-    return withUserErrors({ fields: "patch", subject: "id" }, { endpoint: null }, async () => {
+  updateWebhookEndpoint: mutation(
+    (context, { patch }) =>
+      patch.url === undefined ? requireManager(context) : requireManagerOfJobs(context),
+    { fields: "patch", subject: "id" },
+    async (caller, { id, patch }, { services, duringExternalCall }) => {
       const settings = changedSettings(patch);
-      const update = (): Promise<EndpointView> => endpoints.update(principal, id, settings);
+      const update = (): Promise<EndpointView> => services.endpoints.update(caller, id, settings);
       // Only a new URL needs a DNS lookup.
-      const endpoint = await (settings.url === undefined ? update() : context.duringExternalCall(update));
-      return { endpoint: toEndpointNode(endpoint) };
-    });
-  },
+      return { endpoint: await (settings.url === undefined ? update() : duringExternalCall(update)) };
+    },
+  ),
 
-  deleteWebhookEndpoint(_root, { id }, context) {
-    const { principal, endpoints } = webhookContext(context);
-    return withUserErrors(BY_ID, { deletedId: null, discarded: null }, async () => ({
-      ...(await endpoints.delete(principal, id)),
-      deletedId: id,
-    }));
-  },
+  deleteWebhookEndpoint: mutation(requireManager, BY_ID, async (caller, { id }, { services }) => ({
+    ...(await services.endpoints.delete(caller, id)),
+    deletedId: id,
+  })),
 
-  pauseWebhookEndpoint(_root, { id }, context) {
-    const { principal, endpoints } = webhookContext(context);
-    return withUserErrors(BY_ID, { endpoint: null }, async () => ({
-      endpoint: toEndpointNode(await endpoints.pause(principal, id)),
-    }));
-  },
+  pauseWebhookEndpoint: mutation(requireManager, BY_ID, async (caller, { id }, { services }) => ({
+    endpoint: await services.endpoints.pause(caller, id),
+  })),
 
-  resumeWebhookEndpoint(_root, args, context) {
-    const { principal, endpoints } = webhookContext(context);
-    const pendingPolicy = pendingPolicyOf(args);
-    return withUserErrors(BY_ID, { endpoint: null, discarded: null }, async () => {
-      const { endpoint, discarded } = await endpoints.resume(principal, args.id, { pendingPolicy });
-      return { endpoint: toEndpointNode(endpoint), discarded };
-    });
-  },
+  resumeWebhookEndpoint: mutation(
+    (context, args) => {
+      const principal = requireManager(context);
+      pendingPolicyOf(args);
+      return principal;
+    },
+    BY_ID,
+    (caller, args, { services }) =>
+      services.endpoints.resume(caller, args.id, { pendingPolicy: pendingPolicyOf(args) }),
+  ),
 
-  rotateWebhookSecret(_root, { id }, context) {
-    const { principal, endpoints } = webhookContext(context);
-    return withUserErrors(BY_ID, { endpoint: null, secret: null }, async () => {
-      const { endpoint, secret } = await endpoints.rotateSecret(principal, id);
-      return { endpoint: toEndpointNode(endpoint), secret };
-    });
-  },
+  rotateWebhookSecret: mutation(requireManager, BY_ID, (caller, { id }, { services }) =>
+    services.endpoints.rotateSecret(caller, id),
+  ),
 
-  revealWebhookSecret(_root, request, context) {
-    authorize(context, "webhooks:manage");
-    const user = auditContext(context, requireUser(context));
-    return withUserErrors(BY_ID, { secret: null }, async () => ({
-      secret: await context.services.secrets.reveal(user, request),
-    }));
-  },
+  revealWebhookSecret: mutation(
+    (context) => {
+      requireManager(context);
+      return requireUser(context);
+    },
+    BY_ID,
+    async (caller, request, { services }) => ({ secret: await services.secrets.reveal(caller, request) }),
+  ),
 
-  sendTestEvent(_root, { endpointId }, context) {
-    const { principal, deliveries } = webhookContext(context);
-    return withUserErrors(BY_ENDPOINT, { delivery: null }, async () => {
-      const sent = await context.duringExternalCall(() => deliveries.sendTest(principal, endpointId));
-      return { delivery: toDeliveryNode(sent.delivery) };
-    });
-  },
+  sendTestEvent: mutation(
+    requireManager,
+    BY_ENDPOINT,
+    async (caller, { endpointId }, { services, duringExternalCall }) => {
+      const { delivery } = await duringExternalCall(() => services.deliveries.sendTest(caller, endpointId));
+      return { delivery };
+    },
+  ),
 
-  replayDelivery(_root, { id }, context) {
-    const { principal, deliveries } = webhookContext(context);
-    return withUserErrors(BY_ID, { delivery: null }, async () => ({
-      delivery: toDeliveryNode(await deliveries.replay(principal, id)),
-    }));
-  },
+  replayDelivery: mutation(requireManager, BY_ID, async (caller, { id }, { services }) => ({
+    delivery: await services.deliveries.replay(caller, id),
+  })),
 
-  replayDeliveries(_root, { endpointId, only, since }, context) {
-    const { principal, deliveries } = webhookContext(context);
-    return withUserErrors(BY_ENDPOINT, { replayed: null }, () =>
-      only === "FAILED"
-        ? deliveries.replayFailed(principal, endpointId, since ?? new Date(0))
-        : deliveries.replayMissing(principal, endpointId, since ?? undefined),
-    );
-  },
+  replayDeliveries: mutation(requireManager, BY_ENDPOINT, (caller, args, { services: { deliveries } }) => {
+    const { endpointId, only, since } = args;
+    return only === "failed"
+      ? deliveries.replayFailed(caller, endpointId, since ?? new Date(0))
+      : deliveries.replayMissing(caller, endpointId, since ?? undefined);
+  }),
 };
 
 function owningOrganization(
@@ -156,7 +118,7 @@ function newSettings(input: CreateWebhookEndpointInput): EndpointSettings & { ur
   return {
     url: input.url,
     description: input.description ?? undefined,
-    eventTypes: input.eventTypes ? toJobEventTypes(input.eventTypes) : undefined,
+    eventTypes: input.eventTypes ?? undefined,
     headers: input.headers ? headersOf(input.headers) : undefined,
     maxInFlight: input.maxInFlight ?? undefined,
     perSecond: input.perSecond ?? undefined,
@@ -170,7 +132,7 @@ function changedSettings(patch: WebhookEndpointPatch): EndpointSettings {
   return {
     url: patch.url ?? undefined,
     description: patch.description === null ? "" : patch.description,
-    eventTypes: patch.eventTypes && toJobEventTypes(patch.eventTypes),
+    eventTypes: patch.eventTypes,
     headers: patch.headers === undefined ? undefined : headersOf(patch.headers ?? []),
     maxInFlight: patch.maxInFlight ?? undefined,
     perSecond: patch.perSecond ?? undefined,
@@ -186,11 +148,14 @@ function headersOf(headers: readonly WebhookHeaderInput[]): Record<string, strin
   return Object.fromEntries(headers.map(({ name, value }) => [name, value]));
 }
 
-function pendingPolicyOf({ pendingPolicy, since }: MutationResumeWebhookEndpointArgs): PendingPolicy {
-  if (pendingPolicy === "SEND_SINCE") {
+function pendingPolicyOf({
+  pendingPolicy = "send",
+  since,
+}: MutationResumeWebhookEndpointArgs): PendingPolicy {
+  if (pendingPolicy === "send_since") {
     if (since) return { since };
     throw invalidArgument("since", "is required with pendingPolicy: SEND_SINCE");
   }
   if (since) throw invalidArgument("since", "is only allowed with pendingPolicy: SEND_SINCE");
-  return pendingPolicy === "SEND" ? "send" : "discard";
+  return pendingPolicy;
 }

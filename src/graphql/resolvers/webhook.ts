@@ -1,38 +1,36 @@
 /** Queries of webhook endpoints, deliveries and attempts. */
 import { deliveryCursor, readDeliveryCursor } from "../../webhooks/api.ts";
-import { fromTypedId } from "../../platform/ids.ts";
 import { markingNumberValue } from "../../jobs/api.ts";
-import { authorize, requireOperator } from "../authorize.ts";
-import type { QueryResolvers, WebhookDeliveryResolvers } from "../generated/schema-types.ts";
-import { invalidArgument } from "../invalid-argument.ts";
-import { fromEventTypeName } from "../nodes/event.node.ts";
-import { toDeliveryNode, toEndpointNode } from "../nodes/webhook.node.ts";
+import { authorize, requireAdministrator, requireManager } from "../authorize.ts";
+import type {
+  QueryResolvers,
+  WebhookAttemptResolvers,
+  WebhookDeliveryResolvers,
+  WebhookEndpointResolvers,
+  WebhookHeader,
+} from "../generated/schema-types.ts";
+import { invalidArgument } from "../arguments.ts";
+import { uuidOf } from "../nodes/node-id.ts";
 import { pageRequest, readCursor, toConnection } from "../pagination.ts";
 
-export const webhookQueries: Pick<
-  QueryResolvers,
-  "webhookEndpoints" | "webhookEndpoint" | "webhookDeliveries" | "failingWebhookEndpoints"
-> = {
-  async webhookEndpoints(_root, _args, context) {
-    const principal = authorize(context, "webhooks:manage");
-    return (await context.services.endpoints.list(principal, undefined, context.database)).map(
-      toEndpointNode,
-    );
+export const webhookQueries: QueryResolvers = {
+  webhookEndpoints(_root, _args, context) {
+    const principal = requireManager(context);
+    return context.services.endpoints.list(principal, undefined, context.database);
   },
 
-  async webhookEndpoint(_root, { id }, context) {
-    const principal = authorize(context, "webhooks:manage");
-    const view = await context.services.endpoints.find(principal, id, context.database);
-    return view && toEndpointNode(view);
+  webhookEndpoint(_root, { id }, context) {
+    const principal = requireManager(context);
+    return context.services.endpoints.find(principal, id, context.database);
   },
 
-  async failingWebhookEndpoints(_root, _args, context) {
-    requireOperator(context, "webhooks:manage");
-    return (await context.services.endpoints.listFailing(context.database)).map(toEndpointNode);
+  failingWebhookEndpoints(_root, _args, context) {
+    requireAdministrator(context);
+    return context.services.endpoints.listFailing(context.database);
   },
 
   async webhookDeliveries(_root, { endpointId, status, eventType, markingNumber, ...args }, context) {
-    const principal = authorize(context, "webhooks:manage");
+    const principal = requireManager(context);
     if (typeof markingNumber === "string" && !markingNumberValue.safeParse(markingNumber).success)
       throw invalidArgument("markingNumber", "must be a valid Marking Number");
     const page = pageRequest(args);
@@ -40,8 +38,8 @@ export const webhookQueries: Pick<
     const { limit, cursor } = page;
     const filter = {
       endpointId: endpointId ?? undefined,
-      status: status ? (status.toLowerCase() as Lowercase<typeof status>) : undefined,
-      eventType: eventType ? fromEventTypeName(eventType) : undefined,
+      status: status ?? undefined,
+      eventType: eventType ?? undefined,
       markingNumber: markingNumber ?? undefined,
     };
     const request = { filter, limit, cursor: cursor ?? undefined };
@@ -54,28 +52,42 @@ export const webhookQueries: Pick<
       items,
       hasNext: nextCursor !== null,
       hasPrevious: cursor !== null,
-      toNode: toDeliveryNode,
+      toNode: (view) => view,
       cursorOf: deliveryCursor,
     });
   },
 };
 
+export const webhookEndpoint: WebhookEndpointResolvers = {
+  organization: ({ organizationId: id, organizationName: name, organizationType: type }) => ({
+    id,
+    name,
+    type,
+  }),
+  headers: ({ headers }) => toHeaderList(headers),
+};
+
+export const webhookAttempt: WebhookAttemptResolvers = {
+  requestHeaders: ({ requestHeaders }) => toHeaderList(requestHeaders),
+  responseHeaders: ({ responseHeaders }) => responseHeaders && toHeaderList(responseHeaders),
+};
+
+function toHeaderList(headers: Readonly<Record<string, string>>): WebhookHeader[] {
+  return Object.entries(headers).map(([name, value]) => ({ name, value }));
+}
+
 export const webhookDelivery: WebhookDeliveryResolvers = {
-  endpoint: ({ endpointId }, _args, { loaders }) => loaders.endpoints.load(uuidOf("whe", endpointId)),
+  attemptCount: ({ attempts }) => attempts,
+  endpoint: ({ endpointId }, _args, { loaders }) => loaders.load("endpoints", uuidOf("whe", endpointId)),
   job({ jobId }, _args, context) {
     if (jobId === null) return null;
     authorize(context, "jobs:read");
-    return context.loaders.jobs.load(uuidOf("job", jobId));
+    return context.loaders.load("jobs", uuidOf("job", jobId));
   },
   requestBody({ id, jobId }, _args, context) {
     // The body contains the whole job, except for test events.
     if (jobId !== null) authorize(context, "jobs:read");
-    return context.loaders.requestBodies.load(uuidOf("dlv", id));
+    return context.loaders.load("requestBodies", uuidOf("dlv", id));
   },
-  attempts: ({ id }, _args, { loaders }) => loaders.deliveryAttempts.load(uuidOf("dlv", id)),
+  attempts: ({ id }, _args, { loaders }) => loaders.load("deliveryAttempts", uuidOf("dlv", id)),
 };
-
-/** The ID of a node is always valid. */
-function uuidOf(prefix: "whe" | "job" | "dlv", id: string): string {
-  return fromTypedId(prefix, id) as string;
-}

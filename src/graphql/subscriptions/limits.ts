@@ -48,3 +48,5 @@ export const closeCodes = Object.freeze({
 });
 
 export const TOO_SLOW_REASON = "Too slow: query events(after:) for missed events";
+export const TRY_AGAIN_REASON =
+  "The database is unavailable: reconnect, then query events(after:) for missed events";

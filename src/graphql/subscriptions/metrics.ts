@@ -1,19 +1,9 @@
 /** Prometheus metrics of WebSocket connections and subscriptions. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
-export interface SubscriptionMetrics {
-  subscriptionStarted(): void;
-  subscriptionEnded(): void;
-  eventSent(): void;
-  /** `code` is the server's close code, or `client` if the client closed the connection. */
-  connectionClosed(code: number | "client"): void;
-  handshakeRejected(status: number): void;
-}
+export type SubscriptionMetrics = ReturnType<typeof createSubscriptionMetrics>;
 
-export function createSubscriptionMetrics(
-  registry: Registry,
-  connectionCount: () => number,
-): SubscriptionMetrics {
+export function createSubscriptionMetrics(registry: Registry, connectionCount: () => number) {
   const registers = [registry];
   const connections: Gauge = new Gauge({
     name: "waymark_websocket_connections",
@@ -47,7 +37,8 @@ export function createSubscriptionMetrics(
     subscriptionStarted: () => subscriptions.inc(),
     subscriptionEnded: () => subscriptions.dec(),
     eventSent: () => events.inc(),
-    connectionClosed: (code) => closes.inc({ code: String(code) }),
-    handshakeRejected: (status) => handshakeRejections.inc({ status: String(status) }),
+    /** `code` is the server's close code, or `client` if the client closed the connection. */
+    connectionClosed: (code: number | "client") => closes.inc({ code: String(code) }),
+    handshakeRejected: (status: number) => handshakeRejections.inc({ status: String(status) }),
   };
 }

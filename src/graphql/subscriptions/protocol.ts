@@ -1,250 +1,180 @@
-/** Serves the graphql-transport-ws protocol on a connection: authentication, subscriptions and their events. */
-import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLSchema } from "graphql";
-import {
-  makeServer,
-  MessageType,
-  type ConnectionInitMessage,
-  type ServerOptions,
-  type SubscribePayload,
-  type WebSocket as ServerSocket,
-} from "graphql-ws";
-import { type RateLimits, takeToken } from "../../rate-limits/api.ts";
+/** Serves the graphql-transport-ws protocol with graphql-ws: authentication, subscriptions and their events. */
+import type { ApolloServer, BaseContext } from "@apollo/server";
+import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLFormattedError } from "graphql";
+import { makeServer, MessageType, type SubscribePayload } from "graphql-ws";
+import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { SlowReaderError } from "../../events/api.ts";
-import { badRequest, invariant, isUnavailable } from "../../platform/errors.ts";
-import { serializeError, type Logger } from "../../platform/logger.ts";
-import { withSpan, type Tracing } from "../../platform/tracing/tracing.ts";
 import { createFairSemaphore, type FairSemaphore } from "../../platform/concurrency/semaphore.ts";
+import { AppError, badRequest, invariant, isUnavailable } from "../../platform/errors.ts";
+import { withSpan, type Tracing } from "../../platform/tracing/tracing.ts";
 import type { IncomingOperation } from "../context.ts";
-import type { ConnectionCredential } from "./connection-credentials.ts";
-import { createErrorFormatter } from "../execution/error-formatter.ts";
-import { rateLimitSubjectOf } from "../principal.ts";
+import type { ErrorFormatter } from "../execution/error-formatter.ts";
 import { operationSpan } from "../execution/operation-span.ts";
-import { closeCodes, subscriptionLimits, TOO_SLOW_REASON } from "./limits.ts";
+import { rateLimitSubjectOf } from "../authenticated-principal.ts";
+import { currentRequest, type CheckedSubscription } from "../request-store.ts";
+import { authenticate, revalidate, type AuthenticateDeps } from "./authenticate.ts";
+import { checkOperation } from "./check-operation.ts";
+import type { Connection } from "./connection.ts";
+import { startSubscription, type SubscriptionResults } from "./event-execution.ts";
+import { closeCodes, subscriptionLimits, TOO_SLOW_REASON, TRY_AGAIN_REASON } from "./limits.ts";
 import type { SubscriptionMetrics } from "./metrics.ts";
-import {
-  prepareOperation,
-  startOperation,
-  type SubscriptionResults,
-  type SubscriptionRun,
-} from "./operation.ts";
-import { SubscriptionRegistry, type SubscriptionSlot } from "./registry.ts";
-import type { WebSocketConnection } from "./websocket-connection.ts";
-import { createSubscriptionErrorFormatter } from "./error-formatter.ts";
-import { isAuthorizationError, type ConnectionMonitor } from "./connection-monitor.ts";
 
-export interface ProtocolDeps<Context extends object> {
-  schema: GraphQLSchema;
+export interface ProtocolDeps<Context extends BaseContext> extends AuthenticateDeps {
+  apollo: ApolloServer<Context>;
+  errors: ErrorFormatter;
   makeContext: (request: IncomingOperation) => Context;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
-  logger: Logger;
   tracing?: Tracing | undefined;
-}
-
-interface ProtocolServices {
-  monitor: ConnectionMonitor;
   metrics: SubscriptionMetrics;
-  /** Throws UnauthorizedException without a credential, and ForbiddenException for a cookie from another origin. */
-  readonly resolveCredential: (
-    connection: WebSocketConnection,
-    init: ConnectionInitMessage["payload"],
-  ) => Promise<ConnectionCredential>;
 }
 
-/** Must be called after the connection has closed. */
-type OnClose = (code: number, reason: string) => void;
+interface Shared<Context extends BaseContext> extends ProtocolDeps<Context> {
+  /** Of the executions on all connections. */
+  readonly semaphore: FairSemaphore;
+}
 
-const TRY_AGAIN_REASON =
-  "The database is unavailable: reconnect, then query events(after:) for missed events";
-
-/** Returns a function that serves a newly opened connection. */
-export function createProtocol<Context extends object>(
-  { schema, makeContext, limits, logger, tracing }: ProtocolDeps<Context>,
-  { monitor, metrics, resolveCredential }: ProtocolServices,
-): (connection: WebSocketConnection) => OnClose {
-  const semaphore = createFairSemaphore(subscriptionLimits.executions);
-  const shared = { monitor, metrics, resolveCredential, tracing, semaphore };
-  const errorFormatter = createSubscriptionErrorFormatter(createErrorFormatter(logger));
-
-  const contextOf = (connection: WebSocketConnection): Context =>
-    makeContext({
-      principal: connection.authentication?.principal ?? null,
-      requestId: connection.requestId,
-      address: connection.ipAddress,
-      signal: connection.signal,
-      duringExternalCall: (call) => call(),
-    });
-
-  const prepare = async (
-    connection: WebSocketConnection,
-    id: string,
-    payload: SubscribePayload,
-  ): Promise<ExecutionArgs> => {
-    invariant(connection.authentication, "subscribing requires connection_init");
-    if (id.length > subscriptionLimits.maxIdLength)
-      throw badRequest(
-        [],
-        `The ID of a subscription must be at most ${subscriptionLimits.maxIdLength} characters`,
-      );
-    await takeToken(limits, rateLimitSubjectOf(connection.authentication.principal), "read", () => undefined);
-    return { ...prepareOperation(schema, payload), contextValue: contextOf(connection) };
-  };
-
+/** Returns a function that serves a newly opened connection. It returns a function to call after the connection has closed. */
+export function createProtocol<Context extends BaseContext>(
+  deps: ProtocolDeps<Context>,
+): (connection: Connection) => (code: number, reason: string) => void {
+  const shared = { ...deps, semaphore: createFairSemaphore(subscriptionLimits.executions) };
+  const { errors } = deps;
   return (connection) => {
-    const registry = new SubscriptionRegistry();
-    const slotByArgs = new WeakMap<ExecutionArgs, SubscriptionSlot>();
-    const opened = makeServer({
+    const onClose = makeServer({
       connectionInitWaitTimeout: subscriptionLimits.initTimeoutMs,
-      onConnect: ({ connectionParams }) => authorizeConnection(connection, shared, connectionParams),
-      onSubscribe: (_connection, id, payload) =>
-        startSubscription(connection, { id, registry, slotByArgs }, () => prepare(connection, id, payload)),
-      subscribe: (args) =>
-        startOperation(
-          args,
-          createRun(connection, shared, {
-            makeContext: () => contextOf(connection),
-            onEnd: () => slotByArgs.get(args)?.release(),
-            operationName: args.operationName,
-          }),
+      onConnect: ({ connectionParams }) => authenticate(deps, connection, connectionParams),
+      onSubscribe: (_connection, id, payload) => accept(shared, connection, { id, payload }),
+      subscribe: (args) => start(shared, connection, args),
+      onOperation(...[{ subscriptions }, id, , , result]) {
+        const isStream = typeof result === "object" && Symbol.asyncIterator in result;
+        // Otherwise it could not start, or the client has completed it meanwhile.
+        if (isStream && id in subscriptions)
+          sendSubscribedPing(connection, id, result as SubscriptionResults);
+      },
+      onNext: (...[, , , , result]) => errors.formatResult(result as ExecutionResult),
+      onError: (_connection, _id, _payload, failures) =>
+        failures.map((error) =>
+          error instanceof FormattedError ? error.formatted : errors.format(error.originalError ?? error),
         ),
-      onOperation: sendSubscribedPing(connection),
-      onNext: (...[, , , , result]) => errorFormatter.formatResult(connection, result as ExecutionResult),
-      onError: (_connection, _id, _payload, errors) =>
-        errors.flatMap((error) => errorFormatter.formatErrors(connection, error)),
-    }).opened(toServerSocket(connection, registry, logger), undefined);
-    return (code, reason) => void opened(code, reason).catch(closeOnError(connection, logger));
+      onComplete: (_connection, id) => void connection.subscriptionIds.delete(id),
+    }).opened(connection, undefined);
+    return (code, reason) =>
+      void onClose(code, reason).catch((error: unknown) => connection.closeOnError(error));
   };
 }
 
-function toServerSocket(
-  connection: WebSocketConnection,
-  registry: SubscriptionRegistry,
-  logger: Logger,
-): ServerSocket {
-  return {
-    protocol: connection.protocol,
-    send: (text) => connection.send(text),
-    close: (code = closeCodes.internalError, reason = "") => connection.close(code, reason),
-    onMessage: (handle) =>
-      connection.onMessage(
-        (text) => void registry.track(() => handle(text)).catch(closeOnError(connection, logger)),
-      ),
-  };
-}
-
-/**
- * Sends a ping when a subscription becomes active, because the protocol has no acknowledgement. A client that reads jobs
- * after this ping misses no change.
- */
-function sendSubscribedPing(connection: WebSocketConnection): NonNullable<ServerOptions["onOperation"]> {
-  return (...[{ subscriptions }, id, , , result]) => {
-    const isStream = typeof result === "object" && Symbol.asyncIterator in result;
-    // The client has completed the subscription meanwhile.
-    if (!isStream || !(id in subscriptions)) return;
-    const { cursor } = result as SubscriptionResults;
-    void connection.send(JSON.stringify({ type: MessageType.Ping, payload: { subscribed: id, cursor } }));
-  };
-}
-
-interface StartRequest {
+interface SubscribeRequest {
   id: string;
-  registry: SubscriptionRegistry;
-  /** The slot to release when the subscription of these arguments ends. */
-  slotByArgs: WeakMap<ExecutionArgs, SubscriptionSlot>;
+  payload: SubscribePayload;
 }
 
-/** Reserves a slot and returns the execution arguments, or the errors. */
-async function startSubscription(
-  connection: WebSocketConnection,
-  { id, registry, slotByArgs }: StartRequest,
-  prepare: () => Promise<ExecutionArgs>,
+/** Registers and checks a subscription. Returns its arguments or its errors. */
+async function accept<Context extends BaseContext>(
+  shared: Shared<Context>,
+  connection: Connection,
+  request: SubscribeRequest,
 ): Promise<ExecutionArgs | GraphQLError[]> {
-  const slot = registry.reserve(id);
-  if (!slot) {
+  const { subscriptionIds } = connection;
+  const { id } = request;
+  const reject = (failures: readonly GraphQLFormattedError[]): GraphQLError[] => {
+    connection.subscriptionCount -= 1;
+    subscriptionIds.delete(id);
+    return failures.map((failure) => new FormattedError(failure));
+  };
+  // graphql-ws forgets an ID as soon as the client sends `complete`, even while the subscription is still starting.
+  if (subscriptionIds.has(id)) {
     connection.close(closeCodes.subscriberExists, `Subscriber for ${id} already exists`);
     return [new GraphQLError("The WebSocket is closed")];
   }
+  connection.subscriptionCount += 1;
+  subscriptionIds.add(id);
   try {
-    registry.assertCapacity();
-    const args = await prepare();
-    slotByArgs.set(args, slot);
-    return args;
+    const checked = await check(shared, connection, request);
+    return "document" in checked ? checked : reject(checked);
   } catch (error) {
-    return [new GraphQLError("", { originalError: error as Error })];
+    return reject([shared.errors.format(error)]);
   }
 }
 
-/** Shared by all connections. */
-interface SharedServices extends ProtocolServices {
-  tracing: Tracing | undefined;
-  semaphore: FairSemaphore;
+/** Returns the subscription, or the errors of its operation. Throws an AppError for a connection over a limit. */
+async function check<Context extends BaseContext>(
+  { apollo, makeContext, limits }: Shared<Context>,
+  { authentication, subscriptionCount }: Connection,
+  { id, payload }: SubscribeRequest,
+): Promise<(CheckedSubscription & ExecutionArgs) | readonly GraphQLFormattedError[]> {
+  invariant(authentication, "subscribing requires connection_init");
+  const { subscriptionsPerConnection, maxIdLength } = subscriptionLimits;
+  if (subscriptionCount > subscriptionsPerConnection)
+    throw new AppError(
+      "TooManyRequestsException",
+      `A WebSocket can have at most ${subscriptionsPerConnection} subscriptions`,
+    );
+  if (id.length > maxIdLength)
+    throw badRequest([], `The ID of a subscription must be at most ${maxIdLength} characters`);
+  await takeTokens(limits, rateLimitSubjectOf(authentication.principal), { kind: "read" }, () => undefined);
+  return await checkOperation(apollo, makeContext(currentRequest()), payload);
 }
 
-interface RunOptions<Context> extends Pick<SubscriptionRun<Context>, "makeContext" | "onEnd"> {
-  operationName: string | null | undefined;
-}
-
-function createRun<Context>(
-  connection: WebSocketConnection,
-  { monitor, metrics, tracing, semaphore }: SharedServices,
-  { makeContext, onEnd, operationName }: RunOptions<Context>,
-): SubscriptionRun<Context> {
-  return {
+async function start<Context extends BaseContext>(
+  { makeContext, metrics, semaphore, tracing }: Shared<Context>,
+  connection: Connection,
+  args: ExecutionArgs,
+): Promise<SubscriptionResults | ExecutionResult> {
+  const results = await startSubscription(args, {
     signal: connection.signal,
+    makeContext: () => makeContext(connection.request),
     // Each event has its own trace: a subscription can last for days.
     semaphore: (work) =>
       semaphore(fairnessKey(connection), () =>
-        withSpan(tracing?.startTrace(...operationSpan("subscription", operationName)), work),
+        withSpan(tracing?.startTrace(...operationSpan("subscription", args.operationName)), work),
       ),
-    makeContext,
     async isAuthorized() {
-      const isValid = await monitor.revalidate(connection);
+      const isValid = await revalidate(connection);
       if (isValid) metrics.eventSent();
       return isValid;
     },
     onStart: () => metrics.subscriptionStarted(),
     onEnd() {
       metrics.subscriptionEnded();
-      onEnd();
+      connection.subscriptionCount -= 1;
     },
-    onFailure(error) {
-      if (error instanceof SlowReaderError) connection.close(closeCodes.tooSlow, TOO_SLOW_REASON);
-      else if (isUnavailable(error)) connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
-      else throw error;
-    },
-  };
+    onFailure: (error) => closeOnFailure(connection, error),
+  });
+  if (!(Symbol.asyncIterator in results)) connection.subscriptionCount -= 1;
+  return results;
 }
 
-/** The organisation or operator whose subscriptions share one semaphore queue. */
-function fairnessKey({ authentication, requestId }: WebSocketConnection): string {
-  return authentication?.principal.organizationId ?? authentication?.principal.actor.id ?? requestId;
-}
+/** graphql-ws accepts only GraphQLErrors. */
+class FormattedError extends GraphQLError {
+  readonly formatted: GraphQLFormattedError;
 
-/** Returns false and closes the connection with a reason if it is not authorised. */
-async function authorizeConnection(
-  connection: WebSocketConnection,
-  { monitor, resolveCredential }: ProtocolServices,
-  init: ConnectionInitMessage["payload"],
-): Promise<boolean> {
-  try {
-    const credential = await resolveCredential(connection, init);
-    const principal = await monitor.authorize(credential);
-    monitor.assertConnectionLimit(principal);
-    connection.authentication = { credential, principal };
-    return true;
-  } catch (error) {
-    if (isAuthorizationError(error)) connection.close(closeCodes.forbidden, error.message);
-    else connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
-    return false;
+  constructor(formatted: GraphQLFormattedError) {
+    super(formatted.message);
+    this.formatted = formatted;
   }
 }
 
-/** Handles errors from graphql-ws: a message type that clients must not send, or a bug. */
-function closeOnError(connection: WebSocketConnection, logger: Logger): (error: unknown) => void {
-  return (error) => {
-    if (error instanceof Error && error.message.startsWith("Unexpected message of type"))
-      return connection.close(closeCodes.badRequest, "Unexpected message");
-    logger.error({ request_id: connection.requestId, err: serializeError(error) }, "websocket failed");
-    connection.close(closeCodes.internalError, "Internal server error");
-  };
+/** The organisation or operator whose subscriptions share one semaphore queue. */
+function fairnessKey({ authentication, requestId }: Connection): string {
+  return authentication?.principal.organizationId ?? authentication?.principal.actor.id ?? requestId;
+}
+
+/**
+ * Sends a ping when a subscription becomes active, because the protocol has no acknowledgement. A client that reads jobs
+ * after this ping misses no change.
+ */
+function sendSubscribedPing(
+  connection: Connection,
+  subscribed: string,
+  { cursor }: SubscriptionResults,
+): void {
+  void connection.send(JSON.stringify({ type: MessageType.Ping, payload: { subscribed, cursor } }));
+}
+
+/** Closes the connection of a subscription that failed or could not start. Throws an unexpected error, for the client. */
+function closeOnFailure(connection: Connection, error: unknown): void {
+  if (error instanceof SlowReaderError) connection.close(closeCodes.tooSlow, TOO_SLOW_REASON);
+  else if (isUnavailable(error)) connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
+  else throw error;
 }

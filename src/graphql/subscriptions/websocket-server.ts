@@ -4,32 +4,36 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import type { BaseContext } from "@apollo/server";
 import { handleProtocols } from "graphql-ws";
 import type { Registry } from "prom-client";
 import { WebSocketServer, type WebSocket } from "ws";
+import { singleFlight } from "../../platform/concurrency/single-flight.ts";
 import { newRequestId } from "../../platform/ids.ts";
+import type { Logger } from "../../platform/logger.ts";
 import { networkOf } from "../../platform/network.ts";
-import { createCredentialResolver, type CredentialDeps } from "./connection-credentials.ts";
+import { revalidateAll } from "./authenticate.ts";
+import { Connection } from "./connection.ts";
 import {
   createClientIpResolver,
   createOriginCheck,
   rejectUpgrade,
   type HandshakeRejection,
-} from "./websocket-handshake.ts";
+  type OriginPolicy,
+} from "./handshake.ts";
 import { closeCodes, subscriptionLimits } from "./limits.ts";
 import { createSubscriptionMetrics } from "./metrics.ts";
 import { createProtocol, type ProtocolDeps } from "./protocol.ts";
-import { WebSocketConnection } from "./websocket-connection.ts";
-import { createConnectionMonitor } from "./connection-monitor.ts";
+import { withTimeout } from "../../platform/concurrency/timeout.ts";
 
-export interface SubscriptionServerDeps<Context extends object>
-  extends ProtocolDeps<Context>, CredentialDeps {
+interface SubscriptionServerDeps<Context extends BaseContext> extends Omit<
+  ProtocolDeps<Context>,
+  "connections" | "metrics"
+> {
+  path: string;
+  logger: Logger;
   registry: Registry;
-  http: {
-    publicUrl: string | null;
-    graphqlOrigins: readonly string[];
-    trustProxy: number | readonly string[];
-  };
+  http: OriginPolicy & { trustProxy: number | readonly string[] };
 }
 
 /** Disposing rejects new connections and closes all open ones within a few seconds. */
@@ -39,20 +43,16 @@ export interface SubscriptionServer extends AsyncDisposable {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
 
-const PATH = "/graphql";
-const TOO_MANY_UNAUTHENTICATED =
-  "Too many unauthenticated WebSockets from this IP address. Send connection_init, and try again shortly";
-
-export function createSubscriptionServer<Context extends object>(
+export function createSubscriptionServer<Context extends BaseContext>(
   deps: SubscriptionServerDeps<Context>,
 ): SubscriptionServer {
-  const { logger, http } = deps;
+  const { logger, http, path } = deps;
   const isOriginAllowed = createOriginCheck(http);
   const clientIpOf = createClientIpResolver(http.trustProxy);
-  const connections = new Set<WebSocketConnection>();
+  const connections = new Set<Connection>();
   const metrics = createSubscriptionMetrics(deps.registry, () => connections.size);
-  const monitor = createConnectionMonitor(connections);
-  const serve = createProtocol(deps, { monitor, metrics, resolveCredential: createCredentialResolver(deps) });
+  const serve = createProtocol({ ...deps, connections, metrics });
+  const stopChecks = startChecks(connections);
   const server = createWebSocketServer();
   const requestIds = new WeakMap<IncomingMessage, string>();
   server.on("headers", (headers, request) => headers.push(`X-Request-Id: ${requestIds.get(request)}`));
@@ -66,12 +66,8 @@ export function createSubscriptionServer<Context extends object>(
   };
 
   const accept = (socket: WebSocket, request: IncomingMessage, requestId: string): void => {
-    const connection = new WebSocketConnection(socket, {
-      request,
-      requestId,
-      logger,
-      ipAddress: clientIpOf(request),
-    });
+    const { headers } = request;
+    const connection = new Connection(socket, { headers, requestId, logger, ipAddress: clientIpOf(request) });
     connections.add(connection);
     const onClose = serve(connection);
     socket.once("close", (code, reason) => {
@@ -82,7 +78,7 @@ export function createSubscriptionServer<Context extends object>(
   };
 
   return {
-    path: PATH,
+    path,
     upgrade(request, socket, head) {
       const requestId = newRequestId();
       const rejection = rejectionFor(request);
@@ -97,28 +93,44 @@ export function createSubscriptionServer<Context extends object>(
     },
     async [Symbol.asyncDispose]() {
       isStopping = true;
-      monitor[Symbol.dispose]();
+      stopChecks();
       await closeAll(connections);
     },
   };
 }
 
-function limitRejection(
-  connections: ReadonlySet<WebSocketConnection>,
-  clientIp: string,
-): HandshakeRejection | null {
+/** Closes connections with revoked credentials, stalled clients or missing pongs. Returns a function that stops it. */
+function startChecks(connections: ReadonlySet<Connection>): () => void {
+  const { revalidateIntervalMs, pingIntervalMs } = subscriptionLimits;
+  const revalidateOnce = singleFlight(() => revalidateAll(connections), { ttlMs: 0 });
+  const checkTimer = setInterval(() => {
+    void revalidateOnce();
+    for (const connection of connections) connection.checkBackpressure();
+  }, revalidateIntervalMs).unref();
+  const pingTimer = setInterval(() => {
+    for (const connection of connections) connection.ping();
+  }, pingIntervalMs).unref();
+  return () => {
+    clearInterval(checkTimer);
+    clearInterval(pingTimer);
+  };
+}
+
+function limitRejection(connections: ReadonlySet<Connection>, clientIp: string): HandshakeRejection | null {
+  const {
+    connections: max,
+    unauthenticated: maxUnauthenticated,
+    unauthenticatedPerAddress,
+  } = subscriptionLimits;
   const unauthenticated = [...connections].filter(({ authentication }) => authentication === null);
-  const { unauthenticatedPerAddress } = subscriptionLimits;
-  if (
-    connections.size >= subscriptionLimits.connections ||
-    unauthenticated.length >= subscriptionLimits.unauthenticated
-  )
+  if (connections.size >= max || unauthenticated.length >= maxUnauthenticated)
     return { status: 503, message: "Too many WebSockets are open. Try again shortly" };
   const network = networkOf(clientIp);
   const sameNetwork = unauthenticated.filter(({ ipAddress }) => networkOf(ipAddress) === network);
-  return sameNetwork.length >= unauthenticatedPerAddress
-    ? { status: 503, message: TOO_MANY_UNAUTHENTICATED }
-    : null;
+  if (sameNetwork.length < unauthenticatedPerAddress) return null;
+  const message =
+    "Too many unauthenticated WebSockets from this IP address. Send connection_init, and try again shortly";
+  return { status: 503, message };
 }
 
 function createWebSocketServer(): WebSocketServer {
@@ -134,13 +146,10 @@ function createWebSocketServer(): WebSocketServer {
   return new WebSocketServer(options);
 }
 
-async function closeAll(connections: ReadonlySet<WebSocketConnection>): Promise<void> {
+async function closeAll(connections: ReadonlySet<Connection>): Promise<void> {
+  const allClosed = (): Promise<unknown> => Promise.all([...connections].map(({ closed }) => closed));
   for (const connection of connections) connection.close(closeCodes.goingAway, "The server is stopping");
-  const { promise: timeout, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, subscriptionLimits.stopTimeoutMs);
-  await Promise.race([timeout, Promise.all([...connections].map((connection) => connection.closed))]);
-  clearTimeout(timer);
-  const remaining = [...connections];
-  for (const connection of remaining) connection.terminate();
-  await Promise.all(remaining.map((connection) => connection.closed));
+  await withTimeout(allClosed(), subscriptionLimits.stopTimeoutMs);
+  for (const connection of connections) connection.terminate();
+  await allClosed();
 }

@@ -1,50 +1,53 @@
 /** Middlewares of the routes for signed-in users: same-origin check, body and session. */
 import type { Request, RequestHandler, Response } from "express";
-import type { AuditSource } from "../../audit/api.ts";
 import type { ClientInfo, SessionPrincipal, SessionVerifier } from "../../accounts/api.ts";
 import { AppError, invariant } from "../../platform/errors.ts";
 import { supportsSecureCookies } from "../../platform/same-origin.ts";
-import { readJson } from "../body.ts";
+import { readJson } from "../json.ts";
 import { contextOf } from "../context.ts";
-
-export interface SessionGuards {
-  /** For changes: allows only requests of the console's pages. */
-  sameOrigin: RequestHandler;
-  /** `sameOrigin` with a JSON body. */
-  sameOriginForm: RequestHandler[];
-  signedIn: RequestHandler;
-  /** For the user's own account. Also allows users who must still set up two-factor authentication. */
-  ownAccount: RequestHandler;
-  /** Rejects browsers that would not store the session cookie, with an explanation. */
-  secureCookies: RequestHandler;
-  /** `ownAccount` with the same-origin check and a JSON body. */
-  ownAccountForm: RequestHandler[];
-}
 
 const MAX_BODY_BYTES = 16_384;
 
-export function createSessionGuards(sessions: SessionVerifier): SessionGuards {
+export type SessionGuards = ReturnType<typeof createSessionGuards>;
+
+export function createSessionGuards(sessions: SessionVerifier) {
+  /** For changes: allows only requests of the console's pages. */
   const sameOrigin: RequestHandler = (request, _response, next) => {
     sessions.requireSameOrigin(request.headers);
     next();
   };
-  const ownAccount = requireSession((headers, address) =>
-    sessions.verifyAllowingNoTwoFactor(headers, address),
+  const signedIn = requireSession((headers, ipAddress) => sessions.verify(headers, ipAddress));
+  /** For the user's own account. Also allows users who must still set up two-factor authentication. */
+  const ownAccount = requireSession((headers, ipAddress) =>
+    sessions.verifyAllowingNoTwoFactor(headers, ipAddress),
   );
   const body = readJson(MAX_BODY_BYTES);
   return {
     sameOrigin,
     sameOriginForm: [sameOrigin, body],
-    signedIn: requireSession((headers, address) => sessions.verify(headers, address)),
+    signedIn,
     ownAccount,
-    secureCookies: (request, _response, next) => {
-      if (!supportsSecureCookies(request.headers)) throw insecureCookies();
-      next();
-    },
-    // The body last, so that it is only read for authenticated requests.
+    /** The body last, so that it is only read for authenticated requests. */
     ownAccountForm: [sameOrigin, ownAccount, body],
   };
 }
+
+/** Rejects browsers that would not store the session cookie, with an explanation. */
+export const requireSecureCookies: RequestHandler = (request, _response, next) => {
+  if (!supportsSecureCookies(request.headers))
+    throw new AppError(
+      "ForbiddenException",
+      "Sign-in needs https (except on http://localhost), because browsers don't store the session cookie over plain http. Open this page with https.",
+    );
+  next();
+};
+
+/** For routes behind `signedIn`. */
+export const requireOperator: RequestHandler = (_request, response, next) => {
+  if (sessionOf(response).organizationId !== null)
+    throw new AppError("ForbiddenException", "This is for operators of the service");
+  next();
+};
 
 /** Verifies the session and sets the principal of the request. */
 function requireSession(verify: SessionVerifier["verify"]): RequestHandler {
@@ -52,13 +55,6 @@ function requireSession(verify: SessionVerifier["verify"]): RequestHandler {
     contextOf(response).principal = await verify(request.headers, request.ip ?? "");
     next();
   };
-}
-
-function insecureCookies(): AppError {
-  return new AppError(
-    "ForbiddenException",
-    "Sign-in needs https (except on http://localhost), because browsers don't store the session cookie over plain http. Open this page with https.",
-  );
 }
 
 /** Returns the principal of a route behind `signedIn` or `ownAccount`; throws in other routes. */
@@ -71,17 +67,8 @@ export function sessionOf(response: Response): SessionPrincipal {
 export function clientInfoOf(request: Request, response: Response): ClientInfo {
   return {
     cookie: request.headers.cookie,
-    address: request.ip ?? "",
+    ipAddress: request.ip ?? "",
     userAgent: request.headers["user-agent"],
     requestId: contextOf(response).requestId,
   };
-}
-
-/** Returns the IP address and request ID for the audit log. */
-export function auditSourceOf(request: Request, response: Response): AuditSource {
-  return { address: request.ip ?? null, requestId: contextOf(response).requestId };
-}
-
-export function setCookies(response: Response, cookies: readonly string[]): void {
-  for (const cookie of cookies) response.append("Set-Cookie", cookie);
 }

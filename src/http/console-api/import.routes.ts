@@ -3,44 +3,39 @@
  * and a report as the last line. Errors before the first row are sent in the envelope.
  */
 import { Router, type Request, type RequestHandler, type Response } from "express";
-import type { AccountService } from "../../accounts/api.ts";
+import type { AccountServices } from "../../accounts/api.ts";
 import type { AuditContext } from "../../audit/api.ts";
 import type { ImportProgress, ImportService, ImportSummary } from "../../jobs/api.ts";
 import { AppError, unavailable } from "../../platform/errors.ts";
 import { serializeError, type Logger } from "../../platform/logger.ts";
-import { createSessionGuards, sessionOf } from "../account/guards.ts";
-import { allowLongUpload } from "../server/request-timeout.ts";
-import { payloadTooLarge } from "../body.ts";
-import { contextOf, tagRoute } from "../context.ts";
-import { methodNotAllowed, toAppError } from "../error-handler.ts";
+import { createSessionGuards, requireOperator, sessionOf } from "../account/guards.ts";
+import { allowLongUpload } from "../server/server.ts";
+import { payloadTooLarge } from "../json.ts";
+import { addRoute } from "../add-route.ts";
+import { contextOf } from "../context.ts";
+import { toAppError } from "../error-handler.ts";
 import { readImportRequest } from "./import.schema.ts";
 
 export interface ImportRouteServices {
-  accounts: AccountService;
+  accounts: Pick<AccountServices, "sessionVerifier">;
   imports: ImportService;
   logger: Logger;
-  isStopping: () => boolean;
+  stopping: AbortSignal;
 }
 
 /** Enough for more than a million jobs. */
 export const MAX_IMPORT_BYTES = 268_435_456;
 
 export function importRoutes(services: ImportRouteServices): Router {
-  const guards = createSessionGuards(services.accounts.sessions);
+  const guards = createSessionGuards(services.accounts.sessionVerifier);
   const router = Router({ caseSensitive: true });
-  router
-    .route("/imports")
-    .all(tagRoute("/console-api/imports"))
-    .post(guards.sameOrigin, guards.signedIn, requireOperator, runImport(services))
-    .all(methodNotAllowed("POST"));
+  addRoute(
+    router,
+    { path: "/imports", name: "/console-api/imports" },
+    { post: [guards.sameOrigin, guards.signedIn, requireOperator, runImport(services)] },
+  );
   return router;
 }
-
-const requireOperator: RequestHandler = (_request, response, next) => {
-  if (sessionOf(response).organizationId !== null)
-    throw new AppError("ForbiddenException", "This is for operators of the service");
-  next();
-};
 
 function runImport(services: ImportRouteServices): RequestHandler {
   return async (request, response) => {
@@ -49,10 +44,10 @@ function runImport(services: ImportRouteServices): RequestHandler {
       throw new AppError("UnsupportedMediaTypeException", "The file must be uncompressed");
     if (Number(request.headers["content-length"] ?? 0) > MAX_IMPORT_BYTES) throw payloadTooLarge();
     allowLongUpload(request);
-    const upload = new Upload(request);
+    const upload = new Upload(request, services.stopping);
     const signal = disconnectSignal(response);
     try {
-      const file = { chunks: untilStopping(upload.chunks(), services.isStopping), signal };
+      const file = { chunks: upload.chunks(), signal };
       for await (const update of services.imports.run(
         auditContextOf(request, response),
         importRequest,
@@ -70,38 +65,31 @@ function runImport(services: ImportRouteServices): RequestHandler {
 
 function auditContextOf(request: Request, response: Response): AuditContext {
   const { actor } = sessionOf(response);
-  return { actor, requestId: contextOf(response).requestId, address: request.ip ?? null };
+  return { actor, requestId: contextOf(response).requestId, ipAddress: request.ip ?? null };
 }
 
 /** The request body, limited to MAX_IMPORT_BYTES, and the number of bytes read. */
 class Upload {
   bytes = 0;
   readonly #request: Request;
+  readonly #stopping: AbortSignal;
 
-  constructor(request: Request) {
+  constructor(request: Request, stopping: AbortSignal) {
     this.#request = request;
+    this.#stopping = stopping;
   }
 
+  /** Throws ServiceUnavailableException when the server stops. The report then lists what was imported so far. */
   async *chunks(): AsyncGenerator<Uint8Array> {
     // Without this option, stopping early would destroy the connection before the response is sent.
     const chunks = this.#request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
     for await (const chunk of chunks) {
       this.bytes += chunk.length;
       if (this.bytes > MAX_IMPORT_BYTES) throw payloadTooLarge();
+      if (this.#stopping.aborted)
+        throw unavailable("The service is restarting. Import the same file again in a moment.", 10);
       yield chunk;
     }
-  }
-}
-
-/** Throws ServiceUnavailableException when the server stops. The report then lists what was imported so far. */
-async function* untilStopping(
-  chunks: AsyncIterable<Uint8Array>,
-  isStopping: () => boolean,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    if (isStopping())
-      throw unavailable("The service is restarting. Import the same file again in a moment.", 10);
-    yield chunk;
   }
 }
 
@@ -129,7 +117,7 @@ function writeLine(response: Response, line: object): void {
 
 function toLine(update: ImportProgress | ImportSummary, bytes: number, logger: Logger): object {
   if (update.type === "progress") return { type: update.type, counts: update.counts, bytes };
-  const { dryRun, counts, failures, failuresLeftOut, error } = update;
+  const { dryRun, counts, failures, failuresOmitted, error } = update;
   return {
     type: "report",
     dry_run: dryRun,
@@ -140,7 +128,7 @@ function toLine(update: ImportProgress | ImportSummary, bytes: number, logger: L
       marking_number: markingNumber,
       problems,
     })),
-    failures_left_out: failuresLeftOut,
+    failures_omitted: failuresOmitted,
     stopped: error === null ? null : stopErrorWire(error, logger),
   };
 }

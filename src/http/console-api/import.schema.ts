@@ -8,7 +8,7 @@ import {
   isFileColumn,
 } from "../../jobs/api.ts";
 import { AppError } from "../../platform/errors.ts";
-import { isObject } from "../body.ts";
+import { isObject } from "../json.ts";
 import { queryReader, booleanParameter } from "../v1/parameters.ts";
 
 const formats: Readonly<Record<string, FileFormat>> = {

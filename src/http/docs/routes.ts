@@ -3,33 +3,21 @@ import { createHash } from "node:crypto";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../../platform/errors.ts";
 import { pathPrefix } from "../../platform/public-url.ts";
-import { matchesEtag } from "../etag.ts";
-import { tagRoute } from "../context.ts";
+import { matchesEtag } from "../json.ts";
+import { addRoute } from "../add-route.ts";
+import { pagePolicy } from "../default-headers.ts";
 import { readAsset, referencePage } from "./page.ts";
-import { methodNotAllowed } from "../error-handler.ts";
 import {
   createOpenApiDocument,
   createOperationsDocument,
   type OpenApiDocument,
 } from "../v1/openapi/documents.ts";
 
-/** Allows only this origin; Swagger UI's icons are `data:` URLs. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
-const sendAsset: RequestHandler<{ version: string; name: string }> = (request, response) => {
-  const asset = readAsset(request.params.name);
+const sendAsset: RequestHandler = (request, response) => {
+  const asset = readAsset(String(request.params["name"]));
   if (!asset) throw new AppError("NotFoundException", "The reference page has no such file");
   // While two releases run side by side, a request for the other version gets this one, uncached.
-  const isCurrent = request.params.version === asset.version;
+  const isCurrent = request.params["version"] === asset.version;
   response.setHeader("Cache-Control", isCurrent ? "public, max-age=31536000, immutable" : "no-store");
   response.type(asset.type).send(asset.content);
 };
@@ -42,14 +30,14 @@ export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router 
   const sendPage: RequestHandler = (_request, response) => {
     page ??= referencePage(prefix);
     response.setHeader("Cache-Control", "no-cache");
-    response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
+    response.setHeader("Content-Security-Policy", pagePolicy());
     response.type("html").send(page);
   };
 
   const router = Router({ caseSensitive: true });
-  const route = (path: string, handler: RequestHandler<never>): void => {
+  const route = (path: string, handler: RequestHandler): void => {
     const pattern = path.replaceAll(/:(\w+)/g, "{$1}");
-    router.route(path).all(tagRoute(pattern)).get(handler).all(methodNotAllowed("GET, HEAD"));
+    addRoute(router, { path, name: pattern }, { get: [handler] });
   };
   route(
     "/openapi.json",

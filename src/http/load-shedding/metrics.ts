@@ -1,72 +1,85 @@
 /** Metrics of load shedding, and a log line when an overload begins and ends. */
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Logger } from "../../platform/logger.ts";
-import type { ConcurrencyLimit } from "./concurrency-limit.ts";
-import type { RejectionReason } from "./in-flight-requests.ts";
 
-export interface LoadSheddingMetrics {
-  onReject(reason: RejectionReason): void;
-  /** Logs the end of an overload. Call it periodically. */
-  update(nowMs: number): void;
+/** `capacity`: the concurrency limit is reached. `per_key`: one key uses half of it. */
+export type RejectionReason = "capacity" | "per_key";
+
+export interface LoadSheddingMetricsDeps {
+  logger: Logger;
+  registry: Registry;
 }
 
-/** An overload ends when no request was rejected for this long. */
+interface LimitState {
+  readonly inFlight: number;
+  readonly limit: number;
+}
+
+/** In the log, an overload ends when no request was rejected for this long. */
 const RECOVERED_AFTER_MS = 10_000;
 
-export function createLoadSheddingMetrics(
-  limit: ConcurrencyLimit,
-  { logger, registry }: { logger: Logger; registry: Registry },
-): LoadSheddingMetrics {
-  const rejections = registerMetrics(limit, registry);
-  let episode: { sinceMs: number; lastMs: number; rejected: number } | null = null;
-  return {
-    onReject(reason) {
-      rejections[reason] += 1;
-      const nowMs = performance.now();
-      if (!episode) {
-        episode = { sinceMs: nowMs, lastMs: nowMs, rejected: 0 };
-        logger.warn(
-          { in_flight: limit.inFlight, limit: limit.limit, reason },
-          "overloaded: rejecting requests",
-        );
-      }
-      episode.lastMs = nowMs;
-      episode.rejected += 1;
-    },
-    update(nowMs) {
-      if (!episode || nowMs - episode.lastMs < RECOVERED_AFTER_MS) return;
-      const { sinceMs, lastMs, rejected } = episode;
-      episode = null;
-      logger.info({ rejected, duration_ms: Math.round(lastMs - sinceMs) }, "no longer overloaded");
-    },
-  };
+export class LoadSheddingMetrics {
+  readonly #state: LimitState;
+  readonly #logger: Logger;
+  /** Plain variables, because incrementing a labelled counter costs more than the whole rejection. */
+  readonly #rejections: Record<RejectionReason, number> = { capacity: 0, per_key: 0 };
+  #overload = { sinceMs: 0, lastMs: 0, rejected: 0 };
+  /** True from the log line about the start of an overload until the one about its end. */
+  isOverloadLogged = false;
+
+  constructor(state: LimitState, { logger, registry }: LoadSheddingMetricsDeps) {
+    this.#state = state;
+    this.#logger = logger;
+    registerMetrics(state, this.#rejections, registry);
+  }
+
+  onReject(reason: RejectionReason, nowMs: number): void {
+    this.#rejections[reason] += 1;
+    if (!this.isOverloadLogged) {
+      this.isOverloadLogged = true;
+      this.#overload = { sinceMs: nowMs, lastMs: nowMs, rejected: 0 };
+      const { inFlight, limit } = this.#state;
+      this.#logger.warn({ in_flight: inFlight, limit, reason }, "overloaded: rejecting requests");
+    }
+    this.#overload.lastMs = nowMs;
+    this.#overload.rejected += 1;
+  }
+
+  /** Logs the end of the overload if no request was rejected lately. Call it for each request while `isOverloadLogged`. */
+  logIfOver(nowMs: number): void {
+    const { sinceMs, lastMs, rejected } = this.#overload;
+    if (nowMs - lastMs < RECOVERED_AFTER_MS) return;
+    this.isOverloadLogged = false;
+    this.#logger.info({ rejected, duration_ms: Math.round(lastMs - sinceMs) }, "no longer overloaded");
+  }
 }
 
-function registerMetrics(limit: ConcurrencyLimit, registry: Registry): Record<RejectionReason, number> {
-  const rejections = { capacity: 0, per_key: 0 };
-  const registers = [registry];
+function registerMetrics(
+  state: LimitState,
+  rejections: Record<RejectionReason, number>,
+  registry: Registry,
+): void {
   const rejectedCounter = new Counter({
     name: "waymark_http_requests_shed_total",
     help: "Requests rejected with 503 because the server was overloaded, by reason",
     labelNames: ["reason"] as const,
-    registers,
-    // Counted in plain variables, because incrementing a labelled counter costs more than the whole rejection.
+    registers: [registry],
     collect() {
       this.reset();
       for (const [reason, count] of Object.entries(rejections)) rejectedCounter.inc({ reason }, count);
     },
   });
-  registry.registerMetric(
-    createGauge("waymark_http_concurrency_limit", "Current limit of concurrent requests", () => limit.limit),
+  const limit = createGauge(
+    "waymark_http_concurrency_limit",
+    "Current limit of concurrent requests",
+    () => state.limit,
   );
-  registry.registerMetric(
-    createGauge(
-      "waymark_http_concurrency_in_use",
-      "Requests in flight, except those waiting for their clients",
-      () => limit.inFlight,
-    ),
+  const inUse = createGauge(
+    "waymark_http_concurrency_in_use",
+    "Requests in flight, except those waiting for their clients",
+    () => state.inFlight,
   );
-  return rejections;
+  for (const gauge of [limit, inUse]) registry.registerMetric(gauge);
 }
 
 function createGauge(name: string, help: string, valueOf: () => number): Gauge {

@@ -1,14 +1,14 @@
 /** The 503 response of an overloaded server. Only its request ID is not prepared in advance, to save CPU time. */
 import type { IncomingMessage, RequestListener } from "node:http";
 import { newRequestId } from "../../platform/ids.ts";
-import { errorJson, JSON_CONTENT_TYPE } from "../envelope.ts";
+import { errorJson, JSON_CONTENT_TYPE } from "../json.ts";
 import { defaultHeaders } from "../default-headers.ts";
 
 export interface RejectionDeps {
   corsOrigins: readonly string[];
   /** Origins whose pages may call GraphQL. */
   graphqlOrigins: readonly string[];
-  isStopping: () => boolean;
+  stopping: AbortSignal;
 }
 
 const GRAPHQL_PATH = /^\/graphql(?:[/?]|$)/;
@@ -50,7 +50,7 @@ function prepareResponse(text: string, type: string): PreparedResponse {
 export function createRejectionHandler({
   corsOrigins,
   graphqlOrigins,
-  isStopping,
+  stopping,
 }: RejectionDeps): RequestListener {
   return (request, response) => {
     const isGraphql = GRAPHQL_PATH.test(request.url ?? "");
@@ -60,7 +60,7 @@ export function createRejectionHandler({
     const all = [...headers, "Retry-After", retryAfter, "X-Request-Id", requestId];
     const { origin } = request.headers;
     if (origin !== undefined) all.push(...corsHeaders(origin, isGraphql ? graphqlOrigins : corsOrigins));
-    if (isStopping()) all.push("Connection", "close");
+    if (stopping.aborted) all.push("Connection", "close");
     response.writeHead(503, all);
     response.end(before + requestId + after);
   };

@@ -4,32 +4,20 @@
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { AgendashController } from "agendash";
-import express, { Router, type Request, type RequestHandler, type Response } from "express";
-import type { SessionPrincipal } from "../../accounts/api.ts";
+import { Agenda } from "agenda";
+import { AgendashController } from "agendash";
+import express, { Router, type Request, type RequestHandler } from "express";
+import type { SessionVerifier } from "../../accounts/api.ts";
 import { AppError, unavailable } from "../../platform/errors.ts";
 import type { Mongo } from "../../platform/mongo.ts";
-import { withMongoTimeout } from "../../scheduling/api.ts";
-import { createAgendashControllerSource, type GetAgendashController } from "./agendash.controller.ts";
+import { TaskRepository, withMongoTimeout } from "../../scheduling/api.ts";
+import { requireOperator } from "../account/guards.ts";
+import { contextOf, tagRoute } from "../context.ts";
+import { pagePolicy } from "../default-headers.ts";
 
 export interface AgendashDeps {
   mongo: Mongo;
-  sessions: {
-    /** Returns the signed-in principal. Throws UnauthorizedException or ForbiddenException. */
-    verify(headers: Request["headers"], address: string): Promise<SessionPrincipal>;
-  };
-}
-
-/** Functions of the HTTP app that this adapter uses. */
-export interface AgendashHost {
-  setRoute(response: Response, route: string): void;
-  setPrincipal(response: Response, principal: SessionPrincipal | null): void;
-}
-
-/** The routes below `path`. The HTTP app handles their errors. */
-export interface AgendashAdapter {
-  readonly path: string;
-  routes(host: AgendashHost): RequestHandler;
+  sessions: Pick<SessionVerifier, "verify">;
 }
 
 const AGENDASH_PATH = "/operator/agenda";
@@ -37,42 +25,27 @@ const PUBLIC_DIR = fileURLToPath(new URL("../public/", import.meta.resolve("agen
 const STYLESHEET_FILE = fileURLToPath(new URL("./agendash.css", import.meta.url));
 const MAX_TASKS = 200;
 
-/** Allows only this origin. The page has no inline scripts or styles. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+/** The page has no inline scripts or styles. */
+const PAGE_POLICY = pagePolicy({ "font-src": "'self' data:" });
+const allowPage: RequestHandler = (_request, response, next) => {
+  response.setHeader("Content-Security-Policy", PAGE_POLICY);
+  next();
+};
 
-export function createAgendashRoutes({ mongo, sessions }: AgendashDeps): AgendashAdapter {
+export function createAgendashRoutes({ mongo, sessions }: AgendashDeps): RequestHandler {
   const getController = createAgendashControllerSource(mongo);
-  return {
-    path: AGENDASH_PATH,
-    routes(host) {
-      const router = Router({ caseSensitive: true });
-      router.use(allowReadsOnly, requireOperator(sessions, host));
-      router.get("/", showPage(getController));
-      router.use("/api", apiRoutes(getController));
-      router.get("/read-only.css", (_request, response) => {
-        response.sendFile(STYLESHEET_FILE, { cacheControl: false });
-      });
-      router.get("/no-events.js", (_request, response) => {
-        response.type("js").send(EVENT_SOURCE_STUB);
-      });
-      router.use(express.static(PUBLIC_DIR, { index: false, redirect: false }));
-      const mountedRouter = Router({ caseSensitive: true });
-      return mountedRouter.use(AGENDASH_PATH, (request, response, next) => {
-        host.setRoute(response, AGENDASH_PATH);
-        router(request, response, next);
-      });
-    },
-  };
+  const router = Router({ caseSensitive: true });
+  router.use(tagRoute(AGENDASH_PATH), allowReadsOnly, requireSession(sessions), requireOperator, allowPage);
+  router.get("/", showPage(getController));
+  router.use("/api", apiRoutes(getController));
+  router.get("/read-only.css", (_request, response) => {
+    response.sendFile(STYLESHEET_FILE, { cacheControl: false });
+  });
+  router.get("/no-events.js", (_request, response) => {
+    response.type("js").send(EVENT_SOURCE_STUB);
+  });
+  router.use(express.static(PUBLIC_DIR, { index: false, redirect: false }));
+  return Router({ caseSensitive: true }).use(AGENDASH_PATH, router);
 }
 
 function apiRoutes(getController: GetAgendashController): RequestHandler {
@@ -103,8 +76,8 @@ const allowReadsOnly: RequestHandler = ({ method }, _response, next) => {
     });
 };
 
-/** Requires a signed-in operator. Browsers without a valid session are redirected to the sign-in page and back. */
-function requireOperator(sessions: AgendashDeps["sessions"], host: AgendashHost): RequestHandler {
+/** Requires a session. Browsers without a valid session are redirected to the sign-in page and back. */
+function requireSession(sessions: AgendashDeps["sessions"]): RequestHandler {
   return async (request, response, next) => {
     const principal = await sessions.verify(request.headers, request.ip ?? "").catch((error: unknown) => {
       const isAuthError = error instanceof AppError && (error.status === 401 || error.status === 403);
@@ -115,10 +88,7 @@ function requireOperator(sessions: AgendashDeps["sessions"], host: AgendashHost)
       response.redirect(`${relativeRoot(request)}sign-in?next=${encodeURIComponent(`${AGENDASH_PATH}/`)}`);
       return;
     }
-    host.setPrincipal(response, principal);
-    if (principal.organizationId !== null)
-      throw new AppError("ForbiddenException", "This is for operators of the service");
-    response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
+    contextOf(response).principal = principal;
     next();
   };
 }
@@ -209,4 +179,46 @@ function pathOf({ originalUrl }: Request): string {
 
 function wantsPage({ headers }: Request): boolean {
   return headers.accept?.includes("text/html") ?? false;
+}
+
+/** Returns the controller. Throws ServiceUnavailableException while MongoDB is down. */
+type GetAgendashController = () => Promise<AgendashController>;
+
+const PROCESS_NAME = "dashboard";
+/** This Agenda never polls for tasks to run. */
+const onPoll = (): void => undefined;
+const CONNECT_TIMEOUT_MS = 1_000;
+const UNAVAILABLE_MESSAGE =
+  "The scheduled tasks can't be shown because MongoDB is unreachable. Everything else keeps working. Try again later.";
+
+function createAgendashControllerSource(mongo: Mongo): GetAgendashController {
+  let controller: AgendashController | null = null;
+  const isReachable = (): boolean => mongo.status().state === "up";
+  return async () => {
+    if (!isReachable()) throw unavailable(UNAVAILABLE_MESSAGE, 5);
+    controller ??= await openController(mongo, isReachable);
+    return controller;
+  };
+}
+
+/** The Agenda of the controller is never started: it shows the tasks of all processes. */
+async function openController(mongo: Mongo, isReachable: () => boolean): Promise<AgendashController> {
+  const db = await mongo.waitUntilUp(AbortSignal.timeout(CONNECT_TIMEOUT_MS)).catch((error: unknown) => {
+    throw unavailable(UNAVAILABLE_MESSAGE, 5, error);
+  });
+  const repository = new TaskRepository({
+    db,
+    processName: PROCESS_NAME,
+    lockLifetimeMs: 0,
+    isReachable,
+    onPoll,
+  });
+  const backend = {
+    name: "MongoDB",
+    repository,
+    ownsConnection: false,
+    connect: () => repository.connect(),
+    disconnect: () => Promise.resolve(),
+  };
+  return new AgendashController(new Agenda({ backend, name: PROCESS_NAME, logging: false }));
 }

@@ -1,7 +1,9 @@
 /** Health checks of the dependencies of a process, for readiness and metrics. */
+import { Gauge, type Registry } from "prom-client";
 import type { Database } from "../../platform/postgres/database.ts";
 import type { Mongo } from "../../platform/mongo.ts";
 import { singleFlight } from "../../platform/concurrency/single-flight.ts";
+import { withTimeout } from "../../platform/concurrency/timeout.ts";
 
 export interface DependencyHealth {
   status: "up" | "down";
@@ -50,17 +52,26 @@ export function deliveriesDependency(problem: () => string | null, isRequired: b
 }
 
 async function checkPostgres(database: Pingable): Promise<DependencyHealth> {
-  const { promise: timeout, resolve } = Promise.withResolvers<DependencyHealth>();
-  const timer = setTimeout(() => resolve({ status: "down", message: "no answer in time" }), CHECK_TIMEOUT_MS);
-  try {
-    return await Promise.race([
-      timeout,
-      database.ping().then(
-        (): DependencyHealth => ({ status: "up" }),
-        (): DependencyHealth => ({ status: "down", message: "unreachable" }),
-      ),
-    ]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const check = database.ping().then(
+    (): DependencyHealth => ({ status: "up" }),
+    (): DependencyHealth => ({ status: "down", message: "unreachable" }),
+  );
+  return await withTimeout(check, CHECK_TIMEOUT_MS, () => ({ status: "down", message: "no answer in time" }));
+}
+
+/** Registers `waymark_dependency_up`. Dependencies are checked when metrics are collected. */
+export function registerDependencyMetrics(registry: Registry, dependencies: readonly Dependency[]): void {
+  const gauge = new Gauge({
+    name: "waymark_dependency_up",
+    help: "1 if the dependency is up, 0 if it is down",
+    labelNames: ["dependency"] as const,
+    registers: [],
+    async collect() {
+      const checks = await Promise.all(
+        dependencies.map(async ({ name, check }) => ({ name, health: await check() })),
+      );
+      for (const { name, health } of checks) this.set({ dependency: name }, health.status === "up" ? 1 : 0);
+    },
+  });
+  registry.registerMetric(gauge);
 }

@@ -1,63 +1,72 @@
 /** Liveness, readiness and metrics, for operators. */
-import { Router } from "express";
+import type { RequestListener } from "node:http";
+import { Router, type RequestHandler } from "express";
 import type { Registry } from "prom-client";
 import type { Config } from "../../config/config.ts";
 import type { Metrics } from "../../platform/metrics.ts";
 import { singleFlight } from "../../platform/concurrency/single-flight.ts";
-import { contextOf } from "../context.ts";
-import { methodNotAllowed } from "../error-handler.ts";
-import type { Dependency } from "./dependencies.ts";
-import { registerDependencyMetrics } from "./dependency-metrics.ts";
+import { addRoute } from "../add-route.ts";
+import { registerDependencyMetrics, type Dependency } from "./dependencies.ts";
 
 export interface OpsServices {
   config: Pick<Config, "http">;
   dependencies: readonly Dependency[];
   metrics: Metrics;
-  /** True once the server is stopping. */
-  isStopping: () => boolean;
+  /** Aborted once the server is stopping. */
+  stopping: AbortSignal;
 }
 
-export function opsRoutes({ config, dependencies, metrics, isStopping }: OpsServices): Router {
+export function opsRoutes({ config, dependencies, metrics, stopping }: OpsServices): Router {
   const router = Router({ caseSensitive: true });
   const { registry } = metrics;
+  const add = (path: string, handler: RequestHandler): void =>
+    addRoute(router, { path, name: path }, { get: [handler] });
   registerDependencyMetrics(registry, dependencies);
-  if (config.http.metricsPort === null) router.use(metricsRoutes(registry));
-  router
-    .route("/health/live")
-    .get((_request, response) => {
-      contextOf(response).route = "/health/live";
-      response.json({ status: "live" });
-    })
-    .all(methodNotAllowed("GET, HEAD"));
-  router
-    .route("/health/ready")
-    .get(async (_request, response) => {
-      contextOf(response).route = "/health/ready";
-      const checks = await Promise.all(
-        dependencies.map(async ({ check, ...dependency }) => ({ ...dependency, health: await check() })),
-      );
-      const isServing = checks.every(({ isRequired, health }) => !isRequired || health.status === "up");
-      const isReady = isServing && !isStopping();
-      response.status(isReady ? 200 : 503).json({
-        status: isReady ? "ready" : isStopping() ? "stopping" : "not_ready",
-        dependencies: Object.fromEntries(checks.map(({ name, health }) => [name, health])),
-      });
-    })
-    .all(methodNotAllowed("GET, HEAD"));
+  if (config.http.metricsPort === null) add("/metrics", sendMetrics(registry));
+  add("/health/live", (_request, response) => void response.json({ status: "live" }));
+  add("/health/ready", async (_request, response) => {
+    const checks = await Promise.all(
+      dependencies.map(async ({ check, ...dependency }) => ({ ...dependency, health: await check() })),
+    );
+    const isServing = checks.every(({ isRequired, health }) => !isRequired || health.status === "up");
+    const isReady = isServing && !stopping.aborted;
+    response.status(isReady ? 200 : 503).json({
+      status: isReady ? "ready" : stopping.aborted ? "stopping" : "not_ready",
+      dependencies: Object.fromEntries(checks.map(({ name, health }) => [name, health])),
+    });
+  });
   return router;
 }
 
-function metricsRoutes(registry: Registry): Router {
-  const router = Router({ caseSensitive: true });
-  const collectMetrics = singleFlight(() => registry.metrics(), { ttlMs: 0 });
-  router
-    .route("/metrics")
-    .get(async (_request, response) => {
-      contextOf(response).route = "/metrics";
-      // Compressing the metrics would cost more CPU than collecting them.
-      response.setHeader("Cache-Control", "no-store, no-transform");
-      response.type(registry.contentType).send(await collectMetrics());
-    })
-    .all(methodNotAllowed("GET, HEAD"));
-  return router;
+/** Concurrent requests share one collection. */
+function createCollector(registry: Registry): () => Promise<string> {
+  return singleFlight(() => registry.metrics(), { ttlMs: 0 });
+}
+
+function sendMetrics(registry: Registry): RequestHandler {
+  const collect = createCollector(registry);
+  return async (_request, response) => {
+    // Compressing the metrics would cost more CPU than collecting them.
+    response.setHeader("Cache-Control", "no-store, no-transform");
+    response.type(registry.contentType).send(await collect());
+  };
+}
+
+/**
+ * Returns a listener that serves only GET and HEAD of `/metrics`, for METRICS_PORT: publishing the API must not publish the
+ * metrics.
+ */
+export function metricsListener(registry: Registry): RequestListener {
+  const collect = createCollector(registry);
+  return (request, response) => {
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (request.url !== "/metrics" || !isRead) {
+      response.writeHead(isRead ? 404 : 405).end();
+      return;
+    }
+    collect().then(
+      (text) => response.writeHead(200, { "Content-Type": registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  };
 }

@@ -5,21 +5,21 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerResponse,
 } from "node:http";
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StartupError } from "../../platform/errors.ts";
 import { newRequestId } from "../../platform/ids.ts";
-import { limitRequestTime } from "./request-timeout.ts";
+import { MINUTE_MS, HOUR_MS } from "../../platform/time.ts";
 import {
   limitConnections,
   trackConnections,
   type ConnectionLimits,
   type ExceededLimit,
 } from "./connection-limits.ts";
-import { limitResponseTime } from "./response-timeout.ts";
-import { errorJson, JSON_CONTENT_TYPE } from "../envelope.ts";
+import { errorJson, hasBody, JSON_CONTENT_TYPE } from "../json.ts";
 import { defaultHeaders } from "../default-headers.ts";
 
 export interface HttpServer {
@@ -48,15 +48,15 @@ const TIMEOUTS_MS = {
   /** From the start of a connection, or its previous response, to the last header of a request. */
   headers: 15_000,
   /** To the end of the body. */
-  request: 60_000,
+  request: MINUTE_MS,
   /** The same for requests with `allowLongUpload`. */
-  upload: 3_600_000,
+  upload: HOUR_MS,
   /** Until the next request on a connection. */
   keepAlive: 65_000,
   /** Without traffic on a connection; longer than any SQL statement may take. */
   idleSocket: 120_000,
   /** For the client to read a written response. */
-  response: 60_000,
+  response: MINUTE_MS,
   /** Interval of node:http's checks for late headers. */
   checkInterval: 5_000,
 };
@@ -109,6 +109,35 @@ function withTimeouts(handler: RequestListener, timeoutsMs: typeof TIMEOUTS_MS):
     });
     handler(request, response);
   };
+}
+
+/** node:http has one limit for all requests, but an import may take longer than others. */
+const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+
+/** Calls `onTimeout` if the body has not arrived within `timeoutMs`, unless `allowLongUpload` is called before. */
+export function limitRequestTime(request: IncomingMessage, timeoutMs: number, onTimeout: () => void): void {
+  if (!hasBody(request)) return;
+  const deadline = setTimeout(() => {
+    if (!request.complete) onTimeout();
+  }, timeoutMs).unref();
+  deadlines.set(request, deadline);
+  request.once("close", () => clearTimeout(deadline));
+}
+
+/** Lifts the limit of `limitRequestTime`; the server's own limit still applies. For authenticated requests only. */
+export function allowLongUpload(request: IncomingMessage): void {
+  clearTimeout(deadlines.get(request));
+}
+
+/** Destroys the connection if the client has not read the complete response within `timeoutMs`, because it stays in memory until then. */
+function limitResponseTime(response: ServerResponse, timeoutMs: number): void {
+  response.once("prefinish", () => {
+    const { socket } = response;
+    // Usually the operating system has taken all of it by now.
+    if (!socket || socket.writableLength === 0) return;
+    const deadline = setTimeout(() => socket.destroy(), timeoutMs).unref();
+    response.once("close", () => clearTimeout(deadline));
+  });
 }
 
 function isUpgradeFor({ path }: WebSocketHandler, { headers, url = "" }: IncomingMessage): boolean {

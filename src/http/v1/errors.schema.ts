@@ -1,6 +1,6 @@
-/** The error responses of v1, as zod: one envelope for all error codes. */
+/** Codes and problems of the error responses of v1, as zod. */
 import { z } from "zod";
-import { errorCodes, type ErrorCode, type Problem } from "../../platform/errors.ts";
+import type { ErrorCode, Problem } from "../../platform/errors.ts";
 
 /**
  * A code whose list may grow. OpenAPI describes it as text, so that generated clients accept a code that they don't
@@ -42,30 +42,3 @@ export const problemSchema = z
     id: "Problem",
     description: "A problem of a request, with its location.",
   }) satisfies z.ZodType<Problem>;
-
-const DETAILS_DESCRIPTION =
-  "Details of the error, depending on the code. `BadRequestException`: a list of `Problem` objects, or null. " +
-  "`PreconditionFailedException`: `{current_etag}`, the current ETag of the job. " +
-  "`GoneException`: `{oldest_cursor}`, the oldest valid cursor of the feed. Other codes: null.";
-
-/** The envelope of every failed request. */
-export function errorEnvelopeSchema(requestId: z.ZodType<string>) {
-  const error = z
-    .object({
-      code: extensibleEnum(errorCodes, "Machine-readable error code"),
-      message: z.string().meta({
-        description: "Human-readable error message; its wording may change",
-        examples: ["Delivery job not found"],
-      }),
-      details: z.unknown().meta({ description: DETAILS_DESCRIPTION }),
-    })
-    .meta({ id: "ErrorObject", description: "The error of a failed request." });
-  return z
-    .object({
-      request_id: requestId,
-      success: z.boolean().meta({ description: "Always false" }),
-      data: z.null().meta({ type: ["object", "null"], description: "Always null" }),
-      error,
-    })
-    .meta({ id: "ErrorEnvelope", description: "The response to a failed request." });
-}

@@ -1,20 +1,20 @@
 /** The route of the events feed. */
+import { addRoute } from "../add-route.ts";
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
 import {
   type EventService,
   eventTypes,
-  feedCursorAt,
+  feedCursor,
   type FeedPosition,
+  LATEST,
   readFeedCursor,
   toEventWire,
 } from "../../events/api.ts";
-import { toRequestHandler, type RouteResult } from "../route-result.ts";
-import { principalOf, tagRoute } from "../context.ts";
-import { methodNotAllowed } from "../error-handler.ts";
-import { badRequest } from "../../platform/errors.ts";
-import type { ApiKeyGuards } from "./guards.ts";
-import { integerParameter, MAX_PAGE_SIZE, queryReader } from "./parameters.ts";
+import { toRequestHandler, type RouteResult } from "../json.ts";
+import { principalOf } from "../context.ts";
+import type { ApiKeyGuards } from "./api-key-guards.ts";
+import { integerParameter, invalid, MAX_PAGE_SIZE, queryReader } from "./parameters.ts";
 
 const eventType = z.enum(eventTypes, {
   error: ({ input }) => `must be one of ${eventTypes.join(", ")}; got ${JSON.stringify(input).slice(0, 100)}`,
@@ -50,36 +50,32 @@ export const feedParameters = z.object({
     .meta({ default: MAX_PAGE_SIZE, description: "Maximum number of events.", examples: [50] }),
 });
 
-/** Value of `after` that requests a cursor for future events. */
-const LATEST = "latest";
-
 const readFeedQuery = queryReader(feedParameters, ["types"]);
 
 export function eventRoutes({ events, guards }: { events: EventService; guards: ApiKeyGuards }): Router {
   const feed = async (request: Request, response: Response): Promise<RouteResult> => {
     const { after, types = [], page_size: limit } = readFeedQuery(request.originalUrl);
     const principal = principalOf(response);
-    if (after === LATEST) {
-      const next_cursor = feedCursorAt(await events.newestPosition());
-      return { data: { items: [], next_cursor, has_more: false } };
-    }
-    const page = await events.feed(principal, { after: readAfter(after), types, limit });
-    const nextCursor = page.next && feedCursorAt(page.next);
+    if (after === LATEST)
+      return { data: { items: [], next_cursor: feedCursor(await events.newestPosition()), has_more: false } };
+    const position = readAfter(after);
+    const page = await events.feedWithJobs(principal, { after: position, types, limit });
+    const next = page.end ?? position;
     return {
       data: {
         items: page.items.map((item) => toEventWire(item, principal)),
-        next_cursor: nextCursor,
+        next_cursor: next && feedCursor(next),
         has_more: page.hasMore,
       },
     };
   };
 
   const router = Router({ caseSensitive: true });
-  router
-    .route("/events")
-    .all(tagRoute("/v1/events"))
-    .get(guards.read, toRequestHandler(feed))
-    .all(methodNotAllowed("GET, HEAD"));
+  addRoute(
+    router,
+    { path: "/events", name: "/v1/events" },
+    { get: [...guards.read, toRequestHandler(feed)] },
+  );
   return router;
 }
 
@@ -88,5 +84,5 @@ function readAfter(cursor: string | undefined): FeedPosition | null {
   const position = readFeedCursor(cursor);
   if (position) return position;
   const message = "is not a cursor of this feed; pass next_cursor unchanged";
-  throw badRequest([{ location: "query", field: "after", code: "malformed", message }]);
+  throw invalid("query", "after", { code: "malformed", message });
 }

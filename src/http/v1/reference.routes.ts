@@ -1,10 +1,9 @@
 /** The routes of the reference data: status codes and failure reasons. */
 import { Router } from "express";
 import type { JobReferenceData } from "../../jobs/api.ts";
-import { toRequestHandler } from "../route-result.ts";
-import { tagRoute } from "../context.ts";
-import { methodNotAllowed } from "../error-handler.ts";
-import type { ApiKeyGuards } from "./guards.ts";
+import { addRoute } from "../add-route.ts";
+import { toRequestHandler } from "../json.ts";
+import type { ApiKeyGuards } from "./api-key-guards.ts";
 
 export function referenceRoutes({
   referenceData,
@@ -15,14 +14,8 @@ export function referenceRoutes({
 }): Router {
   const router = Router({ caseSensitive: true });
   const table = (path: string, items: () => Promise<unknown>): void => {
-    router
-      .route(path)
-      .all(tagRoute(`/v1${path}`))
-      .get(
-        guards.read,
-        toRequestHandler(async () => ({ data: { items: await items() } })),
-      )
-      .all(methodNotAllowed("GET, HEAD"));
+    const handler = toRequestHandler(async () => ({ data: { items: await items() } }));
+    addRoute(router, { path, name: `/v1${path}` }, { get: [...guards.read, handler] });
   };
   table("/reference/statuses", () => referenceData.statuses());
   table("/reference/failure-reasons", () => referenceData.failureReasons());

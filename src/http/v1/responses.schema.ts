@@ -22,20 +22,21 @@ const fieldValues = Object.fromEntries(
   jobFieldNames.map((name) => [name, jobFields[name].value]),
 ) as FieldValues;
 
-function idSchema(prefix: IdPrefix | "req", description: string, example: string) {
+/** The schema of an ID, with an example. */
+export function idSchema(prefix: IdPrefix | "req", description: string, example: string) {
   return z
     .string()
     .regex(new RegExp(`^${prefix}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`))
-    .meta({ description, examples: [`${prefix}_${example}`] });
+    .meta({ description, examples: [example] });
 }
 
-const dateTime = (description: string, example: string) =>
+export const dateTime = (description: string, example: string) =>
   z.iso.datetime({ precision: 3 }).meta({ description, examples: [example] });
 
 export const requestIdSchema = idSchema(
   "req",
   "Request ID, also in `X-Request-Id`",
-  "01KAJQZ4T0W5H8M3N9PXR2VD7C",
+  "req_01KAJQZ4T0W5H8M3N9PXR2VD7C",
 );
 
 const markingNumber = markingNumberValue.meta({
@@ -46,7 +47,7 @@ const markingNumber = markingNumberValue.meta({
 
 export const jobSchema = z
   .object({
-    id: idSchema("job", "Delivery job ID", "01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
+    id: idSchema("job", "Delivery job ID", "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
     marking_number: markingNumber,
     ...fieldValues,
     provider_status: z
@@ -58,23 +59,14 @@ export const jobSchema = z
   })
   .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>;
 
-const count = (description: string, example: number) =>
+const wholeNumber = (min: number, description: string, example: number) =>
   z
-    .number()
     .int()
-    .min(0)
+    .min(min)
     .meta({ description, examples: [example] });
-const pageSize = z
-  .number()
-  .int()
-  .min(1)
-  .max(MAX_PAGE_SIZE)
-  .meta({ description: "Items per page", examples: [10] });
-const page = z
-  .number()
-  .int()
-  .min(1)
-  .meta({ description: "Page number", examples: [1] });
+const count = (description: string, example: number) => wholeNumber(0, description, example);
+const pageSize = wholeNumber(1, "Items per page", 10).max(MAX_PAGE_SIZE);
+const page = wholeNumber(1, "Page number", 1);
 
 const listPaginationSchema = z
   .object({
@@ -97,11 +89,7 @@ const paginationSchema = z
 
 const listedJobSchema = jobSchema
   .extend({
-    version: z
-      .number()
-      .int()
-      .min(1)
-      .meta({ description: "Version of the job; send it in quotes as `If-Match`", examples: [4] }),
+    version: wholeNumber(1, "Version of the job; send it in quotes as `If-Match`", 4),
   })
   .meta({ id: "ListedJob", description: "A delivery job in a list." }) satisfies z.ZodType<ListedJobWire>;
 
@@ -175,15 +163,12 @@ const changesSchema = z.record(z.string(), fieldChangeSchema).meta({
 const eventIdSchema = idSchema(
   "evt",
   "Event ID: the same in the feed, the history and webhooks",
-  "01KAJQZ4T3C6Y1GKD8B5RVXE2H",
+  "evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H",
 );
 const eventTypeSchema = extensibleEnum(eventTypes, "Type of the event").meta({
   examples: ["job.status_changed"],
 });
-const sequenceSchema = z
-  .int()
-  .min(1)
-  .meta({ description: "Version of the job. Increases with every change, usually by one", examples: [4] });
+const sequenceSchema = wholeNumber(1, "Version of the job. Increases with every change, usually by one", 4);
 const causeSchema = requestIdSchema
   .nullable()
   .meta({ description: "ID of the request that made the change; null if there was none" });

@@ -1,18 +1,20 @@
-/** Exports jobs for operators as CSV or NDJSON that can be imported again. Reads page by page in constant memory. */
+/** Exports the jobs visible to a principal as CSV or NDJSON in a chosen order. Reads page by page in constant memory. */
 import { csvLine } from "../../platform/records/csv.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
-import { join, sql, type Sql } from "../../platform/postgres/sql.ts";
-import { fileColumns, formatCell, toFileRow } from "./file-codec.ts";
-import { parametersToSql, type JobListParameters } from "../list/list-parameters.ts";
+import type { Principal } from "../../platform/principal.ts";
+import { escapeFormulas } from "../../platform/records/formula-escaping.ts";
+import type { JobFilterTree } from "../list/filter.sql.ts";
+import { listJobs } from "../list/list.sql.ts";
+import { fileColumns, isTextColumn, formatCell, toFileRow } from "./file-codec.ts";
 import type { FileFormat } from "./import-rows.ts";
-import { jobColumnsWithOwners, type JobRowWithOwners } from "../job.row.ts";
+import { positionOf, type JobOrder, type JobPosition } from "../list/cursor.ts";
+import type { JobRow } from "../job.row.sql.ts";
 
-export interface ExportQuery {
-  format: FileFormat;
-  /** Organisation ids are UUIDs. */
-  agentId?: string | undefined;
-  contractorId?: string | undefined;
-  filter?: JobListParameters;
+export interface JobExport {
+  filter: JobFilterTree;
+  order: JobOrder;
+  /** `spreadsheet` is CSV with escaped formulas and a byte order mark. The others write values unchanged, for an import. */
+  format: FileFormat | "spreadsheet";
 }
 
 /** Part of the file and the number of jobs in it. */
@@ -21,36 +23,47 @@ export interface ExportChunk {
   jobCount: number;
 }
 
-const columns = jobColumnsWithOwners("job.");
 const PAGE_SIZE = 1_000;
-/** Sorts before every other UUID. */
-const NIL_UUID = "00000000-0000-0000-0000-000000000000";
+const BYTE_ORDER_MARK = "\uFEFF";
 
-/** Yields the file in chunks, oldest job first. A job that changes during the export shows its old or its new state. */
-export async function* exportJobs(database: Queryable, query: ExportQuery): AsyncGenerator<ExportChunk> {
-  if (query.format === "csv") yield { text: `${csvLine(fileColumns)}\n`, jobCount: 0 };
-  const line = lineFormatters[query.format];
-  let after = NIL_UUID;
+/**
+ * Yields the file in chunks. A job whose position in the order does not change during the export appears exactly once, in its
+ * old or its new state. One whose position changes can be missing or appear twice.
+ */
+export async function* exportJobs(
+  database: Queryable,
+  principal: Principal,
+  { filter, order, format }: JobExport,
+): AsyncGenerator<ExportChunk> {
+  const { header, line } = formatters[format];
+  let text = header;
+  let position: JobPosition | null = null;
   for (;;) {
-    const rows = await database.query<JobRowWithOwners>(pageSql(after, query));
-    if (rows.length > 0) yield { text: rows.map((row) => `${line(row)}\n`).join(""), jobCount: rows.length };
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE_SIZE) return;
-    after = last.id;
+    const page = { direction: "forward", limit: PAGE_SIZE, position } as const;
+    const include = { items: true, organizations: false, total: false };
+    const { items, hasNext } = await listJobs(database, principal, { filter, order, page, include });
+    text += items.map((job) => `${line(job)}\n`).join("");
+    if (text !== "") yield { text, jobCount: items.length };
+    const last = items.at(-1);
+    if (last === undefined || !hasNext) return;
+    text = "";
+    position = positionOf(order, last);
   }
 }
 
-const lineFormatters: Record<FileFormat, (job: JobRowWithOwners) => string> = {
-  csv(job) {
-    const row = toFileRow(job);
-    return csvLine(fileColumns.map((column) => formatCell(row[column])));
-  },
-  ndjson: (job) => JSON.stringify(toFileRow(job)),
+const csvHeader = `${csvLine(fileColumns)}\n`;
+
+const formatters: Record<JobExport["format"], { header: string; line: (job: JobRow) => string }> = {
+  csv: { header: csvHeader, line: (job) => formatCsvLine(job, false) },
+  spreadsheet: { header: BYTE_ORDER_MARK + csvHeader, line: (job) => formatCsvLine(job, true) },
+  ndjson: { header: "", line: (job) => JSON.stringify(toFileRow(job)) },
 };
 
-function pageSql(after: string, { agentId, contractorId, filter = {} }: ExportQuery): Sql {
-  const conditions = [sql`job.id > ${after}::uuid`, ...parametersToSql(filter)];
-  if (agentId !== undefined) conditions.push(sql`job.agent_id = ${agentId}::uuid`);
-  if (contractorId !== undefined) conditions.push(sql`job.contractor_id = ${contractorId}::uuid`);
-  return sql`select ${columns} from job where ${join(conditions, " and ")} order by job.id limit ${PAGE_SIZE}`;
+function formatCsvLine(job: JobRow, isSpreadsheet: boolean): string {
+  const row = toFileRow(job);
+  const cells = fileColumns.map((column) => {
+    const text = formatCell(row[column]);
+    return text !== null && isSpreadsheet && isTextColumn(column) ? escapeFormulas(text) : text;
+  });
+  return csvLine(cells);
 }

@@ -2,9 +2,9 @@
 import type { CsvCell } from "../../platform/records/csv.ts";
 import { AppError } from "../../platform/errors.ts";
 import { toTypedId } from "../../platform/ids.ts";
-import { suggestClosest } from "../../platform/suggest.ts";
+import { suggestClosest } from "../../platform/did-you-mean.ts";
 import { jobFieldNames, jobFields, type JobFieldName } from "../job.fields.ts";
-import type { JobRowWithOwners } from "../job.row.ts";
+import type { JobRow } from "../job.row.sql.ts";
 
 /** The columns in the order of an export. An imported file can have any of them in any order. */
 export const fileColumns = [
@@ -40,7 +40,7 @@ export function isFileColumn(name: string): name is FileColumn {
   return knownColumns.has(name);
 }
 
-export function isJobField(name: FileColumn): name is JobFieldName {
+function isJobField(name: FileColumn): name is JobFieldName {
   return editableColumns.has(name);
 }
 
@@ -108,7 +108,7 @@ export function formatCell(value: FileValue): string | null {
 }
 
 /** A job as a row of a file. Organisations are written as ids, because names can change. */
-export function toFileRow(job: JobRowWithOwners): Record<FileColumn, FileValue> {
+export function toFileRow(job: JobRow): Record<FileColumn, FileValue> {
   const { marking_number, agent_id, contractor_id, provider_status } = job;
   const fields = Object.fromEntries(jobFieldNames.map((name) => [name, job[name]])) as Record<
     JobFieldName,

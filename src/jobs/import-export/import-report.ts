@@ -1,12 +1,5 @@
 /** Builds the report of an import in bounded memory: counts every row and lists failed rows up to a limit. */
 import type { ImportCounts, ImportChunkReport, RowFailure } from "./import.ts";
-import type { RowProblem } from "./import-rows.ts";
-
-export interface ListedFailure {
-  line: number;
-  markingNumber: string | null;
-  problems: RowProblem[];
-}
 
 /** Enough for about ten thousand rows with one problem each. The list stays in memory until the import ends. */
 const MAX_LISTED_BYTES = 2_097_152;
@@ -17,7 +10,7 @@ const rowOutcomes = ["created", "updated", "unchanged", "failed"] as const;
 
 export class ImportReportBuilder {
   readonly counts: ImportCounts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
-  readonly #listed: ListedFailure[] = [];
+  readonly #listed: RowFailure[] = [];
   #bytes = 0;
 
   add({ counts, failures }: ImportChunkReport): void {
@@ -30,13 +23,13 @@ export class ImportReportBuilder {
     }
   }
 
-  build(): { counts: ImportCounts; failures: ListedFailure[]; failuresLeftOut: number } {
+  build(): { counts: ImportCounts; failures: RowFailure[]; failuresOmitted: number } {
     const { counts } = this;
-    return { counts, failures: this.#listed, failuresLeftOut: counts.failed - this.#listed.length };
+    return { counts, failures: this.#listed, failuresOmitted: counts.failed - this.#listed.length };
   }
 }
 
-function toListedFailure({ line, markingNumber, problems }: RowFailure): ListedFailure {
+function toListedFailure({ line, markingNumber, problems }: RowFailure): RowFailure {
   return {
     line,
     markingNumber: truncate(markingNumber),

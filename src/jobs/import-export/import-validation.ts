@@ -3,24 +3,19 @@ import type { OrganizationService } from "../../organizations/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
 import type { JobReferenceData } from "../job.reference-data.ts";
-import { isFileColumn, isJobField, unknownColumnMessage } from "./file-codec.ts";
+import { isFileColumn, unknownColumnMessage } from "./file-codec.ts";
 import type { ImportRow, RowProblem } from "./import-rows.ts";
-import { checkPatch } from "../update/patch.ts";
+import { checkFields } from "../update/validate-patch.ts";
 import type { JobUpsert } from "../update/upsert.sql.ts";
 import { markingNumberValue, providerStatusValue, textValue } from "../job.values.ts";
 
 export type ValidatedRow = { readonly upsert: JobUpsert } | { readonly problems: readonly RowProblem[] };
 
-/** Organisation ids (UUIDs) for rows that name no organisation. */
-export interface DefaultOrganizations {
-  readonly agentId: string | undefined;
-  readonly contractorId: string | undefined;
-}
-
 export interface RowValidationContext {
-  readonly referenceData: JobReferenceData;
-  readonly organizations: OrganizationResolver;
-  readonly defaults: DefaultOrganizations;
+  readonly referenceData: Pick<JobReferenceData, "isKnownStatus">;
+  readonly resolveOrganization: OrganizationResolver;
+  /** Organisation ids (UUIDs) for rows that name no organisation. */
+  readonly defaults: Readonly<Record<OrganizationType, string | undefined>>;
 }
 
 const organizationReference = textValue(1_000);
@@ -30,52 +25,67 @@ const MAX_CACHED = 10_000;
 const MAX_UNKNOWN_COLUMNS = 50;
 
 type ResolvedOrganization = { readonly id: string } | { readonly problem: string };
-type RowValues = Readonly<Record<string, unknown>>;
 
-/** Resolves organisations by id or exact name and caches the results. */
-export class OrganizationResolver {
-  readonly #organizations: OrganizationService;
-  readonly #cache = new Map<string, ResolvedOrganization>();
+/** Resolves an organisation by id or exact name. */
+export type OrganizationResolver = (
+  reference: string,
+  type: OrganizationType,
+) => Promise<ResolvedOrganization>;
 
-  constructor(organizations: OrganizationService) {
-    this.#organizations = organizations;
-  }
-
-  async resolve(reference: string, type: OrganizationType): Promise<ResolvedOrganization> {
+/** Returns a resolver that caches its results. */
+export function createOrganizationResolver(organizations: OrganizationService): OrganizationResolver {
+  const cache = new Map<string, ResolvedOrganization>();
+  return async (reference, type) => {
     const key = `${type} ${reference}`;
-    const cached = this.#cache.get(key);
+    const cached = cache.get(key);
     if (cached) return cached;
-    const organization = await this.#lookUp(reference, type);
-    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
-    this.#cache.set(key, organization);
+    const organization = await organizations.get(reference, type).catch(toProblem);
+    if (cache.size >= MAX_CACHED) cache.clear();
+    cache.set(key, organization);
     return organization;
-  }
+  };
+}
 
-  async #lookUp(reference: string, type: OrganizationType): Promise<ResolvedOrganization> {
-    try {
-      return await this.#organizations.get(reference, type);
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500) throw error;
-      return { problem: error.message };
-    }
-  }
+function toProblem(error: unknown): { problem: string } {
+  if (!(error instanceof AppError) || error.status >= 500) throw error;
+  return { problem: error.message };
 }
 
 /** Returns the upsert for the row, or every problem of the row. */
-export async function validateRow(context: RowValidationContext, row: ImportRow): Promise<ValidatedRow> {
+export async function validateRow(
+  { referenceData, resolveOrganization, defaults }: RowValidationContext,
+  row: ImportRow,
+): Promise<ValidatedRow> {
   if ("problems" in row) return row;
   const { values } = row;
   const problems: RowProblem[] = unknownColumnProblems(values);
   const addProblem = (field: string, message: string): undefined => void problems.push({ field, message });
+  /** Returns the id of the organisation that the row names, `absent` if it names none, or undefined if it has a problem. */
+  const resolve = async <Absent>(
+    type: OrganizationType,
+    absent: Absent,
+  ): Promise<string | Absent | undefined> => {
+    const value = values[type] ?? null;
+    if (value === null) return absent;
+    const reference = organizationReference.safeParse(value);
+    if (!reference.success) return addProblem(type, issueMessages(reference.error));
+    const organization = await resolveOrganization(reference.data, type);
+    return "id" in organization ? organization.id : addProblem(type, organization.problem);
+  };
 
   const markingNumber = markingNumberValue.safeParse(values["marking_number"]);
   if (!markingNumber.success) addProblem("marking_number", issueMessages(markingNumber.error));
   const providerStatus = providerStatusValue.optional().safeParse(values["provider_status"]);
   if (!providerStatus.success) addProblem("provider_status", issueMessages(providerStatus.error));
-  const agentId = await resolveAgent(context, values, addProblem);
-  const contractorId = await resolveContractor(context, values, addProblem);
-  const fields = await validateFields(context.referenceData, values);
-  problems.push(...fields.problems);
+  // Without an agent the row can only change an existing job.
+  const agentId = await resolve("agent", defaults.agent ?? null);
+  // Null unassigns the job, so the default applies only to rows without the column.
+  const contractorId = await resolve(
+    "contractor",
+    values["contractor"] === null ? null : defaults.contractor,
+  );
+  const fields = await checkFields(referenceData, values);
+  for (const { field, message } of fields.problems) addProblem(field, message);
 
   if (problems.length > 0 || !markingNumber.success || agentId === undefined) return { problems };
   const upsert = {
@@ -88,57 +98,11 @@ export async function validateRow(context: RowValidationContext, row: ImportRow)
   return { upsert };
 }
 
-type AddProblem = (field: string, message: string) => undefined;
-
-function unknownColumnProblems(values: RowValues): RowProblem[] {
+function unknownColumnProblems(values: Readonly<Record<string, unknown>>): RowProblem[] {
   return Object.keys(values)
     .filter((name) => !isFileColumn(name))
     .slice(0, MAX_UNKNOWN_COLUMNS)
     .map((field) => ({ field, message: unknownColumnMessage(field) }));
-}
-
-async function validateFields(referenceData: JobReferenceData, values: RowValues) {
-  const body = Object.fromEntries(
-    Object.entries(values).filter(([name]) => isFileColumn(name) && isJobField(name)),
-  );
-  if (Object.keys(body).length === 0) return { patch: {}, problems: [] };
-  const checked = await checkPatch(referenceData, body);
-  if (checked.ok) return { patch: checked.patch, problems: [] };
-  return { patch: {}, problems: checked.problems.map(({ field, message }) => ({ field, message })) };
-}
-
-/** Null: no agent is named, so the row can only change an existing job. Undefined: the agent has a problem. */
-async function resolveAgent(
-  { organizations, defaults }: RowValidationContext,
-  values: RowValues,
-  addProblem: AddProblem,
-): Promise<string | null | undefined> {
-  const reference = values["agent"] ?? null;
-  if (reference !== null) return await resolveOrganization(organizations, ["agent", reference], addProblem);
-  return defaults.agentId ?? null;
-}
-
-/** Null unassigns the job, so the default applies only to rows without the column. */
-async function resolveContractor(
-  { organizations, defaults }: RowValidationContext,
-  values: RowValues,
-  addProblem: AddProblem,
-) {
-  const reference = values["contractor"];
-  if (reference === undefined) return defaults.contractorId;
-  if (reference === null) return null;
-  return await resolveOrganization(organizations, ["contractor", reference], addProblem);
-}
-
-async function resolveOrganization(
-  organizations: OrganizationResolver,
-  [type, value]: readonly [OrganizationType, unknown],
-  addProblem: AddProblem,
-): Promise<string | undefined> {
-  const reference = organizationReference.safeParse(value);
-  if (!reference.success) return addProblem(type, issueMessages(reference.error));
-  const organization = await organizations.resolve(reference.data, type);
-  return "id" in organization ? organization.id : addProblem(type, organization.problem);
 }
 
 function issueMessages(error: { issues: readonly { message: string }[] }): string {

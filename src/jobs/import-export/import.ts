@@ -2,30 +2,26 @@
 import type { OrganizationService } from "../../organizations/api.ts";
 import type { Database } from "../../platform/postgres/database.ts";
 import { invariant } from "../../platform/errors.ts";
-import type { ChangeContext } from "../../platform/principal.ts";
-import { sql } from "../../platform/postgres/sql.ts";
+import { systemPrincipal, type ChangeContext, type OrganizationType } from "../../platform/principal.ts";
 import type { JobReferenceData } from "../job.reference-data.ts";
 import {
   validateRow,
-  OrganizationResolver,
+  createOrganizationResolver,
   type ValidatedRow,
   type RowValidationContext,
 } from "./import-validation.ts";
 import type { ImportRow, RowProblem } from "./import-rows.ts";
 import { applyInBatches, type DataRejected } from "../update/batches.ts";
+import { notifyChanges, type ChangeListeners } from "../update/notify.ts";
 import { upsertRows, type UpsertOutcome } from "../update/upsert.sql.ts";
 
-export interface ImportDeps {
+export interface ImportDeps extends ChangeListeners {
   database: Database;
   referenceData: JobReferenceData;
   organizations: OrganizationService;
-  /** Called after a commit that may have created webhook deliveries. */
-  notifyWorkers: () => void;
-  /** Called after a commit with the ids (UUIDs) of the organisations that can see the changed jobs. */
-  notifySubscribers: (organizationIds: readonly string[]) => void;
 }
 
-export interface ImportOptions extends ChangeContext {
+export interface ImportOptions {
   /**
    * Validate and count without changing anything. Each chunk is rolled back on its own, because one long transaction would
    * lock jobs and delay the feed. A Marking Number repeated in a later chunk is therefore counted again.
@@ -69,23 +65,21 @@ type RowOutcome = UpsertOutcome | DataRejected;
 export async function* importJobs(
   deps: ImportDeps,
   rows: AsyncIterable<ImportRow>,
-  options: ImportOptions,
+  options: ImportOptions & ChangeContext,
 ): AsyncGenerator<ImportChunkReport> {
-  const { organizations } = deps;
-  const defaults = {
-    agentId: options.agent === undefined ? undefined : (await organizations.get(options.agent, "agent")).id,
-    contractorId:
-      options.contractor === undefined
-        ? undefined
-        : (await organizations.get(options.contractor, "contractor")).id,
+  const { organizations, referenceData } = deps;
+  const defaultId = async (type: OrganizationType): Promise<string | undefined> => {
+    const reference = options[type];
+    return reference === undefined ? undefined : (await organizations.get(reference, type)).id;
   };
-  const resolver = new OrganizationResolver(organizations);
+  const defaults = { agent: await defaultId("agent"), contractor: await defaultId("contractor") };
+  const resolveOrganization = createOrganizationResolver(organizations);
   for await (const chunk of inChunks(rows)) {
-    yield await importChunk(
-      deps,
-      { referenceData: await snapshotReferenceData(deps.referenceData), organizations: resolver, defaults },
-      { chunk, options },
-    );
+    // Reads the statuses once per chunk, so that unknown codes do not cause a query per row.
+    const knownCodes = new Set((await referenceData.statuses()).map(({ code }) => code));
+    const isKnownStatus = (code: string): Promise<boolean> => Promise.resolve(knownCodes.has(code));
+    const context = { referenceData: { isKnownStatus }, resolveOrganization, defaults };
+    yield await importChunk(deps, context, { chunk, options });
   }
 }
 
@@ -100,16 +94,10 @@ async function* inChunks<Row>(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** Reads the statuses once per chunk, so that unknown codes do not cause a query per row. */
-async function snapshotReferenceData(referenceData: JobReferenceData): Promise<JobReferenceData> {
-  const knownCodes = new Set((await referenceData.statuses()).map(({ code }) => code));
-  return { ...referenceData, isKnownStatus: (code) => Promise.resolve(knownCodes.has(code)) };
-}
-
 async function importChunk(
-  { database, notifyWorkers, notifySubscribers }: ImportDeps,
+  deps: ImportDeps,
   context: RowValidationContext,
-  { chunk, options }: { chunk: readonly ImportRow[]; options: ImportOptions },
+  { chunk, options }: { chunk: readonly ImportRow[]; options: ImportOptions & ChangeContext },
 ): Promise<ImportChunkReport> {
   const validated: ValidatedRow[] = [];
   for (const row of chunk) validated.push(await validateRow(context, row));
@@ -117,32 +105,16 @@ async function importChunk(
   const outcomes =
     upserts.length === 0
       ? []
-      : await database.transaction(
+      : await deps.database.transaction(
           (tx) =>
-            applyInBatches(upserts, {
-              apply: (batch) => upsertRows(tx, batch, options),
-              tx,
-              lockFilter: sql`true`,
+            applyInBatches(tx, upserts, {
+              apply: (on, batch) => upsertRows(on, batch, options),
+              lockingAs: systemPrincipal,
             }),
           options.dryRun ? "rollback" : "commit",
         );
-  if (upserts.length > 0 && !options.dryRun) {
-    notifyWorkers();
-    const organizationIds = affectedOrganizationIds(outcomes);
-    if (organizationIds.length > 0) notifySubscribers(organizationIds);
-  }
+  if (!options.dryRun) notifyChanges(deps, outcomes);
   return toChunkReport(chunk, validated, outcomes);
-}
-
-/** The organisations that can see the changed jobs. */
-function affectedOrganizationIds(outcomes: readonly RowOutcome[]): string[] {
-  const organizationIds = new Set<string>();
-  for (const outcome of outcomes) {
-    if (outcome.kind !== "created" && outcome.kind !== "updated") continue;
-    if (outcome.agentId !== null) organizationIds.add(outcome.agentId);
-    if (outcome.contractorId !== null) organizationIds.add(outcome.contractorId);
-  }
-  return [...organizationIds];
 }
 
 function toChunkReport(
@@ -172,7 +144,7 @@ function toRowResult(outcome: RowOutcome | undefined): "created" | "updated" | "
     return [{ field: "marking_number", message: "belongs to a job of another agent" }];
   if (outcome.kind === "agent_missing") return [{ field: "agent", message: AGENT_REQUIRED }];
   if (outcome.kind !== "rejected") return outcome.kind;
-  return [{ field: null, message: `was rejected by the database: ${outcome.reason}` }];
+  return [{ field: null, message: `was rejected by the database: ${outcome.error.message}` }];
 }
 
 function locationOf(row: ImportRow): { line: number; markingNumber: string | null } {

@@ -11,7 +11,7 @@ import {
   type AnyComparison,
   type ComparisonOperator,
   type JobFilterTree,
-} from "./filter.ts";
+} from "./filter.sql.ts";
 import { dateValue, numberValue, textValue } from "../job.values.ts";
 
 export interface JobFilterLimits {

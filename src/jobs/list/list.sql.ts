@@ -1,29 +1,31 @@
-/** Lists the jobs visible to a principal, one page per statement, forward or backward from a cursor position. */
+/** Lists the jobs visible to a principal: one page per statement, from a cursor position or at an offset. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { invariant } from "../../platform/errors.ts";
 import type { Principal } from "../../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import { filterToSql, singleStatus, type JobFilterTree, type RangeComparison } from "./filter.ts";
-import { counterRowsSql } from "../counters/counters.ts";
-import type { JobPosition } from "./list-parameters.ts";
-import { keysetScan, type JobOrder, type JobOrderField, type KeysetScan } from "./order.ts";
+import { counterRowsSql } from "../counters/counters.sql.ts";
+import { toJob, jobJoinColumns, type JobJoinRow, type JobWithOrganizations } from "../job.row.sql.ts";
+import { visibleTo } from "../job.visibility.sql.ts";
+import type { JobOrder, JobOrderField } from "./cursor.ts";
 import {
-  jobJoinColumns,
-  toJobWithOrganizations,
-  type JobJoinRow,
-  type JobWithOrganizations,
-} from "../job.row.ts";
-import { visibleTo } from "../job.visibility.ts";
+  filterableColumns,
+  filterToSql,
+  setKeys,
+  singleStatus,
+  type JobFilterTree,
+  type RangeComparison,
+} from "./filter.sql.ts";
+import { keysetScan, offsetScan, type KeysetPage, type OffsetPage, type Scan } from "./scan.sql.ts";
 
 export interface JobListQuery {
   filter: JobFilterTree;
   order: JobOrder;
-  /** Backward: the last items before `position`, or of the whole list. Items are always in the list's order. */
-  page: { direction: "forward" | "backward"; limit: number; position: JobPosition | null };
+  page: KeysetPage | OffsetPage;
   include: {
     items: boolean;
     /** Each job's agent and contractor. */
     organizations: boolean;
+    /** A page by offset needs the total. */
     total: boolean;
     /** Joins with `job` and the columns they add to each row, for other features. */
     extraJoins?: { columns: Sql; joins: Sql } | undefined;
@@ -46,17 +48,20 @@ export async function listJobs(
   principal: Principal,
   query: JobListQuery,
 ): Promise<JobListPage> {
-  const { page, include } = query;
-  if (!include.items) {
-    const total = include.total ? await countJobs(queryable, principal, query.filter) : null;
-    return { items: [], hasNext: false, hasPrevious: false, total };
+  const { filter, page, include } = query;
+  const rows = include.items ? await queryable.query<Row>(pageStatement(principal, query)) : [];
+  // An empty page has no row that could hold the total, which is 0 only if the page is the first.
+  const isEmptyList = include.items && !("offset" in page ? page.offset : page.position);
+  const countWithoutRows = () => (isEmptyList ? 0 : countJobs(queryable, principal, filter));
+  const total = include.total ? (rows[0]?.total ?? (await countWithoutRows())) : null;
+  const pageRows = rows.slice(0, page.limit);
+  const items = include.organizations ? pageRows.map(toJob) : pageRows;
+  if (!include.items) return { items, hasNext: false, hasPrevious: false, total };
+  if ("offset" in page) {
+    const hasNext = items.length > 0 && page.offset + items.length < (total ?? 0);
+    return { items, hasNext, hasPrevious: page.offset > 0, total };
   }
-  const rows = await queryable.query<Row>(pageStatement(principal, query));
-  const total = include.total ? (rows[0]?.total ?? 0) : null;
-  // With a total, an empty page is one row without a job.
-  const rowsWithJob = rows.filter((row) => (row.id as string | null) !== null);
-  const items = rowsWithJob.slice(0, page.limit).map(toJobWithOrganizations);
-  const hasMoreAhead = rowsWithJob.length > page.limit;
+  const hasMoreAhead = rows.length > page.limit;
   const hasMoreBehind = page.position !== null;
   return page.direction === "forward"
     ? { items, hasNext: hasMoreAhead, hasPrevious: hasMoreBehind, total }
@@ -70,51 +75,37 @@ async function countJobs(queryable: Queryable, principal: Principal, filter: Job
 
 function pageStatement(principal: Principal, query: JobListQuery): Sql {
   const { filter, order, page, include } = query;
-  const scan = keysetScan(order, page.direction === "backward", page.position);
   invariant(Number.isInteger(page.limit) && page.limit > 0, "the page size is a positive integer");
-  const source = pageSource(principal, { filter, field: order.field, scan, limit: page.limit + 1 });
-  const { columns, joins } = selectColumns(include);
+  const scan =
+    "offset" in page
+      ? offsetScan(order, page, setKeys(filter).length === 0 ? principal.organizationId : null)
+      : keysetScan(order, page);
+  const source = pageSource(principal, query, scan);
+  const { columns, joins } = jobJoinColumns(include.organizations);
+  const { extraJoins } = include;
   const pageRows = source.idsOnly
-    ? sql`(select job.* from (${source.rows}) page join job using (id))`
-    : sql`(${source.rows})`;
-  if (!include.total)
-    return sql`${source.withClause} select ${columns} from ${pageRows} job ${joins} ${scan.order}`;
-  const total = source.total ?? totalSql(principal, filter);
-  return sql`${source.withClause} select ${columns}, counted.total
-    from (select ${total} as total) counted left join ${pageRows} job on true ${joins} ${scan.order}`;
-}
-
-function selectColumns({ organizations, extraJoins }: JobListQuery["include"]): {
-  columns: Sql;
-  joins: Sql;
-} {
-  const { columns, joins } = jobJoinColumns(organizations);
-  if (!extraJoins) return { columns, joins };
-  return { columns: sql`${columns}, ${extraJoins.columns}`, joins: sql`${joins} ${extraJoins.joins}` };
+    ? sql`select job.* from (${source.rows}) page join job using (id)`
+    : source.rows;
+  return sql`${source.withClause ?? scan.withClause} select ${columns}
+      ${extraJoins ? sql`, ${extraJoins.columns}` : raw("")}
+      ${include.total ? sql`, ${source.total ?? totalSql(principal, filter)} as total` : raw("")}
+    from (${pageRows}) job ${joins} ${extraJoins?.joins ?? raw("")} ${scan.order}`;
 }
 
 interface PageSource {
-  /** The CTEs that `rows` reads from. */
-  withClause: Sql;
-  /** The page's rows plus one if there are more. With `idsOnly` they have only the id and the order column. */
+  /** The CTEs that `rows` reads from. Default: the scan's. */
+  withClause?: Sql;
+  /** The rows of the scan's window. With `idsOnly` they have only the id and the order column. */
   rows: Sql;
   idsOnly: boolean;
   total?: Sql;
 }
 
-interface PageSearch {
-  filter: JobFilterTree;
-  field: JobOrderField;
-  scan: KeysetScan;
-  limit: number;
-}
-
-function pageSource(principal: Principal, { filter, field, scan, limit: rowLimit }: PageSearch): PageSource {
-  // A literal, because a generic plan does not know a parameter's value and would assume a long page.
-  const limit = raw(`limit ${rowLimit}`);
+function pageSource(principal: Principal, { filter, order, page }: JobListQuery, scan: Scan): PageSource {
+  const { field } = order;
+  const isKeyset = "position" in page;
   const matching = sql`${visibleTo(principal)} and ${filterToSql(filter)}`;
   const key = raw(`job.id, job.${field}`);
-  const unionOf = (select: (segment: Sql) => Sql): Sql => unionSegments(scan, limit, select);
   const scope = principal.organizationId === null ? organizationScope(filter) : null;
   if (isRangeOnOtherColumn(filter, field)) {
     // Reads the ids from the range's index first and then sorts them. Otherwise the planner would scan the index
@@ -122,26 +113,29 @@ function pageSource(principal: Principal, { filter, field, scan, limit: rowLimit
     const from = scope ? sql`${scope.organizations} join job on ${scope.isItsJob}` : raw("job");
     return {
       withClause: sql`with matching as materialized (select ${key} from ${from} where ${matching})`,
-      rows: unionOf((segment) => sql`select ${key} from matching job where ${segment}`),
+      rows: unionSegments(scan, (segment) => sql`select ${key} from matching job where ${segment}`),
       idsOnly: true,
       total: sql`(select count(*)::int from matching)`,
     };
   }
-  if (scope && field !== "marking_number") {
-    // Indexes start with an organisation. For operators, read the first rows of each organisation and merge them.
+  const startsWithOrganization = field !== "marking_number" && field !== "id";
+  if (isKeyset && scope && startsWithOrganization) {
+    // Their indexes start with an organisation. For operators, read the first rows of each organisation and merge them.
     const firstRows = (segment: Sql): Sql =>
-      sql`select ${key} from job where ${scope.isItsJob} and ${matching} and ${segment} ${scan.segmentOrder} ${limit}`;
-    const rows = unionOf(
+      sql`select ${key} from job where ${scope.isItsJob} and ${matching} and ${segment} ${scan.segmentOrder} ${scan.window}`;
+    const rows = unionSegments(
+      scan,
       (segment) =>
         sql`select ${key} from ${scope.organizations} cross join lateral (${firstRows(segment)}) job`,
     );
-    return { withClause: raw(""), rows, idsOnly: true };
+    return { rows, idsOnly: true };
   }
-  if (!scope && field === "marking_number") return markingNumberScan(scan, matching, rowLimit);
+  if (isKeyset && !scope && field === "marking_number")
+    return markingNumberScan(scan, matching, page.limit + 1);
+  const columns = scan.isDeep ? key : raw("job.*");
   return {
-    withClause: raw(""),
-    rows: unionOf((segment) => sql`select job.* from job where ${matching} and ${segment}`),
-    idsOnly: false,
+    rows: unionSegments(scan, (segment) => sql`select ${columns} from job where ${matching} and ${segment}`),
+    idsOnly: scan.isDeep,
   };
 }
 
@@ -153,37 +147,32 @@ const SCAN_LIMIT = 2_000;
  * organisations; if too few match, it collects and sorts all matching rows. Another index would slow down every update.
  */
 function markingNumberScan(
-  { segments, segmentOrder, order }: KeysetScan,
+  { segments, segmentOrder, order, window }: Scan,
   matching: Sql,
   size: number,
 ): PageSource {
   const afterPosition = join(segments, " and ");
-  const limit = raw(`limit ${size}`);
   const isPageFull = raw(`(select count(*) from scanned) = ${size}`);
   return {
     withClause: sql`with scanned as materialized (
         select job.id, job.marking_number from (
           select * from job where ${afterPosition} ${segmentOrder} limit ${raw(String(SCAN_LIMIT))}
-        ) job where ${matching} ${segmentOrder} ${limit}
+        ) job where ${matching} ${segmentOrder} ${window}
       ), all_matching as materialized (
         select job.id, job.marking_number from job where not ${isPageFull} and ${matching} and ${afterPosition}
       )`,
     rows: sql`select * from (
         select * from scanned where ${isPageFull} union all select * from all_matching
-      ) job ${order} ${limit}`,
+      ) job ${order} ${window}`,
     idsOnly: true,
   };
 }
 
-function unionSegments(
-  { segments, segmentOrder, order }: KeysetScan,
-  limit: Sql,
-  select: (segment: Sql) => Sql,
-): Sql {
-  const parts = segments.map((segment) => sql`(${select(segment)} ${segmentOrder} ${limit})`);
+function unionSegments({ segments, segmentOrder, order, window }: Scan, select: (segment: Sql) => Sql): Sql {
+  const parts = segments.map((segment) => sql`(${select(segment)} ${segmentOrder} ${window})`);
   return parts.length === 1
     ? join(parts, "")
-    : sql`select * from (${join(parts, " union all ")}) job ${order} ${limit}`;
+    : sql`select * from (${join(parts, " union all ")}) job ${order} ${window}`;
 }
 
 /** Organisations that partition the matching jobs: every job has one agent and at most one contractor. */
@@ -200,18 +189,14 @@ function organizationsIn(ids: readonly string[]): Sql {
   return sql`(select id from organization where id = any(${ids}::uuid[])) scope`;
 }
 
-const orderedColumns = {
-  createdAt: "created_at",
-  updatedAt: "updated_at",
-  scheduledDate: "scheduled_date",
-} as const;
+const orderedKeys = ["createdAt", "updatedAt", "scheduledDate"] as const;
 
 /** True if the filter has ranges, all of them on other columns than the order's. */
 function isRangeOnOtherColumn(filter: JobFilterTree, field: JobOrderField): boolean {
-  const ranged = (Object.keys(orderedColumns) as (keyof typeof orderedColumns)[]).filter((key) =>
-    isBounded(filter[key]),
+  const ranged = orderedKeys.filter((key) => isBounded(filter[key]));
+  return (
+    field !== "id" && ranged.length > 0 && ranged.every((key) => filterableColumns[key].column !== field)
   );
-  return ranged.length > 0 && ranged.every((key) => orderedColumns[key] !== field);
 }
 
 function isBounded(range: RangeComparison<string> | null | undefined): boolean {

@@ -1,6 +1,6 @@
 /** Notifies webhook workers and subscribers after a change is committed. */
-import type { Transaction } from "../../platform/postgres/database.ts";
-import type { JobRowWithOwners } from "../job.row.ts";
+import type { Transaction } from "../../platform/postgres/transaction.ts";
+import type { JobRow } from "../job.row.sql.ts";
 
 export interface ChangeListeners {
   /** Called after a commit that created webhook deliveries. */
@@ -11,8 +11,20 @@ export interface ChangeListeners {
 
 /** Only `created` and `updated` jobs changed. */
 type ChangeOutcome =
-  | { readonly kind: "created" | "updated"; readonly job: JobRowWithOwners; readonly hasDeliveries: boolean }
-  | { readonly kind: "unchanged" | "version_mismatch" | "not_found" | "already_exists" | "rejected" };
+  | {
+      readonly kind: "created" | "updated";
+      readonly job: Pick<JobRow, "agent_id" | "contractor_id">;
+      readonly hasDeliveries: boolean;
+    }
+  | {
+      readonly kind:
+        | "unchanged"
+        | "version_mismatch"
+        | "not_found"
+        | "already_exists"
+        | "agent_missing"
+        | "rejected";
+    };
 
 /** Call it after the commit, or with the transaction `tx` to run after its commit. Never call it for a rolled-back change. */
 export function notifyChanges(
@@ -20,14 +32,7 @@ export function notifyChanges(
   outcomes: readonly ChangeOutcome[],
   tx?: Transaction,
 ): void {
-  if (tx) tx.afterCommit(() => notifyChanges(listeners, outcomes));
-  else notifyNow(listeners, outcomes);
-}
-
-function notifyNow(
-  { notifyWorkers, notifySubscribers }: ChangeListeners,
-  outcomes: readonly ChangeOutcome[],
-): void {
+  if (tx) return tx.afterCommit(() => notifyChanges(listeners, outcomes));
   const organizationIds = new Set<string>();
   let hasDeliveries = false;
   for (const outcome of outcomes) {
@@ -36,6 +41,6 @@ function notifyNow(
     organizationIds.add(outcome.job.agent_id);
     if (outcome.job.contractor_id !== null) organizationIds.add(outcome.job.contractor_id);
   }
-  if (hasDeliveries) notifyWorkers();
-  if (organizationIds.size > 0) notifySubscribers([...organizationIds]);
+  if (hasDeliveries) listeners.notifyWorkers();
+  if (organizationIds.size > 0) listeners.notifySubscribers([...organizationIds]);
 }

@@ -1,19 +1,20 @@
 /**
  * SQL for operators: creates, changes and assigns jobs. An assignment is a separate change with its own version and event.
  */
-import type { Queryable, Transaction } from "../../platform/postgres/database.ts";
+import type { Queryable } from "../../platform/postgres/database.ts";
 import { newUuid } from "../../platform/ids.ts";
 import type { ChangeContext } from "../../platform/principal.ts";
 import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
 import { TraceparentParam } from "../../platform/tracing/tracing.ts";
 import { jobFieldNames, type JobPatch } from "../job.fields.ts";
+import type { JobRow } from "../job.row.sql.ts";
 import {
   diffSql,
   nextVersionSql,
   insertEventsSql,
   countStatusChangeSql,
   countVisibilityChangeSql,
-} from "./change.sql.ts";
+} from "./update-and-fan-out.sql.ts";
 
 /** Creates the job, or changes it if it exists. */
 export interface JobUpsert {
@@ -30,13 +31,15 @@ export interface JobUpsert {
  * `already_exists`: the Marking Number belongs to a job of another agent, or to any job if `onlyNew` is set.
  * `agent_missing`: the job does not exist and the upsert names no agent.
  */
-export interface UpsertOutcome {
-  readonly kind: "created" | "updated" | "unchanged" | "already_exists" | "agent_missing";
-  /** The job's agent; null if the job does not exist. */
-  readonly agentId: string | null;
-  /** The job's contractor after the upsert. */
-  readonly contractorId: string | null;
-}
+export type UpsertOutcome =
+  | {
+      readonly kind: "created" | "updated" | "unchanged";
+      /** The job's organisations after the upsert. */
+      readonly job: Pick<JobRow, "agent_id" | "contractor_id">;
+      /** There may be new deliveries. */
+      readonly hasDeliveries: true;
+    }
+  | { readonly kind: "already_exists" | "agent_missing" };
 
 export interface UpsertContext extends ChangeContext {
   /** Create jobs only. Every existing job yields `already_exists`. */
@@ -59,24 +62,21 @@ const COLUMN_DEFAULTS = JSON.stringify({ normalized_status: "pending", scheduled
  * and assignments are written by two statements.
  */
 export async function upsertRows(
-  tx: Transaction,
+  queryable: Queryable,
   upserts: readonly JobUpsert[],
   context: UpsertContext,
 ): Promise<UpsertOutcome[]> {
-  const written = await upsertFields(tx, upserts, context);
+  const rows = await upsertFields(queryable, upserts, context);
   const assignable = upserts.filter(
-    (upsert, index) => upsert.contractorId !== undefined && !isRejected(written[index]),
+    ({ contractorId }, index) => contractorId !== undefined && isWritten(rows[index]),
   );
-  const assigned = await assignContractors(tx, assignable as Assignment[], context);
-  return written.map((outcome, index) => {
-    const { markingNumber, contractorId = outcome.contractorId } = upserts[index] as JobUpsert;
-    const isUpdated = outcome.kind === "unchanged" && assigned.has(markingNumber);
-    return { ...outcome, kind: isUpdated ? "updated" : outcome.kind, contractorId };
+  const assigned = await assignContractors(queryable, assignable as Assignment[], context);
+  return rows.map((row, index) => {
+    if (!isWritten(row)) return row;
+    const { markingNumber, contractorId = row.contractor_id } = upserts[index] as JobUpsert;
+    const kind = row.kind === "unchanged" && assigned.has(markingNumber) ? "updated" : row.kind;
+    return { kind, job: { agent_id: row.agent_id, contractor_id: contractorId }, hasDeliveries: true };
   });
-}
-
-function isRejected(outcome: UpsertOutcome | undefined): boolean {
-  return outcome?.kind === "already_exists" || outcome?.kind === "agent_missing";
 }
 
 export interface Assignment {
@@ -123,19 +123,28 @@ export async function assignContractors(
   return new Set(rows.map((row) => row.marking_number));
 }
 
+interface WrittenRow {
+  readonly kind: "created" | "updated" | "unchanged";
+  readonly agent_id: string;
+  /** The contractor before the upsert. */
+  readonly contractor_id: string | null;
+}
+type RejectedRow = { readonly kind: "already_exists" | "agent_missing" };
+
+function isWritten(row: WrittenRow | RejectedRow | undefined): row is WrittenRow {
+  return row?.kind === "created" || row?.kind === "updated" || row?.kind === "unchanged";
+}
+
 async function upsertFields(
   queryable: Queryable,
   upserts: readonly JobUpsert[],
   context: UpsertContext,
-): Promise<UpsertOutcome[]> {
+): Promise<(WrittenRow | RejectedRow)[]> {
   const rows = await queryable.query<UpsertRow>(upsertStatement(upserts, context));
-  const outcomes = rows.map(({ kind, agent_id, contractor_id }) =>
-    kind ? { kind, agentId: agent_id, contractorId: contractor_id } : null,
-  );
   // Null: another process created the job after this statement's snapshot. The retry finds it.
-  const unresolved = upserts.filter((_, index) => outcomes[index] === null);
+  const unresolved = upserts.filter((_, index) => rows[index]?.kind === null);
   const retried = unresolved.length > 0 ? await upsertFields(queryable, unresolved, context) : [];
-  return outcomes.map((outcome) => outcome ?? (retried.shift() as UpsertOutcome));
+  return rows.map((row) => (row.kind === null ? (retried.shift() as WrittenRow | RejectedRow) : row));
 }
 
 const OWN_JOBS = [
@@ -144,11 +153,7 @@ const OWN_JOBS = [
 ] as const;
 const NO_UPDATES = [raw("false"), raw("")] as const;
 
-interface UpsertRow {
-  kind: UpsertOutcome["kind"] | null;
-  agent_id: string | null;
-  contractor_id: string | null;
-}
+type UpsertRow = WrittenRow | RejectedRow | { readonly kind: null };
 
 const upsertTrace = new TraceparentParam<UpsertRow>(({ kind }) => kind === "created" || kind === "updated");
 

@@ -2,16 +2,11 @@
 import { unavailable } from "../errors.ts";
 import { serializeError, type Logger } from "../logger.ts";
 
-export interface BackgroundQueue extends AsyncDisposable {
-  /** Queues `work`; errors are logged. Throws ServiceUnavailableException if 1,000 entries are pending. */
-  run(name: string, work: () => Promise<void>): void;
-  /** Resolves when the work queued so far is done. */
-  onIdle(): Promise<void>;
-}
+export type BackgroundQueue = ReturnType<typeof createBackgroundQueue>;
 
 const MAX_PENDING = 1_000;
 
-export function createBackgroundQueue(logger: Logger): BackgroundQueue {
+export function createBackgroundQueue(logger: Logger) {
   let pendingCount = 0;
   let lastRun: Promise<void> = Promise.resolve();
 
@@ -26,12 +21,14 @@ export function createBackgroundQueue(logger: Logger): BackgroundQueue {
   };
 
   return {
-    run(name, work) {
+    /** Queues `work`; errors are logged. Throws ServiceUnavailableException if 1,000 entries are pending. */
+    run(name: string, work: () => Promise<void>): void {
       if (pendingCount >= MAX_PENDING) throw unavailable("The server is overloaded. Try again shortly.", 5);
       pendingCount += 1;
       lastRun = lastRun.then(() => perform(name, work));
     },
-    onIdle: () => lastRun,
-    [Symbol.asyncDispose]: () => lastRun,
+    /** Resolves when the work queued so far is done. */
+    onIdle: (): Promise<void> => lastRun,
+    [Symbol.asyncDispose]: (): Promise<void> => lastRun,
   };
 }

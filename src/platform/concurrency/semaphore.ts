@@ -1,23 +1,7 @@
-/** Semaphores that run asynchronous work with a limited number of permits. */
+/** A semaphore that treats keys fairly. For work without keys, use `p-limit`. */
 
 /** Runs `work` once a permit is free, and returns its result. Waiting work runs first in, first out. */
 export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>;
-
-export function createSemaphore(permits: number): Semaphore {
-  const queue: (() => void)[] = [];
-  let free = permits;
-  return async (work) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => queue.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = queue.shift();
-      if (next) next();
-      else free += 1;
-    }
-  };
-}
 
 /** Runs `work` for `key` once a permit is free, and returns its result. */
 export type FairSemaphore = <T>(key: string, work: () => Promise<T>) => Promise<T>;
@@ -30,66 +14,48 @@ export function createFairSemaphore({
   permits: number;
   permitsPerKey: number;
 }): FairSemaphore {
-  const scheduler = new FairScheduler(permits, permitsPerKey);
+  /** Waiting work by key; the first key that may start is next. */
+  const waiting = new Map<string, (() => void)[]>();
+  const running = new Map<string, number>();
+  let free = permits;
+
+  const canStart = (key: string): boolean => free > 0 && (running.get(key) ?? 0) < permitsPerKey;
+
+  const start = (key: string): void => {
+    free -= 1;
+    running.set(key, (running.get(key) ?? 0) + 1);
+  };
+
+  const acquire = (key: string): Promise<void> | void => {
+    if (canStart(key)) return start(key);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const queue = waiting.get(key);
+    if (queue) queue.push(resolve);
+    else waiting.set(key, [resolve]);
+    return promise;
+  };
+
+  const release = (key: string): void => {
+    free += 1;
+    const remaining = (running.get(key) ?? 1) - 1;
+    if (remaining === 0) running.delete(key);
+    else running.set(key, remaining);
+    const next = waiting.keys().find(canStart);
+    if (next === undefined) return;
+    const [first, ...others] = waiting.get(next) ?? [];
+    // Re-inserting moves the key behind the others.
+    waiting.delete(next);
+    if (others.length > 0) waiting.set(next, others);
+    start(next);
+    first?.();
+  };
+
   return async (key, work) => {
-    await scheduler.acquire(key);
+    await acquire(key);
     try {
       return await work();
     } finally {
-      scheduler.release(key);
+      release(key);
     }
   };
-}
-
-class FairScheduler {
-  /** Waiting work by key; the first key that may start is next. */
-  readonly #waiting = new Map<string, (() => void)[]>();
-  readonly #running = new Map<string, number>();
-  readonly #permitsPerKey: number;
-  #free: number;
-
-  constructor(permits: number, permitsPerKey: number) {
-    this.#free = permits;
-    this.#permitsPerKey = permitsPerKey;
-  }
-
-  acquire(key: string): Promise<void> | void {
-    if (this.#canStart(key)) return this.#start(key);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const queue = this.#waiting.get(key);
-    if (queue) queue.push(resolve);
-    else this.#waiting.set(key, [resolve]);
-    return promise;
-  }
-
-  release(key: string): void {
-    const remaining = this.#runningOf(key) - 1;
-    if (remaining === 0) this.#running.delete(key);
-    else this.#running.set(key, remaining);
-    this.#free += 1;
-    const next = this.#waiting.keys().find((waitingKey) => this.#canStart(waitingKey));
-    if (next !== undefined) this.#startNext(next);
-  }
-
-  #startNext(key: string): void {
-    const [first, ...others] = this.#waiting.get(key) ?? [];
-    // Re-inserting moves the key behind the others.
-    this.#waiting.delete(key);
-    if (others.length > 0) this.#waiting.set(key, others);
-    this.#start(key);
-    first?.();
-  }
-
-  #start(key: string): void {
-    this.#free -= 1;
-    this.#running.set(key, this.#runningOf(key) + 1);
-  }
-
-  #canStart(key: string): boolean {
-    return this.#free > 0 && this.#runningOf(key) < this.#permitsPerKey;
-  }
-
-  #runningOf(key: string): number {
-    return this.#running.get(key) ?? 0;
-  }
 }

@@ -1,6 +1,6 @@
 /** Guards against server-side request forgery: checks webhook URLs when they are saved, and IP addresses at every connect. */
-import type { LookupAddress, LookupOptions } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
+import { buildConnector } from "undici";
 import { describeBlockedRange } from "./address-ranges.ts";
 import { createDnsResolver, createLocalResolver, DnsError, type ResolveHostname } from "./dns-resolver.ts";
 
@@ -24,20 +24,6 @@ export class BlockedAddressError extends Error {
   override readonly name = "BlockedAddressError";
 }
 
-export interface AddressGuard {
-  /** Checks a URL before it is saved: its form, and the IP addresses that its host resolves to. */
-  checkUrl(text: string): Promise<UrlVerdict>;
-  /** Checks a URL without DNS. Returns null if it is allowed. */
-  urlProblem(url: URL): UrlProblem | null;
-  /** Returns why an IP address is blocked, or null if it is allowed. */
-  blockedReason(address: string): string | null;
-  /**
-   * The `lookup` option of `net.connect`: resolves a name and returns only checked IP addresses, which protects against DNS
-   * rebinding. `net.connect` does not call it for a host that is an IP address.
-   */
-  lookup: LookupFunction;
-}
-
 export interface AddressGuardOptions {
   /** True: allow http, loopback and private networks, for the operator's own receivers. Metadata services stay blocked. */
   allowPrivate: boolean;
@@ -46,97 +32,115 @@ export interface AddressGuardOptions {
   onDnsError?: (hostname: string, error: DnsError) => void;
 }
 
-interface GuardRule {
-  allowPrivate: boolean;
-  resolve: ResolveHostname;
-  onDnsError: AddressGuardOptions["onDnsError"];
-}
+export class AddressGuard {
+  readonly #allowPrivate: boolean;
+  readonly #resolve: ResolveHostname;
+  readonly #onDnsError: AddressGuardOptions["onDnsError"];
 
-export function createAddressGuard({ allowPrivate, resolve, onDnsError }: AddressGuardOptions): AddressGuard {
-  const rule: GuardRule = {
-    allowPrivate,
-    onDnsError,
-    resolve: resolve ?? (allowPrivate ? createLocalResolver() : createDnsResolver()),
-  };
-  return {
-    checkUrl: (text) => checkUrl(text, rule),
-    urlProblem: (url) => urlProblem(url, rule),
-    blockedReason: (address) => blockedReason(address, rule),
-    lookup: (hostname, options, callback) => void answerLookup(rule, { hostname, options, callback }),
-  };
-}
-
-async function checkUrl(text: string, rule: GuardRule): Promise<UrlVerdict> {
-  if (text.length > MAX_URL_LENGTH)
-    return blocked("invalid_url", `must not be longer than ${MAX_URL_LENGTH} characters`);
-  const url = URL.parse(text);
-  if (!url) return blocked("invalid_url", "must be a URL such as https://example.com/webhooks");
-  const problem = urlProblem(url, rule);
-  if (problem) return problem;
-  url.hash = "";
-  const host = hostOf(url);
-  if (isIP(host) !== 0) return { allowed: true, url: url.href };
-  try {
-    await resolveChecked(host, rule);
-    return { allowed: true, url: url.href };
-  } catch (error) {
-    if (error instanceof DnsError) return blocked("unresolvable", error.message);
-    throw error;
+  constructor({ allowPrivate, resolve, onDnsError }: AddressGuardOptions) {
+    this.#allowPrivate = allowPrivate;
+    this.#resolve = resolve ?? (allowPrivate ? createLocalResolver() : createDnsResolver());
+    this.#onDnsError = onDnsError;
   }
-}
 
-function urlProblem(url: URL, rule: GuardRule): UrlProblem | null {
-  const { protocol, username, password, port } = url;
-  if (protocol !== "https:" && !(rule.allowPrivate && protocol === "http:"))
-    return blocked("scheme", `must begin with https://${rule.allowPrivate ? " or http://" : ""}`);
-  if (username !== "" || password !== "")
-    return blocked("userinfo", "must not contain a user name or password; send a custom header instead");
-  if (port === "0") return blocked("invalid_url", "must not name port 0");
-  const host = hostOf(url);
-  const address = isLocalhost(host) ? LOOPBACK[0] : host;
-  const reason = isIP(address) === 0 ? null : blockedReason(address, rule);
-  return reason === null ? null : blocked("blocked_address", `must not point to ${host}, which is ${reason}`);
-}
-
-function blockedReason(address: string, { allowPrivate }: GuardRule): string | null {
-  const range = describeBlockedRange(address, allowPrivate);
-  return range === null ? null : `not a public address (${range})`;
-}
-
-/** Resolves a name to its IP addresses. Rejects with a DnsError if it has none, or a blocked one. */
-async function resolveChecked(hostname: string, rule: GuardRule): Promise<readonly string[]> {
-  try {
-    const addresses = isLocalhost(hostname) ? LOOPBACK : await rule.resolve(hostname);
-    if (addresses.some((address) => blockedReason(address, rule) !== null))
-      throw new DnsError("not_public", { addresses });
-    return addresses;
-  } catch (error) {
-    if (error instanceof DnsError) rule.onDnsError?.(hostname, error);
-    throw error;
+  /** Checks a URL before it is saved: its form, and the IP addresses that its host resolves to. */
+  async checkUrl(text: string): Promise<UrlVerdict> {
+    if (text.length > MAX_URL_LENGTH)
+      return blocked("invalid_url", `must not be longer than ${MAX_URL_LENGTH} characters`);
+    const url = URL.parse(text);
+    if (!url) return blocked("invalid_url", "must be a URL such as https://example.com/webhooks");
+    const problem = this.urlProblem(url);
+    if (problem) return problem;
+    url.hash = "";
+    const host = hostOf(url);
+    try {
+      if (isIP(host) === 0) await this.#resolveChecked(host);
+      return { allowed: true, url: url.href };
+    } catch (error) {
+      if (error instanceof DnsError) return blocked("unresolvable", error.message);
+      throw error;
+    }
   }
-}
 
-interface LookupCall {
-  hostname: string;
-  options: LookupOptions;
-  callback: Parameters<LookupFunction>[2];
-}
-
-async function answerLookup(rule: GuardRule, { hostname, options, callback }: LookupCall): Promise<void> {
-  let results: LookupAddress[];
-  try {
-    const addresses = await resolveChecked(hostname, rule);
-    results = addresses.map((address) => ({ address, family: isIP(address) }));
-  } catch (error) {
-    callback(error as Error, "");
-    return;
+  /** Checks a URL without DNS. Returns null if it is allowed. */
+  urlProblem(url: URL): UrlProblem | null {
+    const { protocol, username, password, port } = url;
+    if (protocol !== "https:" && !(this.#allowPrivate && protocol === "http:"))
+      return blocked("scheme", `must begin with https://${this.#allowPrivate ? " or http://" : ""}`);
+    if (username !== "" || password !== "")
+      return blocked("userinfo", "must not contain a user name or password; send a custom header instead");
+    if (port === "0") return blocked("invalid_url", "must not name port 0");
+    const host = hostOf(url);
+    const address = isLocalhost(host) ? LOOPBACK[0] : host;
+    const reason = isIP(address) === 0 ? null : this.blockedReason(address);
+    return reason === null
+      ? null
+      : blocked("blocked_address", `must not point to ${host}, which is ${reason}`);
   }
-  const family = Number(String(options.family ?? 0).replace("IPv", ""));
-  const matches = family === 0 ? results : results.filter((result) => result.family === family);
-  const [first] = matches;
-  if (!first) callback(new DnsError("not_found"), "");
-  else if (options.all) callback(null, matches);
-  else callback(null, first.address, first.family);
+
+  /** Returns why an IP address is blocked, or null if it is allowed. */
+  blockedReason(address: string): string | null {
+    const range = describeBlockedRange(address, this.#allowPrivate);
+    return range === null ? null : `not a public address (${range})`;
+  }
+
+  /**
+   * The `lookup` option of `net.connect`: resolves a name and returns only checked IP addresses, which protects against DNS
+   * rebinding. `net.connect` does not call it for a host that is an IP address.
+   */
+  readonly lookup: LookupFunction = (...call) => void this.#answerLookup(...call);
+
+  async #answerLookup(...[hostname, options, callback]: Parameters<LookupFunction>): Promise<void> {
+    let addresses: readonly string[];
+    try {
+      addresses = await this.#resolveChecked(hostname);
+    } catch (error) {
+      callback(error as Error, "");
+      return;
+    }
+    const family = Number(String(options.family ?? 0).replace("IPv", ""));
+    const results = addresses.map((address) => ({ address, family: isIP(address) }));
+    const matches = family === 0 ? results : results.filter((result) => result.family === family);
+    const [first] = matches;
+    if (!first) callback(new DnsError("not_found"), "");
+    else if (options.all) callback(null, matches);
+    else callback(null, first.address, first.family);
+  }
+
+  /** Returns undici's connector, limited to allowed IP addresses. `ca`: PEM certificates in place of Node's own authorities. */
+  connector(timeoutMs: number, ca: string | undefined): buildConnector.connector {
+    const connect = buildConnector({
+      allowH2: false,
+      lookup: this.lookup,
+      // Node's default of 250 ms per IP address is too short for distant servers.
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: 1_000,
+      maxCachedSessions: 1_000,
+      // Only closes the socket: undici's timers have a resolution of half a second, so `HttpCall` has an exact one.
+      timeout: timeoutMs,
+      ...(ca === undefined ? {} : { ca }),
+    });
+    return (options, callback) => {
+      const host = options.hostname;
+      // `net.connect` does not call `lookup` for an IP address.
+      const reason = isIP(host) === 0 ? null : this.blockedReason(host);
+      if (reason === null) connect(options, callback);
+      else callback(new BlockedAddressError(`must not point to ${host}, which is ${reason}`), null);
+    };
+  }
+
+  /** Resolves a name to its IP addresses. Rejects with a DnsError if it has none, or a blocked one. */
+  async #resolveChecked(hostname: string): Promise<readonly string[]> {
+    try {
+      const addresses = isLocalhost(hostname) ? LOOPBACK : await this.#resolve(hostname);
+      if (addresses.some((address) => this.blockedReason(address) !== null))
+        throw new DnsError("not_public", { addresses });
+      return addresses;
+    } catch (error) {
+      if (error instanceof DnsError) this.#onDnsError?.(hostname, error);
+      throw error;
+    }
+  }
 }
 
 function blocked(problem: UrlProblemKind, message: string): UrlProblem {

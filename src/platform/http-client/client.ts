@@ -1,15 +1,47 @@
-/** The HTTP client for webhooks: checked IP addresses, limits on time and size, failures as results. */
-import { isIP } from "node:net";
-import { buildConnector } from "undici";
-import { BlockedAddressError, type AddressGuard } from "./address-guard.ts";
-import { ConnectionPool, type PoolStats } from "./connection-pool.ts";
+/** The HTTP client for webhooks: requests over pooled connections, with limits on time and size, and failures as results. */
+import { performance } from "node:perf_hooks";
+import { StringDecoder } from "node:string_decoder";
+import type { Dispatcher } from "undici";
+import type { AddressGuard } from "./address-guard.ts";
+import { ConnectionPool, type PooledConnection, type PoolLimits } from "./connection-pool.ts";
 import {
-  sendRequest,
-  type HttpClientLimits,
-  type OutgoingRequest,
-  type OutgoingResult,
-  type RequestTarget,
-} from "./request.ts";
+  blockedUrl,
+  connectTimeoutFailure,
+  timeoutFailure,
+  classifyError,
+  isClientError,
+  type RequestFailure,
+} from "./errors.ts";
+
+export interface OutgoingRequest {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+}
+
+/** The stored response headers by lower-case name, each truncated at 1,024 characters. */
+export type ResponseHeaders = Readonly<Record<string, string>>;
+
+export type OutgoingResult =
+  | {
+      kind: "response";
+      status: number;
+      headers: ResponseHeaders;
+      /** The first 4 KiB. Invalid UTF-8 is replaced, U+0000 removed. */
+      bodyText: string;
+      durationMs: number;
+    }
+  | ({ kind: "failure"; durationMs: number } & RequestFailure);
+
+export interface HttpClientLimits extends PoolLimits {
+  /** DNS, connect and TLS together. */
+  connectMs: number;
+  /** The whole request, including the response body. */
+  totalMs: number;
+  /** How much of a response body is read, and how much of that is stored. */
+  readBytes: number;
+  keepBytes: number;
+}
 
 const defaultLimits: HttpClientLimits = {
   connectMs: 5_000,
@@ -29,84 +61,238 @@ export interface HttpClientOptions {
   ca?: string;
 }
 
-export interface HttpClient extends AsyncDisposable {
-  /**
-   * Sends the request without following redirects. Network failures are results. Rejects only for our own errors: a malformed
-   * request, such as a line break in a header, or no free file descriptor, port or memory.
-   */
-  post(request: OutgoingRequest): Promise<OutgoingResult>;
-  readonly poolStats: PoolStats;
+interface RequestTarget {
+  origin: string;
+  path: string;
+  /** Host and port, for messages. */
+  host: string;
+  secure: boolean;
 }
 
 const MAX_CACHED_TARGETS = 10_000;
 
-export function createHttpClient({ guard, limits: overrides, ca }: HttpClientOptions): HttpClient {
-  const limits = { ...defaultLimits, ...overrides };
-  const pool = new ConnectionPool({
-    connector: guardedConnector(guard, limits.connectMs, ca),
-    maxPerOrigin: limits.maxPerOrigin,
-    maxIdle: limits.maxIdle,
-    keepAliveMs: limits.keepAliveMs,
-    maxHeaderBytes: limits.headerBytes,
-  });
+export class HttpClient implements AsyncDisposable {
+  readonly limits: HttpClientLimits;
+  readonly pool: ConnectionPool;
+  readonly #guard: AddressGuard;
   /** Parsed and checked URLs. The IP addresses of their hosts are checked at each connect. */
-  const targets = new Map<string, RequestTarget>();
+  readonly #targets = new Map<string, RequestTarget>();
 
-  return {
-    async post(request) {
-      let target = targets.get(request.url);
-      if (!target) {
-        const url = URL.parse(request.url);
-        const problem = url ? guard.urlProblem(url) : { message: "is not a URL" };
-        if (!url || problem) return blockedResult(problem?.message ?? "");
-        if (targets.size >= MAX_CACHED_TARGETS) targets.clear();
-        target = toTarget(url);
-        targets.set(request.url, target);
-      }
-      return await sendRequest({ pool, limits, target, request });
-    },
-    get poolStats() {
-      return pool.stats;
-    },
-    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
-  };
+  constructor({ guard, limits, ca }: HttpClientOptions) {
+    this.limits = { ...defaultLimits, ...limits };
+    this.pool = new ConnectionPool(guard.connector(this.limits.connectMs, ca), this.limits);
+    this.#guard = guard;
+  }
+
+  /**
+   * Sends the request without following redirects. Network failures are results. Rejects only for our own errors: a malformed
+   * request, such as a line break in a header, or no free file descriptor, port or memory.
+   */
+  async post(request: OutgoingRequest): Promise<OutgoingResult> {
+    const target = this.#targets.get(request.url) ?? this.#checkTarget(request.url);
+    if ("class" in target) return { kind: "failure", ...target, durationMs: 0 };
+    return await new HttpCall(this, target, request).send();
+  }
+
+  #checkTarget(text: string): RequestTarget | RequestFailure {
+    const url = URL.parse(text);
+    if (!url) return blockedUrl("is not a URL");
+    const problem = this.#guard.urlProblem(url);
+    if (problem) return blockedUrl(problem.message);
+    const { origin, pathname, search, host, protocol } = url;
+    const target = { origin, path: pathname + search, host, secure: protocol === "https:" };
+    if (this.#targets.size >= MAX_CACHED_TARGETS) this.#targets.clear();
+    this.#targets.set(text, target);
+    return target;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.pool[Symbol.asyncDispose]();
+  }
 }
 
-function toTarget({ origin, pathname, search, host, protocol }: URL): RequestTarget {
-  return { origin, path: pathname + search, host, secure: protocol === "https:" };
+const STORED_HEADERS = [
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "date",
+  "location",
+  "retry-after",
+  "server",
+  "x-request-id",
+] as const;
+const MAX_HEADER_VALUE_LENGTH = 1_024;
+/** Maximum interim responses (1xx) before the final one. */
+const MAX_INTERIM_RESPONSES = 10;
+
+/** Implements undici's handler itself, to create only one object per request on this hot path. */
+class HttpCall implements Dispatcher.DispatchHandler {
+  readonly #client: HttpClient;
+  readonly #target: RequestTarget;
+  readonly #options: Dispatcher.DispatchOptions;
+  readonly #result = Promise.withResolvers<OutgoingResult>();
+  #connection: PooledConnection | null = null;
+  #controller: Dispatcher.DispatchController | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #connectTimer: NodeJS.Timeout | undefined;
+  #startedMs = 0;
+  #isReusedConnection = false;
+  #hasRetried = false;
+  #settled = false;
+  #responseBegan = false;
+  #interimResponses = 0;
+  #status = 0;
+  #headers: ResponseHeaders = {};
+  #chunks: Buffer[] = [];
+  #bytesRead = 0;
+
+  constructor(client: HttpClient, target: RequestTarget, { headers, body }: OutgoingRequest) {
+    this.#client = client;
+    this.#target = target;
+    this.#options = { path: target.path, method: "POST", headers, body };
+  }
+
+  send(fresh = false): Promise<OutgoingResult> {
+    this.#client.pool.acquire(this.#target.origin, fresh, (connection) => this.#run(connection));
+    return this.#result.promise;
+  }
+
+  /** The time limit starts here, because waiting for a pooled connection is not the receiver's fault. */
+  #run(connection: PooledConnection): void {
+    if (this.#startedMs === 0) {
+      this.#startedMs = performance.now();
+      this.#timer = setTimeout(fireTimeout, this.#client.limits.totalMs, this);
+    }
+    this.#connection = connection;
+    this.#isReusedConnection = connection.requestCount > 0;
+    if (!connection.connected)
+      this.#connectTimer = setTimeout(fireConnectTimeout, this.#client.limits.connectMs, this);
+    connection.client.dispatch(this.#options, this);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    clearTimeout(this.#connectTimer);
+    // The connection may have been renewed since `dispatch`.
+    this.#isReusedConnection = (this.#connection?.requestCount ?? 0) > 0;
+    if (this.#settled) controller.abort(new Error("settled"));
+  }
+
+  onResponseStarted(): void {
+    this.#responseBegan = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    this.#responseBegan = true;
+    if (status < 200) {
+      this.#interimResponses += 1;
+      if (this.#interimResponses > MAX_INTERIM_RESPONSES) throw new Error("bad response");
+      return;
+    }
+    this.#status = status;
+    this.#headers = storedHeaders(headers);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { keepBytes, readBytes } = this.#client.limits;
+    const missing = keepBytes - this.#bytesRead;
+    if (missing > 0) this.#chunks.push(chunk.length > missing ? chunk.subarray(0, missing) : chunk);
+    this.#bytesRead += chunk.length;
+    if (this.#bytesRead <= readBytes || this.#settled) return;
+    // The rest of the body is not needed.
+    this.#settleResponse();
+    controller.abort(new Error("enough"));
+  }
+
+  onResponseEnd(): void {
+    if (this.#connection) this.#client.pool.release(this.#connection);
+    this.#connection = null;
+    this.#settleResponse();
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    clearTimeout(this.#connectTimer);
+    const connection = this.#connection;
+    const connected = connection?.connected ?? false;
+    this.#connection = this.#controller = null;
+    if (connection) this.#client.pool.discard(connection);
+    if (this.#settled) return;
+    if (isClientError(error)) {
+      this.#settle();
+      this.#result.reject(error);
+      return;
+    }
+    const { connectMs } = this.#client.limits;
+    const failure = classifyError(error, { ...this.#target, connected, connectTimeoutMs: connectMs });
+    // The receiver closed a keep-alive connection while we wrote, so it has most likely not seen the request (RFC 9112,
+    // 9.3.1); if it has, it can detect the duplicate by its id. Retry once, on a new connection.
+    const stale = this.#isReusedConnection && !this.#responseBegan && failure.class === "reset";
+    if (stale && !this.#hasRetried) {
+      this.#hasRetried = true;
+      void this.send(true);
+    } else {
+      this.#fail(failure);
+    }
+  }
+
+  onTimeout(): void {
+    this.#fail(timeoutFailure(this.#client.limits.totalMs, this.#responseBegan));
+  }
+
+  onConnectTimeout(): void {
+    this.#fail(connectTimeoutFailure(this.#target.host, this.#client.limits.connectMs));
+  }
+
+  #fail(failure: RequestFailure): void {
+    if (this.#settled) return;
+    this.#result.resolve({ kind: "failure", ...failure, durationMs: this.#settle() });
+    if (this.#controller) this.#controller.abort(new Error("timeout"));
+    else if (this.#connection) this.#client.pool.discard(this.#connection);
+  }
+
+  #settleResponse(): void {
+    if (this.#settled) return;
+    this.#result.resolve({
+      kind: "response",
+      status: this.#status,
+      headers: this.#headers,
+      bodyText: decodeBody(this.#chunks, this.#bytesRead > this.#client.limits.keepBytes),
+      durationMs: this.#settle(),
+    });
+  }
+
+  /** Returns the duration in milliseconds. */
+  #settle(): number {
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#connectTimer);
+    return Math.round(performance.now() - this.#startedMs);
+  }
 }
 
-function blockedResult(problem: string): OutgoingResult {
-  return {
-    kind: "failure",
-    class: "blocked_address",
-    message: `The endpoint's URL ${problem}.`,
-    durationMs: 0,
-  };
+const fireTimeout = (call: HttpCall): void => call.onTimeout();
+const fireConnectTimeout = (call: HttpCall): void => call.onConnectTimeout();
+
+function storedHeaders(headers: Record<string, string | string[] | undefined>): ResponseHeaders {
+  const stored: Record<string, string> = {};
+  for (const name of STORED_HEADERS) {
+    const value = headers[name];
+    if (value === undefined) continue;
+    const text = typeof value === "string" ? value : (value[0] ?? "");
+    stored[name] = text.length > MAX_HEADER_VALUE_LENGTH ? text.slice(0, MAX_HEADER_VALUE_LENGTH) : text;
+  }
+  return stored;
 }
 
-/** Returns a connector that opens sockets only to allowed IP addresses, within `timeoutMs`. */
-function guardedConnector(
-  guard: AddressGuard,
-  timeoutMs: number,
-  ca: string | undefined,
-): buildConnector.connector {
-  const connect = buildConnector({
-    allowH2: false,
-    lookup: guard.lookup,
-    // Node's default of 250 ms per IP address is too short for distant servers.
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: 1_000,
-    maxCachedSessions: 1_000,
-    // Only closes the socket: undici's timers have a resolution of half a second, so `HttpCall` has an exact one.
-    timeout: timeoutMs,
-    ...(ca === undefined ? {} : { ca }),
-  });
-  return (options, callback) => {
-    const host = options.hostname;
-    // `net.connect` does not call `lookup` for an IP address.
-    const blocked = isIP(host) === 0 ? null : guard.blockedReason(host);
-    if (blocked === null) connect(options, callback);
-    else callback(new BlockedAddressError(`must not point to ${host}, which is ${blocked}`), null);
-  };
+/** Removes U+0000, which PostgreSQL's text cannot store, and a last character that truncation cut in two. */
+function decodeBody(chunks: readonly Buffer[], truncated: boolean): string {
+  const [first] = chunks;
+  if (!first) return "";
+  const bytes = chunks.length === 1 ? first : Buffer.concat(chunks);
+  const text = truncated ? new StringDecoder("utf8").write(bytes) : bytes.toString("utf8");
+  return text.includes("\0") ? text.replaceAll("\0", "") : text;
 }

@@ -3,6 +3,7 @@
  * undici's own pool does not show which connection a request uses, which is needed to detect stale connections.
  */
 import { Client, type buildConnector } from "undici";
+import { MINUTE_MS } from "../time.ts";
 
 export interface PooledConnection {
   readonly client: Client;
@@ -32,31 +33,32 @@ export interface PoolStats {
   idle: number;
 }
 
-export interface PoolOptions {
-  connector: buildConnector.connector;
+export interface PoolLimits {
   maxPerOrigin: number;
   /** Maximum idle connections over all origins. Beyond it the one that was idle longest is closed. */
   maxIdle: number;
   /** How long an idle connection stays open if the server sends no `Keep-Alive` timeout. */
   keepAliveMs: number;
-  maxHeaderBytes: number;
+  headerBytes: number;
 }
 
 /** Upper limit for a server's `Keep-Alive: timeout`, and the safety margin subtracted from it. */
-const KEEP_ALIVE_MAX_MS = 60_000;
+const KEEP_ALIVE_MAX_MS = MINUTE_MS;
 const KEEP_ALIVE_MARGIN_MS = 1_000;
 /** Names are resolved only when a connection opens, so connections are renewed to notice a changed IP address. */
 const MAX_REQUESTS_PER_CONNECTION = 1_000;
 
 export class ConnectionPool implements AsyncDisposable {
-  readonly #options: PoolOptions;
+  readonly #connector: buildConnector.connector;
+  readonly #limits: PoolLimits;
   readonly #origins = new Map<string, Origin>();
   readonly #open = new Set<PooledConnection>();
   /** In the order in which they became idle. */
   readonly #idle = new Set<PooledConnection>();
 
-  constructor(options: PoolOptions) {
-    this.#options = options;
+  constructor(connector: buildConnector.connector, limits: PoolLimits) {
+    this.#connector = connector;
+    this.#limits = limits;
   }
 
   get stats(): PoolStats {
@@ -71,7 +73,7 @@ export class ConnectionPool implements AsyncDisposable {
       this.#idle.delete(free);
       free.busy = true;
       onAcquired(free);
-    } else if (fresh || origin.open < this.#options.maxPerOrigin) {
+    } else if (fresh || origin.open < this.#limits.maxPerOrigin) {
       onAcquired(this.#add(origin));
     } else {
       origin.waiting.push(onAcquired);
@@ -90,7 +92,7 @@ export class ConnectionPool implements AsyncDisposable {
     connection.busy = false;
     origin.free.push(connection);
     this.#idle.add(connection);
-    if (this.#idle.size > this.#options.maxIdle) this.#removeOldest();
+    if (this.#idle.size > this.#limits.maxIdle) this.#removeOldest();
   }
 
   /** Closes a connection whose response is incomplete. */
@@ -121,7 +123,7 @@ export class ConnectionPool implements AsyncDisposable {
   }
 
   #add(origin: Origin): PooledConnection {
-    const client = openClient(origin.name, this.#options);
+    const client = this.#connect(origin.name);
     const connection: PooledConnection = { client, origin, connected: false, requestCount: 0, busy: true };
     origin.open += 1;
     this.#open.add(connection);
@@ -140,20 +142,21 @@ export class ConnectionPool implements AsyncDisposable {
     const [oldest] = this.#idle;
     if (oldest) this.discard(oldest);
   }
-}
 
-function openClient(origin: string, { connector, keepAliveMs, maxHeaderBytes }: PoolOptions): Client {
-  return new Client(origin, {
-    connect: connector,
-    pipelining: 1,
-    allowH2: false,
-    // `HttpCall` has one timer for both.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
-    keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
-    maxRequestsPerClient: MAX_REQUESTS_PER_CONNECTION,
-    maxHeaderSize: maxHeaderBytes,
-  });
+  #connect(origin: string): Client {
+    const { keepAliveMs, headerBytes } = this.#limits;
+    return new Client(origin, {
+      connect: this.#connector,
+      pipelining: 1,
+      allowH2: false,
+      // The client has one timer for both.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
+      keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
+      maxRequestsPerClient: MAX_REQUESTS_PER_CONNECTION,
+      maxHeaderSize: headerBytes,
+    });
+  }
 }

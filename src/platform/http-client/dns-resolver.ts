@@ -3,6 +3,7 @@
  * dead name server times out, so four dead names would block every other lookup.
  */
 import { lookup, Resolver } from "node:dns/promises";
+import { withTimeout } from "../concurrency/timeout.ts";
 
 /** Resolves to all IP addresses of `hostname`, IPv4 first. Rejects with a DnsError if it has none. */
 export type ResolveHostname = (hostname: string) => Promise<readonly string[]>;
@@ -51,16 +52,11 @@ export function createDnsResolver({
     const results: [v4: string[], v6: string[]] = [[], []];
     const errors: unknown[] = [];
     const addError = (error: unknown): number => errors.push(error);
-    const timeout = Promise.withResolvers<void>();
-    const timer = setTimeout(timeout.resolve, timeoutMs);
-    await Promise.race([
-      Promise.all([
-        resolver.resolve4(hostname).then((addresses) => results[0].push(...addresses), addError),
-        resolver.resolve6(hostname).then((addresses) => results[1].push(...addresses), addError),
-      ]),
-      timeout.promise,
-    ]);
-    clearTimeout(timer);
+    const queries = [
+      resolver.resolve4(hostname).then((addresses) => results[0].push(...addresses), addError),
+      resolver.resolve6(hostname).then((addresses) => results[1].push(...addresses), addError),
+    ];
+    await withTimeout(Promise.all(queries), timeoutMs);
     const addresses = results.flat();
     if (addresses.length > 0) return addresses;
     const isMissing = errors.length === 2 && errors.every(isNotFound);

@@ -47,14 +47,18 @@ const INVALID_MESSAGES = new Set(["bad response", "bad upgrade"]);
 
 export function classifyError(error: unknown, context: FailureContext): RequestFailure {
   const cause = firstCause(error);
-  if (cause instanceof BlockedAddressError)
-    return { class: "blocked_address", message: `The endpoint's URL ${cause.message}.` };
+  if (cause instanceof BlockedAddressError) return blockedUrl(cause.message);
   if (cause instanceof DnsError)
     return {
       class: "dns",
       message: `The endpoint's URL ${cause.message}. Check its spelling and its DNS records.`,
     };
   return context.connected ? classifyResponseError(cause, context) : classifyConnectError(cause, context);
+}
+
+/** `problem`: a predicate, such as `must begin with https://`. */
+export function blockedUrl(problem: string): RequestFailure {
+  return { class: "blocked_address", message: `The endpoint's URL ${problem}.` };
 }
 
 /** The failure of an attempt that exceeded its total time limit. `hasResponseBegun`: headers or a part of them had arrived. */
@@ -118,6 +122,20 @@ function connectionReset(host: string): RequestFailure {
     class: "reset",
     message: `${host} closed the connection before its response was complete. Check whether the receiver stopped or restarted.`,
   };
+}
+
+/** undici rejects the request (for example a line break in a header), or we lack resources to connect. */
+const CLIENT_ERROR_CODES: ReadonlySet<unknown> = new Set([
+  "UND_ERR_INVALID_ARG",
+  "UND_ERR_NOT_SUPPORTED",
+  "EMFILE",
+  "ENFILE",
+  "ENOBUFS",
+]);
+
+/** True for errors on our side, which must not count against the receiver. */
+export function isClientError(error: Error): boolean {
+  return "code" in error && CLIENT_ERROR_CODES.has(error.code);
 }
 
 /** A host with several IP addresses fails with an AggregateError of all their errors. */

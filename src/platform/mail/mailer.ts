@@ -22,31 +22,24 @@ export type MailOutcome =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly reason: string; readonly isPermanent: boolean };
 
-export interface Mailer {
-  /** Never rejects. When `signal` aborts, sending stops and the outcome is `refused`. */
-  send(mail: OutgoingMail, signal?: AbortSignal): Promise<MailOutcome>;
-}
-
 export interface MailerOptions {
   readonly server: SmtpServer;
   readonly from: MailAddress;
-  readonly timeouts?: Partial<MailerTimeouts>;
+  readonly timeouts?: Partial<typeof defaultTimeouts>;
   /** PEM certificates of the authorities to trust instead of Node's own. */
   readonly ca?: string;
 }
 
-interface MailerTimeouts {
-  readonly connectMs: number;
+const defaultTimeouts = {
+  connectMs: 5_000,
   /** Maximum time without a byte from the server. */
-  readonly idleMs: number;
+  idleMs: 15_000,
   /** Maximum time for the whole attempt. */
-  readonly totalMs: number;
-}
-
-const defaultTimeouts: MailerTimeouts = { connectMs: 5_000, idleMs: 15_000, totalMs: 45_000 };
+  totalMs: 45_000,
+};
 
 /** Creates a mailer that opens a connection for each mail: mails are rare, and idle connections would go stale. */
-export function createMailer({ server, from, timeouts, ca }: MailerOptions): Mailer {
+export function createMailer({ server, from, timeouts, ca }: MailerOptions) {
   const { connectMs, idleMs, totalMs } = { ...defaultTimeouts, ...timeouts };
   const { host, port, encryption, credentials } = server;
   const transport = createTransport({
@@ -64,7 +57,8 @@ export function createMailer({ server, from, timeouts, ca }: MailerOptions): Mai
     logger: false,
   });
   return {
-    async send(mail, signal) {
+    /** Never rejects. When `signal` aborts, sending stops and the outcome is `refused`. */
+    async send(mail: OutgoingMail, signal?: AbortSignal): Promise<MailOutcome> {
       const timeout = AbortSignal.timeout(totalMs);
       const abortSignal = signal ? AbortSignal.any([timeout, signal]) : timeout;
       try {

@@ -8,7 +8,10 @@ export interface SmtpServer {
   readonly credentials: { readonly user: string; readonly password: string } | null;
 }
 
-const DEFAULT_PORTS = { "smtp:": 587, "smtps:": 465 } as const;
+const DEFAULT_PORTS = new Map([
+  ["smtp:", 587],
+  ["smtps:", 465],
+]);
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
@@ -17,7 +20,8 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
  */
 export function parseSmtpUrl(text: string): SmtpServer | null {
   const url = URL.parse(text);
-  if (!url || !isProtocol(url.protocol) || url.hostname === "" || url.hash !== "") return null;
+  const defaultPort = url && DEFAULT_PORTS.get(url.protocol);
+  if (!defaultPort || url.hostname === "" || url.hash !== "") return null;
   if (url.pathname !== "" && url.pathname !== "/") return null;
   if (url.search !== "" && url.search !== "?tls=off") return null;
   const isImplicit = url.protocol === "smtps:";
@@ -25,14 +29,10 @@ export function parseSmtpUrl(text: string): SmtpServer | null {
   if (isImplicit && url.search !== "") return null;
   return {
     host: url.hostname.replace(/^\[|\]$/g, ""),
-    port: url.port === "" ? DEFAULT_PORTS[url.protocol] : Number(url.port),
+    port: url.port === "" ? defaultPort : Number(url.port),
     encryption: isImplicit ? "tls" : isOff ? "off" : "starttls",
     credentials: credentialsOf(url),
   };
-}
-
-function isProtocol(protocol: string): protocol is keyof typeof DEFAULT_PORTS {
-  return Object.hasOwn(DEFAULT_PORTS, protocol);
 }
 
 function credentialsOf({ username, password }: URL): SmtpServer["credentials"] {

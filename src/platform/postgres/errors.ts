@@ -28,7 +28,7 @@ const UNAVAILABLE_STATES = new Set(
 /** SQLSTATE classes: connection failure, and failed authentication (for example after a password change). */
 const UNAVAILABLE_CLASSES = ["08", "28"];
 /** SQLSTATE classes of a reachable server that is out of disk or memory, or has a system error. */
-const RESOURCE_CLASSES = ["53", "58"];
+const RESOURCE_CLASSES = new Set(["53", "58"]);
 const CONTENTION_STATES = new Set(["40001", "40P01", "55P03"]);
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|connection is not queryable|not queryable/i;
@@ -36,7 +36,7 @@ const UNAVAILABLE_MESSAGES =
 /** True if the connection failed rather than the statement, so that the connection must not be reused. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const code = sqlState(error);
+  const code = errorCode(error);
   if (code !== undefined) return isConnectionCode(error, code) || isUnavailableState(code);
   if (error instanceof AggregateError) return error.errors.some(isConnectionError);
   return UNAVAILABLE_MESSAGES.test(error.message);
@@ -53,13 +53,12 @@ function isConnectionCode(error: NodeJS.ErrnoException, code: string): boolean {
 
 /** True if PostgreSQL lacks a resource for the statement, such as disk space. The connection is still usable. */
 function isResourceExhausted(error: unknown): boolean {
-  const state = error instanceof Error ? sqlState(error) : undefined;
-  return state !== undefined && RESOURCE_CLASSES.some((digits) => state.startsWith(digits));
+  return RESOURCE_CLASSES.has(stateClass(error));
 }
 
 /** True if PostgreSQL cancelled the statement, because of its timeout or at our request. */
 export function isCancelled(error: unknown): boolean {
-  return error instanceof Error && sqlState(error) === "57014";
+  return errorCode(error) === "57014";
 }
 
 /**
@@ -67,30 +66,33 @@ export function isCancelled(error: unknown): boolean {
  * deadlock, or a lock timeout. The statement had no effect and can be retried.
  */
 export function isContentionError(error: unknown): boolean {
-  return error instanceof Error && CONTENTION_STATES.has(sqlState(error) ?? "");
+  return CONTENTION_STATES.has(errorCode(error) ?? "");
 }
 
 /** True if PostgreSQL rejected a row's values: SQLSTATE class 22 or 23, or an error raised by the operator's own trigger. */
 export function isDataError(error: unknown): boolean {
-  const state = error instanceof Error ? sqlState(error) : undefined;
-  return state !== undefined && (state.startsWith("22") || state.startsWith("23") || state.startsWith("P0"));
+  return ["22", "23", "P0"].includes(stateClass(error));
 }
 
 /** True if authentication failed, the database does not exist, or the user lacks a privilege. */
 export function isAuthError(error: unknown): boolean {
-  const state = error instanceof Error ? sqlState(error) : undefined;
-  return state !== undefined && (state.startsWith("28") || state === "3D000" || state === "42501");
+  return stateClass(error) === "28" || ["3D000", "42501"].includes(errorCode(error) ?? "");
 }
 
 /** Throws a 503 for an unreachable or exhausted server. Rethrows all other errors, also contention, so that callers can retry. */
 export function translateDatabaseError(error: unknown): never {
-  const isPassedThrough = error instanceof AppError || isContentionError(error);
-  throw (isPassedThrough ? null : toUnavailable(error)) ?? error;
+  throw toUnavailableUnlessContended(error) ?? error;
+}
+
+/** Returns an AppError unchanged, a 503 for an unreachable or exhausted server, and null for all other errors. */
+export function toUnavailableUnlessContended(error: unknown): AppError | null {
+  if (error instanceof AppError) return error;
+  return isContentionError(error) ? null : toUnavailable(error);
 }
 
 /** Returns a 503 for errors that a retry may fix, otherwise null. */
 export function toUnavailable(error: unknown): AppError | null {
-  if (error instanceof Error && LOCAL_RESOURCE_CODES.has(sqlState(error) ?? ""))
+  if (LOCAL_RESOURCE_CODES.has(errorCode(error) ?? ""))
     return unavailable("The server has no free connection. Try again shortly.", 2, error);
   if (isConnectionError(error))
     return unavailable("The database is unreachable. Try again shortly.", 2, error);
@@ -101,8 +103,13 @@ export function toUnavailable(error: unknown): AppError | null {
     : null;
 }
 
-/** Returns the SQLSTATE or Node's error code. */
-function sqlState(error: Error): string | undefined {
-  const code = (error as { code?: unknown }).code;
+/** Returns the SQLSTATE or Node's code of an Error. */
+function errorCode(error: unknown): string | undefined {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
   return typeof code === "string" ? code : undefined;
+}
+
+/** Returns the first two characters of the SQLSTATE, or an empty string. */
+function stateClass(error: unknown): string {
+  return errorCode(error)?.slice(0, 2) ?? "";
 }

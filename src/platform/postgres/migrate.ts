@@ -1,8 +1,10 @@
 /** Applies migrations, one process at a time. */
 import { setTimeout as pause } from "node:timers/promises";
-import { MikroORM, type MigrationsOptions } from "@mikro-orm/postgresql";
+import { MikroORM, type EntityManager, type MigrationsOptions } from "@mikro-orm/postgresql";
 import type { Pool, PoolClient } from "pg";
-import { ormOptions, type DatabaseOptions, type Queryable } from "./database.ts";
+import type { DatabaseOptions, Reader } from "./database.ts";
+import { bindEntityManager } from "./entity-manager-connection.ts";
+import { ormOptions } from "./orm-options.ts";
 import { toUnavailable, isContentionError, isConnectionError, isAuthError } from "./errors.ts";
 import { StartupError } from "../errors.ts";
 import { raw, type Sql } from "./sql.ts";
@@ -24,8 +26,8 @@ const INITIAL_MIGRATION = "20261123000000-initial";
 type MigratorApi = Pick<MikroORM["migrator"], "getExecuted" | "getPending" | "up">;
 
 /** A connection that holds the migration lock. */
-export interface LockedConnection extends Queryable {
-  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+export interface LockedConnection extends Reader {
+  transaction<T>(work: (tx: Reader) => Promise<T>): Promise<T>;
 }
 
 export interface MigrationHooks {
@@ -59,7 +61,7 @@ export async function migrateDatabase(
       await connection.query("set lock_timeout = 0");
       await acquireMigrationLock(connection);
       const applied = await applyPending(orm.migrator, onLockWait);
-      await afterMigrate?.(createLockedConnection(connection));
+      await afterMigrate?.(createLockedConnection(connection, orm.em.fork()));
       return applied;
     } finally {
       // Destroying the connection releases the lock, also after a failed migration.
@@ -122,16 +124,19 @@ async function rejectUnreleasedSchema(
 }
 
 /** A failed transaction is not rolled back here, because the caller destroys the connection. */
-function createLockedConnection(client: PoolClient): LockedConnection {
+function createLockedConnection(client: PoolClient, fork: EntityManager): LockedConnection {
+  const em = bindEntityManager(fork, (statement) => client.query<object>(statement));
   const query = async <Row>(statement: Sql): Promise<Row[]> => {
     const { text, values } = statement.compile();
     return (await client.query<Row & object>(text, values)).rows;
   };
+  const reader: Reader = { query, em: () => em };
   return {
-    query,
+    ...reader,
     async transaction(work) {
       await query(raw("begin"));
-      const result = await work({ query });
+      const result = await work(reader);
+      await em.flush();
       await query(raw("commit"));
       return result;
     },

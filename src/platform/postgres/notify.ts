@@ -4,6 +4,7 @@ import pg from "pg";
 import type { Queryable } from "./database.ts";
 import type { Logger } from "../logger.ts";
 import { sql } from "./sql.ts";
+import { withTimeout } from "../concurrency/timeout.ts";
 
 /**
  * Returns a function that notifies `channel`. Calls made during a notification are merged into one. It does not run in
@@ -118,14 +119,16 @@ async function listenUntilLost(
   client.on("end", () => lose("the connection ended"));
   client.on("notification", ({ payload = "" }) => onNotification(payload));
   const stop = (): void => lose("stopped");
-  signal.addEventListener("abort", stop);
-  try {
+  const listen = async (): Promise<void> => {
     await client.connect();
     await client.query(`listen ${pg.escapeIdentifier(channel)}`);
-    onNotification("");
+    if (!signal.aborted) onNotification("");
+  };
+  signal.addEventListener("abort", stop);
+  // Not awaited, because a server that hangs would never answer.
+  listen().catch((error: unknown) => lose((error as Error).message));
+  try {
     return await lost;
-  } catch (error) {
-    return (error as Error).message;
   } finally {
     signal.removeEventListener("abort", stop);
     await closeClient(client);
@@ -134,11 +137,6 @@ async function listenUntilLost(
 
 /** Closes the connection, and destroys it after one second if the server does not answer. */
 async function closeClient(client: pg.Client): Promise<void> {
-  const closeTimeout = new AbortController();
-  await Promise.race([
-    client.end().catch(() => undefined),
-    pause(CLOSE_TIMEOUT_MS, undefined, { signal: closeTimeout.signal }).catch(() => undefined),
-  ]);
-  closeTimeout.abort();
+  await withTimeout(client.end(), CLOSE_TIMEOUT_MS).catch(() => undefined);
   client.connection.stream.destroy();
 }

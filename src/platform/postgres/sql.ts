@@ -1,4 +1,5 @@
-/** SQL templates: statements composed from fragments, with bound values. */
+/** SQL statements: composed from fragments with bound values, and prepared by name if they are used often. */
+import type { Pool, PoolClient } from "pg";
 
 /** A fragment of SQL. A `sql` template inserts a nested `Sql` as text; any other value becomes a bound parameter. */
 export class Sql {
@@ -11,7 +12,7 @@ export class Sql {
   }
 
   /** Returns the text with `$n` placeholders, and the values in that order. */
-  compile(): { text: string; values: unknown[] } {
+  compile(): CompiledSql {
     const values: unknown[] = [];
     return { text: this.#render(values), values };
   }
@@ -28,6 +29,11 @@ export class Sql {
   }
 }
 
+export interface CompiledSql {
+  text: string;
+  values: unknown[];
+}
+
 export function sql(strings: TemplateStringsArray, ...parts: unknown[]): Sql {
   return new Sql(strings, parts);
 }
@@ -40,4 +46,61 @@ export function raw(text: string): Sql {
 export function join(fragments: readonly Sql[], separator: string): Sql {
   if (fragments.length === 0) return raw("");
   return new Sql(["", ...fragments.slice(1).map(() => separator), ""], fragments);
+}
+
+export type QueryClient = Pool | PoolClient;
+
+export type RunSql = <Row>(client: QueryClient, statement: CompiledSql) => Promise<Row[]>;
+
+/** Returns a function that runs statements. Its prepared statements have the same names on every connection. */
+export function createSqlRunner(): RunSql {
+  const statements = new PreparedStatementNames();
+  return <Row>(client: QueryClient, { text, values }: CompiledSql) => {
+    const name = statements.nameOf(text);
+    const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
+    // A callback, not `pg`'s promise: that keeps the rows alive past the young garbage collections (docs/performance.md).
+    client.query<object>(name ? { name, text, values } : { text, values }, (error, result) => {
+      if (error) reject(error);
+      else resolve(result.rows as Row[]);
+    });
+    return promise;
+  };
+}
+
+/** Each connection keeps its named statements in memory, so their number is limited. Further statements run unnamed. */
+export const MAX_PREPARED_STATEMENTS = 300;
+/** The number of most recently used unnamed texts whose uses are counted. */
+export const MAX_COUNTED_TEXTS = 1_000;
+/** A text gets a name at this use; a filter that a client uses once is not worth preparing. */
+export const PREPARE_AFTER = 5;
+
+/** Assigns names to frequently used statements, so that PostgreSQL prepares them once per connection. */
+export class PreparedStatementNames {
+  readonly #names = new Map<string, string>();
+  readonly #uses = new Map<string, number>();
+
+  /** Counts a use of `text` and returns its name, or undefined to run it unnamed. */
+  nameOf(text: string): string | undefined {
+    const name = this.#names.get(text);
+    if (name !== undefined || this.#names.size >= MAX_PREPARED_STATEMENTS) return name;
+    return this.#countUse(text) < PREPARE_AFTER ? undefined : this.#assign(text);
+  }
+
+  /** Re-inserting a text moves it to the end, so that the first is the least recently used. */
+  #countUse(text: string): number {
+    const uses = (this.#uses.get(text) ?? 0) + 1;
+    this.#uses.delete(text);
+    this.#uses.set(text, uses);
+    if (this.#uses.size > MAX_COUNTED_TEXTS) this.#uses.delete(this.#uses.keys().next().value as string);
+    return uses;
+  }
+
+  #assign(text: string): string {
+    const name = `w${this.#names.size}`;
+    this.#names.set(text, name);
+    this.#uses.delete(text);
+    // All names are assigned, so counting is over.
+    if (this.#names.size >= MAX_PREPARED_STATEMENTS) this.#uses.clear();
+    return name;
+  }
 }

@@ -1,6 +1,6 @@
 /** Probes the primary or a replica on a separate connection, so that a busy pool does not delay the probe. */
-import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
+import { withTimeout } from "../concurrency/timeout.ts";
 import { parseLsn } from "./wal-history.ts";
 
 export interface ProbeResult {
@@ -9,11 +9,6 @@ export interface ProbeResult {
   position: bigint;
   /** PostgreSQL's system identifier, which a server shares with all its copies. */
   systemIdentifier: string;
-}
-
-export interface ServerProbe extends AsyncDisposable {
-  /** Rejects if the server does not answer within a second. Do not call it while another probe runs. */
-  probe(): Promise<ProbeResult>;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -30,61 +25,49 @@ interface ProbeRow {
 }
 
 /** Connects with the first probe, and again after a failed one. */
-export function openServerProbe(url: string): ServerProbe {
-  let client: pg.Client | null = null;
+export class ServerProbe implements Disposable {
+  readonly #url: string;
+  #client: pg.Client | null = null;
 
-  const disconnect = (): void => {
-    client?.connection.stream.destroy();
-    client = null;
-  };
+  constructor(url: string) {
+    this.#url = url;
+  }
 
-  const runProbe = async (): Promise<ProbeResult> => {
+  /** Rejects if the server does not answer within a second. Do not call it while another probe runs. */
+  async probe(): Promise<ProbeResult> {
+    const isNew = this.#client === null;
     try {
-      client ??= await connect(url);
-      const { rows } = await withTimeout(client.query<ProbeRow>(PROBE_SQL));
+      return await this.#probeOnce();
+    } catch (error) {
+      // An old connection can be lost for many reasons. Only a failure on a new one counts.
+      if (isNew || error instanceof ProbeTimeoutError) throw error;
+      return await this.#probeOnce();
+    }
+  }
+
+  async #probeOnce(): Promise<ProbeResult> {
+    try {
+      const client = (this.#client ??= await connect(this.#url));
+      const { rows } = await withTimeout(client.query<ProbeRow>(PROBE_SQL), PROBE_TIMEOUT_MS, throwTimeout);
       const [row] = rows;
       if (!row || row.position === null) throw new Error("The server returned no WAL position");
       return { isStandby: row.is_standby, position: parseLsn(row.position), systemIdentifier: row.system };
     } catch (error) {
-      disconnect();
+      this[Symbol.dispose]();
       throw error;
     }
-  };
+  }
 
-  return {
-    async probe() {
-      const isNew = client === null;
-      try {
-        return await runProbe();
-      } catch (error) {
-        // An old connection can be lost for many reasons. Only a failure on a new one counts.
-        if (isNew || error instanceof ProbeTimeoutError) throw error;
-        return await runProbe();
-      }
-    },
-    [Symbol.asyncDispose]() {
-      disconnect();
-      return Promise.resolve();
-    },
-  };
+  [Symbol.dispose](): void {
+    this.#client?.connection.stream.destroy();
+    this.#client = null;
+  }
 }
 
 class ProbeTimeoutError extends Error {}
 
-/** After the timeout it lets the event loop turn once, in case this process was too busy to read the result. */
-async function withTimeout<T>(result: Promise<T>): Promise<T> {
-  const settled = new AbortController();
-  const { signal } = settled;
-  const timeout = async (): Promise<never> => {
-    await pause(PROBE_TIMEOUT_MS, undefined, { signal });
-    await nextTurn(undefined, { signal });
-    throw new ProbeTimeoutError("The server did not answer in time");
-  };
-  try {
-    return await Promise.race([result, timeout()]);
-  } finally {
-    settled.abort();
-  }
+function throwTimeout(): never {
+  throw new ProbeTimeoutError("The server did not answer in time");
 }
 
 async function connect(url: string): Promise<pg.Client> {

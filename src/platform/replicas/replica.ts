@@ -1,9 +1,8 @@
 /** One read replica: its health and its connection pools. */
 import { type Database, type DatabaseOptions, type Queryable, openDatabase } from "../postgres/database.ts";
-import { withHorizon, parseReplicaResult, type ReplicaResult } from "./query.ts";
-import { openServerProbe, type ServerProbe } from "./probe.ts";
+import { ServerProbe } from "./probe.ts";
 import type { WalHistory } from "./wal-history.ts";
-import type { Sql } from "../postgres/sql.ts";
+import { sql, type Sql } from "../postgres/sql.ts";
 
 /** Why a replica is left out. */
 export type ReplicaProblem =
@@ -50,7 +49,7 @@ export class Replica implements AsyncDisposable {
   constructor(name: string, url: string) {
     this.name = name;
     this.#url = url;
-    this.#probe = openServerProbe(url);
+    this.#probe = new ServerProbe(url);
   }
 
   get problem(): ReplicaProblem | null {
@@ -132,7 +131,8 @@ export class Replica implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#probe, ...this.#pools].map((part) => part[Symbol.asyncDispose]()));
+    this.#probe[Symbol.dispose]();
+    await Promise.all(this.#pools.map((pool) => pool[Symbol.asyncDispose]()));
   }
 }
 
@@ -175,4 +175,35 @@ export class ReplicaPool implements AsyncDisposable {
       return;
     }
   }
+}
+
+export interface ReplicaResult<Row> {
+  rows: Row[];
+  /** `rows` includes the effects of all transactions below this number. Null if the server is not a standby. */
+  horizon: bigint | null;
+}
+
+interface HorizonColumns {
+  replica_horizon: string | null;
+  is_row: true | null;
+}
+
+/**
+ * Adds two columns to each row: the horizon of the snapshot that the rows were read in, and whether there is a row. If the
+ * statement has no rows, returns one row with only the horizon.
+ */
+export function withHorizon(statement: Sql): Sql {
+  // A materialized CTE keeps the statement's order in the join. `feed_sequence` numbers transactions as the feed does, whose
+  // numbers the horizon is compared with, also after a restore.
+  return sql`with replica_result as materialized (${statement})
+    select case when pg_is_in_recovery() then feed_sequence(pg_snapshot_xmin(pg_current_snapshot()))::text end as replica_horizon, result.*
+    from (select) one left join (select true as is_row, * from replica_result) result on true`;
+}
+
+/** Separates the rows and the horizon in the result of a `withHorizon` statement. */
+export function parseReplicaResult<Row>(rowsWithHorizon: readonly object[]): ReplicaResult<Row> {
+  const [first] = rowsWithHorizon as readonly HorizonColumns[];
+  if (!first) return { rows: [], horizon: null };
+  const horizon = first.replica_horizon === null ? null : BigInt(first.replica_horizon);
+  return { rows: first.is_row === null ? [] : (rowsWithHorizon as unknown as Row[]), horizon };
 }

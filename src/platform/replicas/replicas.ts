@@ -2,15 +2,15 @@
  * Read replicas: physical standbys that answer statements if their data is recent enough. If a replica fails or lags, the
  * primary answers instead.
  */
+import type { Registry } from "prom-client";
 import type { DatabaseOptions, Queryable } from "../postgres/database.ts";
 import { isCancelled } from "../postgres/errors.ts";
 import { AppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { startIntervalTask } from "../concurrency/interval-task.ts";
-import { Replica, type ReplicaPool, type PrimaryState } from "./replica.ts";
-import type { ReplicaResult } from "./query.ts";
-import type { ReplicaMetrics } from "./metrics.ts";
-import { openServerProbe, type ServerProbe } from "./probe.ts";
+import { Replica, type ReplicaPool, type ReplicaResult, type PrimaryState } from "./replica.ts";
+import { registerReplicaMetrics, type CountQuery } from "./metrics.ts";
+import { ServerProbe } from "./probe.ts";
 import { WalHistory } from "./wal-history.ts";
 import type { Sql } from "../postgres/sql.ts";
 
@@ -19,13 +19,13 @@ export interface ReplicasOptions extends Omit<DatabaseOptions, "url" | "session"
   urls: readonly string[];
   primaryUrl: string;
   logger: Logger;
-  metrics: ReplicaMetrics;
+  registry: Registry;
 }
 
 export interface Replicas extends AsyncDisposable {
   readonly all: readonly Pick<Replica, "name" | "statusMessage" | "lagMs">[];
-  /** Opens a pool to each replica, with these session settings. */
-  connect(session?: DatabaseOptions["session"]): Promise<ReplicaConnections>;
+  /** Opens a pool to each replica, with these session settings, and returns a function that creates readers on them. */
+  connect(session?: DatabaseOptions["session"]): Promise<(options: ReaderOptions) => Queryable>;
 }
 
 export interface ReaderOptions {
@@ -40,18 +40,14 @@ export interface ReaderOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface ReplicaConnections {
-  reader(reading: ReaderOptions): Queryable;
-}
-
 const PROBE_INTERVAL_MS = 250;
 
 /** Probes the primary and each replica once, then every 250 ms. Never fails because a server is unreachable. */
 export async function openReplicas(options: ReplicasOptions): Promise<Replicas> {
-  const { urls, poolSize, entities, tracing, logger, metrics } = options;
+  const { urls, poolSize, entities, tracing, logger, registry } = options;
   const replicas = urls.map((url, index) => new Replica(`replica_${index + 1}`, url));
   const primary: PrimaryState = { walHistory: new WalHistory(), systemIdentifier: null };
-  const primaryProbe = openServerProbe(options.primaryUrl);
+  const primaryProbe = new ServerProbe(options.primaryUrl);
   const primaryTask = { name: "primary", work: () => probePrimary(primaryProbe, primary) };
   const replicaTasks = replicas.map((replica) => ({
     name: replica.name,
@@ -64,7 +60,7 @@ export async function openReplicas(options: ReplicasOptions): Promise<Replicas> 
   const probeTasks = [primaryTask, ...replicaTasks].map(({ name, work }) =>
     startIntervalTask(name, PROBE_INTERVAL_MS, logger, work),
   );
-  metrics.registerGauges(replicas);
+  const countQuery = registerReplicaMetrics(registry, replicas);
   return {
     all: replicas,
     async connect(session = {}) {
@@ -74,11 +70,12 @@ export async function openReplicas(options: ReplicasOptions): Promise<Replicas> 
           pool: await replica.open({ poolSize, entities, session, tracing }),
         })),
       );
-      return { reader: (reading) => createReader(pools, reading, metrics) };
+      return (reading) => createReader(pools, reading, countQuery);
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(probeTasks.map((task) => task[Symbol.asyncDispose]()));
-      await Promise.all([primaryProbe, ...replicas].map((part) => part[Symbol.asyncDispose]()));
+      primaryProbe[Symbol.dispose]();
+      await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
     },
   };
 }
@@ -108,7 +105,7 @@ interface PooledReplica {
 function createReader(
   replicas: readonly PooledReplica[],
   { primary, minHorizon, signal }: ReaderOptions,
-  metrics: ReplicaMetrics,
+  countQuery: CountQuery,
 ): Queryable {
   const queryReplica = async <Row>(
     { replica, pool }: PooledReplica,
@@ -129,7 +126,7 @@ function createReader(
     async query<Row>(statement: Sql) {
       const chosen = pickLeastBusy(replicas);
       if (!chosen) {
-        metrics.countQuery("primary", "no_replica");
+        countQuery("primary", "no_replica");
         return await primary.query<Row>(statement);
       }
       const requiredTransaction = minHorizon();
@@ -138,10 +135,10 @@ function createReader(
       const result = await queryReplica<Row>(chosen, statement);
       const horizon = result?.horizon ?? null;
       if (result && horizon !== null && (await requiredTransaction) < horizon) {
-        metrics.countQuery(chosen.replica.name, "current");
+        countQuery(chosen.replica.name, "current");
         return result.rows;
       }
-      metrics.countQuery("primary", horizon === null ? "failed" : "changed");
+      countQuery("primary", horizon === null ? "failed" : "changed");
       return await primary.query<Row>(statement);
     },
   };

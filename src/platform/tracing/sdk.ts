@@ -14,8 +14,7 @@ import {
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
 import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from "@opentelemetry/sdk-trace";
-import { SpanQueue } from "./span-queue.ts";
-import { parseTraceparent } from "./traceparent.ts";
+import { SpanExport } from "./span-export.ts";
 import type { Attributes, Span, SpanKind, SpanOptions, Tracing, TracingSettings } from "./tracing.ts";
 
 const otelKinds: Readonly<Record<SpanKind, OtelKind>> = {
@@ -42,24 +41,24 @@ export function openTracing(
     headers: { ...headers },
     timeoutMillis: EXPORT_TIMEOUT_MS,
   });
-  const queue = new SpanQueue(exporter, batchDelayMs);
+  const spanExport = new SpanExport(exporter, { batchDelayMs, exportTimeoutMs: EXPORT_TIMEOUT_MS });
   const provider = new TracerProvider({
     resource: defaultResource().merge(resourceFromAttributes(resource)),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_LENGTH },
-    spanProcessors: [queue],
+    spanProcessors: [spanExport.processor],
   });
-  return new OtelTracing(provider.getTracer("waymark"), queue);
+  return new OtelTracing(provider.getTracer("waymark"), spanExport);
 }
 
 class OtelTracing implements Tracing {
   readonly #tracer: Tracer;
-  readonly #queue: SpanQueue;
+  readonly #export: SpanExport;
   readonly #active = new AsyncLocalStorage<RecordedSpan>();
 
-  constructor(tracer: Tracer, queue: SpanQueue) {
+  constructor(tracer: Tracer, spanExport: SpanExport) {
     this.#tracer = tracer;
-    this.#queue = queue;
+    this.#export = spanExport;
   }
 
   startTrace(
@@ -88,16 +87,16 @@ class OtelTracing implements Tracing {
     return span && { trace_id: span.ids.traceId, span_id: span.ids.spanId };
   }
 
-  counts(): { exported: number; dropped: number } {
-    return this.#queue.counts();
+  get spanCounter(): SpanExport["counter"] {
+    return this.#export.counter;
   }
 
   onDrop(report: (reason: string, lost: number) => void): void {
-    this.#queue.onDrop(report);
+    this.#export.onDrop = report;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#queue.shutdown();
+    await this.#export.shutdown();
   }
 
   /** Timers and loops started by a request can outlive it; spans after the root's end do not belong to its trace. */
@@ -163,4 +162,15 @@ class RecordedSpan implements Span {
     this.isEnded = true;
     this.#span.end();
   }
+}
+
+/** W3C Trace Context: trace id, parent span id and flags. The propagator of `@opentelemetry/core` also takes other versions. */
+const TRACEPARENT_PATTERN = /^00-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/;
+const ALL_ZEROS = /^0+$/;
+
+/** Returns null unless `text` is a valid `traceparent` of version 00. Anyone can send this header, so parsing is strict. */
+export function parseTraceparent(text: string): SpanContext | null {
+  const [, traceId = "0", spanId = "0", flags = "00"] = TRACEPARENT_PATTERN.exec(text) ?? [];
+  if (ALL_ZEROS.test(traceId) || ALL_ZEROS.test(spanId)) return null;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) };
 }

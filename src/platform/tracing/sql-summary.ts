@@ -25,6 +25,11 @@ export class StatementDescriptions {
   }
 }
 
+/** Replaces the values that MikroORM writes into a statement, such as numbers and times, by `?`, and removes the quotes of names. */
+export function maskLiterals(text: string): string {
+  return text.replaceAll(LITERAL_PATTERN, "?").replaceAll('"', "");
+}
+
 export function describeStatement(text: string): StatementDescription {
   const normalized = text
     .replaceAll(/--[^\n]*/g, " ")
@@ -54,6 +59,8 @@ export function describeStatement(text: string): StatementDescription {
   };
 }
 
+/** Strings, with backslashes as escapes only after `E`, and numbers, but not those of parameters (`$1`). */
+const LITERAL_PATTERN = /\bE'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|(?<![\w"$])\d+(?:\.\d+)?\b/gi;
 /** Names of common table expressions, which are not tables. */
 const CTE_PATTERN = /\b(\w+)(?: \([^()]*\))? as (?:not )?(?:materialized )?\(/g;
 const WRITE_PATTERN = /\b(insert into|(?<!\b(?:for|do) )update(?= \w+ (?:\w+ )?set\b)|delete from) (\w+)/g;

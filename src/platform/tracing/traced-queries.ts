@@ -1,12 +1,15 @@
 /** Traces SQL statements, and the job events that a statement inserts as a child span. */
-import type { QueryRunner, QueryClient } from "../postgres/query-runner.ts";
-import { TraceparentParam, errorType, type Span, type Tracing } from "./tracing.ts";
-import { StatementDescriptions } from "./sql-summary.ts";
+import type { PoolClient } from "pg";
+import type { QueryClient, RunSql } from "../postgres/sql.ts";
+import { TraceparentParam, errorType, withSpan, type Span, type Tracing } from "./tracing.ts";
+import { maskLiterals, StatementDescriptions } from "./sql-summary.ts";
 
 export interface TracedQueries {
-  readonly run: QueryRunner;
+  readonly run: RunSql;
   /** Holds back the event spans of statements on this connection until `commit` is called. Disposing discards them. */
   readonly deferUntilCommit?: (client: QueryClient) => DeferredSpans;
+  /** Traces what MikroORM runs on a new connection. */
+  readonly traceConnection?: (client: PoolClient) => void;
 }
 
 export interface DeferredSpans extends Disposable {
@@ -25,22 +28,37 @@ const EVENT_SPAN = {
 } as const;
 
 /** Wraps `run` in a span per statement within a traced request or task. Without `tracing`, returns `run` unchanged. */
-export function traceQueries(run: QueryRunner, tracing: Tracing | undefined): TracedQueries {
+export function traceQueries(run: RunSql, tracing: Tracing | undefined): TracedQueries {
   if (tracing === undefined) return { run };
   const descriptions = new StatementDescriptions();
   const deferredByClient = new WeakMap<QueryClient, (() => void)[]>();
 
+  const describe = (span: Span, text: string): void => {
+    const { name, attributes } = descriptions.of(text);
+    span.rename(name);
+    span.set(attributes);
+  };
+
   return {
+    traceConnection(client) {
+      const query = client.query.bind(client) as (...args: unknown[]) => Promise<object>;
+      const tracedQuery = (...args: unknown[]): Promise<object> => {
+        const [text] = args;
+        // Only MikroORM calls it with a text and an array.
+        if (typeof text !== "string" || !Array.isArray(args[1])) return query(...args);
+        const span = tracing.startSpan("SQL", { kind: "client" });
+        if (span !== null) describe(span, maskLiterals(text));
+        return withSpan(span, () => query(...args));
+      };
+      client.query = tracedQuery as typeof client.query;
+    },
     async run(client, statement) {
       const span = tracing.startSpan("SQL", { kind: "client" });
       if (span === null) return await run(client, statement);
-      const compiled = statement.compile();
-      const { name, attributes } = descriptions.of(compiled.text);
-      span.rename(name);
-      span.set(attributes);
-      const event = startEventSpan(tracing, span, compiled.values);
+      describe(span, statement.text);
+      const event = startEventSpan(tracing, span, statement.values);
       try {
-        const rows = await run<never>(client, { compile: () => compiled });
+        const rows = await run<never>(client, statement);
         const count = event === null ? 0 : rows.filter(event.param.isEvent).length;
         if (event !== null && count > 0) finish(deferredByClient.get(client), () => event.end(count));
         return rows;

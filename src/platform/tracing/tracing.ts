@@ -2,6 +2,7 @@
  * The tracing interface. Its implementation uses OpenTelemetry (`sdk.ts`), which is loaded only if a collector is configured;
  * otherwise `tracing` is undefined.
  */
+import type { Counter } from "prom-client";
 
 export interface TracingSettings {
   /** The URL that spans are posted to: OTLP over HTTP, in JSON. */
@@ -37,18 +38,6 @@ export interface Span {
   end(): void;
 }
 
-/** Log fields of a line that belongs to a trace. */
-export interface TraceIds {
-  readonly trace_id: string;
-  readonly span_id: string;
-}
-
-export interface SpanCounts {
-  readonly exported: number;
-  /** Spans lost because the queue was full or the export failed. */
-  readonly dropped: number;
-}
-
 /** The start methods return null if the trace is not recorded. Disposing exports the queued spans, for at most 3 s. */
 export interface Tracing extends AsyncDisposable {
   /** Starts a new trace. `linkedTraceparent`, from the client, becomes a link and does not influence sampling. */
@@ -57,9 +46,10 @@ export interface Tracing extends AsyncDisposable {
   startSpan(name: string, start: SpanOptions): Span | null;
   /** Starts a child of another process's span. Null also if `traceParent` is null or its trace is not recorded. */
   continueTrace(traceParent: string | null, name: string, start: SpanOptions): Span | null;
-  /** Returns the ids of the active span, or null without an active span. */
-  currentIds(): TraceIds | null;
-  counts(): SpanCounts;
+  /** Returns the ids of the active span as log fields, or null without an active span. */
+  currentIds(): { readonly trace_id: string; readonly span_id: string } | null;
+  /** Exported spans, and those lost because the queue was full or the export failed. The caller registers this metric. */
+  readonly spanCounter: Counter<"outcome">;
   /** Calls `report` when spans are dropped, at most once a minute: with the reason, and the number since the last call. */
   onDrop(report: (reason: string, lost: number) => void): void;
 }

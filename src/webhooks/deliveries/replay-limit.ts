@@ -2,11 +2,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { AppError } from "../../platform/errors.ts";
 import { InFlightLimit } from "../../platform/concurrency/in-flight-limit.ts";
-import {
-  createTokenBucket,
-  type TokenBucket,
-  type TokenRate,
-} from "../../platform/concurrency/token-bucket.ts";
+import { TokenBucket, type TokenRate } from "../../platform/concurrency/token-bucket.ts";
 
 /** Rate at which the replays of one organisation may create deliveries. */
 export const defaultReplayRate: TokenRate = { perSecond: 1_000, burst: 200_000 };
@@ -39,7 +35,7 @@ export class ReplayLimit {
   #bucketOf(organizationId: string): TokenBucket {
     const existing = this.#buckets.get(organizationId);
     if (existing) return existing;
-    const bucket = createTokenBucket(this.#rate, this.#clock.elapsed());
+    const bucket = new TokenBucket(this.#rate, this.#clock.elapsed());
     this.#buckets.set(organizationId, bucket);
     return bucket;
   }

@@ -1,6 +1,14 @@
-/** The test event, a webhook without a job that checks an endpoint. */
+/** Test events: webhooks without a job that check an endpoint. This process sends them, so that the caller gets the response. */
 import { API_VERSION } from "../../events/api.ts";
-import { timestampOf, toTypedId } from "../../platform/ids.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { AppError } from "../../platform/errors.ts";
+import { newUuid, timestampOf, toTypedId } from "../../platform/ids.ts";
+import type { Queryable } from "../../platform/postgres/database.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import type { Sender } from "../dispatcher/sign-and-send.ts";
+import type { WebhookEndpoint } from "../endpoints/entity.ts";
+import { openHeaders, openSecrets } from "../signing/secrets.ts";
+import { recordTestDelivery } from "./record-test-event.sql.ts";
 
 export const TEST_EVENT_TYPE = "webhook.test";
 
@@ -23,4 +31,51 @@ export function buildTestEvent(eventId: string, endpointId: string): TestEventWi
     timestamp: timestampOf(eventId),
     data: { message: MESSAGE, endpoint_id: toTypedId("whe", endpointId) },
   };
+}
+
+const HTTP_GONE = 410;
+const GONE_MESSAGE =
+  "The receiver returned 410 Gone. This was a test, so the endpoint stays active; a real event would disable it.";
+
+export interface TestEventDeps {
+  database: Queryable;
+  secretBox: Pick<SecretBox, "open">;
+  sender: Sender;
+  clock: Clock;
+}
+
+/** Sends a test event. Returns the typed id of the finished delivery. Throws ConflictException if secrets cannot be read. */
+export async function sendTestEvent(deps: TestEventDeps, endpoint: WebhookEndpoint): Promise<string> {
+  const { database, sender } = deps;
+  const eventId = newUuid();
+  const result = await sender.send({
+    endpoint: { url: endpoint.url, ...decryptEndpoint(deps, endpoint) },
+    webhookId: toTypedId("evt", eventId),
+    body: JSON.stringify(buildTestEvent(eventId, endpoint.id)),
+  });
+  const { status, message } = result.outcome;
+  const deliveryId = newUuid();
+  await recordTestDelivery(database, {
+    deliveryId,
+    eventId,
+    endpointId: endpoint.id,
+    eventType: TEST_EVENT_TYPE,
+    result,
+    error: status === HTTP_GONE ? GONE_MESSAGE : message,
+  });
+  return toTypedId("dlv", deliveryId);
+}
+
+function decryptEndpoint(
+  { secretBox, clock }: TestEventDeps,
+  { id, secrets, sealedHeaders }: WebhookEndpoint,
+): { headers: Record<string, string>; secrets: string[] } {
+  try {
+    return {
+      headers: openHeaders(secretBox, id, sealedHeaders),
+      secrets: openSecrets(secretBox, id, { secrets, nowMs: clock.now() }),
+    };
+  } catch (cause) {
+    throw new AppError("ConflictException", (cause as Error).message, { cause });
+  }
 }

@@ -1,6 +1,5 @@
 /** Deliveries and attempts as the API shows them: typed ids, times in ISO 8601. */
 import { timestampOf, toTypedId } from "../../platform/ids.ts";
-import { raw } from "../../platform/postgres/sql.ts";
 import { toIsoTime } from "../../platform/time.ts";
 
 /** `discarded`: the owner discarded it, or a replay replaced it. */
@@ -46,75 +45,33 @@ export interface AttemptView {
   responseBody: string | null;
 }
 
-export interface DeliveryRow {
-  id: string;
-  endpoint_id: string;
-  event_id: string;
-  event_type: string;
-  job_id: string | null;
-  marking_number: string | null;
-  origin: DeliveryOrigin;
-  status: DeliveryStatus;
-  attempts: number;
-  outcome: string | null;
-  due_at: string;
-  is_leased: boolean;
-  finished_at: string | null;
+/** A row of `deliveryColumns` and the job's Marking Number, with UUIDs and times as PostgreSQL's text. */
+export interface DeliveryRow extends Omit<DeliveryView, "nextAttemptAt" | "isInFlight" | "createdAt"> {
+  dueAt: string;
+  isLeased: boolean;
 }
 
-export interface AttemptRow {
-  id: string;
-  number: number;
-  started_at: string;
-  duration_ms: number;
-  outcome: string;
-  http_status: number | null;
-  error: string | null;
-  request_headers: Record<string, string>;
-  response_headers: Record<string, string> | null;
-  response_body: string | null;
+/** A row of `attemptColumns`. */
+export interface AttemptRow extends AttemptView {
+  deliveryId: string;
 }
 
-/** The columns of a `DeliveryRow` that come from `webhook_delivery`. */
-export const deliveryColumns =
-  raw(`id, endpoint_id, event_id, event_type, job_id, origin, status, attempts, outcome,
-  due_at, lease_token is not null and due_at > clock_timestamp() as is_leased, finished_at`);
-
-export const attemptColumns =
-  raw(`id, number, started_at, duration_ms, outcome, http_status, error, request_headers,
-  response_headers, response_body`);
-
-export function toDeliveryView(row: DeliveryRow): DeliveryView {
-  const isAwaitingRetry = row.status === "pending" && !row.is_leased && row.attempts > 0;
+export function toDeliveryView({ dueAt, isLeased, ...row }: DeliveryRow): DeliveryView {
+  const isPending = row.status === "pending";
   return {
+    ...row,
     id: toTypedId("dlv", row.id),
-    endpointId: toTypedId("whe", row.endpoint_id),
-    eventId: toTypedId("evt", row.event_id),
-    eventType: row.event_type,
-    jobId: row.job_id === null ? null : toTypedId("job", row.job_id),
-    markingNumber: row.marking_number,
-    origin: row.origin,
-    status: row.status,
-    attempts: row.attempts,
-    outcome: row.outcome,
-    nextAttemptAt: isAwaitingRetry ? toIsoTime(row.due_at) : null,
-    isInFlight: row.status === "pending" && row.is_leased,
+    endpointId: toTypedId("whe", row.endpointId),
+    eventId: toTypedId("evt", row.eventId),
+    jobId: row.jobId === null ? null : toTypedId("job", row.jobId),
+    nextAttemptAt: isPending && !isLeased && row.attempts > 0 ? toIsoTime(dueAt) : null,
+    isInFlight: isPending && isLeased,
     createdAt: timestampOf(row.id),
-    finishedAt: row.finished_at === null ? null : toIsoTime(row.finished_at),
+    finishedAt: row.finishedAt === null ? null : toIsoTime(row.finishedAt),
   };
 }
 
-export function toAttemptView(row: AttemptRow): AttemptView {
-  return {
-    id: toTypedId("att", row.id),
-    number: row.number,
-    startedAt: toIsoTime(row.started_at),
-    durationMs: row.duration_ms,
-    outcome: row.outcome,
-    httpStatus: row.http_status,
-    error: row.error,
-    requestHeaders: row.request_headers,
-    responseHeaders: row.response_headers,
-    responseBody: row.response_body,
-  };
+export function toAttemptView(attemptRow: AttemptRow): AttemptView {
+  const { deliveryId: _, ...row } = attemptRow;
+  return { ...row, id: toTypedId("att", row.id), startedAt: toIsoTime(row.startedAt) };
 }

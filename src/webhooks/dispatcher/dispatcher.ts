@@ -3,52 +3,37 @@
  * wake-ups and results that arrive meanwhile go into the next one. Any number of workers can run in parallel.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/postgres/database.ts";
-import type { Logger } from "../../platform/logger.ts";
+import { isDataError } from "../../platform/postgres/errors.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
-import type { Tracing } from "../../platform/tracing/tracing.ts";
+import type { AlertNotifier } from "../endpoints/alert-mails.ts";
+import { applyStateChanges } from "./change-endpoint-state.sql.ts";
+import { claimDue, type ClaimResult, recordFinished } from "./claim-due-and-record-attempts.sql.ts";
 import { EndpointStates, type SendBudgets } from "./endpoint-states.ts";
-import { ResultBuffer, type ResultBatch } from "./result-buffer.ts";
-import { InFlightDeliveries, type AttemptMetrics } from "./in-flight.ts";
-import { unserved, claimDue, type ClaimResult } from "./claim.ts";
-import { applyStateChanges } from "../endpoints/state-changes.ts";
-import type { AlertNotifier } from "../endpoints/alerts.ts";
-import type { RetrySchedule } from "../../platform/retry-schedule.ts";
-import type { Sender } from "./sender.ts";
+import type { FinishedDelivery, Lease } from "./lease.ts";
+import { mergeStateChanges, type EndpointStateChange, type Resolution } from "./retry-or-disable.ts";
+import { type DeliveryDeps, InFlightDeliveries } from "./sign-and-send.ts";
+import { untilAborted } from "../../platform/concurrency/timeout.ts";
 
-export interface DispatcherDeps {
+export interface DispatcherDeps extends DeliveryDeps {
   database: Database;
-  sender: Sender;
   secretBox: Pick<SecretBox, "open">;
   /** Schedules a call of `enqueueDue` on any worker at `atMs`. It can be lost; the sweep makes up for it. */
   scheduleWakeUp: (endpointId: string, atMs: number) => void;
-  schedule: RetrySchedule;
   /** If absent, owners get no mail about failing endpoints. */
   alertNotifier?: AlertNotifier | undefined;
-  clock: Clock;
-  logger: Logger;
-  metrics: DispatcherMetrics;
-  tracing?: Tracing | undefined;
 }
 
-export interface DispatcherMetrics extends AttemptMetrics {
-  /** Records the duration of a claim. */
-  observeClaim(seconds: number): void;
+/** Results that the next claim records. They are kept if it fails while PostgreSQL is unavailable. */
+interface ResultBatch {
+  finished: FinishedDelivery[];
+  /** By endpoint id. */
+  stateChanges: Map<string, EndpointStateChange>;
+  /** Delays, counted from the record of the results, after which endpoints have work again. */
+  wakeUps: (readonly [endpointId: string, delayMs: number])[];
 }
 
-export interface Dispatcher extends AsyncDisposable {
-  /** Checks for due deliveries. */
-  wake(): void;
-  /** Checks these endpoints for due retries, probes and expired leases. */
-  enqueueDue(endpointIds: Iterable<string>): void;
-  /** Sets the number of workers that share the limits of each endpoint. */
-  setWorkerCount(workers: number): void;
-  /** The number of deliveries in flight. */
-  inFlight(): number;
-  /** When the last attempt finished, by the clock's `elapsed`; null before the first. */
-  lastFinishedMs(): number | null;
-}
+const emptyBatch = (): ResultBatch => ({ finished: [], stateChanges: new Map(), wakeUps: [] });
 
 /** Deliveries in flight in this process, over all endpoints. */
 const MAX_IN_FLIGHT = 512;
@@ -61,17 +46,13 @@ const STOP_TIMEOUT_MS = 20_000;
 /** Allowed difference between the clocks of this process and PostgreSQL. */
 const WAKE_GRACE_MS = 5;
 
-export function createDispatcher(deps: DispatcherDeps): Dispatcher {
-  return new LeasingDispatcher(deps);
-}
-
-class LeasingDispatcher implements Dispatcher {
+export class Dispatcher implements AsyncDisposable {
   readonly #deps: DispatcherDeps;
-  readonly #endpoints: EndpointStates;
-  readonly #results: ResultBuffer;
-  readonly #deliveries: InFlightDeliveries;
+  readonly endpoints: EndpointStates;
+  readonly deliveries: InFlightDeliveries;
   /** Endpoints to check for retries. */
   readonly #retryEndpoints = new Set<string>();
+  #results = emptyBatch();
   /** The cursor of the next claim. */
   #cursor: string | null = null;
   #isWoken = false;
@@ -84,32 +65,23 @@ class LeasingDispatcher implements Dispatcher {
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    this.#endpoints = new EndpointStates(deps);
-    this.#results = new ResultBuffer(deps.database, deps.logger);
-    const shared = { endpoints: this.#endpoints, results: this.#results };
-    this.#deliveries = new InFlightDeliveries({ ...deps, ...shared }, () => this.#claimIfNeeded());
+    this.endpoints = new EndpointStates(deps);
+    this.deliveries = new InFlightDeliveries(deps, this.endpoints, {
+      onResolved: (endpointId, resolution) => this.#addResult(endpointId, resolution),
+      onFinished: () => this.#claimIfNeeded(),
+    });
   }
 
-  wake(): void {
+  /** Checks for due deliveries. A property, so that it can be passed as a callback. */
+  readonly wake = (): void => {
     this.#isWoken = true;
     this.#claimIfNeeded();
-  }
+  };
 
+  /** Checks these endpoints for due retries, probes and expired leases. */
   enqueueDue(endpointIds: Iterable<string>): void {
     for (const id of endpointIds) this.#retryEndpoints.add(id);
     this.wake();
-  }
-
-  setWorkerCount(workers: number): void {
-    this.#endpoints.setWorkerCount(workers);
-  }
-
-  inFlight(): number {
-    return this.#deliveries.size;
-  }
-
-  lastFinishedMs(): number | null {
-    return this.#deliveries.lastFinishedMs;
   }
 
   /** Stops leasing, waits up to 20 s for deliveries in flight and records them. Leases of slower ones expire. */
@@ -117,22 +89,22 @@ class LeasingDispatcher implements Dispatcher {
     this.#stop.abort();
     clearTimeout(this.#refillTimer);
     const timeout = setTimeout(() => this.#abandon.abort(), STOP_TIMEOUT_MS);
-    const abandoned = new Promise((resolve) => this.#abandon.signal.addEventListener("abort", resolve));
     // A running claim may return leases. They are sent, because other workers must wait until they expire.
     await this.#claiming;
-    await Promise.race([abandoned, this.#deliveries.drained()]);
+    await untilAborted(this.deliveries.drained(), this.#abandon.signal);
     await this.#claiming;
     clearTimeout(timeout);
     this.#abandon.abort();
   }
 
   #freeSlots(): number {
-    return this.#stop.signal.aborted ? 0 : MAX_IN_FLIGHT - this.#deliveries.size;
+    return this.#stop.signal.aborted ? 0 : MAX_IN_FLIGHT - this.deliveries.size;
   }
 
   #hasWork(): boolean {
     if (this.#abandon.signal.aborted) return false;
-    return !this.#results.isEmpty() || (this.#isWoken && this.#freeSlots() > 0);
+    const hasResults = this.#results.finished.length > 0 || this.#results.stateChanges.size > 0;
+    return hasResults || (this.#isWoken && this.#freeSlots() > 0);
   }
 
   #claimIfNeeded(): void {
@@ -162,9 +134,10 @@ class LeasingDispatcher implements Dispatcher {
   async #claimOnce(): Promise<void> {
     const { clock, scheduleWakeUp } = this.#deps;
     // Between two claims, so that no endpoint of a running claim is evicted.
-    this.#endpoints.evictIdle(clock.elapsed());
-    const batch = this.#results.take();
-    const budgets = this.#endpoints.sendBudgets(clock.elapsed(), this.#freeSlots() < MAX_IN_FLIGHT / 2);
+    this.endpoints.evictIdle(clock.elapsed());
+    const batch = this.#results;
+    this.#results = emptyBatch();
+    const budgets = this.endpoints.sendBudgets(clock.elapsed(), this.#freeSlots() < MAX_IN_FLIGHT / 2);
     const { retryEndpoints, hasMore } = this.#takeRetryEndpoints(budgets);
     this.#isWoken = false;
     const freeSlots = this.#freeSlots();
@@ -173,7 +146,7 @@ class LeasingDispatcher implements Dispatcher {
       freeSlots,
     }).catch(async (error: unknown) => {
       for (const id of retryEndpoints) this.#retryEndpoints.add(id);
-      await this.#results.restore(batch, error);
+      await this.#restoreResults(batch, error);
       throw error;
     });
     // After the claim, because due times count from when the result is recorded.
@@ -182,7 +155,7 @@ class LeasingDispatcher implements Dispatcher {
     // Endpoints are left to scan: after this claim's, or before it if it did not start at the first.
     if (cursor !== null || this.#cursor !== null || hasMore) this.#isWoken = true;
     this.#cursor = cursor;
-    await this.#deliveries.sendAll(leases);
+    await this.deliveries.sendAll(leases);
     for (const id of unserved(retryEndpoints, { leases, freeSlots })) this.#retryEndpoints.add(id);
     this.#scheduleRefill(budgets.isRateLimited);
   }
@@ -205,9 +178,9 @@ class LeasingDispatcher implements Dispatcher {
       retryEndpoints,
       cursor: this.#cursor,
       sendBudgets: byEndpoint,
-      workerCount: this.#endpoints.workerCount,
+      workerCount: this.endpoints.workerCount,
     });
-    metrics.observeClaim((performance.now() - startedMs) / 1000);
+    metrics.claims.observe((performance.now() - startedMs) / 1000);
     return result;
   }
 
@@ -221,9 +194,64 @@ class LeasingDispatcher implements Dispatcher {
 
   /** Wakes when the first rate-limited endpoint has a token again. The scheduler's resolution of 1 s is too coarse. */
   #scheduleRefill(isRateLimited: boolean): void {
-    const ms = this.#endpoints.msUntilRefill(this.#deps.clock.elapsed()) ?? (isRateLimited ? 1 : null);
+    const ms = this.endpoints.msUntilRefill(this.#deps.clock.elapsed()) ?? (isRateLimited ? 1 : null);
     clearTimeout(this.#refillTimer);
-    if (ms !== null && !this.#stop.signal.aborted)
-      this.#refillTimer = setTimeout(() => this.wake(), Math.max(1, ms));
+    if (ms !== null && !this.#stop.signal.aborted) this.#refillTimer = setTimeout(this.wake, Math.max(1, ms));
   }
+
+  #addResult(endpointId: string, { finished, stateChange, wakeUpDelaysMs }: Resolution): void {
+    this.#results.finished.push(finished);
+    if (stateChange) this.#mergeStateChange(endpointId, stateChange);
+    for (const delayMs of wakeUpDelaysMs) this.#results.wakeUps.push([endpointId, delayMs]);
+  }
+
+  #mergeStateChange(endpointId: string, change: EndpointStateChange): void {
+    const { stateChanges } = this.#results;
+    stateChanges.set(endpointId, mergeStateChanges(stateChanges.get(endpointId), change));
+  }
+
+  /** Puts a batch back in front after its claim failed with `error`. */
+  async #restoreResults({ finished, stateChanges, wakeUps }: ResultBatch, error: unknown): Promise<void> {
+    const unrecorded = isDataError(error) ? await this.#recordOneByOne(finished) : finished;
+    const newer = this.#results;
+    this.#results = {
+      finished: [...unrecorded, ...newer.finished],
+      stateChanges: new Map(stateChanges),
+      wakeUps: [...wakeUps, ...newer.wakeUps],
+    };
+    for (const [endpointId, change] of newer.stateChanges) this.#mergeStateChange(endpointId, change);
+  }
+
+  /** Records results one by one, so that one that PostgreSQL rejects does not block the others. Its lease expires. */
+  async #recordOneByOne(finished: readonly FinishedDelivery[]): Promise<FinishedDelivery[]> {
+    const { database, logger } = this.#deps;
+    const unrecorded: FinishedDelivery[] = [];
+    for (const delivery of finished) {
+      await recordFinished(database, [delivery]).catch((error: unknown) => {
+        if (!isDataError(error)) unrecorded.push(delivery);
+        else
+          logger.error(
+            { delivery: delivery.id, error: (error as Error).message },
+            "recording an attempt failed",
+          );
+      });
+    }
+    return unrecorded;
+  }
+}
+
+/** The endpoints that may have more due deliveries: they used their whole budget, or all slots were taken. */
+function unserved(
+  retryEndpoints: readonly string[],
+  { leases, freeSlots }: { leases: readonly Lease[]; freeSlots: number },
+): string[] {
+  if (leases.length >= freeSlots) return [...retryEndpoints];
+  const leased = new Map<string, number>();
+  for (const { endpointId } of leases) leased.set(endpointId, (leased.get(endpointId) ?? 0) + 1);
+  const servedInFull = new Set(
+    leases.flatMap(({ endpointId, endpoint }) =>
+      leased.get(endpointId) === endpoint.sendBudget ? [endpointId] : [],
+    ),
+  );
+  return retryEndpoints.filter((id) => servedInFull.has(id));
 }

@@ -1,15 +1,16 @@
 /** The dispatcher's in-memory state of endpoints: URL, secrets, limits, slow start and circuit. */
 import type { KeyObject } from "node:crypto";
+import type { Loaded } from "@mikro-orm/postgresql";
 import type { Clock } from "../../platform/clock.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
+import type { Database } from "../../platform/postgres/database.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
-import { sql } from "../../platform/postgres/sql.ts";
-import { createTokenBucket, type TokenBucket } from "../../platform/concurrency/token-bucket.ts";
-import { createCircuitWindow, type CircuitWindow } from "../endpoints/circuit.ts";
-import type { SealedSecret } from "../endpoints/entity.ts";
+import { TokenBucket } from "../../platform/concurrency/token-bucket.ts";
+import { MINUTE_MS } from "../../platform/time.ts";
+import { WebhookEndpoint } from "../endpoints/entity.ts";
 import { openHeaders, sealContext, activeSecrets } from "../signing/secrets.ts";
 import { signingKey } from "../signing/signature.ts";
+import { CircuitWindow } from "./retry-or-disable.ts";
 
 export interface EndpointState {
   readonly id: string;
@@ -37,23 +38,11 @@ export interface EndpointState {
   readonly circuit: CircuitWindow;
 }
 
-interface EndpointStateRow {
-  id: string;
-  version: number;
-  organization_id: string;
-  organization_type: OrganizationType;
-  url: string;
-  sealed_headers: string | null;
-  secrets: SealedSecret[];
-  max_in_flight: number;
-  per_second: number;
-}
-
 /** The initial concurrency window. */
 export const INITIAL_WINDOW = 2;
 
 const SLOW_AFTER_MS = 1_000;
-const EVICT_INTERVAL_MS = 60_000;
+const EVICT_INTERVAL_MS = MINUTE_MS;
 
 export interface SendBudgets {
   byEndpoint: Map<string, number>;
@@ -62,7 +51,7 @@ export interface SendBudgets {
 }
 
 export interface EndpointStatesDeps {
-  database: Queryable;
+  database: Pick<Database, "em">;
   secretBox: Pick<SecretBox, "open">;
   clock: Pick<Clock, "now">;
 }
@@ -133,12 +122,14 @@ export class EndpointStates {
   async load(wanted: ReadonlyMap<string, number>, nowMs: number): Promise<void> {
     const stale = [...wanted].filter(([id, version]) => this.#states.get(id)?.version !== version);
     if (stale.length === 0) return;
-    const rows = await this.#deps.database.query<EndpointStateRow>(sql`
-      select endpoint.id, endpoint.version, organization_id, organization.type as organization_type, url, sealed_headers,
-        secrets, max_in_flight, per_second
-      from webhook_endpoint endpoint join organization on organization.id = organization_id
-      where endpoint.id = any(${stale.map(([id]) => id)}::uuid[])`);
-    for (const row of rows) this.#store(row, nowMs);
+    const endpoints = await this.#deps.database
+      .em()
+      .find(
+        WebhookEndpoint,
+        { id: { $in: stale.map(([id]) => id) } },
+        { populate: ["organization"], filters: false },
+      );
+    for (const endpoint of endpoints) this.#store(endpoint, nowMs);
   }
 
   /** Evicts endpoints that are back in their initial state. Runs at most once a minute. */
@@ -151,36 +142,36 @@ export class EndpointStates {
     }
   }
 
-  #store(row: EndpointStateRow, nowMs: number): void {
-    const existing = this.#states.get(row.id);
+  #store(endpoint: Loaded<WebhookEndpoint, "organization">, nowMs: number): void {
+    const { id, version, organization, url, maxInFlight, perSecond } = endpoint;
+    const existing = this.#states.get(id);
     // A new URL is another receiver and starts without history.
-    const sameUrl = existing?.url === row.url ? existing : undefined;
+    const sameUrl = existing?.url === url ? existing : undefined;
     const state: EndpointState = {
-      ...this.#decrypt(row),
-      id: row.id,
-      version: row.version,
-      organizationId: row.organization_id,
-      organizationType: row.organization_type,
-      url: row.url,
-      maxInFlight: row.max_in_flight,
-      perSecond: row.per_second,
+      ...this.#decrypt(endpoint),
+      id,
+      version,
+      organizationId: organization.id,
+      organizationType: organization.type,
+      url,
+      maxInFlight,
+      perSecond,
       inFlight: existing?.inFlight ?? 0,
       concurrencyWindow: sameUrl?.concurrencyWindow ?? INITIAL_WINDOW,
       isSlow: sameUrl?.isSlow ?? false,
-      bucket:
-        existing?.bucket ?? createTokenBucket({ perSecond: row.per_second, burst: row.per_second }, nowMs),
-      circuit: sameUrl?.circuit ?? createCircuitWindow(),
+      bucket: existing?.bucket ?? new TokenBucket({ perSecond, burst: perSecond }, nowMs),
+      circuit: sameUrl?.circuit ?? new CircuitWindow(),
     };
     if (existing) Object.assign(existing, state);
-    else this.#states.set(row.id, state);
+    else this.#states.set(id, state);
     this.#setRate(state);
   }
 
   #decrypt({
     id,
-    sealed_headers: headers,
+    sealedHeaders: headers,
     secrets,
-  }: EndpointStateRow): Pick<EndpointState, "headers" | "secrets" | "problem"> {
+  }: WebhookEndpoint): Pick<EndpointState, "headers" | "secrets" | "problem"> {
     const { secretBox, clock } = this.#deps;
     try {
       return {

@@ -1,19 +1,22 @@
-/** Prometheus metrics for webhooks. */
+/** The worker's Prometheus metrics. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { DispatcherMetrics } from "./dispatcher.ts";
-import type { QueueStats } from "../deliveries/queue-stats.ts";
 
-export interface WebhookMetrics extends DispatcherMetrics {
-  setQueueStats(stats: QueueStats): void;
-}
+export type DeliveryMetrics = ReturnType<typeof createDeliveryMetrics>;
 
-export function createWebhookMetrics(registry: Registry, inFlight: () => number): WebhookMetrics {
+/** Registers the metrics. `inFlight` returns the deliveries in flight in this process. */
+export function createDeliveryMetrics(registry: Registry, inFlight: () => number) {
   const registers = [registry];
   const attempts = new Histogram({
     name: "waymark_webhook_attempt_duration_seconds",
-    help: "Duration of delivery attempts by outcome (delivered, http_NNN, timeout, dns, ...)",
+    help: "Duration of delivery attempts by outcome (delivered, http_4xx, timeout, dns, ...)",
     labelNames: ["outcome"] as const,
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+    registers,
+  });
+  const responses = new Counter({
+    name: "waymark_webhook_responses_total",
+    help: "Responses of receivers by HTTP status code",
+    labelNames: ["status"] as const,
     registers,
   });
   const claims = new Histogram({
@@ -43,13 +46,5 @@ export function createWebhookMetrics(registry: Registry, inFlight: () => number)
     registers,
     collect: () => inFlightGauge.set(inFlight()),
   });
-  return {
-    observeAttempt: (outcome, seconds) => attempts.observe({ outcome }, seconds),
-    observeClaim: (seconds) => claims.observe(seconds),
-    countReclaimed: (count) => reclaimed.inc(count),
-    setQueueStats(stats) {
-      oldestDueAge.set(stats.oldestDueAgeS);
-      onHold.set(stats.onHold);
-    },
-  };
+  return { attempts, responses, claims, reclaimed, oldestDueAge, onHold };
 }

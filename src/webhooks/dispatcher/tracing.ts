@@ -1,9 +1,8 @@
 /** Spans for deliveries and attempts. They continue the trace of the request that caused the event. */
 import { toTypedId } from "../../platform/ids.ts";
-import type { OutgoingResult } from "../../platform/http-client/request.ts";
+import type { OutgoingResult } from "../../platform/http-client/client.ts";
 import { withSpan, type Span, type Tracing } from "../../platform/tracing/tracing.ts";
-import type { Lease } from "./claim.ts";
-import { webhookIdOf } from "../deliveries/payload.ts";
+import type { Lease } from "./lease.ts";
 
 /** Runs `send` in a delivery span. Each retry gets a span of its own. */
 export async function traceDelivery<Result extends { outcome: { class: string } }>(
@@ -29,7 +28,7 @@ function startDeliverySpan(tracing: Tracing, lease: Lease): Span | null {
       "messaging.operation.type": "process",
       "messaging.operation.name": "deliver",
       "messaging.destination.name": "webhook_delivery",
-      "messaging.message.id": webhookIdOf(lease.eventId),
+      "messaging.message.id": toTypedId("evt", lease.eventId),
       "waymark.delivery.id": toTypedId("dlv", lease.id),
       "waymark.endpoint.id": toTypedId("whe", lease.endpointId),
       "waymark.attempt.number": lease.attempt,

@@ -7,10 +7,12 @@ import {
   endpointsWithDueRetries,
   readQueueStats,
   WORKER_APPLICATION_NAME,
-} from "../deliveries/queue-stats.ts";
-import { createDispatcher, type DispatcherDeps } from "./dispatcher.ts";
-import { DELIVERIES_CHANNEL } from "../deliveries/channel.ts";
-import { createWebhookMetrics } from "./metrics.ts";
+} from "../deliveries/queue-stats.sql.ts";
+import { Dispatcher, type DispatcherDeps } from "./dispatcher.ts";
+import { createDeliveryMetrics } from "./metrics.ts";
+
+/** PostgreSQL channel that wakes the dispatchers. */
+export const DELIVERIES_CHANNEL = "waymark_deliveries";
 
 export interface WebhookWorkerDeps extends Omit<DispatcherDeps, "metrics"> {
   /** URL for the LISTEN connection. */
@@ -33,8 +35,8 @@ const STUCK_AFTER_S = 60;
 /** Starts delivering. The log's partitions must exist. Disposing waits for deliveries in flight and records them. */
 export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<WebhookWorker> {
   const { database, databaseUrl, clock, logger, registry } = deps;
-  const metrics = createWebhookMetrics(registry, () => dispatcher.inFlight());
-  const dispatcher = createDispatcher({ ...deps, metrics });
+  const metrics = createDeliveryMetrics(registry, () => dispatcher.deliveries.size);
+  const dispatcher = new Dispatcher({ ...deps, metrics });
   let oldestDueAgeS = 0;
 
   const listener = listenToChannel({
@@ -42,14 +44,15 @@ export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<Webho
     channel: DELIVERIES_CHANNEL,
     applicationName: WORKER_APPLICATION_NAME,
     logger,
-    onNotification: () => dispatcher.wake(),
+    onNotification: dispatcher.wake,
   });
   // Not a scheduled task, because it must also work while the scheduler does not.
   const watch = startIntervalTask("watch deliveries", WATCH_INTERVAL_MS, logger, async () => {
-    dispatcher.setWorkerCount(await countWorkers(database));
-    const stats = await readQueueStats(database);
-    oldestDueAgeS = stats.oldestDueAgeS;
-    metrics.setQueueStats(stats);
+    dispatcher.endpoints.setWorkerCount(await countWorkers(database));
+    const { oldestDueAgeS: ageS, onHold } = await readQueueStats(database);
+    oldestDueAgeS = ageS;
+    metrics.oldestDueAge.set(ageS);
+    metrics.onHold.set(onHold);
   });
 
   return {
@@ -58,7 +61,8 @@ export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<Webho
       dispatcher.enqueueDue(await endpointsWithDueRetries(database));
     },
     problem() {
-      const idleS = (clock.elapsed() - (dispatcher.lastFinishedMs() ?? Number.NEGATIVE_INFINITY)) / 1000;
+      const idleS =
+        (clock.elapsed() - (dispatcher.deliveries.lastFinishedMs ?? Number.NEGATIVE_INFINITY)) / 1000;
       if (oldestDueAgeS < STUCK_AFTER_S || idleS < STUCK_AFTER_S) return null;
       return `a delivery has been due for ${Math.round(oldestDueAgeS)} s and nothing is being sent`;
     },

@@ -1,8 +1,25 @@
 /** Mails to the owners of an organisation when one of its endpoints keeps failing or was disabled. */
 import { composeMail, type MailService, type NewMail } from "../../mail/api.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { sql } from "../../platform/postgres/sql.ts";
-import type { AlertNotifier, EndpointAlert, EndpointAlertKind } from "./alerts.ts";
+import type { Transaction } from "../../platform/postgres/transaction.ts";
+import { toTypedId } from "../../platform/ids.ts";
+import { User } from "../../organizations/api.ts";
+import type { DisabledReason } from "./entity.ts";
+
+/** `retries_failing`: four attempts of a delivery failed. Otherwise the endpoint was disabled for this reason. */
+export type EndpointAlertKind = "retries_failing" | DisabledReason;
+
+/** Also a row of a statement that changed the endpoint. */
+export interface EndpointAlert {
+  readonly kind: EndpointAlertKind;
+  /** The endpoint's and the organisation's UUID. */
+  readonly id: string;
+  readonly organizationId: string;
+  readonly url: string;
+}
+
+/** Enqueues the alert in the transaction `tx`. */
+export type AlertNotifier = (tx: Transaction, alert: EndpointAlert) => Promise<void>;
 
 export interface AlertMailDeps {
   mails: Pick<MailService, "enqueue">;
@@ -14,13 +31,15 @@ export interface AlertMailDeps {
 /** Enqueues a mail to each owner. A failure is logged and does not roll back the caller's transaction. */
 export function createAlertNotifier({ mails, logger, pageUrl }: AlertMailDeps): AlertNotifier {
   return async (tx, alert) => {
-    const { kind, endpointId: endpoint, organizationId } = alert;
+    const { kind, id, organizationId } = alert;
+    const endpoint = toTypedId("whe", id);
     logger.warn({ endpoint, kind }, "a webhook endpoint keeps failing or was disabled");
     const page = pageUrl(`/integrations/endpoints/${endpoint}`);
     try {
       await tx.nested(async () => {
-        const owners = await tx.query<{ email: string }>(sql`
-          select email from user_account where organization_id = ${organizationId}::uuid and role = 'owner'`);
+        const owners = await tx
+          .em()
+          .find(User, { organization: organizationId, role: "owner" }, { filters: false });
         for (const { email } of owners) await mails.enqueue(tx, buildAlertMail(email, alert, page));
       });
     } catch (error) {
@@ -63,11 +82,11 @@ function buildAlertMail(to: string, { kind, url }: EndpointAlert, page: string):
   const { title, cause, consequence } = alertTexts[kind];
   // Only the host, because endpoint URLs often contain a token.
   const { host } = new URL(url);
-  const composed = composeMail({
+  return composeMail(to, `endpoint_${kind}`, {
+    subject: `${title}: ${host}`,
     title,
     paragraphs: [cause(host), consequence],
     action: { label: "View endpoint", url: page },
     footnote: "You receive this as an owner of your organisation.",
   });
-  return { to, kind: `endpoint_${kind}`, subject: `${title}: ${host}`, ...composed };
 }

@@ -1,9 +1,7 @@
 /** The `webhook_endpoint` table: settings, secrets and delivery state of an endpoint. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
-import { type EventType, eventTypes } from "../../events/api.ts";
+import type { EventType } from "../../events/api.ts";
 import { Organization } from "../../organizations/api.ts";
-
-export { eventTypes };
 
 /** `paused` by its owner, `disabled` by Waymark. In both cases deliveries are on hold. */
 export const endpointStatuses = ["active", "paused", "disabled"] as const;
@@ -56,11 +54,24 @@ export const WebhookEndpoint = defineEntity({
     version: p.integer().default(1),
     createdBy: p.text(),
     createdAt: p.datetime(3).defaultRaw("now()"),
-    updatedAt: p.datetime(3).defaultRaw("now()"),
+    updatedAt: p
+      .datetime(3)
+      .defaultRaw("now()")
+      .onUpdate(() => new Date()),
     /** Deleted endpoints are kept for the delivery log. */
     deletedAt: p.datetime(3).nullable(),
   },
   indexes: [{ name: "webhook_endpoint_organization", properties: ["organization"] }],
+  filters: {
+    notDeleted: { name: "notDeleted", cond: { deletedAt: null }, default: true },
+    /** On by default, so that a read that does not name its principal fails (`forPrincipal`). */
+    endpointVisibility: {
+      name: "endpointVisibility",
+      cond: ({ organizationId }: { organizationId?: string | null }) =>
+        organizationId === null ? {} : { organization: organizationId },
+      default: true,
+    },
+  },
 });
 
 export type WebhookEndpoint = InferEntity<typeof WebhookEndpoint>;

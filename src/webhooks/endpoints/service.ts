@@ -1,31 +1,31 @@
 /** Creates, lists, updates, pauses, resumes and deletes webhook endpoints and rotates their secrets. */
-import type { RecordAccessChange } from "../../mail/api.ts";
 import type { AuditSource } from "../../audit/api.ts";
-import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database, Queryable } from "../../platform/postgres/database.ts";
+import type { AccessChange, RecordAccessChange } from "../../mail/api.ts";
+import { Organization } from "../../organizations/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
-import { newUuid, toTypedId } from "../../platform/ids.ts";
+import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
+import { fromTypedId, newUuid, toTypedId } from "../../platform/ids.ts";
+import type { Database, Reader } from "../../platform/postgres/database.ts";
+import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
 import type { Actor } from "../../platform/principal.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
-import { sql, type Sql } from "../../platform/postgres/sql.ts";
-import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
-import { actorLabel, tenantFilter, type WebhookPrincipal } from "../tenant-scope.ts";
-import { recordEndpointEvent } from "./audit.ts";
-import { validateSettings, type ValidatedSettings, type EndpointSettings } from "./validation.ts";
-import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "./entity.ts";
-import { disableFailing } from "./auto-disable.ts";
-import type { AlertNotifier } from "./alerts.ts";
-import {
-  findEndpointsById,
-  listFailingEndpoints,
-  findEndpoint,
-  getEndpoint,
-  listEndpoints,
-} from "./queries.ts";
+import { discardPending } from "../deliveries/discard-pending.sql.ts";
+import { actorLabel, type WebhookPrincipal } from "../webhook-principal.ts";
 import { addSecret, openHeaders, openSecrets, sealHeaders } from "../signing/secrets.ts";
-import { deleteEndpoint, pauseEndpoint, resumeEndpoint, type PendingPolicy } from "./lifecycle.ts";
+import type { AlertNotifier } from "./alert-mails.ts";
+import { disableFailing, type DisabledEndpoint } from "./disable-failing-endpoints.sql.ts";
+import { WebhookEndpoint } from "./entity.ts";
+import {
+  type EndpointReadDeps,
+  findEndpoints,
+  findFailingEndpoints,
+  forPrincipal,
+  getEndpoint,
+  lockEndpoint,
+  notFound,
+} from "./find.ts";
+import { validateSettings, type EndpointSettings, type ValidatedSettings } from "./validation.ts";
 import type { EndpointView } from "./view.ts";
 
 /** The organisation and the actor that create an endpoint. */
@@ -41,213 +41,245 @@ export interface RevealedSecret {
   headers: Record<string, string>;
 }
 
+/** On resume: send all deliveries on hold, discard all, or discard those from before `since`. */
+export type PendingPolicy = "send" | "discard" | { since: Date };
+
+export interface EndpointServiceDeps extends EndpointReadDeps {
+  database: Database;
+  secretBox: SecretBox;
+  /** Wakes the workers. */
+  notifyWorkers: () => void;
+  /** Checks a URL for an organisation (UUID). DNS can take seconds. */
+  checkUrl: (organizationId: string, url: string) => ReturnType<AddressGuard["checkUrl"]>;
+  /** If absent, nothing is recorded in the audit log. */
+  recordAccessChange?: RecordAccessChange | undefined;
+  /** If absent, owners get no mail about failing endpoints. */
+  alertNotifier?: AlertNotifier | undefined;
+}
+
+export const MAX_ENDPOINTS = 50;
+
 /**
  * `id` is a typed id. Throws NotFoundException for endpoints that do not exist or belong to another organisation, and
  * BadRequestException with every problem of invalid settings.
  */
-export interface EndpointService {
+export class EndpointService {
+  readonly #deps: EndpointServiceDeps;
+
+  constructor(deps: EndpointServiceDeps) {
+    this.#deps = deps;
+  }
+
   /** Returns the secret, which only `reveal` shows again. Throws ConflictException at 50 endpoints per organisation. */
-  create(
+  async create(
     owner: EndpointOwner,
     settings: EndpointSettings & { url: string },
-  ): Promise<{ endpoint: EndpointView; secret: string }>;
+  ): Promise<{ endpoint: EndpointView; secret: string }> {
+    const { database, secretBox, clock } = this.#deps;
+    const { organizationId } = owner;
+    const { headers = {}, ...checked } = await this.#validate(organizationId, settings);
+    const id = newUuid();
+    const { text, secrets } = addSecret(secretBox, id, { former: [], nowMs: clock.now() });
+    await database.transactional(async (em, tx) => {
+      await lockForTransaction(tx, `webhook endpoints of ${organizationId}`);
+      if ((await forPrincipal(em, owner).count(WebhookEndpoint)) >= MAX_ENDPOINTS)
+        throw new AppError(
+          "ConflictException",
+          `An organisation can have at most ${MAX_ENDPOINTS} webhook endpoints. Delete one that you no longer need.`,
+          { details: { limit: MAX_ENDPOINTS } },
+        );
+      const endpoint = em.create(WebhookEndpoint, {
+        ...checked,
+        id,
+        organization: em.getReference(Organization, organizationId),
+        url: checked.url ?? settings.url,
+        sealedHeaders: sealHeaders(secretBox, id, headers),
+        secrets,
+        createdBy: actorLabel(owner.actor),
+      });
+      em.persist(endpoint);
+      await this.#record(tx, owner, { action: "endpoint.created", endpoint });
+    });
+    return { endpoint: await this.get(owner, toTypedId("whe", id)), secret: text };
+  }
+
   /** Oldest first. `organizationId` (UUID) selects one organisation; `database` overrides the service's own. */
-  list(principal: WebhookPrincipal, organizationId?: string, database?: Queryable): Promise<EndpointView[]>;
+  list(
+    principal: WebhookPrincipal,
+    organizationId?: string,
+    database: Reader = this.#deps.database,
+  ): Promise<EndpointView[]> {
+    const where = organizationId === undefined ? {} : { organization: organizationId };
+    return findEndpoints({ ...this.#deps, database }, principal, { where });
+  }
+
   /** Disabled and failing endpoints of all organisations, for operators. Longest failing first, at most 100. */
-  listFailing(database?: Queryable): Promise<EndpointView[]>;
-  find(principal: WebhookPrincipal, id: string, database?: Queryable): Promise<EndpointView | null>;
-  get(principal: WebhookPrincipal, id: string): Promise<EndpointView>;
+  listFailing(database: Reader = this.#deps.database): Promise<EndpointView[]> {
+    return findFailingEndpoints({ ...this.#deps, database });
+  }
+
+  async find(
+    principal: WebhookPrincipal,
+    id: string,
+    database: Reader = this.#deps.database,
+  ): Promise<EndpointView | null> {
+    const uuid = fromTypedId("whe", id);
+    const [view] = uuid === null ? [] : await this.findByIds(principal, [uuid], database);
+    return view ?? null;
+  }
+
+  async get(principal: WebhookPrincipal, id: string): Promise<EndpointView> {
+    return (await this.find(principal, id)) ?? notFound();
+  }
+
   /** The visible endpoints with these ids (UUIDs), in no particular order. */
   findByIds(
     principal: WebhookPrincipal,
     ids: readonly string[],
-    database?: Queryable,
-  ): Promise<EndpointView[]>;
-  /** Changing the URL requires a recent authentication; otherwise it throws ReauthenticationRequiredError. */
-  update(principal: WebhookPrincipal, id: string, settings: EndpointSettings): Promise<EndpointView>;
-  /** Puts deliveries on hold. Deliveries in flight are not stopped. */
-  pause(principal: WebhookPrincipal, id: string): Promise<EndpointView>;
-  /** Resumes delivery and closes the circuit. `pendingPolicy` decides on deliveries on hold; the default sends them. */
-  resume(
-    principal: WebhookPrincipal,
-    id: string,
-    options?: { pendingPolicy: PendingPolicy },
-  ): Promise<{ endpoint: EndpointView; discarded: number }>;
-  /** Discards pending deliveries and keeps the log. */
-  delete(principal: WebhookPrincipal, id: string): Promise<{ discarded: number }>;
-  /** The former secret stays active for 24 hours. */
-  rotateSecret(principal: WebhookPrincipal, id: string): Promise<{ endpoint: EndpointView; secret: string }>;
-  reveal(principal: WebhookPrincipal, id: string): Promise<RevealedSecret>;
-  /** Disables endpoints that have only failed for five days, and returns them. */
-  disableFailing(): Promise<EndpointView[]>;
-}
-
-export interface EndpointServiceDeps {
-  database: Database;
-  secretBox: SecretBox;
-  /** Checks a URL for an organisation (UUID). DNS can take seconds. */
-  checkUrl: (organizationId: string, url: string) => ReturnType<AddressGuard["checkUrl"]>;
-  /** Wakes the workers. */
-  notifyWorkers: () => void;
-  /** If absent, owners get no mail about failing endpoints. */
-  alertNotifier?: AlertNotifier | undefined;
-  /** If absent, nothing is recorded in the audit log. */
-  recordAccessChange?: RecordAccessChange | undefined;
-  clock: Clock;
-}
-
-export const MAX_ENDPOINTS = 50;
-const MAX_ROTATION_ATTEMPTS = 5;
-
-export function createEndpointService(deps: EndpointServiceDeps): EndpointService {
-  const { database } = deps;
-  return {
-    create: (owner, settings) => create(deps, owner, settings),
-    list: (principal, organizationId, queryable = database) =>
-      listEndpoints({ ...deps, database: queryable }, principal, organizationId),
-    listFailing: (queryable = database) => listFailingEndpoints({ ...deps, database: queryable }),
-    find: (principal, id, queryable = database) =>
-      findEndpoint({ ...deps, database: queryable }, principal, id).then((found) => found?.view ?? null),
-    get: (principal, id) => getEndpoint(deps, principal, id).then(({ view }) => view),
-    findByIds: (principal, ids, queryable = database) =>
-      findEndpointsById({ ...deps, database: queryable }, principal, ids),
-    update: (principal, id, settings) => update(deps, principal, { id, settings }),
-    pause: (principal, id) => pauseEndpoint(deps, principal, id),
-    resume: (principal, id, { pendingPolicy } = { pendingPolicy: "send" }) =>
-      resumeEndpoint(deps, principal, { id, pendingPolicy }),
-    delete: (principal, id) => deleteEndpoint(deps, principal, id),
-    rotateSecret: (principal, id) => rotateSecret(deps, principal, id),
-    reveal: (principal, id) => revealSecrets(deps, principal, id),
-    disableFailing: () => disableFailing(deps),
-  };
-}
-
-async function create(
-  deps: EndpointServiceDeps,
-  owner: EndpointOwner,
-  settings: EndpointSettings & { url: string },
-): Promise<{ endpoint: EndpointView; secret: string }> {
-  const { database, secretBox, clock } = deps;
-  const { organizationId } = owner;
-  const checked = await validateSettings(settings, (url) => deps.checkUrl(organizationId, url));
-  const id = newUuid();
-  const { text, secrets } = addSecret(secretBox, id, { former: [], nowMs: clock.now() });
-  const insert = sql`
-    insert into webhook_endpoint (id, organization_id, url, description, event_types, sealed_headers, secrets,
-      max_in_flight, per_second, created_by)
-    select ${id}, ${owner.organizationId}, ${checked.url}, ${checked.description ?? ""}, ${checked.eventTypes ?? null}::text[],
-      ${sealHeaders(secretBox, id, checked.headers ?? {})}, ${JSON.stringify(secrets)}::jsonb,
-      ${checked.maxInFlight ?? IN_FLIGHT_LIMITS.default}::int, ${checked.perSecond ?? RATE_LIMITS.default}::int,
-      ${actorLabel(owner.actor)}
-    where (select count(*) from webhook_endpoint
-      where organization_id = ${owner.organizationId} and deleted_at is null) < ${MAX_ENDPOINTS}
-    returning 1`;
-  const rows = await database.transaction(async (tx) => {
-    await lockForTransaction(tx, `webhook endpoints of ${owner.organizationId}`);
-    const inserted = await tx.query(insert);
-    const endpoint = { id, organization_id: organizationId, url: checked.url ?? settings.url };
-    if (inserted.length > 0)
-      await recordEndpointEvent(deps.recordAccessChange, tx, {
-        action: "endpoint.created",
-        endpoint,
-        by: owner,
-      });
-    return inserted;
-  });
-  if (rows.length === 0) {
-    throw new AppError(
-      "ConflictException",
-      `An organisation can have at most ${MAX_ENDPOINTS} webhook endpoints. Delete one that you no longer need.`,
-      { details: { limit: MAX_ENDPOINTS } },
-    );
+    database: Reader = this.#deps.database,
+  ): Promise<EndpointView[]> {
+    return findEndpoints({ ...this.#deps, database }, principal, { where: { id: { $in: [...ids] } } });
   }
-  const { view } = await getEndpoint(deps, owner, toTypedId("whe", id));
-  return { endpoint: view, secret: text };
-}
 
-async function update(
-  deps: EndpointServiceDeps,
-  principal: WebhookPrincipal,
-  { id, settings }: { id: string; settings: EndpointSettings },
-): Promise<EndpointView> {
-  // NotFoundException comes before validation problems.
-  const { row } = await getEndpoint(deps, principal, id);
-  const checked = await validateSettings(settings, (url) => deps.checkUrl(row.organization_id, url));
-  const isUrlChanged = checked.url !== undefined && checked.url !== row.url;
-  if (isUrlChanged) requireFreshAuthentication(principal, deps.clock.now());
-  await deps.database.transaction(async (tx) => {
-    const changed = await tx.query(
-      sql`${updateSettingsSql(deps, row.id, { checked, isUrlChanged })}
-        where endpoint.id = ${row.id} and ${tenantFilter(principal)} and endpoint.deleted_at is null returning 1`,
-    );
-    if (changed.length === 0 || !isUrlChanged) return;
-    const details = { former_host: new URL(row.url).host };
-    const endpoint = { ...row, url: checked.url ?? row.url };
-    await recordEndpointEvent(deps.recordAccessChange, tx, {
-      action: "endpoint.url_changed",
-      endpoint,
-      by: principal,
-      details,
-    });
-  });
-  if (isUrlChanged) deps.notifyWorkers();
-  return (await getEndpoint(deps, principal, id)).view;
-}
-
-function updateSettingsSql(
-  { secretBox }: EndpointServiceDeps,
-  id: string,
-  { checked, isUrlChanged }: { checked: ValidatedSettings; isUrlChanged: boolean },
-): Sql {
-  const { url, description, eventTypes, headers, maxInFlight, perSecond } = checked;
-  const affectsSending = [url, headers, maxInFlight, perSecond].some((setting) => setting !== undefined);
-  // A new URL is another receiver and starts without history.
-  const reset = isUrlChanged ? sql`, blocked_until = null, circuit_step = null, failing_since = null` : sql``;
-  return sql`
-    update webhook_endpoint endpoint set
-      url = coalesce(${url ?? null}, url), description = coalesce(${description ?? null}, description),
-      event_types = case when ${eventTypes !== undefined} then ${eventTypes ?? null}::text[] else event_types end,
-      sealed_headers = case when ${headers !== undefined} then ${headers ? sealHeaders(secretBox, id, headers) : null}
-        else sealed_headers end,
-      max_in_flight = coalesce(${maxInFlight ?? null}::int, max_in_flight),
-      per_second = coalesce(${perSecond ?? null}::int, per_second),
-      version = version + ${affectsSending ? 1 : 0}, updated_at = now() ${reset}`;
-}
-
-async function rotateSecret(
-  deps: EndpointServiceDeps,
-  principal: WebhookPrincipal,
-  id: string,
-): Promise<{ endpoint: EndpointView; secret: string }> {
-  for (let attempt = 1; attempt <= MAX_ROTATION_ATTEMPTS; attempt += 1) {
-    const { row } = await getEndpoint(deps, principal, id);
-    const former = row.secrets;
-    const { text, secrets } = addSecret(deps.secretBox, row.id, { former, nowMs: deps.clock.now() });
-    // Compare-and-set, so that concurrent rotations do not lose each other's secret.
-    const replace = sql`
-      update webhook_endpoint endpoint set secrets = ${JSON.stringify(secrets)}::jsonb, version = version + 1, updated_at = now()
-      where endpoint.id = ${row.id} and ${tenantFilter(principal)} and endpoint.deleted_at is null and secrets = ${JSON.stringify(former)}::jsonb returning 1`;
-    const isChanged = await deps.database.transaction(async (tx) => {
-      if ((await tx.query(replace)).length === 0) return false;
-      const event = { action: "endpoint.secret_rotated", endpoint: row, by: principal } as const;
-      await recordEndpointEvent(deps.recordAccessChange, tx, event);
+  /** Changing the URL requires a recent authentication; otherwise it throws ReauthenticationRequiredError. */
+  async update(principal: WebhookPrincipal, id: string, settings: EndpointSettings): Promise<EndpointView> {
+    const { database, secretBox, clock, notifyWorkers } = this.#deps;
+    // NotFoundException comes before validation problems.
+    const { organization } = await getEndpoint(database, principal, id);
+    const { headers, ...checked } = await this.#validate(organization.id, settings);
+    const isUrlChanged = await database.transactional(async (em, tx) => {
+      const endpoint = await lockEndpoint(em, principal, id);
+      const formerUrl = endpoint.url;
+      Object.assign(endpoint, checked);
+      if (headers) endpoint.sealedHeaders = sealHeaders(secretBox, endpoint.id, headers);
+      const { url, maxInFlight, perSecond } = checked;
+      const affectsSending = [url, headers, maxInFlight, perSecond].some((setting) => setting !== undefined);
+      if (affectsSending) endpoint.version += 1;
+      if (endpoint.url === formerUrl) return false;
+      requireFreshAuthentication(principal, clock.now());
+      // A new URL is another receiver and starts without history.
+      Object.assign(endpoint, noFailures);
+      const details = { former_host: new URL(formerUrl).host };
+      await this.#record(tx, principal, { action: "endpoint.url_changed", endpoint, details });
       return true;
     });
-    if (isChanged) return { endpoint: (await getEndpoint(deps, principal, id)).view, secret: text };
+    if (isUrlChanged) notifyWorkers();
+    return await this.get(principal, id);
   }
-  throw new AppError("ConflictException", "The secret is being rotated by other requests. Try again.");
+
+  /** Puts deliveries on hold. Deliveries in flight are not stopped. A disabled endpoint stays disabled. */
+  async pause(principal: WebhookPrincipal, id: string): Promise<EndpointView> {
+    const { database, clock } = this.#deps;
+    await database.transactional(async (em) => {
+      const endpoint = await lockEndpoint(em, principal, id);
+      if (endpoint.status !== "active") return;
+      endpoint.status = "paused";
+      endpoint.statusSince = new Date(clock.now());
+    });
+    return await this.get(principal, id);
+  }
+
+  /** Resumes delivery and closes the circuit. `pendingPolicy` decides on deliveries on hold. */
+  async resume(
+    principal: WebhookPrincipal,
+    id: string,
+    { pendingPolicy }: { pendingPolicy: PendingPolicy } = { pendingPolicy: "send" },
+  ): Promise<{ endpoint: EndpointView; discarded: number }> {
+    const { database, clock, notifyWorkers } = this.#deps;
+    const createdBefore = typeof pendingPolicy === "object" ? pendingPolicy.since : undefined;
+    if (createdBefore && Number.isNaN(createdBefore.getTime()))
+      throw new AppError("BadRequestException", "`since` is not a valid time");
+    const { id: endpointId } = await getEndpoint(database, principal, id);
+    const discarded =
+      pendingPolicy === "send"
+        ? 0
+        : await discardPending(database, { endpointId, createdBefore, endpointIs: "paused or disabled" });
+    await database.transactional(async (em) => {
+      const endpoint = await lockEndpoint(em, principal, id);
+      if (endpoint.status !== "active") endpoint.statusSince = new Date(clock.now());
+      // A new version, so that results of attempts in flight do not change the endpoint's state.
+      const version = endpoint.version + 1;
+      Object.assign(endpoint, noFailures, { status: "active", disabledReason: null, version });
+    });
+    notifyWorkers();
+    return { endpoint: await this.get(principal, id), discarded };
+  }
+
+  /** Keeps the log, and discards pending deliveries, also those in flight: they would be retried. */
+  async delete(principal: WebhookPrincipal, id: string): Promise<{ discarded: number }> {
+    const { database, clock } = this.#deps;
+    const endpointId = await database.transactional(async (em, tx) => {
+      const endpoint = await lockEndpoint(em, principal, id);
+      endpoint.deletedAt = new Date(clock.now());
+      endpoint.version += 1;
+      await this.#record(tx, principal, { action: "endpoint.deleted", endpoint });
+      return endpoint.id;
+    });
+    return { discarded: await discardPending(database, { endpointId, endpointIs: "deleted" }) };
+  }
+
+  /** The former secret stays active for 24 hours. */
+  async rotateSecret(
+    principal: WebhookPrincipal,
+    id: string,
+  ): Promise<{ endpoint: EndpointView; secret: string }> {
+    const { database, secretBox, clock } = this.#deps;
+    const secret = await database.transactional(async (em, tx) => {
+      const endpoint = await lockEndpoint(em, principal, id);
+      const former = endpoint.secrets;
+      const { text, secrets } = addSecret(secretBox, endpoint.id, { former, nowMs: clock.now() });
+      endpoint.secrets = secrets;
+      endpoint.version += 1;
+      await this.#record(tx, principal, { action: "endpoint.secret_rotated", endpoint });
+      return text;
+    });
+    return { endpoint: await this.get(principal, id), secret };
+  }
+
+  /** The only method that returns existing secrets. */
+  async reveal(principal: WebhookPrincipal, id: string): Promise<RevealedSecret> {
+    const { database, secretBox, clock } = this.#deps;
+    const { id: uuid, secrets, sealedHeaders } = await getEndpoint(database, principal, id);
+    return {
+      secrets: openSecrets(secretBox, uuid, { secrets, nowMs: clock.now() }),
+      headers: openHeaders(secretBox, uuid, sealedHeaders),
+    };
+  }
+
+  /** Disables endpoints that have only failed for five days, and returns them. */
+  disableFailing(): Promise<DisabledEndpoint[]> {
+    return disableFailing(this.#deps.database, this.#deps.alertNotifier);
+  }
+
+  #validate(organizationId: string, settings: EndpointSettings): Promise<ValidatedSettings> {
+    return validateSettings(settings, (url) => this.#deps.checkUrl(organizationId, url));
+  }
+
+  /** Records the change in the transaction `tx`. Stores only the URL's host, because the rest often contains a token. */
+  async #record(
+    tx: Reader,
+    { actor, ipAddress = null, requestId = null }: WebhookPrincipal,
+    { action, endpoint, details }: EndpointChange,
+  ): Promise<void> {
+    const { host } = new URL(endpoint.url);
+    await this.#deps.recordAccessChange?.(tx, {
+      action,
+      actor,
+      ipAddress,
+      requestId,
+      organizationId: endpoint.organization.id,
+      subject: toTypedId("whe", endpoint.id),
+      subjectName: host,
+      details: { host, ...details },
+    });
+  }
 }
 
-/** The only function that returns existing secrets. */
-async function revealSecrets(
-  deps: EndpointServiceDeps,
-  principal: WebhookPrincipal,
-  id: string,
-): Promise<RevealedSecret> {
-  const { row } = await getEndpoint(deps, principal, id);
-  const { secrets } = row;
-  return {
-    secrets: openSecrets(deps.secretBox, row.id, { secrets, nowMs: deps.clock.now() }),
-    headers: openHeaders(deps.secretBox, row.id, row.sealed_headers),
-  };
+interface EndpointChange {
+  action: Extract<AccessChange["action"], `endpoint.${string}`>;
+  endpoint: Pick<WebhookEndpoint, "id" | "organization" | "url">;
+  details?: Readonly<Record<string, unknown>>;
 }
+
+/** The state of an endpoint to which nothing has failed: sending is not blocked and the circuit is closed. */
+const noFailures = { blockedUntil: null, circuitStep: null, failingSince: null };

@@ -1,10 +1,10 @@
 /** Validates endpoint settings. Messages say what would be right and never repeat values that can be secret. */
 import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
 import { badRequest, type Problem } from "../../platform/errors.ts";
-import { suggestClosest } from "../../platform/suggest.ts";
+import { suggestClosest } from "../../platform/did-you-mean.ts";
 import { headerProblem } from "./custom-headers.ts";
-import { eventTypes, IN_FLIGHT_LIMITS, RATE_LIMITS } from "./entity.ts";
-import type { EventType } from "../../events/api.ts";
+import { type EventType, eventTypes } from "../../events/api.ts";
+import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "./entity.ts";
 
 /** In an update, absent settings keep their value. */
 export interface EndpointSettings {

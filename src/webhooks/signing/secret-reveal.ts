@@ -1,10 +1,10 @@
 /** Shows an endpoint's secret to a user who re-enters their password, and records that in the audit log. */
 import { type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import type { PasswordService } from "../../accounts/api.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
+import type { Reader } from "../../platform/postgres/database.ts";
 import { AppError, invariant } from "../../platform/errors.ts";
 import { fromTypedId } from "../../platform/ids.ts";
-import type { WebhookPrincipal } from "../tenant-scope.ts";
+import type { WebhookPrincipal } from "../webhook-principal.ts";
 import type { EndpointService } from "../endpoints/service.ts";
 
 export interface SecretReveal {
@@ -16,7 +16,7 @@ export interface SecretReveal {
 }
 
 interface SecretRevealDeps {
-  database: Queryable;
+  database: Reader;
   endpoints: Pick<EndpointService, "get" | "reveal">;
   passwords: Pick<PasswordService, "verifyPassword">;
 }
@@ -24,7 +24,7 @@ interface SecretRevealDeps {
 export function createSecretReveal({ database, endpoints, passwords }: SecretRevealDeps): SecretReveal {
   return {
     async reveal(user, { id, password }) {
-      const { actor, address, requestId } = user;
+      const { actor, ipAddress, requestId } = user;
       invariant(actor.type === "user" && actor.id !== null, "only users have a password");
       await passwords.verifyPassword(actor.id, password, "password");
       const endpoint = await endpoints.get(user, id);
@@ -38,7 +38,7 @@ export function createSecretReveal({ database, endpoints, passwords }: SecretRev
         actor,
         organizationId: fromTypedId("org", endpoint.organizationId),
         subject: endpoint.id,
-        address,
+        ipAddress,
         requestId,
       });
       return secret;

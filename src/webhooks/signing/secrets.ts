@@ -1,6 +1,7 @@
 /** Encrypts and decrypts the signing secrets and custom headers of endpoints. */
 import { toTypedId } from "../../platform/ids.ts";
 import { canOpen, type SecretBox } from "../../platform/secret-box.ts";
+import { DAY_MS } from "../../platform/time.ts";
 import type { SealedSecret } from "../endpoints/entity.ts";
 import { newSecret } from "./signature.ts";
 
@@ -8,7 +9,7 @@ import { newSecret } from "./signature.ts";
 export const sealContext = (endpointId: string): string => `webhook_endpoint:${endpointId}`;
 
 /** After a rotation, former secrets sign for another 24 hours, at most two of them. */
-const OVERLAP_MS = 24 * 3_600_000;
+const OVERLAP_MS = DAY_MS;
 const MAX_FORMER_SECRETS = 2;
 
 export interface NewSecret {
@@ -62,23 +63,17 @@ export function sealHeaders(
 export function openHeaders(
   secretBox: Pick<SecretBox, "open">,
   endpointId: string,
-  sealed: string | null,
+  sealed: string | null | undefined,
 ): Record<string, string> {
-  if (sealed === null) return {};
-  return JSON.parse(decryptHeaders(secretBox, endpointId, sealed)) as Record<string, string>;
-}
-
-function decryptHeaders(secretBox: Pick<SecretBox, "open">, endpointId: string, sealed: string): string {
+  if (typeof sealed !== "string") return {};
+  let text: string;
   try {
-    return secretBox.open(sealed, sealContext(endpointId));
+    text = secretBox.open(sealed, sealContext(endpointId));
   } catch {
     // A separate message, because rotating the secret does not repair headers.
-    throw unreadableHeaders(endpointId);
+    throw new Error(
+      `The custom headers of ${toTypedId("whe", endpointId)} were encrypted with another WAYMARK_SECRET or are damaged. Set them again.`,
+    );
   }
-}
-
-function unreadableHeaders(endpointId: string): Error {
-  return new Error(
-    `The custom headers of ${toTypedId("whe", endpointId)} were encrypted with another WAYMARK_SECRET or are damaged. Set them again.`,
-  );
+  return JSON.parse(text) as Record<string, string>;
 }

@@ -1,5 +1,8 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { MongoClient } from "mongodb";
 import { afterEach, describe, expect, inject, it, vi } from "vitest";
 import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/embedded/mongo/embedded-mongo.ts";
@@ -20,7 +23,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 afterEach(stopAndRemoveAll);
 
 function open(dataDir: string, binary = inject("mongodBinary")): EmbeddedMongo {
-  return openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: false });
+  return openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: "off" });
 }
 
 async function insertNote(url: string): Promise<void> {
@@ -37,7 +40,15 @@ async function readNotes(url: string): Promise<unknown[]> {
     .toArray();
 }
 
-const listReferences = (dataDir: string): Promise<string[]> => readdir(join(dataDir, "mongo-references"));
+/** Returns the command lines of the running processes that contain `text`. */
+async function commandLinesWith(text: string): Promise<string[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "command="]);
+  return stdout.split("\n").filter((line) => line.includes(text));
+}
+
+async function listReferences(dataDir: string): Promise<string[]> {
+  return (await readdir(dataDir)).filter((name) => name.startsWith("mongo-reference"));
+}
 
 describe("opening the embedded MongoDB", () => {
   it("starts a replica set, stops it on disposal, and keeps its data for the next start", async () => {
@@ -98,6 +109,15 @@ describe("opening the embedded MongoDB", () => {
     const pid = await mongodPid(dataDir);
     await starting[Symbol.asyncDispose]();
     expect(await isRunning(pid)).toBe(false);
+    expect(await listReferences(dataDir)).toEqual([]);
+  });
+
+  it("leaves no process running if it is disposed of before mongod has written its process ID", async () => {
+    const dataDir = await makeFolder();
+    const starting = open(dataDir);
+    await vi.waitUntil(() => existsSync(join(dataDir, "mongo.log")), { timeout: 20_000, interval: 1 });
+    await starting[Symbol.asyncDispose]();
+    expect(await commandLinesWith(dataDir)).toEqual([]);
     expect(await listReferences(dataDir)).toEqual([]);
   });
 });
@@ -170,11 +190,11 @@ describe("the embedded MongoDB after a kill", () => {
     expect(await isRunning(restarted)).toBe(false);
   });
 
-  it("starts despite the lock of a process that was killed while starting it", async () => {
+  it("starts despite the lock file that a killed process left behind", async () => {
     const dataDir = await makeFolder();
     const holder = await startHolder(dataDir, "mongo");
     await holder.kill("SIGKILL");
-    await writeFile(join(dataDir, "mongo.lock"), `${holder.pid} left behind`);
+    expect(await readdir(dataDir)).toContain("mongo-start.lock");
     process.kill(await mongodPid(dataDir), "SIGKILL");
     await waitUntilProcessEnds(await mongodPid(dataDir));
     await using mongo = open(dataDir);

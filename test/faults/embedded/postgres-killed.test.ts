@@ -105,10 +105,8 @@ describe("the embedded PostgreSQL after a kill", () => {
     });
     await query(holder.url, INSERT_NOTE_SQL);
     process.kill(await postmasterPid(dataDir), "SIGKILL");
-    const referenceCountSql =
-      "select count(*)::int as count from pg_locks where locktype = 'advisory' and mode = 'ShareLock'";
     await vi.waitFor(
-      async () => expect(await query(holder.url, referenceCountSql)).toEqual([{ count: 2 }]),
+      async () => expect(await query(holder.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]),
       20_000,
     );
     const restarted = await postmasterPid(dataDir);
@@ -201,22 +199,30 @@ describe("the embedded PostgreSQL after a kill", () => {
     expect(await isRunning(await postmasterPid(dataDir).catch(() => NONEXISTENT_PID))).toBe(false);
   });
 
-  it("keeps running for the server after a crash dropped the server's lock and a command ended", async () => {
+  it("keeps running for the server after a crash closed all connections and a command ended", async () => {
     const dataDir = await sharedFolder();
     const server = await startHolder(dataDir, "exclusive");
-    const connectionSql = `select pid from pg_stat_activity where application_name = 'waymark:${server.pid}'`;
-    const [before] = await query(server.url, connectionSql);
+    const checkpointerSql = "select pid from pg_stat_activity where backend_type = 'checkpointer'";
+    const [before] = await query(server.url, checkpointerSql);
     process.kill(Number(before?.["pid"]), "SIGKILL");
     await vi.waitFor(async () => {
-      const [current] = await query(
-        server.url,
-        `${connectionSql} and pid in (select pid from pg_locks where locktype = 'advisory')`,
-      );
+      const [current] = await query(server.url, checkpointerSql);
       expect(current).toBeDefined();
       expect(current).not.toEqual(before);
     }, 20_000);
     await (await startHolder(dataDir, "shared")).release();
     expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  it("stops with a command although a killed server left its reference", async () => {
+    const dataDir = await sharedFolder();
+    const server = await startHolder(dataDir, "exclusive");
+    const command = await startHolder(dataDir, "shared");
+    await server.kill("SIGKILL");
+    const postmaster = await postmasterPid(dataDir);
+    await command.release();
+    expect(await isRunning(postmaster)).toBe(false);
+    expect((await readdir(dataDir)).filter((name) => name.includes("reference"))).toEqual([]);
   });
 
   it("keeps running after Ctrl-C in its holder's process group", async () => {

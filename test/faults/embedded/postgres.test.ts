@@ -92,7 +92,13 @@ describe("opening the embedded PostgreSQL", () => {
     await mkdir(join(dataDir, `postgres.of-${ended.pid}-abc1`, "postgres"), { recursive: true });
     await using postgres = await openEmbeddedPostgres({ dataDir, exclusive: true });
     expect(postgres.url).toContain("/waymark");
-    expect((await readdir(dataDir)).toSorted()).toEqual(["postgres", "postgres-password", "postgres.log"]);
+    expect((await readdir(dataDir)).toSorted()).toEqual([
+      "postgres",
+      "postgres-password",
+      expect.stringMatching(`^postgres-reference-exclusive-${process.pid}-`),
+      "postgres-start.lock",
+      "postgres.log",
+    ]);
   });
 
   it.runIf(isRoot)("works for root in a folder that other users cannot access", async () => {

@@ -1,6 +1,6 @@
 /** The API is killed, or sends no notification, after a commit: the sweep finds the committed changes. */
 import { expect, it, onTestFinished, vi } from "vitest";
-import { updateRows } from "../../../src/jobs/update/update.sql.ts";
+import { updateRows } from "../../../src/jobs/update/update-and-fan-out.sql.ts";
 import { systemActor } from "../../../src/platform/principal.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";
 import { eventually, startChangeLoad } from "../../support/faults/change-load.ts";

@@ -1,14 +1,11 @@
 /** Purging of expired sessions, rate limit buckets, idempotency records and API keys. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { purgeSessions } from "../../../src/accounts/sessions/service.ts";
-import { SESSION_IDLE_MS } from "../../../src/accounts/sessions/verifier.ts";
-import { purgeEndedKeys } from "../../../src/api-keys/api-key.purge.ts";
-import { purgeBuckets } from "../../../src/rate-limits/rate-limit.store.ts";
-import {
-  purgeIdempotencyRecords,
-  trimIdempotencyRecords,
-} from "../../../src/idempotency/idempotency.purge.ts";
+import { purgeSessions } from "../../../src/accounts/sessions/purge.sql.ts";
+import { SESSION_IDLE_MS } from "../../../src/accounts/sessions/entity.ts";
+import { purgeEndedKeys } from "../../../src/api-keys/api-key.changes.ts";
+import { purgeBuckets } from "../../../src/rate-limits/rate-limit.sql.ts";
+import { purgeIdempotencyRecords, trimIdempotencyRecords } from "../../../src/idempotency/purge.sql.ts";
 import type { Queryable } from "../../../src/platform/postgres/database.ts";
 import { uuidV7Sql } from "../../../src/platform/ids.ts";
 import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
@@ -64,7 +61,6 @@ it("finds expired sessions by an index", async () => {
   await app.database.query(sql`analyze user_session, user_verification`);
   const texts: string[] = [];
   const recordingDatabase: Queryable = {
-    ...app.database,
     async query<Row>(statement: Sql) {
       texts.push(statement.compile().text);
       return await app.database.query<Row>(statement);

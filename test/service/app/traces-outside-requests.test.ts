@@ -1,4 +1,5 @@
 /** Traces of work outside HTTP requests: mails, scheduled tasks and subscription events. */
+import { withSpan } from "../../../src/platform/tracing/tracing.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Tracing } from "../../../src/platform/tracing/tracing.ts";
 import { taskHandler } from "../../../src/scheduling/task.ts";
@@ -90,4 +91,20 @@ it("traces each subscription event with its SQL", async () => {
     const children = collector.spans().filter(({ parentId }) => parentId === root.spanId);
     expect(children.map(({ name }) => name)).toContainEqual(expect.stringContaining("SELECT job"));
   });
+});
+
+it("traces the statements of an entity manager in a transaction, without their values", async () => {
+  await using app = await startTestApp({}, { tracing });
+  const span = tracing.startTrace("work", { kind: "internal" });
+  await withSpan(span, () =>
+    app.database.transactional((em) =>
+      em.execute("select 'secret-value' as one, ?::text as two", ["secret-value"]),
+    ),
+  );
+  const root = await first("work");
+  await eventually(() => {
+    const children = collector.spans().filter(({ parentId }) => parentId === root.spanId);
+    expect(children.map(({ name }) => name)).toContainEqual(expect.stringMatching(/^SELECT/));
+  });
+  expect(JSON.stringify(collector.spans())).not.toContain("secret-value");
 });

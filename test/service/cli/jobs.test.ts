@@ -34,7 +34,7 @@ describe("jobs import", () => {
       unchanged: 2,
       failed: 0,
       failures: [],
-      failures_left_out: 0,
+      failures_omitted: 0,
     });
   });
 
@@ -85,7 +85,7 @@ describe("jobs import", () => {
           problems: [{ field: null, message: "has 3 cells where the header has 2" }],
         },
       ],
-      failures_left_out: 0,
+      failures_omitted: 0,
     });
   });
 
@@ -126,15 +126,17 @@ describe("jobs import", () => {
     }
   });
 
-  it("lists the first 1,000 failed rows in the JSON and counts the rest, in bounded memory", async () => {
+  it("lists the first failed rows in the JSON and counts the rest, in bounded memory", async () => {
     const rows = Array.from({ length: 30_000 }, (_, index) => `{"marking_number":"L-${index}","weight":"x"}`);
     const child = start(["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme", "--json"], {
       NODE_OPTIONS: "--max-old-space-size=64",
     });
     const run = await waitForExit(child, rows.join("\n"));
     const report = JSON.parse(run.stdout);
-    expect(report).toMatchObject({ created: 0, failed: 30_000, failures_left_out: 29_000 });
-    expect(report.failures.length).toBe(1_000);
+    expect(report).toMatchObject({ created: 0, failed: 30_000 });
+    expect(report.failures.length).toBeGreaterThan(1_000);
+    expect(report.failures_omitted).toBe(30_000 - report.failures.length);
+    expect(report.failures_omitted).toBeGreaterThan(0);
     expect(run.stderr.trimEnd().split("\n").length).toBe(30_000);
   });
 

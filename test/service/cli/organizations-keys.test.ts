@@ -53,7 +53,7 @@ describe("key", () => {
     expect(key).toMatch(/^wmk_[0-9a-z]{8}_[\w-]{49}$/);
     expect(shown).toEqual({
       id: expect.stringMatching(/^key_[0-9A-Z]{26}$/),
-      starts_with: key.slice(0, 12),
+      prefix: key.slice(0, 12),
       organization_id: expect.stringMatching(/^org_/),
       name: "n",
       scopes: ["jobs:read", "jobs:write"],
@@ -85,7 +85,7 @@ describe("key", () => {
 
   it("revokes a key named by its ID, its prefix with or without wmk_, or the full key", async () => {
     const issued = await Promise.all([1, 2, 3, 4].map(() => runJson("key", "create", "--org", "Acme")));
-    const references = [issued[0].id, issued[1].starts_with.slice(4), issued[2].starts_with, issued[3].key];
+    const references = [issued[0].id, issued[1].prefix.slice(4), issued[2].prefix, issued[3].key];
     for (const [index, reference] of references.entries()) {
       expect(await runJson("key", "revoke", reference)).toMatchObject({
         id: issued[index].id,
@@ -98,9 +98,9 @@ describe("key", () => {
     });
   });
 
-  it("uses the prefix format that docs/operations.md shows", async () => {
-    const guide = await readFile("docs/operations.md", "utf8");
-    const { starts_with: prefix } = await runJson("key", "create", "--org", "Acme");
+  it("uses the prefix format that the runbooks show", async () => {
+    const guide = await readFile("docs/operate/runbooks.md", "utf8");
+    const { prefix } = await runJson("key", "create", "--org", "Acme");
     const example = /key revoke (wmk_\w+)/.exec(guide)?.[1] ?? "";
     for (const text of [example, prefix]) expect(text).toMatch(/^wmk_[0-9a-z]{8}$/);
   });

@@ -122,8 +122,7 @@ describe("exit code 1 (failure)", () => {
     expect(missing).toEqual({
       code: 1,
       stdout: "",
-      stderr:
-        'Error: There is no organisation "Unknown Ltd"\nRun `waymark org list` or `waymark key list` to see what exists.\n',
+      stderr: 'Error: There is no organisation "Unknown Ltd"\nRun `waymark org list` to see what exists.\n',
     });
     expect(taken).toEqual({
       code: 1,
@@ -144,7 +143,7 @@ describe("exit code 1 (failure)", () => {
       error: {
         code: "NotFoundException",
         message: "No API key has this ID or prefix",
-        hint: expect.any(String),
+        hint: "Run `waymark key list` to see what exists.",
         details: null,
       },
     });

@@ -1,7 +1,9 @@
-import type { ChildProcess } from "node:child_process";
-import { on } from "node:events";
+import { spawn, type ChildProcess } from "node:child_process";
+import { on, once } from "node:events";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { acquireLock } from "../../../src/embedded/lock-file.ts";
 import { waitForExit } from "../../support/processes/cli-process.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
 import { startHolder } from "../../support/processes/embedded-processes.ts";
@@ -32,6 +34,41 @@ describe("serve", () => {
     child.kill("SIGTERM");
     expect(await end).toMatchObject({ code: 0, stderr: "" });
   });
+});
+
+describe("npm start", () => {
+  it(
+    "runs the server on the project's Node until a signal, and exits with its code",
+    { timeout: 90_000 },
+    async () => {
+      const launcher = join(import.meta.dirname, "../../../src/start.mjs");
+      const env = {
+        PATH: process.env["PATH"],
+        WAYMARK_DATA_DIR: join(folder(), "npm-start"),
+        PORT: "0",
+        LOG_LEVEL: "silent",
+        MONGODB_URL: "mongodb://127.0.0.1:9",
+      };
+      const child = spawn(process.execPath, [launcher], { env });
+      const end = waitForExit(child);
+      const url = await urlInBanner(child);
+      expect((await fetch(`${url}/health/live`)).status).toBe(200);
+      child.kill("SIGTERM");
+      expect((await end).code).toBe(0);
+      await expect(fetch(url)).rejects.toThrow("fetch failed");
+
+      // npm signals its shell, which may end without passing the signal on.
+      const shell = spawn("sh", ["-c", `"${process.execPath}" "${launcher}"; true`], {
+        env: { ...env, npm_lifecycle_event: "start" },
+      });
+      const urlOfShell = await urlInBanner(shell);
+      shell.kill("SIGTERM");
+      await vi.waitFor(() => expect(fetch(urlOfShell)).rejects.toThrow("fetch failed"), 20_000);
+
+      const refused = await waitForExit(spawn(process.execPath, [launcher], { env: { ...env, PORT: "x" } }));
+      expect(refused.code).toBe(1);
+    },
+  );
 });
 
 function expectedLogin(role: string) {
@@ -74,6 +111,34 @@ describe("without DATABASE_URL", () => {
       await server.release();
     },
   );
+
+  it.each([
+    ["after-restore", "The restored database is ready."],
+    ["accept-secret", "This database now accepts the current WAYMARK_SECRET."],
+  ])("prints the result of %s before it releases the database, which may fail", async (command, result) => {
+    const dataDir = join(folder(), "embedded");
+    const child = start([command], { DATABASE_URL: "", WAYMARK_DATA_DIR: dataDir });
+    let printed = "";
+    child.stdout?.on("data", (chunk) => (printed += String(chunk)));
+    const exited = once(child, "exit");
+    const reference = `postgres-reference-shared-${child.pid}-`;
+    await vi.waitUntil(
+      async () => (await readdir(dataDir).catch(() => [])).some((name) => name.startsWith(reference)),
+      { timeout: 30_000, interval: 5 },
+    );
+    // The command held the lock when it added its reference, and needs it again to release the database.
+    const unlock = await vi.waitUntil(() => acquireLock(join(dataDir, "postgres-start.lock")), {
+      timeout: 30_000,
+      interval: 1,
+    });
+    try {
+      await vi.waitFor(() => expect(printed).toContain(result), 20_000);
+      expect(child.exitCode).toBeNull();
+    } finally {
+      unlock();
+    }
+    expect(await exited).toEqual([0, null]);
+  });
 
   it("refuses to create the demo in a database with other organisations", async () => {
     const run = await waymark("demo");

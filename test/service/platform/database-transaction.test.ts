@@ -1,7 +1,11 @@
 /** Transactions whose statements fail, nested parts, time limits and advisory locks. */
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { openDatabase, type Database, type Transaction } from "../../../src/platform/postgres/database.ts";
+import { Organization } from "../../../src/organizations/api.ts";
+import { newUuid } from "../../../src/platform/ids.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import type { Transaction } from "../../../src/platform/postgres/transaction.ts";
 import { raw, sql } from "../../../src/platform/postgres/sql.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
 
@@ -131,3 +135,93 @@ it("tryTransaction returns null without waiting while another transaction holds 
   expect(await database.tryTransaction(lock, other)).toBe("ran");
   expect(database.pool()).toMatchObject({ idle: 2, waiting: 0 });
 });
+
+const addOrganization = (em: EntityManager, name: string): void =>
+  void em.persist(
+    em.create(Organization, {
+      id: newUuid(),
+      name,
+      type: "agent",
+      suspendedAt: null,
+      createdAt: new Date(),
+    }),
+  );
+const names = async (): Promise<string[]> =>
+  (await database.em().find(Organization, {}, { orderBy: { name: "asc" } })).map(({ name }) => name);
+
+const fail = (): Promise<never> => Promise.reject(new Error("failed on purpose"));
+
+describe("transactional", () => {
+  beforeEach(() => database.em().nativeDelete(Organization, {}));
+
+  it("flushes before each SQL statement and before the commit", async () => {
+    await database.transactional(async (em, tx) => {
+      addOrganization(em, "first");
+      expect(await tx.query(sql`select name from organization`)).toEqual([{ name: "first" }]);
+      expect(await names()).toEqual([]);
+      addOrganization(em, "second");
+    });
+    expect(await names()).toEqual(["first", "second"]);
+  });
+
+  it("commits nothing if the work throws or the outcome is a rollback", async () => {
+    const failing = database.transactional(async (em) => {
+      addOrganization(em, "lost");
+      await em.flush();
+      await fail();
+    });
+    await expect(failing).rejects.toThrow("on purpose");
+    await database.transactional(async (em) => addOrganization(em, "lost"), "rollback");
+    expect(await names()).toEqual([]);
+  });
+
+  it("rolls back only a nested em.transactional or nested part that fails", async () => {
+    await database.transactional(async (em, tx) => {
+      addOrganization(em, "before");
+      await em.flush();
+      const failed = em.transactional(async (inner) => {
+        addOrganization(inner, "within");
+        await inner.flush();
+        await fail();
+      });
+      await expect(failed).rejects.toThrow("on purpose");
+      const alsoFailed = tx.nested(async () => {
+        addOrganization(em, "nested");
+        await fail();
+      });
+      await expect(alsoFailed).rejects.toThrow("on purpose");
+      await em.transactional(async (inner) => addOrganization(inner, "kept"));
+    });
+    expect(await names()).toEqual(["before", "kept"]);
+  });
+
+  it("returns 503 past its time limit", async () => {
+    const options = { url: testDatabase.url, poolSize: 1, entities, transactionLimitMs: 50 };
+    await using limited = await openDatabase(options);
+    const late = limited.transactional(async (em) => {
+      await em.execute("select pg_sleep(0.06)");
+      await em.findOne(Organization, { name: "any" });
+    });
+    await expect(late).rejects.toMatchObject({ code: "ServiceUnavailableException", status: 503 });
+    expect(limited.pool()).toMatchObject({ total: 1, idle: 1 });
+  });
+});
+
+it("cancels the entity manager's running statement when the signal aborts", async () => {
+  const aborting = new AbortController();
+  const sleeping = database.withSignal(aborting.signal).em().execute("select pg_sleep(20)");
+  await expect.poll(sleepers).toBe(1);
+  aborting.abort();
+  await expect(sleeping).rejects.toMatchObject({
+    code: "ServiceUnavailableException",
+    cause: { code: "57014" },
+  });
+  await expect.poll(sleepers).toBe(0);
+});
+
+async function sleepers(): Promise<number> {
+  const rows = await database.query(
+    sql`select from pg_stat_activity where query = 'select pg_sleep(20)' and state = 'active'`,
+  );
+  return rows.length;
+}

@@ -108,7 +108,7 @@ describe("a MongoDB that stops", () => {
   let dataDir: string;
   let embedded: EmbeddedMongo;
   const start = (): EmbeddedMongo =>
-    openEmbeddedMongo({ dataDir, binary: inject("mongodBinary"), cacheDir: dataDir, download: false });
+    openEmbeddedMongo({ dataDir, binary: inject("mongodBinary"), cacheDir: dataDir, download: "off" });
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "waymark-away-"));

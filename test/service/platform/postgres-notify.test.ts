@@ -97,3 +97,25 @@ it("closes even if the server does not close the connection", async () => {
   for (const socket of sockets) socket.destroy();
   server.close();
 });
+
+it("closes although the server does not answer the LISTEN statement", async () => {
+  const target = new URL(testDatabase.url);
+  const { hostname, port } = target;
+  let isHanging = false;
+  const server = createServer((front) => {
+    const back = connect(Number(port || 5432), hostname);
+    front.on("data", (chunk) => {
+      isHanging ||= chunk.includes('listen "news"');
+      back.write(chunk);
+    });
+    back.on("data", (chunk) => void (isHanging || front.write(chunk)));
+    front.on("close", () => back.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  target.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listener = listen(target.href);
+  await vi.waitUntil(() => isHanging);
+  await listener[Symbol.asyncDispose]();
+  expect(listener.heard()).toBe(0);
+  server.close();
+});

@@ -2,7 +2,7 @@
 import { MikroORM } from "@mikro-orm/postgresql";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { ormOptions } from "../../../src/platform/postgres/database.ts";
+import { ormOptions } from "../../../src/platform/postgres/orm-options.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
 
 let database: TestDatabase;

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { UserRole } from "../../../src/organizations/user.entity.ts";
 import { expectData } from "../app/assertions.ts";
-import type { ApiResponse, AppInstance } from "../app/app-instance.ts";
+import type { ApiResponse, AppInstance, RequestOptions } from "../app/app-instance.ts";
 import { totpCode } from "./totp.ts";
 
 export interface TestUser {
@@ -17,7 +17,7 @@ export interface TestUser {
 export interface SessionClient {
   /** The value of the Cookie header. */
   cookie: string;
-  call(path: string, init?: RequestInit): Promise<ApiResponse>;
+  call(path: string, options?: RequestOptions): Promise<ApiResponse>;
   get(path: string): Promise<ApiResponse>;
   post(path: string, body?: object): Promise<ApiResponse>;
   send(method: string, path: string, body?: object): Promise<ApiResponse>;
@@ -33,7 +33,7 @@ export async function createTestUser(
   const name = `Person ${randomBytes(4).toString("hex")}`;
   const email = `${name.toLowerCase().replace(" ", ".")}@test.example`;
   const user = { email, name, password: VALID_PASSWORD, organizationId, role };
-  const id = await app.database.transaction((tx) => app.accounts.createUser(tx, user));
+  const id = await app.database.transaction((tx) => app.accounts.users.createUser(tx, user));
   return { id, email, name, password: VALID_PASSWORD };
 }
 
@@ -41,10 +41,10 @@ export async function createTestUser(
 export function createSessionClient(app: Pick<AppInstance, "call" | "url">, cookie = ""): SessionClient {
   const client: SessionClient = {
     cookie,
-    async call(path, init = {}) {
-      const headers = new Headers({ origin: app.url, ...Object.fromEntries(new Headers(init.headers)) });
-      if (client.cookie !== "") headers.set("cookie", client.cookie);
-      const response = await app.call(path, { ...init, headers });
+    async call(path, options = {}) {
+      const cookies = client.cookie === "" ? {} : { cookie: client.cookie };
+      const headers = { origin: app.url, ...options.headers, ...cookies };
+      const response = await app.call(path, { ...options, headers });
       client.cookie = mergeCookies(client.cookie, response.headers.getSetCookie());
       return response;
     },

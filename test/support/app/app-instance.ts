@@ -1,6 +1,7 @@
 /** Starts an app instance in the test's process on an existing database, which several instances can share. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import supertest from "supertest";
 import { createApp, type App, type AppOverrides } from "../../../src/app/app.ts";
 import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
@@ -11,10 +12,20 @@ import { TEST_SECRET } from "../test-secret.ts";
 
 export interface AppInstance extends App {
   url: string;
-  /** Sends a request, with `key` as x-api-key. */
-  request(path: string, init?: RequestInit & { key?: string }): Promise<Response>;
+  /** Returns a supertest request, which is sent when it is awaited. */
+  request(path: string, options?: RequestOptions): supertest.Test;
   /** Sends a request, parses the response envelope and checks the response against the OpenAPI document. */
-  call(path: string, init?: RequestInit & { key?: string }): Promise<ApiResponse>;
+  call(path: string, options?: RequestOptions): Promise<ApiResponse>;
+}
+
+export interface RequestOptions {
+  /** Default: GET. */
+  method?: string;
+  /** Sent as x-api-key. */
+  key?: string;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Sent as it is, as JSON unless `headers` say otherwise. */
+  body?: string | Buffer | undefined;
 }
 
 export interface ApiResponse {
@@ -72,23 +83,33 @@ export async function startAppInstance(
 
 /** Creates the request functions for a server at `url`. */
 export function createApiClient(url: string): Pick<AppInstance, "url" | "request" | "call"> {
-  const request: AppInstance["request"] = (path, { key, ...init } = {}) => {
-    const headers = new Headers(init.headers);
-    if (key !== undefined) headers.set("x-api-key", key);
-    if (typeof init.body === "string" && !headers.has("content-type"))
-      headers.set("content-type", "application/json");
-    return fetch(url + path, { ...init, headers });
+  const client = supertest(url);
+  const request: AppInstance["request"] = (path, { method = "GET", key, headers = {}, body } = {}) => {
+    const test = client[method.toLowerCase() as "get"](path).set(headers);
+    if (key !== undefined) test.set("x-api-key", key);
+    if (body === undefined) return test;
+    if (test.get("content-type") === undefined) test.type("json");
+    return test.send(body);
   };
   return {
     url,
     request,
-    async call(path, init) {
-      const response = await request(path, init);
-      // 304 has no body.
-      const body = (response.status === 304 ? {} : await response.json()) as ApiResponse["body"];
-      const apiResponse = { status: response.status, headers: response.headers, body };
-      expectToMatchContract(init?.method ?? "GET", path, apiResponse);
+    async call(path, options) {
+      const apiResponse = toApiResponse(await request(path, options));
+      expectToMatchContract(options?.method ?? "GET", path, apiResponse);
       return apiResponse;
     },
+  };
+}
+
+/** Returns a parsed response. A 304 has no body. */
+export function toApiResponse({ status, headers, body }: supertest.Response): ApiResponse {
+  const pairs = Object.entries(headers as Record<string, string | string[]>);
+  return {
+    status,
+    headers: new Headers(
+      pairs.flatMap(([name, values]) => [values].flat().map((value): [string, string] => [name, value])),
+    ),
+    body: body as ApiResponse["body"],
   };
 }

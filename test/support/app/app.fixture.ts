@@ -1,7 +1,7 @@
 /** The app on a new database, with functions that create organisations and jobs. */
 import { randomBytes } from "node:crypto";
 import type { AppOverrides } from "../../../src/app/app.ts";
-import type { NewKey } from "../../../src/api-keys/api-key.issue.ts";
+import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
 import type { JobPatch } from "../../../src/jobs/job.fields.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
 import { systemActor, type OrganizationType } from "../../../src/platform/principal.ts";

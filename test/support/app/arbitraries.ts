@@ -1,7 +1,7 @@
 /** Random valid and hostile request values for property-based tests. */
 import fc from "fast-check";
 import { jobFieldNames, jobFields, type JobFieldName } from "../../../src/jobs/job.fields.ts";
-import { jobSortFields } from "../../../src/jobs/list/list-parameters.ts";
+import { sortFields } from "../../../src/http/v1/jobs.read.ts";
 
 const hostile = fc.constantFrom(
   "",
@@ -67,7 +67,7 @@ export const listParameters: Record<string, fc.Arbitrary<string>> = {
   page: count,
   page_size: count,
   cursor: nonEmptyText,
-  sort: fc.constantFrom(...jobSortFields, ...jobSortFields.map((field) => `-${field}`)),
+  sort: fc.constantFrom(...sortFields, ...sortFields.map((field) => `-${field}`)),
   updated_since: fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
   failure_reason: nonEmptyText,
   group_code: nonEmptyText,

@@ -1,17 +1,17 @@
 /** Lists the routes that are registered in the Express app, to compare them with the documentation. */
 import type { Express } from "express";
-import type { AccountService } from "../../../src/accounts/account.service.ts";
-import type { MembershipServices } from "../../../src/accounts/membership.services.ts";
+import type { AccountServices, MembershipServices } from "../../../src/accounts/services.ts";
 import { createKeyVerifier } from "../../../src/api-keys/api-key.verifier.ts";
 import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { createEventService } from "../../../src/events/event.service.ts";
+import { createIdempotencyService } from "../../../src/idempotency/idempotency.service.ts";
 import { createHttpApp } from "../../../src/http/express-app.ts";
 import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
 import type { RequestRecorder } from "../../../src/request-log/api.ts";
 import type { ImportService } from "../../../src/jobs/import-export/import.service.ts";
-import { createJobService } from "../../../src/jobs/job.service.ts";
+import { JobService } from "../../../src/jobs/job.service.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { openDatabase } from "../../../src/platform/postgres/database.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
@@ -29,21 +29,20 @@ interface Layer {
 
 const PREFIXES = ["/v1", "/auth", "/console-api"];
 
-/**
- * Returns `GET /v1/jobs` and so on for each public route and method. Excludes the console's routes, the assets of the
- * reference page and the path without Marking Number.
- */
+/** Assets of pages, the pages of the guide, and the path without Marking Number. */
+const EXCLUDED = /^\/docs\/assets\/|^\/guide(\/|$)|^\/llms|^\/v1\/jobs\/by-marking$/;
+
+/** Returns `GET /v1/jobs` and so on for each public route and method, without those of the console. */
 export async function listDocumentedRoutes(): Promise<string[]> {
-  const excluded = /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/;
-  return await listRoutes((layer) => isDocumented(layer), excluded);
+  return await listRoutes((layer) => isDocumented(layer));
 }
 
 /** The same with the console's routes. GraphQL, the console's pages and the task dashboard have other routers. */
 export async function listAllRoutes(): Promise<string[]> {
-  return await listRoutes((layer) => !isPage(layer), /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/);
+  return await listRoutes((layer) => !isPage(layer));
 }
 
-async function listRoutes(isIncluded: (layer: Layer) => boolean, excluded: RegExp): Promise<string[]> {
+async function listRoutes(isIncluded: (layer: Layer) => boolean): Promise<string[]> {
   await using testDatabase = await createTestDatabase();
   await using database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
   await using verifier = createKeyVerifier({ database, clock: systemClock });
@@ -52,8 +51,7 @@ async function listRoutes(isIncluded: (layer: Layer) => boolean, excluded: RegEx
     config: toConfig(readEnv({ DATABASE_URL: testDatabase.url })),
     logger: createLogger("silent"),
     metrics: createMetrics(() => database.pool()),
-    database,
-    jobs: createJobService({
+    jobs: new JobService({
       database,
       referenceData,
       notifyWorkers: () => undefined,
@@ -61,17 +59,19 @@ async function listRoutes(isIncluded: (layer: Layer) => boolean, excluded: RegEx
     }),
     referenceData,
     // Used only by requests.
-    accounts: {} as AccountService,
+    accounts: {} as AccountServices,
     imports: {} as ImportService,
+    pageUrl: (path) => path,
     requests: {} as RequestRecorder,
     ...({} as MembershipServices),
+    idempotency: createIdempotencyService({ database }),
     events: createEventService({ database, clock: systemClock }),
     verifier,
     limits: null,
     dependencies: [],
-    isStopping: () => false,
+    stopping: new AbortController().signal,
   });
-  return routeLayers(app, isIncluded).flatMap(([prefix, layer]) => routeNames(prefix, layer, excluded));
+  return routeLayers(app, isIncluded).flatMap(([prefix, layer]) => routeNames(prefix, layer));
 }
 
 /** Returns each route with its mount path. */
@@ -107,12 +107,12 @@ function mountPrefix(layer: Layer): string {
   return prefix;
 }
 
-function routeNames(prefix: string, { route }: Layer, excluded: RegExp): string[] {
+function routeNames(prefix: string, { route }: Layer): string[] {
   if (!route) throw new Error("Expected only routes in the router");
   const methods = Object.keys(route.methods).filter((method) => method !== "_all");
   return [route.path]
     .flat()
     .map((path) => prefix + path.replaceAll(/:(\w+)/g, "{$1}"))
-    .filter((path) => !excluded.test(path))
+    .filter((path) => !EXCLUDED.test(path))
     .flatMap((path) => methods.map((method) => `${method.toUpperCase()} ${path}`));
 }

@@ -3,7 +3,7 @@
  * concurrently. Time is simulated.
  */
 import { createRandom } from "../../../bench/random.ts";
-import { ConcurrencyLimit } from "../../../src/http/load-shedding/concurrency-limit.ts";
+import { ConcurrencyLimit } from "../../../src/http/load-shedding/load-shedding.ts";
 
 export interface RequestKind {
   name: string;
@@ -38,12 +38,13 @@ interface SimulatedTask {
 
 const STEP_MS = 0.05;
 const REJECTION_MS = 0.03;
-const MAX_CONCURRENCY = 200;
+const SUSTAINED = 10;
+const BURST = 200;
 
 export function createSimulatedServer({ databaseCores = 1 } = {}): {
   run(load: SimulatedLoad): SimulatedOutcome[];
 } {
-  const limit = new ConcurrencyLimit({ max: MAX_CONCURRENCY });
+  const limit = new ConcurrencyLimit({ sustained: SUSTAINED, burst: BURST });
   const random = createRandom(7);
   const loop: SimulatedTask[] = [];
   const database: SimulatedTask[] = [];
@@ -55,15 +56,16 @@ export function createSimulatedServer({ databaseCores = 1 } = {}): {
   ): void => {
     const arrivedMs = nowMs;
     const admit = (startMs: number): void => {
-      if (limit.isAdjustmentDue(startMs)) limit.adjust(startMs);
+      limit.endIfRecovered(startMs);
+      if (limit.isBurstTooLong(startMs)) limit.onOverload(startMs);
       if (!limit.hasCapacity) {
-        limit.onReject();
+        limit.onOverload(startMs);
         onResponse(startMs - arrivedMs, false);
         return;
       }
       limit.onStart(startMs);
       const respond = (endMs: number): void => {
-        limit.onSuccess(kind.name, startMs, endMs);
+        limit.onRelease();
         onResponse(endMs - arrivedMs, true);
       };
       const finish = (): void => void loop.push({ remainingMs: kind.loopMs / 2, done: respond });

@@ -2,7 +2,7 @@
 import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import pg from "pg";
 import { inject } from "vitest";
-import { buildIfStale } from "../../../src/console/build.ts";
+import { buildIfStale } from "../../../src/build.ts";
 import { signIn, type TestUser } from "../accounts/session-client.ts";
 import { launchChromium } from "./chromium.ts";
 import type { TestApp } from "../app/app.fixture.ts";

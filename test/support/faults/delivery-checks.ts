@@ -5,7 +5,7 @@ import type { Database } from "../../../src/platform/postgres/database.ts";
 import { toTypedId } from "../../../src/platform/ids.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { TASKS_COLLECTION } from "../../../src/scheduling/task-document.ts";
-import { queryWithRetry } from "../../../src/webhooks/deliveries/discard.ts";
+import { queryWithRetry } from "../../../src/webhooks/deliveries/discard-pending.sql.ts";
 import { verify } from "../../../src/webhooks/signing/signature.ts";
 import { eventually } from "./change-load.ts";
 import type { FaultEndpoint, FaultFixture } from "./webhook.fixture.ts";

@@ -13,8 +13,8 @@ export interface IdempotentBatchOptions {
 }
 
 const WRITERS = 24;
-/** Maximum time until the server responds to the repeat of an interrupted batch. */
-const REPEAT_TIMEOUT_MS = 2_000;
+/** Until then the repeat of an interrupted batch may get 409 or 503. Long, for busy machines. */
+const REPEAT_TIMEOUT_MS = 20_000;
 
 interface BatchAnswer {
   status: number;

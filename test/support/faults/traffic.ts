@@ -18,8 +18,8 @@ type CallKind = (typeof kinds)[number];
 export interface FaultTraffic {
   /** One message per unexpected response. */
   readonly unexpectedAnswers: string[];
-  /** Number of 503 responses so far. */
-  rejectedCount(): number;
+  /** One message per 503 response so far. */
+  readonly rejectedAnswers: string[];
   /** Resolves after `times` more successes of each kind, default 3. */
   waitForSuccesses(times?: number, ofKinds?: readonly CallKind[]): Promise<void>;
   /** Resolves after `times` more 503 responses of each kind, default 1. */
@@ -54,6 +54,7 @@ export async function startFaultTraffic(
   const subscriber = await startFaultSubscriber(fixture, server);
   const stopping = new AbortController();
   const unexpectedAnswers: string[] = [];
+  const rejectedAnswers: string[] = [];
   const acknowledged: number[] = [];
   const counts = { success: new Map<CallKind, number>(), rejected: new Map<CallKind, number>() };
   let sentCount = 0;
@@ -61,11 +62,16 @@ export async function startFaultTraffic(
   const sendOne = async (kind: CallKind): Promise<void> => {
     sentCount += 1;
     const value = sentCount;
-    const verdict = await sendAndClassify(server, fixture.agent.key, buildCall(kind, numbers, value));
+    const { verdict, text } = await sendAndClassify(
+      server,
+      fixture.agent.key,
+      buildCall(kind, numbers, value),
+    );
+    if (verdict === "rejected") rejectedAnswers.push(`${kind}: ${text}`);
     if (verdict === "success" || verdict === "rejected") {
       counts[verdict].set(kind, (counts[verdict].get(kind) ?? 0) + 1);
       if (verdict === "success" && changeKinds.some((change) => change === kind)) acknowledged.push(value);
-    } else unexpectedAnswers.push(`${kind}: ${verdict}`);
+    } else unexpectedAnswers.push(`${kind}: ${text}`);
   };
   const loops = kinds.map(async (kind) => {
     while (!stopping.signal.aborted) {
@@ -97,7 +103,7 @@ export async function startFaultTraffic(
   };
   return {
     unexpectedAnswers,
-    rejectedCount: () => [...counts.rejected.values()].reduce((sum, count) => sum + count, 0),
+    rejectedAnswers,
     waitForSuccesses: (times = 3, ofKinds) => until("success", times, ofKinds),
     waitForRejections: (times = 1, ofKinds) => until("rejected", times, ofKinds),
     async stopAndVerify() {
@@ -123,12 +129,12 @@ function buildCall(kind: CallKind, numbers: readonly string[], value: number): C
   return calls[kind];
 }
 
-/** Returns `success`, `rejected`, or a message about the unexpected response. */
+/** `text`: the status and the body, or why there is no response. */
 async function sendAndClassify(
   { url }: Pick<ServerProcess, "url">,
   key: string,
   { path, method = "GET", headers = {}, body }: Call,
-): Promise<string> {
+): Promise<{ verdict: "success" | "rejected" | "unexpected"; text: string }> {
   try {
     const response = await fetch(url + path, {
       method,
@@ -136,15 +142,16 @@ async function sendAndClassify(
       ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const text = await response.text();
-    const summary = `${response.status} ${text}`;
-    if (response.status === 200) return isSuccess(text) ? "success" : summary;
-    if (response.status !== 503) return summary;
-    if (response.headers.get("retry-after") === null) return `no Retry-After: ${summary}`;
-    return isUnavailable(text) ? "rejected" : summary;
+    const answer = await response.text();
+    const text = `${response.status} ${answer}`;
+    if (response.status === 200) return { verdict: isSuccess(answer) ? "success" : "unexpected", text };
+    if (response.status !== 503) return { verdict: "unexpected", text };
+    if (response.headers.get("retry-after") === null)
+      return { verdict: "unexpected", text: `no Retry-After: ${text}` };
+    return { verdict: isUnavailable(answer) ? "rejected" : "unexpected", text };
   } catch (error) {
     const { cause } = error as { cause?: { code?: string } };
-    return `no response: ${String(error)} ${cause?.code ?? ""}`;
+    return { verdict: "unexpected", text: `no response: ${String(error)} ${cause?.code ?? ""}` };
   }
 }
 

@@ -1,13 +1,13 @@
 /** Organisations, webhook endpoints, jobs and real server processes for fault tests. */
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { createApiKeyService } from "../../../src/api-keys/api-key.service.ts";
+import { ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
-import { createJobService } from "../../../src/jobs/job.service.ts";
+import { JobService } from "../../../src/jobs/job.service.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
-import { createOrganizationService } from "../../../src/organizations/organization.service.ts";
-import { createAddressGuard } from "../../../src/platform/http-client/address-guard.ts";
+import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
 import { fromTypedId } from "../../../src/platform/ids.ts";
@@ -19,8 +19,8 @@ import {
   type OrganizationPrincipal,
 } from "../../../src/platform/principal.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
-import { createEndpointService, type EndpointService } from "../../../src/webhooks/endpoints/service.ts";
-import { DELIVERIES_CHANNEL } from "../../../src/webhooks/deliveries/channel.ts";
+import { EndpointService } from "../../../src/webhooks/endpoints/service.ts";
+import { DELIVERIES_CHANNEL } from "../../../src/webhooks/dispatcher/worker.ts";
 import { testSecretBox } from "../test-secret.ts";
 import { startServerProcess, type ServerProcess } from "../processes/server-process.ts";
 import { createTestDatabase } from "../database/test-database.ts";
@@ -102,7 +102,7 @@ export async function openFaultFixture(options: FaultFixtureOptions = {}): Promi
     const endpoint = endpoints[Number(received.path.slice(1))];
     return endpoint ? endpoint.respond(received, response) : { status: 404 };
   };
-  const guard = createAddressGuard({ allowPrivate: true });
+  const guard = new AddressGuard({ allowPrivate: true });
   const deps = {
     database,
     notifyWorkers,
@@ -110,7 +110,7 @@ export async function openFaultFixture(options: FaultFixtureOptions = {}): Promi
     clock: systemClock,
     checkUrl: (_organizationId: string, url: string) => guard.checkUrl(url),
   };
-  const endpointService = createEndpointService(deps);
+  const endpointService = new EndpointService(deps);
   const agent = await createOrganization(database, "agent");
   const contractor = await createOrganization(database, "contractor");
   const settings = {
@@ -153,8 +153,8 @@ export async function openFaultFixture(options: FaultFixtureOptions = {}): Promi
 
 async function createOrganization(database: Database, type: OrganizationType): Promise<FaultOrganization> {
   const name = `${type} ${randomBytes(6).toString("hex")}`;
-  const { id } = await createOrganizationService({ database }).create({ name, type });
-  const keys = createApiKeyService({ database, clock: systemClock });
+  const { id } = await new OrganizationService({ database }).create({ name, type });
+  const keys = new ApiKeyService({ database, clock: systemClock });
   const { text } = await keys.create({ organizationId: id, name: "test", createdBy: "test" });
   return { organizationId: id, organizationType: type, actor: systemActor, key: text };
 }
@@ -204,13 +204,15 @@ function createJobUpdater(
   notifyWorkers: () => void,
 ): FaultFixture["updateJob"] {
   const referenceData = createJobReferenceData(database);
-  const [notifying, silent] = [notifyWorkers, () => undefined].map((notify) =>
-    createJobService({ database, referenceData, notifyWorkers: notify, notifySubscribers: () => undefined }),
+  const [notifying, silent] = [notifyWorkers, () => undefined].map(
+    (notify) =>
+      new JobService({ database, referenceData, notifyWorkers: notify, notifySubscribers: () => undefined }),
   );
   return async (markingNumber, weight, mode) => {
     const context = { actor: systemActor, requestId: null, dryRun: false };
     const service = mode === "silent" ? silent : notifying;
-    await service?.updateOne(agent, { markingNumber, body: { weight } }, context);
+    const { result } = (await service?.updateOne(agent, { markingNumber, body: { weight } }, context)) ?? {};
+    if (result?.outcome === "failed") throw result.failure.cause ?? new Error(result.failure.message);
     return true;
   };
 }

@@ -1,30 +1,28 @@
 /** The HTTP app with a custom GraphQL schema, for behaviour that the real resolvers never show. */
 import { Writable } from "node:stream";
 import { makeExecutableSchema } from "@graphql-tools/schema";
-import { createApiKeyService, type ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
+import { ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
 import { createKeyVerifier } from "../../../src/api-keys/api-key.verifier.ts";
 import { createMemoryStore } from "../../../src/rate-limits/rate-limit.store.ts";
 import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { createEventService } from "../../../src/events/event.service.ts";
+import { createIdempotencyService } from "../../../src/idempotency/idempotency.service.ts";
 import { createGraphqlAdapter } from "../../../src/graphql/server.ts";
 import { createHttpApp } from "../../../src/http/express-app.ts";
 import { listen, type WebSocketHandler } from "../../../src/http/server/server.ts";
 import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
 import { createImportService } from "../../../src/jobs/import-export/import.service.ts";
-import { createJobService } from "../../../src/jobs/job.service.ts";
-import {
-  createOrganizationService,
-  type OrganizationService,
-} from "../../../src/organizations/organization.service.ts";
-import { createMailService } from "../../../src/mail/mail.service.ts";
+import { JobService } from "../../../src/jobs/job.service.ts";
+import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import { MailService } from "../../../src/mail/mail.service.ts";
 import { openRequestLog } from "../../../src/request-log/request-log.service.ts";
 import { systemClock, type Clock } from "../../../src/platform/clock.ts";
 import { openDatabase, type Database, type Queryable } from "../../../src/platform/postgres/database.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
 import { createMetrics } from "../../../src/platform/metrics.ts";
-import { openAccounts } from "../../../src/app/accounts.ts";
+import { openAccounts } from "../../../src/accounts/services.ts";
 import { TEST_SECRET, testSecretBox } from "../test-secret.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 
@@ -91,10 +89,9 @@ export async function startGraphqlFixture({
   const limits = enabled ? { store: createMemoryStore(clock), organizationFactor } : null;
   const metrics = createMetrics(() => database.pool());
   const { registry } = metrics;
-  const mails = createMailService({ database, secretBox: testSecretBox, isSmtpConfigured: false });
+  const mails = new MailService({ database, secretBox: testSecretBox, isSmtpConfigured: false });
   const { accounts, membership } = stack.use(
     openAccounts({
-      config,
       database,
       clock,
       logger,
@@ -103,6 +100,8 @@ export async function startGraphqlFixture({
       secretBox: testSecretBox,
       notifyWorkers: () => undefined,
       pageUrl: (path) => path,
+      publicUrl: config.http.publicUrl,
+      twoFactorPolicy: config.twoFactorPolicy,
     }),
   );
   const graphql = stack.use(
@@ -114,11 +113,11 @@ export async function startGraphqlFixture({
         database: readDatabase.withSignal(signal),
       }),
       verifier,
-      sessions: accounts.sessions,
+      sessions: accounts.sessionVerifier,
       limits,
-      environment: config.environment,
-      publicUrl: config.http.publicUrl,
+      config,
       logger,
+      registry,
     }),
   );
   const referenceData = createJobReferenceData(database);
@@ -126,10 +125,10 @@ export async function startGraphqlFixture({
     config,
     logger,
     metrics,
-    database,
     accounts,
     ...membership,
-    jobs: createJobService({
+    pageUrl: (path) => path,
+    jobs: new JobService({
       database,
       referenceData,
       notifyWorkers: () => undefined,
@@ -139,24 +138,25 @@ export async function startGraphqlFixture({
     imports: createImportService({
       database,
       referenceData,
-      organizations: createOrganizationService({ database }),
+      organizations: new OrganizationService({ database }),
       notifyWorkers: () => undefined,
       notifySubscribers: () => undefined,
     }),
+    idempotency: createIdempotencyService({ database }),
     events: createEventService({ database, clock }),
     requests: stack.use(await openRequestLog({ database, clock, logger, registry, retentionDays: 30 })),
     verifier,
     limits,
     dependencies: [],
-    isStopping: () => false,
+    stopping: new AbortController().signal,
     graphql,
   });
   const connections = { total: 1_000, perAddress: 1_000 };
   const listenOptions = { host: "127.0.0.1", port: 0, connections, onConnectionRejected: () => undefined };
   const server = await listen(app, listenOptions, options.webSockets);
   stack.defer(() => server.stop());
-  const keys = createApiKeyService({ database, clock });
-  const organizations = createOrganizationService({ database });
+  const keys = new ApiKeyService({ database, clock });
+  const organizations = new OrganizationService({ database });
   const request: GraphqlFixture["request"] = async (path, init) => {
     const response = await fetch(server.url + path, init);
     const text = await response.text();

@@ -46,7 +46,7 @@ async function createMarkedUser(
     password: VALID_PASSWORD,
   };
   const id = await app.database.transaction((tx) =>
-    app.accounts.createUser(tx, { ...user, organizationId, role }),
+    app.accounts.users.createUser(tx, { ...user, organizationId, role }),
   );
   return await signInUser(app, { ...user, id });
 }
@@ -220,7 +220,7 @@ export async function snapshotRows(app: TestApp, { id, contractor }: TenantCanar
         select id from webhook_endpoint where organization_id = ${id}) order by id`,
       sql`select to_jsonb(organization) from organization where id in (${id}, ${contractor.id}) order by id`,
       sql`select to_jsonb(person) - 'last_seen_at' from user_account person where organization_id = ${id} order by id`,
-      sql`select to_jsonb(session) - 'last_seen_at' - 'address' from user_session session where user_id in ${userIds} order by id`,
+      sql`select to_jsonb(session) - 'last_seen_at' - 'ip_address' from user_session session where user_id in ${userIds} order by id`,
       sql`select to_jsonb(view) from saved_view view where user_id in ${userIds} order by id`,
       sql`select to_jsonb(invitation) from invitation where organization_id = ${id} order by id`,
       sql`select to_jsonb(entry) from audit_entry entry where organization_id = ${id} order by id`,

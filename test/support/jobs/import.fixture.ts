@@ -14,7 +14,7 @@ import {
 } from "../../../src/jobs/import-export/import.ts";
 import { readRows, type FileFormat } from "../../../src/jobs/import-export/import-rows.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
-import { createOrganizationService } from "../../../src/organizations/organization.service.ts";
+import { OrganizationService } from "../../../src/organizations/organization.service.ts";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
 import { systemActor } from "../../../src/platform/principal.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
@@ -73,7 +73,7 @@ export function useJobImportFixture(): JobImportFixture {
   beforeAll(async () => {
     testDatabase = await createTestDatabase();
     database = await openDatabase({ url: testDatabase.url, poolSize: 4, entities });
-    const organizations = createOrganizationService({ database });
+    const organizations = new OrganizationService({ database });
     services = {
       database,
       referenceData: createJobReferenceData(database),

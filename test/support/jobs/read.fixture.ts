@@ -1,6 +1,6 @@
 /** A database with organisations that can see different jobs, for tests of job queries. */
 import { entities } from "../../../src/app/entities.ts";
-import { rebuildCounters } from "../../../src/jobs/counters/counters.ts";
+import { rebuildCounters } from "../../../src/jobs/counters/counters.sql.ts";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
 import { newUuid } from "../../../src/platform/ids.ts";
 import {
@@ -83,7 +83,7 @@ export async function openJobReadFixture(): Promise<JobReadFixture> {
       await database.query(
         sql`insert into job select (jsonb_populate_record(null::job, value)).* from jsonb_array_elements(${JSON.stringify(rows)}::jsonb)`,
       );
-      await rebuildCounters(database);
+      await database.transaction(rebuildCounters);
       return rows;
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { entities } from "../../../src/app/entities.ts";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
 import { createJobReferenceData, type JobReferenceData } from "../../../src/jobs/job.reference-data.ts";
-import { createOperatorJobService, type OperatorJobService } from "../../../src/jobs/job.operator.service.ts";
-import { createJobService, type JobService } from "../../../src/jobs/job.service.ts";
+import { OperatorJobService } from "../../../src/jobs/job.operator.service.ts";
+import { JobService } from "../../../src/jobs/job.service.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
-import { createOrganizationService } from "../../../src/organizations/organization.service.ts";
+import { OrganizationService } from "../../../src/organizations/organization.service.ts";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
 import { newUuid } from "../../../src/platform/ids.ts";
 import {
@@ -78,8 +78,8 @@ export async function openJobServiceFixture(): Promise<JobServiceFixture> {
     databaseUrl: url,
     statements: proxy.statements,
     referenceData,
-    jobs: createJobService(deps),
-    operatorJobs: createOperatorJobService(deps),
+    jobs: new JobService(deps),
+    operatorJobs: new OperatorJobService(deps),
     notifications,
     createOrganization: (type) => insertOrganization(database, type),
     async createJob(agent, upsert = {}) {
@@ -108,7 +108,7 @@ async function insertOrganization(
   type: OrganizationType,
 ): Promise<OrganizationPrincipal> {
   const name = `${type} ${randomBytes(6).toString("hex")}`;
-  const { id } = await createOrganizationService({ database }).create({ name, type });
+  const { id } = await new OrganizationService({ database }).create({ name, type });
   await database.query(sql`
     insert into webhook_endpoint (id, organization_id, url, secrets, created_by)
     values (${newUuid()}, ${id}, 'https://example.test', '[]', 'test')`);

@@ -177,7 +177,7 @@ const MISSED_EVENTS_QUERY = `query ($after: String!) {
   events(after: $after, first: 100) { nodes { id cursor } pageInfo { hasNextPage } }
 }`;
 
-/** Follows docs/guide/graphql.md: after a reconnect, subscribes first, then queries the events since the last cursor. */
+/** Follows docs/guide/graphql/subscriptions.md: after a reconnect, subscribes first, then queries the events since the last cursor. */
 export function startClusterSubscriber({ url, key }: ApiAccess): ClusterSubscriber {
   const seenEventIds = new Set<string>();
   let [receivedCount, connections, mustCatchUp] = [0, 0, false];

@@ -22,7 +22,7 @@ try {
   if (mode === "secret") {
     print({ secret: await readOrCreateSecret(dataDir) });
   } else if (mode === "mongo") {
-    await using mongo = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: false });
+    await using mongo = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: "off" });
     await holdUntilStdinEnds(await mongo.url);
   } else {
     await using postgres = await openEmbeddedPostgres({

@@ -1,19 +1,21 @@
 /** A database with jobs and endpoints, and dispatchers that the test wakes instead of timers. */
+import { Registry } from "prom-client";
 import { vi } from "vitest";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { createAddressGuard } from "../../../src/platform/http-client/address-guard.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
+import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
+import { systemClock, type Clock } from "../../../src/platform/clock.ts";
 import { newUuid } from "../../../src/platform/ids.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
-import { createHttpClient, type HttpClient } from "../../../src/platform/http-client/client.ts";
+import { HttpClient } from "../../../src/platform/http-client/client.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { createDispatcher, type Dispatcher } from "../../../src/webhooks/dispatcher/dispatcher.ts";
-import type { AlertNotifier } from "../../../src/webhooks/endpoints/alerts.ts";
+import { Dispatcher } from "../../../src/webhooks/dispatcher/dispatcher.ts";
+import { createDeliveryMetrics } from "../../../src/webhooks/dispatcher/metrics.ts";
+import type { AlertNotifier } from "../../../src/webhooks/endpoints/alert-mails.ts";
 import { sealContext } from "../../../src/webhooks/signing/secrets.ts";
-import { endpointsWithDueRetries } from "../../../src/webhooks/deliveries/queue-stats.ts";
+import { endpointsWithDueRetries } from "../../../src/webhooks/deliveries/queue-stats.sql.ts";
 import type { RetrySchedule } from "../../../src/platform/retry-schedule.ts";
-import { createSender } from "../../../src/webhooks/dispatcher/sender.ts";
+import { Sender } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
 import { newSecret } from "../../../src/webhooks/signing/signature.ts";
 import { testSecretBox } from "../test-secret.ts";
 import type { AppOverrides } from "../../../src/app/app.ts";
@@ -48,12 +50,14 @@ export interface DispatcherFixtureOptions {
   totalMs?: number;
   alertNotifier?: AlertNotifier;
   tracing?: Tracing;
+  /** The clock of the limits. Default: the system's. */
+  clock?: Clock;
 }
 
 export interface RunningDispatcher extends Dispatcher {
   /** The wake-ups that the dispatcher has scheduled. */
   readonly wakeUps: { endpointId: string; atMs: number }[];
-  readonly reclaimed: { count: number };
+  reclaimed(): Promise<number>;
 }
 
 export interface DispatcherFixture extends AsyncDisposable {
@@ -108,31 +112,29 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
       totalMs = 5_000,
       alertNotifier,
       tracing,
+      clock = systemClock,
     } = {}) {
       const database: Database = databaseUrl
         ? stack.use(await openDatabase({ url: databaseUrl, poolSize: 4, entities }))
         : app.database;
       const http: HttpClient = stack.use(
-        createHttpClient({ guard: createAddressGuard({ allowPrivate: true }), limits: { totalMs } }),
+        new HttpClient({ guard: new AddressGuard({ allowPrivate: true }), limits: { totalMs } }),
       );
       const wakeUps: RunningDispatcher["wakeUps"] = [];
-      const reclaimed = { count: 0 };
-      const dispatcher = createDispatcher({
+      const metrics = createDeliveryMetrics(new Registry(), () => 0);
+      const dispatcher = new Dispatcher({
         database,
         secretBox: testSecretBox,
         schedule,
         alertNotifier,
         tracing,
-        sender: createSender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs", tracing }),
-        clock: systemClock,
+        sender: new Sender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs", tracing }),
+        clock,
         logger: createLogger("silent"),
         scheduleWakeUp: (endpointId, atMs) => wakeUps.push({ endpointId, atMs }),
-        metrics: {
-          observeAttempt: () => undefined,
-          observeClaim: () => undefined,
-          countReclaimed: (n) => (reclaimed.count += n),
-        },
+        metrics,
       });
+      const reclaimed = async (): Promise<number> => (await metrics.reclaimed.get()).values[0]?.value ?? 0;
       return Object.assign(stack.use(dispatcher), { wakeUps, reclaimed });
     },
     deliveries: (endpointId) =>

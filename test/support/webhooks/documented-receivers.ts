@@ -1,4 +1,4 @@
-/** Runs the example receivers of `docs/webhooks.md` as processes, in the languages installed on this machine. */
+/** Runs the example receivers of `docs/guide/webhooks/verify.md` as processes, in the languages installed on this machine. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { symlink } from "node:fs/promises";

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { entities } from "../../../src/app/entities.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
-import { createOrganizationService } from "../../../src/organizations/organization.service.ts";
+import { OrganizationService } from "../../../src/organizations/organization.service.ts";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
 import {
   systemActor,
@@ -65,7 +65,7 @@ export async function openWebhookServiceFixture({
       docsUrl: null,
     }),
   );
-  const organizations = createOrganizationService({ database });
+  const organizations = new OrganizationService({ database });
   const insertJobs = async (
     agent: OrganizationPrincipal,
     numbers: readonly string[],

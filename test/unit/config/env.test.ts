@@ -44,7 +44,7 @@ describe("an invalid setting", () => {
     ["MONGODB_URL", "mongo:27017", "MONGODB_URL=mongodb://"],
     ["MONGODB_URL", "postgresql://db/waymark", "MONGODB_URL=mongodb://"],
     ["MONGODB_URL", "mongodb://", "MONGODB_URL=mongodb://"],
-    ["MONGOD_DOWNLOAD", "never", "MONGOD_DOWNLOAD=off"],
+    ["MONGOD_DOWNLOAD", "on", "MONGOD_DOWNLOAD=official"],
     ["WAYMARK_SECRET", "not-thirty-two-bytes", "WAYMARK_SECRET=$(openssl rand -base64 32)"],
     ["WEBHOOK_ALLOW_PRIVATE", "2", "WEBHOOK_ALLOW_PRIVATE=off"],
     ["WEBHOOK_RETRY_SCHEDULE", "0s,5x", "WEBHOOK_RETRY_SCHEDULE=0s,5s,5m"],
@@ -121,27 +121,23 @@ describe("the settings", () => {
     ["0", false],
     ["no", false],
   ])("accept %s for on and off", (text, isOn) => {
-    const switches = [
-      "WAYMARK_DEMO",
-      "MONGOD_DOWNLOAD",
-      "WEBHOOK_ALLOW_PRIVATE",
-      "RATE_LIMITS",
-      "LOAD_SHEDDING",
-    ];
+    const switches = ["WAYMARK_DEMO", "WEBHOOK_ALLOW_PRIVATE", "RATE_LIMITS", "LOAD_SHEDDING"];
     const config = toConfig(readEnv(Object.fromEntries(switches.map((name) => [name, text]))));
     expect({
       demo: config.demo,
-      download: config.mongo.download,
       allowPrivate: config.webhooks.allowPrivate,
       rateLimits: config.rateLimits.enabled,
       loadShedding: config.http.loadShedding,
     }).toEqual({
       demo: isOn,
-      download: isOn,
       allowPrivate: isOn,
       rateLimits: isOn,
       loadShedding: isOn,
     });
+  });
+
+  it.each(["any", "official", "off"])("accept %s for MONGOD_DOWNLOAD", (value) => {
+    expect(toConfig(readEnv({ MONGOD_DOWNLOAD: value })).mongo.download).toBe(value);
   });
 
   it("have defaults", () => {
@@ -151,7 +147,7 @@ describe("the settings", () => {
       role: "all",
       http: { host: "127.0.0.1", port: 4000, publicUrl: null, trustProxy: 0, corsOrigins: [] },
       database: { url: null },
-      mongo: { url: null, binary: null, download: true },
+      mongo: { url: null, binary: null, download: "any" },
       secret: null,
       webhooks: { allowPrivate: true },
       mail: { smtp: null, from: { name: "Waymark", address: "no-reply@localhost" } },

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { createAddressGuard } from "../../../src/platform/http-client/address-guard.ts";
+import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
 import { DnsError } from "../../../src/platform/http-client/dns-resolver.ts";
 
 const unresolvable = (): Promise<never> => Promise.reject(new DnsError("not_found"));
-const strict = createAddressGuard({ allowPrivate: false, resolve: unresolvable });
-const lenient = createAddressGuard({ allowPrivate: true, resolve: unresolvable });
+const strict = new AddressGuard({ allowPrivate: false, resolve: unresolvable });
+const lenient = new AddressGuard({ allowPrivate: true, resolve: unresolvable });
 
-const guardResolvingTo = (...addresses: string[]): ReturnType<typeof createAddressGuard> =>
-  createAddressGuard({ allowPrivate: false, resolve: () => Promise.resolve(addresses) });
+const guardResolvingTo = (...addresses: string[]): AddressGuard =>
+  new AddressGuard({ allowPrivate: false, resolve: () => Promise.resolve(addresses) });
 
 describe("blockedReason", () => {
   it.each([
@@ -250,7 +250,7 @@ describe("checkUrl", () => {
     ];
     const verdicts = await Promise.all(
       resolves.map((resolve) =>
-        createAddressGuard({
+        new AddressGuard({
           allowPrivate: false,
           resolve,
           onDnsError: (host, { reason, addresses }) => reported.push([host, reason, addresses]),

@@ -4,7 +4,7 @@ import {
   PREPARE_AFTER,
   MAX_COUNTED_TEXTS,
   PreparedStatementNames,
-} from "../../../src/platform/postgres/prepared-statements.ts";
+} from "../../../src/platform/postgres/sql.ts";
 
 /** Uses `text` the given number of times and returns its name. */
 function nameAfterUses(names: PreparedStatementNames, text: string, times: number): string | undefined {

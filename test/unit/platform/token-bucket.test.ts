@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createTokenBucket } from "../../../src/platform/concurrency/token-bucket.ts";
+import { TokenBucket } from "../../../src/platform/concurrency/token-bucket.ts";
 
 const startMs = 1_000_000;
-const bucket = (): ReturnType<typeof createTokenBucket> =>
-  createTokenBucket({ perSecond: 10, burst: 20 }, startMs);
+const bucket = (): TokenBucket => new TokenBucket({ perSecond: 10, burst: 20 }, startMs);
 
 describe("a token bucket", () => {
   it("starts full, and gives all requested tokens or none", () => {

@@ -147,7 +147,7 @@ function EntryDetails({ entry }: { entry: Entry }) {
     ["Actor", entry.actor],
     ["Subject", entry.subject],
     ["Organisation", entry.organization?.name ?? null],
-    ["IP address", entry.address],
+    ["IP address", entry.ipAddress],
     ["Request ID", entry.requestId],
   ];
   return (

@@ -66,7 +66,7 @@ function RemoveMember({ member, onClose, onRemoved }: RemoveMemberProps) {
         {keys.length > 0 && (
           <AlsoRevoke
             label={keys.length === 1 ? "Revoke this key" : `Revoke these ${keys.length} keys`}
-            items={keys.map(({ id, name, startsWith }) => ({ id, name, note: `${startsWith}…` }))}
+            items={keys.map(({ id, name, prefix }) => ({ id, name, note: `${prefix}…` }))}
             isChecked={revokeKeys}
             onChange={setRevokeKeys}
           >

@@ -17,7 +17,7 @@ interface OwnSession {
   current: boolean;
   created_at: string;
   last_seen_at: string;
-  address: string | null;
+  ip_address: string | null;
   user_agent: string | null;
 }
 
@@ -92,8 +92,8 @@ function SessionItem({ session, onEnd }: { session: OwnSession; onEnd: () => voi
           {session.current && <Badge>This session</Badge>}
         </Group>
         <Text fz="sm" c="dimmed">
-          {session.address ?? "Unknown IP address"} · last seen <Timestamp value={session.last_seen_at} /> ·
-          signed in <Timestamp value={session.created_at} display="exact" />
+          {session.ip_address ?? "Unknown IP address"} · last seen <Timestamp value={session.last_seen_at} />{" "}
+          · signed in <Timestamp value={session.created_at} display="exact" />
         </Text>
       </div>
       {!session.current && (

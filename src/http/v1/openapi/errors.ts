@@ -1,7 +1,8 @@
 /** OpenAPI error responses, one per error code, with examples. */
-import { AppError, type ErrorCode, type Problem } from "../../../platform/errors.ts";
+import { z } from "zod";
+import { AppError, errorCodes, type ErrorCode, type Problem } from "../../../platform/errors.ts";
 import { exampleRequestId } from "./examples.ts";
-import { errorEnvelopeSchema } from "../errors.schema.ts";
+import { extensibleEnum } from "../errors.schema.ts";
 import { headersOf, rateLimitHeaders, inlineHeaders, type HeaderName } from "./headers.ts";
 import { requestIdSchema } from "../responses.schema.ts";
 
@@ -11,6 +12,7 @@ interface ErrorResponse {
   /** The message and details of the example. */
   message: string;
   details?: { current_etag: string } | { oldest_cursor: string };
+  /** Default: those of every response to a request with a valid key. */
   headers?: readonly HeaderName[];
 }
 
@@ -18,7 +20,6 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
   BadRequestException: {
     description: "The request is malformed; `details` lists all problems.",
     message: "The body is not valid JSON",
-    headers: rateLimitHeaders,
   },
   UnauthorizedException: {
     description:
@@ -30,11 +31,11 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     description:
       "The key lacks the scope, the client IP address is not allowed for the key, or the organization is suspended.",
     message: "The API key lacks the scope jobs:write",
+    headers: [],
   },
   NotFoundException: {
     description: "No visible delivery job has this Marking Number.",
     message: "Delivery job not found",
-    headers: rateLimitHeaders,
   },
   MethodNotAllowedException: {
     description: "The path does not support this method.",
@@ -44,7 +45,6 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
   ConflictException: {
     description: "The first request with this Idempotency-Key is still in progress.",
     message: "A request with this Idempotency-Key is still in progress",
-    headers: rateLimitHeaders,
   },
   GoneException: {
     description:
@@ -53,28 +53,23 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
       "Events after this cursor are older than 30 days and have left the feed. Take a new cursor with after=latest, " +
       "list the jobs, then follow the feed; or continue from details.oldest_cursor without the events before it.",
     details: { oldest_cursor: "WzEsImV2ZW50cyIsIjEwNDIiLCIyMTciXQ" },
-    headers: rateLimitHeaders,
   },
   PreconditionFailedException: {
     description: "`If-Match` does not match the job's version; `details` contains the current ETag.",
     message: "The job is at version 5, which If-Match does not allow",
     details: { current_etag: '"5"' },
-    headers: rateLimitHeaders,
   },
   PayloadTooLargeException: {
     description: "The body is larger than 64 KiB for one job or 4 MiB for a batch.",
     message: "The body is too large",
-    headers: rateLimitHeaders,
   },
   UnsupportedMediaTypeException: {
     description: "The body is not `application/json` in UTF-8.",
     message: "The body must be application/json, in UTF-8",
-    headers: rateLimitHeaders,
   },
   UnprocessableEntityException: {
     description: "This Idempotency-Key was already used for a different request.",
     message: "This Idempotency-Key was already used for a different request",
-    headers: rateLimitHeaders,
   },
   TooManyRequestsException: {
     description: "The key's rate limit is reached.",
@@ -85,7 +80,6 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
   InternalServerErrorException: {
     description: "An unexpected error on our side. The response does not reveal its cause.",
     message: "An unexpected error happened on our side",
-    headers: rateLimitHeaders,
   },
   ServiceUnavailableException: {
     description: "The database is unreachable or the server is overloaded.",
@@ -94,7 +88,31 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
   },
 };
 
-export const errorEnvelope = errorEnvelopeSchema(requestIdSchema);
+const DETAILS_DESCRIPTION =
+  "Details of the error, depending on the code. `BadRequestException`: a list of `Problem` objects, or null. " +
+  "`PreconditionFailedException`: `{current_etag}`, the current ETag of the job. " +
+  "`GoneException`: `{oldest_cursor}`, the oldest valid cursor of the feed. Other codes: null.";
+
+const errorSchema = z
+  .object({
+    code: extensibleEnum(errorCodes, "Machine-readable error code"),
+    message: z.string().meta({
+      description: "Human-readable error message; its wording may change",
+      examples: ["Delivery job not found"],
+    }),
+    details: z.unknown().meta({ description: DETAILS_DESCRIPTION }),
+  })
+  .meta({ id: "ErrorObject", description: "The error of a failed request." });
+
+/** The envelope of every failed request. */
+export const errorEnvelope = z
+  .object({
+    request_id: requestIdSchema,
+    success: z.boolean().meta({ description: "Always false" }),
+    data: z.null().meta({ type: ["object", "null"], description: "Always null" }),
+    error: errorSchema,
+  })
+  .meta({ id: "ErrorEnvelope", description: "The response to a failed request." });
 
 export function statusOf(code: ErrorCode): number {
   return new AppError(code, "").status;
@@ -108,24 +126,20 @@ export function responseName(code: ErrorCode): string {
 export interface ErrorExample {
   summary: string;
   message: string;
-  details?: readonly Problem[] | { current_etag: string } | { oldest_cursor: string } | null;
+  details?: readonly Problem[] | ErrorResponse["details"] | null;
 }
 
-/** Returns the response for `code`. `more` overrides the table for one operation. */
-export function errorResponse(
-  code: ErrorCode,
-  more: { description?: string; examples?: readonly ErrorExample[]; headers?: readonly HeaderName[] } = {},
-) {
-  const { description, message, details = null, headers = [] } = errorResponses[code];
-  const examples = more.examples ?? [{ summary: description, message, details }];
+/** Returns the response for `code`, by default with one example from the table. */
+export function errorResponse(code: ErrorCode, examples?: readonly ErrorExample[]) {
+  const { description, headers = rateLimitHeaders, ...example } = errorResponses[code];
   const limits = code === "TooManyRequestsException" ? inlineHeaders(rateLimitHeaders) : {};
   return {
-    description: more.description ?? description,
-    headers: { ...headersOf([...headers, ...(more.headers ?? [])]), ...limits },
+    description,
+    headers: { ...headersOf(headers), ...limits },
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/ErrorEnvelope" },
-        examples: errorExamples(code, examples),
+        examples: errorExamples(code, examples ?? [{ summary: description, ...example }]),
       },
     },
   };
@@ -139,10 +153,7 @@ export function errorExample(
   return { request_id: exampleRequestId, success: false, data: null, error: { code, message, details } };
 }
 
-function errorExamples(
-  code: ErrorCode,
-  examples: readonly ErrorExample[],
-): Record<string, { summary: string; value: object }> {
+function errorExamples(code: ErrorCode, examples: readonly ErrorExample[]) {
   return Object.fromEntries(
     examples.map(({ summary, ...example }, index) => [
       `${responseName(code)}${examples.length > 1 ? index + 1 : ""}`,

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { feedParameters } from "../events.routes.ts";
 import { exampleEvents } from "./examples.ts";
+import { inQuery, invalidExample } from "./error-examples.ts";
 import { operation } from "./operation.ts";
 import { failureReasonSchema, feedSchema, statusCodeSchema } from "../responses.schema.ts";
 
@@ -18,7 +19,6 @@ periodically. Following the cursors, you get every event exactly once. With \`ty
 \`page_size\`, even none, while \`has_more\` is true. If the events after a cursor are older than 30 days, the response is
 410: get a new cursor with \`after=latest\`, list the jobs, then follow the feed.`,
   tag: "Events",
-  scopes: ["jobs:read"],
   request: { query: feedParameters },
   success: {
     description: "Events, oldest first.",
@@ -33,28 +33,12 @@ periodically. Following the cursors, you get every event exactly once. With \`ty
       "No events yet": { items: [], next_cursor: null, has_more: false },
     },
   },
-  errors: [
-    "GoneException",
-    [
-      "BadRequestException",
-      {
-        examples: [
-          {
-            summary: "A cursor of another list",
-            message: "after is not a cursor of this feed; pass next_cursor unchanged",
-            details: [
-              {
-                location: "query",
-                field: "after",
-                code: "malformed",
-                message: "is not a cursor of this feed; pass next_cursor unchanged",
-              },
-            ],
-          },
-        ],
-      },
-    ],
+  malformed: [
+    invalidExample("A cursor of another list", [
+      inQuery("after", "malformed", "is not a cursor of this feed; pass next_cursor unchanged"),
+    ]),
   ],
+  errors: ["GoneException"],
 });
 
 export const listStatuses = operation({
@@ -64,7 +48,6 @@ export const listStatuses = operation({
   summary: "List the status codes",
   description: "The codes of `normalized_status`. New codes may be added at any time.",
   tag: "Reference",
-  scopes: ["jobs:read"],
   success: {
     description: "The status codes.",
     name: "StatusListEnvelope",
@@ -78,7 +61,6 @@ export const listStatuses = operation({
       },
     },
   },
-  errors: [],
 });
 
 export const listFailureReasons = operation({
@@ -88,7 +70,6 @@ export const listFailureReasons = operation({
   summary: "List the failure reasons",
   description: "Suggested values of `failure_reason`. Any other text of up to 64 characters is accepted too.",
   tag: "Reference",
-  scopes: ["jobs:read"],
   success: {
     description: "The failure reasons.",
     name: "FailureReasonListEnvelope",
@@ -106,5 +87,4 @@ export const listFailureReasons = operation({
       },
     },
   },
-  errors: [],
 });

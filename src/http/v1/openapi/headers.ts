@@ -10,107 +10,69 @@ export type HeaderSpec = {
   example: string | number;
 };
 
-export type HeaderName =
-  | "X-Request-Id"
-  | "ETag"
-  | "Link"
-  | "X-Ignored-Fields"
-  | "Idempotency-Replayed"
-  | "RateLimit"
-  | "RateLimit-Policy"
-  | "X-RateLimit-Limit"
-  | "X-RateLimit-Remaining"
-  | "X-RateLimit-Reset"
-  | "Retry-After"
-  | "WWW-Authenticate"
-  | "Allow";
+export type HeaderName = keyof typeof headerDescriptions;
 
 export type HeaderSpecs = Record<string, HeaderSpec | { $ref: string }>;
 
 const text = { type: "string" } as const;
 const count = { type: "integer", minimum: 0 } as const;
 
-const headerDescriptions: Record<HeaderName, HeaderSpec> = {
-  "X-Request-Id": {
-    description: "Request ID, the same as `request_id` in the body. Quote it in support requests.",
-    required: true,
-    schema: { type: "string", pattern: "^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$" },
-    example: "req_01KAJQZ4T0W5H8M3N9PXR2VD7C",
-  },
-  ETag: {
-    description:
-      "Version of the job. Send it as `If-Match` to update the job only if it has not changed since.",
-    required: true,
-    schema: { type: "string", pattern: '^"[1-9][0-9]*"$' },
-    example: '"4"',
-  },
-  Link: {
-    description:
-      "Links to the first, previous, next and last page (RFC 8288). With `cursor`: only to the first and next page. " +
+/** Returns a header that some responses of an operation have, with a text as its value, unless `more` says otherwise. */
+function header(
+  description: string,
+  example: string | number,
+  more: Partial<Pick<HeaderSpec, "required" | "schema">> = {},
+): HeaderSpec {
+  return { description, required: false, schema: text, ...more, example };
+}
+
+const headerDescriptions = {
+  "X-Request-Id": header(
+    "Request ID, the same as `request_id` in the body. Quote it in support requests.",
+    "req_01KAJQZ4T0W5H8M3N9PXR2VD7C",
+    { required: true, schema: { type: "string", pattern: "^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$" } },
+  ),
+  ETag: header(
+    "Version of the job. Send it as `If-Match` to update the job only if it has not changed since.",
+    '"4"',
+    { required: true, schema: { type: "string", pattern: '^"[1-9][0-9]*"$' } },
+  ),
+  Link: header(
+    "Links to the first, previous, next and last page (RFC 8288). With `cursor`: only to the first and next page. " +
       "Absent if it would exceed 8,000 characters.",
-    required: false,
-    schema: text,
-    example: '</v1/jobs?page=1>; rel="first", </v1/jobs?page=2>; rel="next", </v1/jobs?page=3>; rel="last"',
-  },
-  "X-Ignored-Fields": {
-    description:
-      "Ignored keys of the body: unknown or read-only fields, percent-encoded. Truncated at 4,000 characters. Absent if no key was ignored.",
-    required: false,
-    schema: text,
-    example: "id, provider_status",
-  },
-  "Idempotency-Replayed": {
-    description:
-      "Present if this is the stored response of an earlier request with the same Idempotency-Key.",
-    required: false,
-    schema: { type: "string", enum: ["true"] },
-    example: "true",
-  },
-  RateLimit: {
-    description:
-      "Remaining requests of the key and of its organization: `r` requests now, all again in `t` seconds. Absent if rate limits are off.",
-    required: false,
-    schema: text,
-    example: '"read";r=99;t=1, "read-organization";r=399;t=1',
-  },
-  "RateLimit-Policy": {
-    description:
-      "Limits of the key and of all keys of its organization together: `q` requests at once, refilled over `w` seconds. Absent if rate limits are off.",
-    required: false,
-    schema: text,
-    example: '"read";q=100;w=2, "read-organization";q=400;w=2',
-  },
-  "X-RateLimit-Limit": {
-    description: "Requests allowed at once, for the limit with the fewest requests left.",
-    required: false,
+    '</v1/jobs?page=1>; rel="first", </v1/jobs?page=2>; rel="next", </v1/jobs?page=3>; rel="last"',
+  ),
+  "X-Ignored-Fields": header(
+    "Ignored keys of the body: unknown or read-only fields, percent-encoded. Truncated at 4,000 characters. Absent if no key was ignored.",
+    "id, provider_status",
+  ),
+  "Idempotency-Replayed": header(
+    "Present if this is the stored response of an earlier request with the same Idempotency-Key.",
+    "true",
+    { schema: { type: "string", enum: ["true"] } },
+  ),
+  RateLimit: header(
+    "Remaining requests of the key and of its organization: `r` requests now, all again in `t` seconds. Absent if rate limits are off.",
+    '"read";r=99;t=1, "read-organization";r=399;t=1',
+  ),
+  "RateLimit-Policy": header(
+    "Limits of the key and of all keys of its organization together: `q` requests at once, refilled over `w` seconds. Absent if rate limits are off.",
+    '"read";q=100;w=2, "read-organization";q=400;w=2',
+  ),
+  "X-RateLimit-Limit": header("Requests allowed at once, for the limit with the fewest requests left.", 100, {
     schema: { type: "integer", minimum: 1 },
-    example: 100,
-  },
-  "X-RateLimit-Remaining": { description: "Requests left now.", required: false, schema: count, example: 99 },
-  "X-RateLimit-Reset": {
-    description: "Seconds until all requests are available again.",
-    required: false,
-    schema: count,
-    example: 1,
-  },
-  "Retry-After": {
-    description: "Seconds to wait before retrying.",
+  }),
+  "X-RateLimit-Remaining": header("Requests left now.", 99, { schema: count }),
+  "X-RateLimit-Reset": header("Seconds until all requests are available again.", 1, { schema: count }),
+  "Retry-After": header("Seconds to wait before retrying.", 1, {
     required: true,
     schema: { type: "integer", minimum: 1 },
-    example: 1,
-  },
-  "WWW-Authenticate": {
-    description: "Authentication scheme to use.",
+  }),
+  "WWW-Authenticate": header("Authentication scheme to use.", "Bearer", {
     required: true,
     schema: { type: "string", enum: ["Bearer"] },
-    example: "Bearer",
-  },
-  Allow: {
-    description: "Methods that the path supports.",
-    required: true,
-    schema: text,
-    example: "GET, HEAD, PATCH",
-  },
+  }),
+  Allow: header("Methods that the path supports.", "GET, HEAD, PATCH", { required: true }),
 };
 
 /** The ETag header of PATCH responses, which can be dry runs. */
@@ -125,13 +87,9 @@ export const etagUnlessDryRun: HeaderSpecs = {
 export const headerComponents = Object.entries(headerDescriptions);
 
 /** Headers of every response to a request with a valid key. */
-export const rateLimitHeaders: readonly HeaderName[] = [
-  "RateLimit",
-  "RateLimit-Policy",
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-];
+export const rateLimitHeaders = (Object.keys(headerDescriptions) as HeaderName[]).filter((name) =>
+  name.includes("RateLimit"),
+);
 
 /** Returns references to the named headers and to `X-Request-Id`. */
 export function headersOf(names: readonly HeaderName[]): HeaderSpecs {

@@ -1,8 +1,8 @@
 /** OpenAPI operations of jobs. */
 import { z } from "zod";
-import { jobPatchShape, markingNumberValue } from "../../../jobs/api.ts";
-import { MAX_BATCH } from "../batch.schema.ts";
-import { historyParameters, listParameters, writeParameters } from "../jobs.schema.ts";
+import { jobPatchShape, markingNumberValue, MAX_BATCH_ITEMS } from "../../../jobs/api.ts";
+import { historyParameters, listParameters } from "../jobs.read.ts";
+import { writeParameters } from "../jobs.update.ts";
 import { exampleHistoryEntry, exampleJob, examplePatch } from "./examples.ts";
 import { etagUnlessDryRun, idempotencyKeyHeader, ifMatchHeader, ifNoneMatchHeader } from "./headers.ts";
 import {
@@ -12,7 +12,7 @@ import {
   malformedMarkingNumber,
   malformedPatch,
   partialFailure,
-} from "./job-examples.ts";
+} from "./error-examples.ts";
 import { operation } from "./operation.ts";
 import { batchResultSchema, historySchema, jobListSchema, jobSchema } from "../responses.schema.ts";
 
@@ -50,10 +50,25 @@ const batchItem = z
 
 const exampleListedJob = { ...exampleJob, version: 4 };
 
-const batchBody = z.object({ jobs: z.array(batchItem).min(1).max(MAX_BATCH) }).meta({ id: "BatchUpdate" });
+const batchBody = z
+  .object({ jobs: z.array(batchItem).min(1).max(MAX_BATCH_ITEMS) })
+  .meta({ id: "BatchUpdate" });
 
-const bodyFailures = ["PayloadTooLargeException", "UnsupportedMediaTypeException"] as const;
-const idempotencyFailures = ["ConflictException", "UnprocessableEntityException"] as const;
+/** Errors of the body and of the Idempotency-Key. */
+const changeErrors = [
+  "PayloadTooLargeException",
+  "UnsupportedMediaTypeException",
+  "ConflictException",
+  "UnprocessableEntityException",
+] as const;
+
+function jsonBody(
+  description: string,
+  schema: z.ZodType,
+  examples: Record<string, { summary: string; value: object }>,
+) {
+  return { required: true, description, content: { "application/json": { schema, examples } } };
+}
 
 export const listJobs = operation({
   method: "get",
@@ -66,7 +81,6 @@ A job must match all given filters. Repeated, empty and malformed parameters ret
 ignored. To read many pages, pass \`pagination.next_cursor\` as \`cursor\`: every page is equally fast, and no job is
 skipped if jobs are added meanwhile.`,
   tag,
-  scopes: ["jobs:read"],
   request: { query: listParameters },
   success: {
     description: "A page of jobs.",
@@ -84,7 +98,7 @@ skipped if jobs are added meanwhile.`,
     },
     headers: ["Link"],
   },
-  errors: [["BadRequestException", { examples: malformedList }]],
+  malformed: malformedList,
 });
 
 export const findJob = operation({
@@ -95,7 +109,6 @@ export const findJob = operation({
   description:
     "The job with this Marking Number. Returns 404 if it doesn't exist or isn't visible to the key's organization.",
   tag,
-  scopes: ["jobs:read"],
   request: { params: pathParameters, headers: z.object({ "If-None-Match": ifNoneMatchHeader }) },
   isConditional: true,
   success: {
@@ -105,7 +118,8 @@ export const findJob = operation({
     examples: { "The job": exampleJob },
     headers: ["ETag"],
   },
-  errors: [["BadRequestException", { examples: malformedMarkingNumber }], "NotFoundException"],
+  malformed: malformedMarkingNumber,
+  errors: ["NotFoundException"],
 });
 
 export const jobHistory = operation({
@@ -116,7 +130,6 @@ export const jobHistory = operation({
   description:
     "Every change of the job, newest first: actor, time, request ID, and the old and new value of each field.",
   tag,
-  scopes: ["jobs:read"],
   request: { params: pathParameters, query: historyParameters },
   success: {
     description: "A page of changes.",
@@ -130,7 +143,8 @@ export const jobHistory = operation({
     },
     headers: ["Link"],
   },
-  errors: [["BadRequestException", { examples: malformedHistory }], "NotFoundException"],
+  malformed: malformedHistory,
+  errors: ["NotFoundException"],
 });
 
 export const updateJob = operation({
@@ -144,28 +158,18 @@ At least one editable field is required. Unknown and read-only fields are ignore
 all values are equal to the current ones, the request succeeds without creating a new version. The body may have up to
 64 KiB.`,
   tag,
-  scopes: ["jobs:write", "jobs:read"],
   request: {
     params: pathParameters,
     query: writeParameters,
     headers: z.object({ "Idempotency-Key": idempotencyKeyHeader, "If-Match": ifMatchHeader }),
-    body: {
-      required: true,
-      description: "One or more of the editable fields.",
-      content: {
-        "application/json": {
-          schema: jobPatch,
-          examples: {
-            failed: { summary: "The delivery failed", value: examplePatch },
-            completed: { summary: "The delivery is complete", value: { normalized_status: "completed" } },
-            cleared: {
-              summary: "A new date; the failure reason is cleared",
-              value: { scheduled_delivery_date: "2026-11-25", failure_reason: null },
-            },
-          },
-        },
+    body: jsonBody("One or more of the editable fields.", jobPatch, {
+      failed: { summary: "The delivery failed", value: examplePatch },
+      completed: { summary: "The delivery is complete", value: { normalized_status: "completed" } },
+      cleared: {
+        summary: "A new date; the failure reason is cleared",
+        value: { scheduled_delivery_date: "2026-11-25", failure_reason: null },
       },
-    },
+    }),
   },
   success: {
     description: "The current job.",
@@ -175,13 +179,8 @@ all values are equal to the current ones, the request succeeds without creating 
     headers: ["X-Ignored-Fields", "Idempotency-Replayed"],
     ownHeaders: etagUnlessDryRun,
   },
-  errors: [
-    ["BadRequestException", { examples: malformedPatch }],
-    "NotFoundException",
-    "PreconditionFailedException",
-    ...bodyFailures,
-    ...idempotencyFailures,
-  ],
+  malformed: malformedPatch,
+  errors: ["NotFoundException", "PreconditionFailedException", ...changeErrors],
 });
 
 export const updateJobs = operation({
@@ -192,33 +191,23 @@ export const updateJobs = operation({
   description: `Updates each job of the list independently and returns one result per item in \`results\`.
 
 The status is 200 if the request itself is well-formed, even if every item fails. If \`jobs\` is not a list of 1 to
-${MAX_BATCH} objects, each with a valid \`marking_number\`, the request returns 400 and nothing is applied. Items with the same
+${MAX_BATCH_ITEMS} objects, each with a valid \`marking_number\`, the request returns 400 and nothing is applied. Items with the same
 Marking Number are applied in order. The body may have up to 4 MiB.`,
   tag,
-  scopes: ["jobs:write", "jobs:read"],
   request: {
     query: writeParameters,
     headers: z.object({ "Idempotency-Key": idempotencyKeyHeader }),
-    body: {
-      required: true,
-      description: "The jobs to change.",
-      content: {
-        "application/json": {
-          schema: batchBody,
-          examples: {
-            two: {
-              summary: "Two jobs",
-              value: {
-                jobs: [
-                  { marking_number: "MN-2026-000123", ...examplePatch },
-                  { marking_number: "MN-2026-000124", normalized_status: "completed" },
-                ],
-              },
-            },
-          },
+    body: jsonBody("The jobs to change.", batchBody, {
+      two: {
+        summary: "Two jobs",
+        value: {
+          jobs: [
+            { marking_number: "MN-2026-000123", ...examplePatch },
+            { marking_number: "MN-2026-000124", normalized_status: "completed" },
+          ],
         },
       },
-    },
+    }),
   },
   success: {
     description: "The result of each item.",
@@ -227,5 +216,6 @@ Marking Number are applied in order. The body may have up to 4 MiB.`,
     examples: { "One item was updated, two failed": partialFailure },
     headers: ["X-Ignored-Fields", "Idempotency-Replayed"],
   },
-  errors: [["BadRequestException", { examples: malformedBatch }], ...bodyFailures, ...idempotencyFailures],
+  malformed: malformedBatch,
+  errors: changeErrors,
 });

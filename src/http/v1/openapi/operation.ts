@@ -4,11 +4,11 @@ import { z } from "zod";
 import type { Scope } from "../../../api-keys/api.ts";
 import type { ErrorCode } from "../../../platform/errors.ts";
 import { exampleRequestId } from "./examples.ts";
-import { errorResponse, responseName, statusOf } from "./errors.ts";
+import { errorResponse, responseName, statusOf, type ErrorExample } from "./errors.ts";
 import { headersOf, rateLimitHeaders, type HeaderName, type HeaderSpecs } from "./headers.ts";
 import { requestIdSchema } from "../responses.schema.ts";
 
-export interface SuccessResponse {
+interface SuccessResponse {
   description: string;
   /** Name of the envelope schema. */
   name: string;
@@ -20,21 +20,28 @@ export interface SuccessResponse {
   ownHeaders?: HeaderSpecs;
 }
 
-export interface OperationSpec {
+interface OperationSpec {
   method: "get" | "patch";
   path: string;
   operationId: string;
   summary: string;
   description: string;
   tag: string;
-  scopes: readonly Scope[];
   request?: NonNullable<RouteConfig["request"]>;
   success: SuccessResponse;
   /** True if it returns 304 for a matching `If-None-Match`. */
   isConditional?: boolean;
-  /** Errors besides `commonErrors`: a code, or a code with overrides of its description. */
-  errors: readonly (ErrorCode | readonly [ErrorCode, Parameters<typeof errorResponse>[1]])[];
+  /** Examples of malformed requests; absent if no request can be malformed. */
+  malformed?: readonly ErrorExample[];
+  /** Errors besides `commonErrors` and 400. */
+  errors?: readonly ErrorCode[];
 }
+
+/** Changes need jobs:read too, because they return the job. */
+const requiredScopes: Record<OperationSpec["method"], readonly Scope[]> = {
+  get: ["jobs:read"],
+  patch: ["jobs:write", "jobs:read"],
+};
 
 const commonErrors: readonly ErrorCode[] = [
   "UnauthorizedException",
@@ -44,31 +51,34 @@ const commonErrors: readonly ErrorCode[] = [
   "ServiceUnavailableException",
 ];
 
+/** Returns the operation with its security, its required scopes, and all its responses, by status. */
 export function operation({
-  method,
-  path,
-  operationId,
-  summary,
   description,
   tag,
-  scopes,
+  success,
+  isConditional = false,
+  malformed,
+  errors = [],
   ...rest
 }: OperationSpec): RouteConfig {
-  const responses = [...rest.errors, ...commonErrors].map(toErrorResponse).toSorted(([a], [b]) => a - b);
+  const scopes = requiredScopes[rest.method];
+  const required = scopes.map((scope) => `\`${scope}\``).join(" and ");
   return {
-    method,
-    path,
-    operationId,
-    summary,
-    description: `${description}\n\nRequired ${scopes.length === 1 ? "scope" : "scopes"}: ${scopes.map((scope) => `\`${scope}\``).join(" and ")}.`,
+    ...rest,
+    description: `${description}\n\nRequired ${scopes.length === 1 ? "scope" : "scopes"}: ${required}.`,
     tags: [tag],
     security: [{ ApiKey: [] }, { Bearer: [] }],
     "x-required-scopes": [...scopes],
-    ...(rest.request && { request: rest.request }),
     responses: {
-      200: successResponse(rest.success),
-      ...(rest.isConditional && { 304: notModified }),
-      ...Object.fromEntries(responses),
+      200: successResponse(success),
+      ...(isConditional && { 304: notModified }),
+      ...(malformed && { 400: errorResponse("BadRequestException", malformed) }),
+      ...Object.fromEntries(
+        [...errors, ...commonErrors].map((code) => [
+          statusOf(code),
+          { $ref: `#/components/responses/${responseName(code)}` },
+        ]),
+      ),
     },
   };
 }
@@ -77,16 +87,6 @@ const notModified = {
   description: "`If-None-Match` matches the job's ETag. There is no body.",
   headers: headersOf(["ETag", ...rateLimitHeaders]),
 };
-
-function toErrorResponse(
-  failure: OperationSpec["errors"][number],
-): [number, RouteConfig["responses"][string]] {
-  if (typeof failure === "string") {
-    return [statusOf(failure), { $ref: `#/components/responses/${responseName(failure)}` }];
-  }
-  const [code, more] = failure;
-  return [statusOf(code), errorResponse(code, more)];
-}
 
 function successResponse({
   description,
@@ -104,15 +104,15 @@ function successResponse({
       error: z.null().meta({ type: ["object", "null"], description: "Always null" }),
     })
     .meta({ id: name });
-  const values = Object.entries(examples).map(
-    ([summary, value], index): [string, { summary: string; value: object }] => [
+  const values = Object.fromEntries(
+    Object.entries(examples).map(([summary, value], index) => [
       `example${index + 1}`,
       { summary, value: { request_id: exampleRequestId, success: true, data: value, error: null } },
-    ],
+    ]),
   );
   return {
     description,
     headers: { ...headersOf([...headers, ...rateLimitHeaders]), ...ownHeaders },
-    content: { "application/json": { schema: envelope, examples: Object.fromEntries(values) } },
+    content: { "application/json": { schema: envelope, examples: values } },
   };
 }

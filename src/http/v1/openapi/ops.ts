@@ -26,15 +26,8 @@ const readySchema = z
   })
   .meta({ id: "Readiness" });
 
-interface ResponseContent {
-  description: string;
-  type: string;
-  schema: z.ZodType;
-  example?: unknown;
-}
-
-function responseOf({ description, type, schema, example }: ResponseContent) {
-  const media = example === undefined ? { schema } : { schema, example };
+/** Returns a response with a body of the media type `type`. */
+function responseOf(description: string, type: string, media: { schema: z.ZodType; example?: unknown }) {
   return { description, headers: requestIdHeader, content: { [type]: media } };
 }
 
@@ -50,11 +43,7 @@ const malformedRequest = {
 /** Responses of the operations that return an OpenAPI document. */
 const documentResponses = {
   200: {
-    ...responseOf({
-      description: "The document.",
-      type: "application/json",
-      schema: z.looseObject({ openapi: z.string() }),
-    }),
+    ...responseOf("The document.", "application/json", { schema: z.looseObject({ openapi: z.string() }) }),
     headers: {
       ...requestIdHeader,
       ETag: {
@@ -68,18 +57,11 @@ const documentResponses = {
   304: { description: "The document matches `If-None-Match`.", headers: requestIdHeader },
 };
 
-interface OpsOperationSpec {
-  path: string;
-  operationId: string;
-  summary: string;
-  description: string;
-  responses: RouteConfig["responses"];
-}
+type OpsOperationSpec = Pick<RouteConfig, "path" | "operationId" | "summary" | "description" | "responses">;
 
-function opsOperation({ path, responses, ...rest }: OpsOperationSpec): RouteConfig {
+function opsOperation({ responses, ...rest }: OpsOperationSpec): RouteConfig {
   return {
     method: "get",
-    path,
     ...rest,
     tags: ["Operations"],
     security: [],
@@ -94,9 +76,7 @@ export const opsOperations: readonly RouteConfig[] = [
     summary: "Check liveness",
     description: "For supervisors that restart a hanging process. Does not check dependencies.",
     responses: {
-      200: responseOf({
-        description: "The process is running.",
-        type: "application/json",
+      200: responseOf("The process is running.", "application/json", {
         schema: liveSchema,
         example: { status: "live" },
       }),
@@ -111,15 +91,11 @@ export const opsOperations: readonly RouteConfig[] = [
       "unreachable, only processes that are workers without the API return 503. Workers also return 503 while " +
       "deliveries have been due for 60 s and none is in flight.",
     responses: {
-      200: responseOf({
-        description: "The process is ready.",
-        type: "application/json",
+      200: responseOf("The process is ready.", "application/json", {
         schema: readySchema,
         example: { status: "ready", dependencies: { postgres: { status: "up" }, mongodb: { status: "up" } } },
       }),
-      503: responseOf({
-        description: "The process is not ready. Send requests elsewhere.",
-        type: "application/json",
+      503: responseOf("The process is not ready. Send requests elsewhere.", "application/json", {
         schema: readySchema,
         example: {
           status: "not_ready",
@@ -138,9 +114,7 @@ export const opsOperations: readonly RouteConfig[] = [
     description:
       "Metrics for Prometheus: request counts and durations by route and status, connections, memory and more.",
     responses: {
-      200: responseOf({
-        description: "Metrics in the Prometheus text format.",
-        type: "text/plain",
+      200: responseOf("Metrics in the Prometheus text format.", "text/plain", {
         schema: z.string(),
         example: "# TYPE waymark_http_requests_in_flight gauge\nwaymark_http_requests_in_flight 1\n",
       }),
@@ -165,6 +139,6 @@ export const opsOperations: readonly RouteConfig[] = [
     operationId: "getReferencePage",
     summary: "Open the reference page",
     description: "Interactive documentation of the partner API. The page loads nothing from other hosts.",
-    responses: { 200: responseOf({ description: "The page.", type: "text/html", schema: z.string() }) },
+    responses: { 200: responseOf("The page.", "text/html", { schema: z.string() }) },
   }),
 ];

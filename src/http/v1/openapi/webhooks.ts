@@ -5,7 +5,7 @@ import { type EventType, eventTypes } from "../../../events/api.ts";
 import { TEST_EVENT_TYPE, type TestEventWire } from "../../../webhooks/api.ts";
 import { exampleEvents, exampleTestEvent } from "./examples.ts";
 import { extensibleEnum } from "../errors.schema.ts";
-import { apiVersionSchema, eventSchema } from "../responses.schema.ts";
+import { apiVersionSchema, dateTime, eventSchema, idSchema } from "../responses.schema.ts";
 
 const headers = z.object({
   "webhook-id": z.string().meta({
@@ -52,28 +52,17 @@ const DELIVERY_NOTE = `Delivery is at least once. Duplicates have the same \`web
 
 const testEventSchema = z
   .object({
-    id: z
-      .string()
-      .regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/)
-      .meta({ description: "Event ID, as in `webhook-id`", examples: [exampleTestEvent.id] }),
+    id: idSchema("evt", "Event ID, as in `webhook-id`", exampleTestEvent.id),
     type: z
       .literal(TEST_EVENT_TYPE)
       .meta({ type: "string", description: `Always \`${TEST_EVENT_TYPE}\``, examples: [TEST_EVENT_TYPE] }),
     api_version: apiVersionSchema,
-    timestamp: z.iso
-      .datetime({ precision: 3 })
-      .meta({ description: "Time at which the test was requested", examples: [exampleTestEvent.timestamp] }),
+    timestamp: dateTime("Time at which the test was requested", exampleTestEvent.timestamp),
     data: z.object({
       message: z
         .string()
         .meta({ description: "Message for people", examples: [exampleTestEvent.data.message] }),
-      endpoint_id: z
-        .string()
-        .regex(/^whe_[0-9A-HJKMNP-TV-Z]{26}$/)
-        .meta({
-          description: "Endpoint under test",
-          examples: [exampleTestEvent.data.endpoint_id],
-        }),
+      endpoint_id: idSchema("whe", "Endpoint under test", exampleTestEvent.data.endpoint_id),
     }),
   })
   .meta({

@@ -22,7 +22,7 @@ const nameColumn: Column<Key> = {
   cell: (key) => (
     <Stack gap={2}>
       <span className={classes.anywhere}>{key.name}</span>
-      <Code className={classes.quietCode}>{key.startsWith}…</Code>
+      <Code className={classes.quietCode}>{key.prefix}…</Code>
     </Stack>
   ),
 };

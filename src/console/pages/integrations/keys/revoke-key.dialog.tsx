@@ -54,7 +54,7 @@ function RevokeKeyConfirmation({
     >
       <Stack gap="sm">
         <Text>
-          Requests with this key ({key.startsWith}…) are rejected within one second. This can’t be undone:
+          Requests with this key ({key.prefix}…) are rejected within one second. This can’t be undone:
           integrations that use it need a new key.
         </Text>
         <Text c="dimmed" fz="sm">
@@ -69,7 +69,7 @@ function RevokeKeyConfirmation({
         {created.length > 0 && (
           <AlsoRevoke
             label={`Also revoke ${created.length === 1 ? "this key" : `these ${created.length} keys`}`}
-            items={created.map(({ id, name, startsWith }) => ({ id, name, note: `${startsWith}…` }))}
+            items={created.map(({ id, name, prefix }) => ({ id, name, note: `${prefix}…` }))}
             isChecked={revokeCreated}
             onChange={setRevokeCreated}
           >

@@ -49,9 +49,9 @@ export function RequestsFilters() {
 /** Includes an unknown key if the URL names one, because its requests may still be in the log. */
 function useKeyOptions(selected: string | undefined): { value: string; label: string }[] {
   const { data } = useQuery(RequestLogKeysDocument);
-  const options = (data?.apiKeys ?? []).toReversed().map(({ id, name, startsWith, revokedAt }) => ({
+  const options = (data?.apiKeys ?? []).toReversed().map(({ id, name, prefix, revokedAt }) => ({
     value: id,
-    label: `${name} (${startsWith}…)${revokedAt === null ? "" : ", revoked"}`,
+    label: `${name} (${prefix}…)${revokedAt === null ? "" : ", revoked"}`,
   }));
   const isMissing = selected !== undefined && !options.some(({ value }) => value === selected);
   return isMissing ? [...options, { value: selected, label: selected }] : options;

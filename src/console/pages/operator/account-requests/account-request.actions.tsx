@@ -20,7 +20,7 @@ import { PromptDialog } from "../prompt.dialog.tsx";
 
 export function AccountRequestActions({ request }: { request: AccountRequestViewFragment }) {
   if (request.status === "APPROVED") return <ResendRegistrationAction request={request} />;
-  if (request.status !== "PENDING" && request.status !== "ASKED") return null;
+  if (request.status !== "PENDING" && request.status !== "AWAITING_REPLY") return null;
   return (
     <>
       <RejectAction request={request} />
@@ -95,7 +95,7 @@ function AskQuestionAction({ request }: ActionProps) {
         fieldName="question"
         label="Question"
         description={
-          request.status === "ASKED"
+          request.status === "AWAITING_REPLY"
             ? "The link of your earlier question stops working. The new link is valid for 14 days."
             : "They answer through a link that is valid for 14 days. The answer appears here."
         }

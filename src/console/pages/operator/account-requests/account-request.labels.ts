@@ -11,7 +11,7 @@ interface RequestStatusLabel {
 
 export const requestStatusLabels: Record<AccountRequestStatus, RequestStatusLabel> = {
   PENDING: { label: "Pending", tone: "attention", nextStep: "Waiting for your decision." },
-  ASKED: {
+  AWAITING_REPLY: {
     label: "Question sent",
     tone: "progress",
     nextStep: "Waiting for the person’s answer. You can decide without it.",

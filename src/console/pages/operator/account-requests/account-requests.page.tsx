@@ -38,7 +38,11 @@ function StatusTabs() {
       <FilterTab {...exactMatch} search={{}} count={data?.pending?.totalCount}>
         Pending{" "}
       </FilterTab>
-      <FilterTab {...exactMatch} search={{ status: "asked" }} count={data?.asked?.totalCount}>
+      <FilterTab
+        {...exactMatch}
+        search={{ status: "awaiting_reply" }}
+        count={data?.awaitingReply?.totalCount}
+      >
         Question sent{" "}
       </FilterTab>
       <FilterTab {...exactMatch} search={{ status: "approved" }} count={data?.approved?.totalCount}>

@@ -3,7 +3,7 @@ import { enumParam, type RawSearch } from "../../../app/search-params.ts";
 import type { AccountRequestStatus } from "../../../generated/account-requests.ts";
 
 /** Without a filter, the list shows pending requests. */
-const STATUS_FILTERS = ["asked", "approved", "registered", "rejected", "all"] as const;
+const STATUS_FILTERS = ["awaiting_reply", "approved", "registered", "rejected", "all"] as const;
 
 export interface AccountRequestsSearch {
   status?: (typeof STATUS_FILTERS)[number] | undefined;

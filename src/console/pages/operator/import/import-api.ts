@@ -19,7 +19,7 @@ export interface ImportReport {
   dry_run: boolean;
   counts: ImportCounts;
   failures: ImportFailure[];
-  failures_left_out: number;
+  failures_omitted: number;
   /** Why the import stopped early; null if it finished. */
   stopped: { code: string; message: string } | null;
 }

@@ -145,7 +145,7 @@ const MORE_ROWS = 200;
 /** The skipped rows, by line, field and reason. */
 export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
   const [shown, setShown] = useState(first);
-  const { failures, failures_left_out: leftOut } = report;
+  const { failures, failures_omitted: omitted } = report;
   if (failures.length === 0) return null;
   const problems = failures
     .slice(0, shown)
@@ -191,9 +191,9 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
           </Button>
         </Group>
       )}
-      {leftOut > 0 && (
+      {omitted > 0 && (
         <Text fz="sm" c="dimmed" mt="sm">
-          {formatCount(leftOut)} more rows with errors are not listed.
+          {formatCount(omitted)} more rows with errors are not listed.
         </Text>
       )}
     </section>

@@ -89,7 +89,7 @@ function MailText({ text }: { text: string }) {
 function ResendMailAction({ mail: { id, status, to } }: { mail: MailRowFragment }) {
   const [resend, { loading }] = useMutation(ResendMailDocument);
   const [failure, setFailure] = useState<string | null>(null);
-  if (status !== "FAILED" && status !== "KEPT") return null;
+  if (status !== "FAILED" && status !== "STORED") return null;
   const send = async (): Promise<void> => {
     setFailure(null);
     try {
@@ -104,7 +104,9 @@ function ResendMailAction({ mail: { id, status, to } }: { mail: MailRowFragment 
       <FormAlert message={failure} />
       <Group justify="space-between">
         <Text fz="sm" c="dimmed">
-          {status === "KEPT" ? "It can be sent once SMTP_URL is set." : "It could not be delivered in time."}
+          {status === "STORED"
+            ? "It can be sent once SMTP_URL is set."
+            : "It could not be delivered in time."}
         </Text>
         <Button variant="default" loading={loading} onClick={() => void send()}>
           Resend{" "}

@@ -3,10 +3,10 @@ import type { Tone } from "../../../components/status/tone.ts";
 import type { MailStatus } from "../../../generated/mail-outbox.ts";
 
 export const mailStatusLabels: Record<MailStatus, { label: string; tone: Tone }> = {
-  WAITING: { label: "Pending", tone: "progress" },
+  PENDING: { label: "Pending", tone: "progress" },
   SENT: { label: "Sent", tone: "success" },
   FAILED: { label: "Failed", tone: "danger" },
-  KEPT: { label: "Stored", tone: "attention" },
+  STORED: { label: "Stored", tone: "attention" },
 };
 
 /** `account_request_question` becomes "Account request question". */

@@ -40,7 +40,7 @@ function StatusTabs() {
       <FilterTab {...exactMatch} search={{}}>
         All
       </FilterTab>
-      <FilterTab {...exactMatch} search={{ status: "waiting" }}>
+      <FilterTab {...exactMatch} search={{ status: "pending" }}>
         Pending{" "}
       </FilterTab>
       <FilterTab {...exactMatch} search={{ status: "sent" }}>
@@ -49,7 +49,7 @@ function StatusTabs() {
       <FilterTab {...exactMatch} search={{ status: "failed" }}>
         Failed{" "}
       </FilterTab>
-      <FilterTab {...exactMatch} search={{ status: "kept" }}>
+      <FilterTab {...exactMatch} search={{ status: "stored" }}>
         Stored{" "}
       </FilterTab>
     </FilterTabs>
@@ -69,7 +69,7 @@ function MailList() {
   const { hasNextPage, endCursor } = page.pageInfo;
   return (
     <>
-      {mails.some((mail) => mail.status === "KEPT") && <NoMailServerNotice />}
+      {mails.some((mail) => mail.status === "STORED") && <NoMailServerNotice />}
       <DataTable
         caption="E-mails"
         columns={mailColumns(({ id }) => dialog.open(id))}

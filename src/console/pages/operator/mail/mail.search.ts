@@ -2,7 +2,7 @@
 import { enumParam, type RawSearch } from "../../../app/search-params.ts";
 import type { MailStatus } from "../../../generated/mail-outbox.ts";
 
-const STATUS_VALUES = ["waiting", "sent", "failed", "kept"] as const;
+const STATUS_VALUES = ["pending", "sent", "failed", "stored"] as const;
 
 export interface MailSearch {
   status?: (typeof STATUS_VALUES)[number] | undefined;

@@ -1,4 +1,4 @@
-/** Example receivers that verify signatures with the Standard Webhooks libraries. docs/webhooks.md has more. */
+/** Example receivers that verify signatures with the Standard Webhooks libraries. The guide has more. */
 
 export interface ReceiverExample {
   id: "node" | "python";

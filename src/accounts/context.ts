@@ -1,0 +1,47 @@
+/** The parts that the services of accounts share. */
+import type { Registry } from "prom-client";
+import type { MailService, RecordAccessChange } from "../mail/api.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { BackgroundQueue } from "../platform/concurrency/background-queue.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Database } from "../platform/postgres/database.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import type { BetterAuth } from "./auth/better-auth.ts";
+import type { AuthMetrics } from "./auth/metrics.ts";
+import type { Throttle } from "./auth/throttle.ts";
+import type { EmailTokenService } from "./email-token.service.ts";
+import type { PasswordHasher } from "./passwords/hasher.ts";
+import type { TwoFactorPolicy } from "./sessions/session-principal.ts";
+import type { TwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
+
+/** What the app provides. */
+export interface AccountDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly secretBox: SecretBox;
+  readonly mails: Pick<MailService, "enqueue">;
+  /** Absent: keys revoked with a member get no audit entry and no mail. */
+  readonly recordAccessChange?: RecordAccessChange | undefined;
+  /** Wakes the delivery workers. */
+  readonly notifyWorkers: () => void;
+  /** Returns the URL of a console page, such as `https://api.example.com/sign-in`. */
+  readonly pageUrl: (path: string) => string;
+  /** Null: the host that each request names. */
+  readonly publicUrl: string | null;
+  readonly twoFactorPolicy: TwoFactorPolicy;
+}
+
+export interface AccountContext extends AccountDeps {
+  readonly auth: BetterAuth;
+  /** Signs the cookies. */
+  readonly authSecret: string;
+  /** For work that goes on after the response. */
+  readonly backgroundQueue: BackgroundQueue;
+  readonly emailTokens: EmailTokenService;
+  readonly hasher: PasswordHasher;
+  readonly metrics: AuthMetrics;
+  readonly throttle: Throttle;
+  readonly twoFactorDiagnostics: TwoFactorDiagnostics;
+}

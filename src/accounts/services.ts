@@ -1,0 +1,83 @@
+/** Composes the services of users' own accounts, and those of membership in organisations. */
+import { createBackgroundQueue } from "../platform/concurrency/background-queue.ts";
+import { createPostgresStore } from "../rate-limits/api.ts";
+import { createBetterAuth } from "./auth/better-auth.ts";
+import { createAuthMetrics } from "./auth/metrics.ts";
+import { ReauthenticationService } from "./auth/reauthentication.service.ts";
+import { deriveAuthSecret } from "./auth/secret.ts";
+import { SignInService } from "./auth/sign-in.service.ts";
+import { Throttle } from "./auth/throttle.ts";
+import type { AccountContext, AccountDeps } from "./context.ts";
+import { EmailTokenService } from "./email-token.service.ts";
+import { InvitationService } from "./invitations/service.ts";
+import { RegistrationService } from "./members/registration.service.ts";
+import { MemberService } from "./members/service.ts";
+import { createPasswordHasher } from "./passwords/hasher.ts";
+import { PasswordService } from "./passwords/service.ts";
+import { ReviewService } from "./requests/review.service.ts";
+import { AccountRequestService } from "./requests/service.ts";
+import { SessionService } from "./sessions/service.ts";
+import { SessionVerifier } from "./sessions/verifier.ts";
+import { SuspensionService } from "./suspension.service.ts";
+import { TwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
+import { TwoFactorService } from "./two-factor/service.ts";
+import { UserService } from "./user.service.ts";
+
+export type AccountServices = ReturnType<typeof createAccountServices>;
+export type MembershipServices = ReturnType<typeof createMembershipServices>;
+
+/** Disposing waits for background work, such as mails of answered requests. */
+export function openAccounts(deps: AccountDeps) {
+  const context = createContext(deps);
+  return {
+    accounts: createAccountServices(context),
+    membership: createMembershipServices(context),
+    [Symbol.asyncDispose]: () => context.backgroundQueue[Symbol.asyncDispose](),
+  };
+}
+
+function createContext(deps: AccountDeps): AccountContext {
+  const { database, logger } = deps;
+  const metrics = createAuthMetrics(deps.registry);
+  const hasher = createPasswordHasher(() => metrics.passwordHashes.inc());
+  const authSecret = deriveAuthSecret(deps.secretBox);
+  const auth = createBetterAuth({ pgPool: database.asPgPool(), secret: authSecret, hasher });
+  return {
+    ...deps,
+    metrics,
+    hasher,
+    authSecret,
+    auth,
+    backgroundQueue: createBackgroundQueue(logger),
+    emailTokens: new EmailTokenService(deps),
+    // Always the shared store: password guesses must count across processes.
+    throttle: new Throttle(createPostgresStore(database)),
+    twoFactorDiagnostics: new TwoFactorDiagnostics({ database, logger, auth }),
+  };
+}
+
+function createAccountServices(context: AccountContext) {
+  const passwords = new PasswordService(context);
+  return {
+    users: new UserService(context),
+    signIn: new SignInService(context),
+    passwords,
+    reauthentication: new ReauthenticationService(context, passwords),
+    sessions: new SessionService(context),
+    sessionVerifier: new SessionVerifier(context),
+    twoFactor: new TwoFactorService(context),
+    /** Also used for other attempts that must be limited. */
+    throttle: context.throttle,
+  };
+}
+
+function createMembershipServices(context: AccountContext) {
+  return {
+    accountRequests: new AccountRequestService(context),
+    reviews: new ReviewService(context),
+    registrations: new RegistrationService(context),
+    invitations: new InvitationService(context),
+    members: new MemberService(context),
+    suspensions: new SuspensionService(context),
+  };
+}

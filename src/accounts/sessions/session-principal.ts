@@ -1,0 +1,57 @@
+/** The principal of a signed-in user, as services receive it. */
+import type { Scope } from "../../api-keys/api.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { OperatorPrincipal, OrganizationPrincipal } from "../../platform/principal.ts";
+import type { UserRole } from "../../organizations/api.ts";
+
+export interface SignedInUser {
+  /** A uuid. */
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly role: UserRole;
+  readonly hasTwoFactor: boolean;
+  /** If true and `hasTwoFactor` is false, the user can only manage their own account. */
+  readonly requiresTwoFactor: boolean;
+}
+
+interface SessionGrant {
+  readonly keyId: null;
+  readonly scopes: readonly Scope[];
+  /** The service's default limits apply. */
+  readonly rateLimits: null;
+  /** A uuid. */
+  readonly sessionId: string;
+  readonly sessionExpiresAt: Date;
+  /** When the user last entered the password, and a code with two-factor. */
+  readonly authenticatedAt: Date;
+  readonly user: SignedInUser;
+}
+
+/** An owner or a member of an organisation. `actor` is the user. */
+export interface MemberSessionPrincipal extends OrganizationPrincipal, SessionGrant {
+  readonly organizationName: string;
+}
+export interface OperatorSessionPrincipal extends OperatorPrincipal, SessionGrant {
+  readonly organizationName: null;
+}
+export type SessionPrincipal = MemberSessionPrincipal | OperatorSessionPrincipal;
+
+/** REQUIRE_TWO_FACTOR: the users who must turn on two-factor authentication. */
+export type TwoFactorPolicy = "none" | "operators" | "all";
+
+export function requiresTwoFactor(policy: TwoFactorPolicy, role: UserRole): boolean {
+  return policy === "all" || (policy === "operators" && role === "operator");
+}
+
+/** The API scopes of each role. */
+export const scopesByRole: Readonly<Record<UserRole, readonly Scope[]>> = {
+  owner: ["jobs:read", "jobs:write", "webhooks:manage"],
+  member: ["jobs:read", "jobs:write"],
+  operator: ["jobs:read", "jobs:write", "webhooks:manage"],
+};
+
+/** The 401 for a missing, expired or revoked session: the same for every reason. */
+export function notSignedInError(): AppError {
+  return new AppError("UnauthorizedException", "You are not signed in, or your session has ended");
+}

@@ -1,0 +1,51 @@
+/** The statements of each request with a session cookie. */
+import type { Queryable } from "../../platform/postgres/database.ts";
+import type { OrganizationType } from "../../platform/principal.ts";
+import { sql } from "../../platform/postgres/sql.ts";
+import type { UserRole } from "../../organizations/api.ts";
+
+export interface SessionRow {
+  id: string;
+  expires_at: string;
+  last_seen_at: string;
+  authenticated_at: string;
+  user_id: string;
+  name: string;
+  email: string;
+  role: UserRole;
+  two_factor_enabled: boolean;
+  organization_id: string | null;
+  organization_name: string | null;
+  organization_type: OrganizationType | null;
+  suspended: boolean;
+}
+
+/** Returns the session with this token or uuid, its user and their organisation, or undefined. */
+export async function selectSession(
+  database: Queryable,
+  session: { token: string } | { id: string },
+): Promise<SessionRow | undefined> {
+  const [row] = await database.query<SessionRow>(sql`
+    select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, account.id as user_id, account.name, account.email,
+      account.role, account.two_factor_enabled, organization.id as organization_id,
+      organization.name as organization_name, organization.type as organization_type,
+      organization.suspended_at is not null as suspended
+    from user_session session join user_account account on account.id = session.user_id
+      left join organization on organization.id = account.organization_id
+    where ${"token" in session ? sql`session.token = ${session.token}` : sql`session.id = ${session.id}::uuid`}`);
+  return row;
+}
+
+/** Saves the use of a session at `now` (ISO 8601), unless a later one is already saved. */
+export async function updateLastSeen(
+  database: Queryable,
+  { id, ipAddress, now }: { id: string; ipAddress: string; now: string },
+): Promise<void> {
+  await database.query(sql`
+    with used as (
+      update user_session set last_seen_at = ${now}::timestamptz, ip_address = ${ipAddress}
+      where id = ${id} and last_seen_at < ${now}::timestamptz returning user_id
+    )
+    update user_account set last_seen_at = ${now}::timestamptz
+    from used where user_account.id = used.user_id`);
+}

@@ -1,0 +1,166 @@
+/** Checks a new key: its values, and that it has no more rights than its grantor, a key or a user. */
+import type { EntityManager } from "@mikro-orm/postgresql";
+import type { AuditSource } from "../audit/api.ts";
+import { User } from "../organizations/api.ts";
+import type { Clock } from "../platform/clock.ts";
+import { AppError, type Problem } from "../platform/errors.ts";
+import { toTypedId } from "../platform/ids.ts";
+import type { AuthenticatedActor } from "../platform/fresh-authentication.ts";
+import type { Principal } from "../platform/principal.ts";
+import type { RateLimitOverrides } from "../rate-limits/api.ts";
+import { ApiKey, scopes as allScopes, type Scope } from "./api-key.entity.ts";
+import { unauthorized } from "./api-key.verifier.ts";
+import { isSubnetOf, parseCidr } from "../platform/cidr.ts";
+
+/** The principal that creates a key. `keyId` is null for a user. */
+export type GrantorPrincipal = Principal &
+  AuthenticatedActor &
+  Partial<AuditSource> & { readonly keyId: string | null; readonly scopes: readonly Scope[] };
+
+/** A key's rights. Without `expiresAt` it never expires; without `cidrs` any IP address may use it. */
+export interface KeyGrant {
+  readonly scopes: readonly Scope[];
+  readonly expiresAt?: Date | null | undefined;
+  readonly cidrs?: readonly string[] | null | undefined;
+}
+
+export interface Grantor extends KeyGrant {
+  /** Stored as `createdBy` of its keys. */
+  readonly typedId: string;
+  readonly isUser: boolean;
+  readonly rateLimits: RateLimitOverrides | null;
+}
+
+/**
+ * Reads the grantor from the database: the cached principal may be up to a second out of date, and a revoked key must not
+ * create another. Throws UnauthorizedException and ForbiddenException.
+ */
+export function loadGrantor(em: EntityManager, clock: Clock, principal: GrantorPrincipal): Promise<Grantor> {
+  return principal.keyId === null
+    ? loadUserGrantor(em, principal)
+    : loadKeyGrantor(em, clock, principal.keyId);
+}
+
+async function loadKeyGrantor(em: EntityManager, clock: Clock, id: string): Promise<Grantor> {
+  const key = await em.findOne(ApiKey, { id, revokedAt: null });
+  if (!key || (key.expiresAt && key.expiresAt.getTime() <= clock.now()))
+    throw unauthorized("The API key is not valid");
+  const { scopes, expiresAt, cidrs, rateLimits = null } = key;
+  return { typedId: toTypedId("key", id), isUser: false, scopes, expiresAt, cidrs, rateLimits };
+}
+
+async function loadUserGrantor(
+  em: EntityManager,
+  { actor, organizationId, scopes }: GrantorPrincipal,
+): Promise<Grantor> {
+  const { id } = actor;
+  const user = id === null ? null : await em.findOne(User, { id, organization: organizationId });
+  if (!id || !user) throw unauthorized("You are no longer a member");
+  if (user.role === "member") throw forbidden("Only owners of your organisation can manage keys");
+  return { typedId: toTypedId("usr", id), isUser: true, scopes, rateLimits: null };
+}
+
+/** Throws ForbiddenException if the grant exceeds the grantor's rights. */
+export function assertWithinGrant(grantor: Grantor, { scopes, expiresAt, cidrs }: KeyGrant): void {
+  assertScopes(grantor, scopes);
+  if (grantor.expiresAt && (!expiresAt || expiresAt > grantor.expiresAt)) {
+    throw forbidden(
+      `The new key must expire no later than the key that creates it: ${grantor.expiresAt.toISOString()}`,
+    );
+  }
+  const ownCidrs = grantor.cidrs;
+  if (ownCidrs && !cidrs?.every((range) => ownCidrs.some((outer) => isSubnetOf(range, outer)))) {
+    throw forbidden(
+      `The new key's CIDR ranges must lie within those of the key that creates it: ${ownCidrs.join(", ")}`,
+    );
+  }
+}
+
+export function assertScopes(grantor: Grantor, scopes: readonly Scope[]): void {
+  const missing = scopes.filter((scope) => !grantor.scopes.includes(scope));
+  if (missing.length === 0) return;
+  const owner = grantor.isUser ? "Your role" : "The key of this request";
+  throw forbidden(`${owner} does not have the scope ${missing.join(", ")}`);
+}
+
+function forbidden(message: string): AppError {
+  return new AppError("ForbiddenException", message);
+}
+
+export interface KeyRequest {
+  name: string;
+  /** Null or absent, here and below: those of the key that creates it; for a user, no restriction beyond the role's scopes. */
+  scopes?: readonly Scope[] | null;
+  expiresAt?: Date | null;
+  cidrs?: readonly string[] | null;
+  /** A uuid. Null or absent: the principal's organisation; for an operator, an operator's key. */
+  organizationId?: string | null;
+}
+
+const MAX_GRACE_HOURS = 24;
+const MAX_NAME_LENGTH = 100;
+const MAX_CIDRS = 100;
+/** PostgreSQL can't parse the text of later JavaScript dates. */
+const MAX_EXPIRY_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** Returns every problem. */
+export function checkKeyRequest(request: KeyRequest, clock: Clock): Problem[] {
+  return [
+    ...nameProblems(request.name),
+    ...scopeProblems(request.scopes ?? null),
+    ...expiryProblems(request.expiresAt ?? null, clock),
+    ...cidrProblems(request.cidrs ?? null),
+  ];
+}
+
+export function checkGraceHours(graceHours: number): Problem[] {
+  return graceHours >= 0 && graceHours <= MAX_GRACE_HOURS
+    ? []
+    : [problemOf("graceHours", `must be from 0 to ${MAX_GRACE_HOURS}`)];
+}
+
+function nameProblems(name: string): Problem[] {
+  if (name.trim() === "") return [problemOf("name", "must not be empty")];
+  if (Array.from(name).length > MAX_NAME_LENGTH)
+    return [problemOf("name", `must be at most ${MAX_NAME_LENGTH} characters`)];
+  return /\p{Cc}/u.test(name) || !name.isWellFormed()
+    ? [problemOf("name", "must not contain control characters or lone surrogates")]
+    : [];
+}
+
+function scopeProblems(scopes: readonly Scope[] | null): Problem[] {
+  if (scopes?.length === 0) return [problemOf("scopes", "must name at least one scope")];
+  return scopes?.some((scope) => !allScopes.includes(scope))
+    ? [problemOf("scopes", `must be among ${allScopes.join(", ")}`)]
+    : [];
+}
+
+function expiryProblems(expiresAt: Date | null, clock: Clock): Problem[] {
+  if (expiresAt === null) return [];
+  const ms = expiresAt.getTime();
+  return ms > clock.now() && ms <= MAX_EXPIRY_MS
+    ? []
+    : [problemOf("expiresAt", "must be in the future, and before the year 10000")];
+}
+
+function cidrProblems(cidrs: readonly string[] | null): Problem[] {
+  if (cidrs === null) return [];
+  if (cidrs.length === 0 || cidrs.length > MAX_CIDRS)
+    return [problemOf("cidrs", `must be a list of 1 to ${MAX_CIDRS} ranges`)];
+  return cidrs.flatMap((range, index) =>
+    isCidr(range) ? [] : [problemOf(`cidrs.${index}`, "must be a CIDR range such as 203.0.113.0/24")],
+  );
+}
+
+function isCidr(text: string): boolean {
+  try {
+    return parseCidr(text).text !== "";
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}
+
+function problemOf(field: string, message: string): Problem {
+  return { location: "body", field, code: "invalid_value", message };
+}

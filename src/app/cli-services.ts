@@ -1,0 +1,111 @@
+/** Composes the services for one command: opens the database, migrates it and creates the services. */
+import { inviteOperator, resetTwoFactor, SuspensionService } from "../accounts/api.ts";
+import type { AuditContext } from "../audit/api.ts";
+import { printStatus } from "../config/banner.ts";
+import { toConfig, type Config } from "../config/config.ts";
+import { readEnv } from "../config/env.ts";
+import { openEmbeddedPostgres } from "../embedded/postgres/embedded-postgres.ts";
+import { openSecretBox } from "../embedded/secret-key.ts";
+import { exportJobs, type JobExport } from "../jobs/api.ts";
+import { createAccessChangeRecorder, MailService } from "../mail/api.ts";
+import { systemClock as clock } from "../platform/clock.ts";
+import { openDatabase, type Database } from "../platform/postgres/database.ts";
+import { migrateDatabase, type LockedConnection } from "../platform/postgres/migrate.ts";
+import { createNotifier } from "../platform/postgres/notify.ts";
+import { systemPrincipal } from "../platform/principal.ts";
+import { createPublicUrl } from "../platform/public-url.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import {
+  acceptSecret,
+  checkSecret,
+  createStartupCheck,
+  hasSealedData,
+  RECOVERED_MESSAGE,
+} from "../restore/api.ts";
+import { DELIVERIES_CHANNEL, openWebhooks } from "../webhooks/api.ts";
+import { createDataServices } from "./data-services.ts";
+import { entities } from "./entities.ts";
+
+export type CliServices = Awaited<ReturnType<typeof openCliServices>>;
+
+export interface CliServicesOptions {
+  /** Replaces the startup check, for the commands that repair what it rejects. */
+  readonly startupCheck?: (database: LockedConnection) => Promise<void>;
+}
+
+/** Database connections; a command runs few queries in parallel. */
+const POOL_SIZE = 2;
+
+/** Opens DATABASE_URL, or the embedded PostgreSQL, which a running server may share. Throws StartupError. */
+export async function openCliServices({ startupCheck }: CliServicesOptions = {}) {
+  const config = toConfig(readEnv());
+  await using stack = new AsyncDisposableStack();
+  const embeddedOptions = { dataDir: config.dataDir, exclusive: false, onProgress: printStatus };
+  const url = config.database.url ?? stack.use(await openEmbeddedPostgres(embeddedOptions)).url;
+  const afterMigrate =
+    startupCheck ?? createStartupCheck({ onRecovered: () => printStatus(RECOVERED_MESSAGE) });
+  const appliedMigrations = await migrateDatabase(
+    { url, poolSize: POOL_SIZE, entities },
+    { afterMigrate, onLockWait: printStatus },
+  );
+  const database = stack.use(await openDatabase({ url, poolSize: POOL_SIZE, entities }));
+  const services = createServices(config, database);
+  const resources = stack.move();
+  return {
+    ...services,
+    config,
+    /** Names of the migrations applied by this run. */
+    appliedMigrations,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+function createServices(config: Config, database: Database) {
+  const notifyWorkers = createNotifier(database, DELIVERIES_CHANNEL);
+  const { pageUrl } = createPublicUrl(config.http.publicUrl, config.http);
+  const openMails = async (): Promise<MailService> => {
+    const secretBox = await verifiedSecretBox(config, database);
+    return new MailService({ database, secretBox, isSmtpConfigured: config.mail.smtp !== null });
+  };
+  const enqueueMail: MailService["enqueue"] = async (on, mail) => (await openMails()).enqueue(on, mail);
+  const recordAccessChange = createAccessChangeRecorder({ mails: { enqueue: enqueueMail }, pageUrl });
+  const deps = { database, clock, notifyWorkers, recordAccessChange };
+  const services = createDataServices(deps);
+  return {
+    ...services,
+    exportJobs: (query: Pick<JobExport, "filter" | "format">) =>
+      exportJobs(database, systemPrincipal, { ...query, order: { field: "id", descending: false } }),
+    suspensions: new SuspensionService(deps),
+    inviteOperator: (email: string) => inviteOperator({ database, clock, pageUrl }, email),
+    /** Queues a mail to the user. Throws StartupError if WAYMARK_SECRET is required and missing or wrong. */
+    resetTwoFactor: async (context: AuditContext, email: string) =>
+      resetTwoFactor({ database, mails: await openMails(), pageUrl }, context, email),
+    /** Creates a new `secret` file if the file of the lost secret is missing. */
+    acceptSecret: async () =>
+      acceptSecret(database, await openSecretBox(config, () => Promise.resolve(false))),
+    /** Returns null if the database contains other organisations than the demo's. */
+    ensureDemo: async () => {
+      const { ensureDemo } = await import("../embedded/demo/demo.ts");
+      const { prepareDataFolder } = await import("../embedded/data-folder.ts");
+      await prepareDataFolder(config.dataDir);
+      return await ensureDemo({ ...services, database, dataDir: config.dataDir });
+    },
+    /** Webhook endpoints and deliveries. Throws StartupError if WAYMARK_SECRET is required and missing or wrong. */
+    openWebhooks: async () => {
+      const secretBox = await verifiedSecretBox(config, database);
+      return await openWebhooks({
+        ...deps,
+        ...config.webhooks,
+        secretBox,
+        retentionDays: config.retentionDays,
+      });
+    },
+  };
+}
+
+/** Opens the secret box and checks that servers on this database can decrypt what it seals. Throws StartupError. */
+async function verifiedSecretBox(config: Config, database: Database): Promise<SecretBox> {
+  const box = await openSecretBox(config, () => hasSealedData(database));
+  await checkSecret(database, box);
+  return box;
+}

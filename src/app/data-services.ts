@@ -1,0 +1,31 @@
+/** Composes the services of jobs, keys and organisations, for the server and the command line. */
+import { ApiKeyService } from "../api-keys/api.ts";
+import type { AppContext } from "./context.ts";
+import { createEventNotifier } from "../events/api.ts";
+import { createImportService, createJobReferenceData, JobService, OperatorJobService } from "../jobs/api.ts";
+import type { RecordAccessChange } from "../mail/api.ts";
+import { OrganizationService } from "../organizations/api.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
+import type { Principal } from "../platform/principal.ts";
+
+interface DataServiceDeps extends Pick<AppContext, "database" | "clock"> {
+  notifyWorkers: () => void;
+  recordAccessChange: RecordAccessChange;
+}
+
+/** Without `readerFor`, lists read from `database`. */
+export function createDataServices(deps: DataServiceDeps, readerFor?: (principal: Principal) => Queryable) {
+  const { database, notifyWorkers } = deps;
+  const referenceData = createJobReferenceData(database);
+  const notifySubscribers = createEventNotifier(database);
+  const jobDeps = { database, referenceData, notifyWorkers, notifySubscribers };
+  const organizations = new OrganizationService({ database });
+  return {
+    referenceData,
+    jobs: new JobService({ ...jobDeps, ...(readerFor && { readerFor }) }),
+    operations: new OperatorJobService(jobDeps),
+    imports: createImportService({ ...jobDeps, organizations }),
+    keys: new ApiKeyService(deps),
+    organizations,
+  };
+}

@@ -1,0 +1,196 @@
+/** `waymark deliveries` */
+import { AppError } from "../../platform/errors.ts";
+import { fromTypedId } from "../../platform/ids.ts";
+import {
+  type AttemptView,
+  deliveryStatuses,
+  type DeliveryView,
+  type DeliveryWithAttempts,
+  type EndpointView,
+  systemPrincipal,
+  type Webhooks,
+} from "../../webhooks/api.ts";
+import { choice, commandGroup, option, webhookCommand, withDefault, type Result } from "../command.ts";
+import { parsePositiveInteger, parseSince } from "../option-parsers.ts";
+import { escapeControlCharacters, formatList, listResult, toDocument, type ListFormat } from "../output.ts";
+
+const list = webhookCommand("list", {
+  description: "list deliveries, newest first",
+  options: {
+    endpoint: option("<endpoint>", "only deliveries to this endpoint (whe_…)"),
+    org: option("<org>", "only deliveries of this organisation (ID or exact name)"),
+    status: choice("<status>", "only deliveries with this status", deliveryStatuses),
+    limit: withDefault(20, option("<count>", "maximum number of rows, up to 200", parsePositiveInteger)),
+    cursor: option("<cursor>", "cursor of the next page, as printed by the previous one"),
+  },
+  async run({ organizations, deliveries, endpoints }, { endpoint: endpointId, org, status, limit, cursor }) {
+    const organizationId = org === undefined ? undefined : (await organizations.get(org)).id;
+    const filter = { endpointId, organizationId, status };
+    const { items, nextCursor } = await deliveries.list(systemPrincipal, { filter, limit, cursor });
+    const endpointById = await loadEndpoints(endpoints, items);
+    const { document, text } = listResult(
+      items.map((delivery) => ({ delivery, endpoint: endpointById.get(delivery.endpointId) })),
+      LIST_FORMAT,
+    );
+    return {
+      document: { ...document, next_cursor: nextCursor },
+      text: nextCursor === null ? text : `${text}\nNext page: --cursor ${nextCursor}`,
+    };
+  },
+});
+
+interface ListedDelivery {
+  readonly delivery: DeliveryView;
+  /** Undefined if the endpoint has been deleted. */
+  readonly endpoint: EndpointView | undefined;
+}
+
+async function loadEndpoints(
+  endpoints: Webhooks["endpoints"],
+  items: readonly DeliveryView[],
+): Promise<ReadonlyMap<string, EndpointView>> {
+  const uuids = new Set(items.map(({ endpointId }) => fromTypedId("whe", endpointId) as string));
+  const views = await endpoints.findByIds(systemPrincipal, [...uuids]);
+  return new Map(views.map((view) => [view.id, view]));
+}
+
+/** True if the endpoint's block, not the retry schedule, determines the next attempt. */
+function isBlocked(delivery: DeliveryView, endpoint: EndpointView | undefined): endpoint is EndpointView {
+  if (delivery.status !== "pending" || delivery.isInFlight || endpoint?.status !== "active") return false;
+  const until = endpoint.blockedUntil ?? "";
+  const hasExpired = !endpoint.isCircuitOpen && until < new Date().toISOString();
+  return !hasExpired && until > (delivery.nextAttemptAt ?? "");
+}
+
+function formatNextAttempt({ delivery, endpoint }: ListedDelivery): string {
+  if (!isBlocked(delivery, endpoint)) return delivery.nextAttemptAt ?? "-";
+  return `${endpoint.isCircuitOpen ? "after probe at" : "blocked until"} ${endpoint.blockedUntil}`;
+}
+
+const LIST_FORMAT: ListFormat<ListedDelivery> = {
+  columns: {
+    ID: ({ delivery }) => delivery.id,
+    CREATED: ({ delivery }) => delivery.createdAt,
+    EVENT: ({ delivery: { eventType, origin } }) =>
+      origin === "event" ? eventType : `${eventType} (${origin})`,
+    "MARKING NUMBER": ({ delivery }) => delivery.markingNumber ?? "-",
+    STATUS: ({ delivery }) => (delivery.isInFlight ? "in flight" : delivery.status),
+    ATTEMPTS: ({ delivery }) => String(delivery.attempts),
+    OUTCOME: ({ delivery }) => delivery.outcome ?? "-",
+    NEXT: formatNextAttempt,
+  },
+  toItem: ({ delivery, endpoint }) => ({
+    ...toDocument(delivery),
+    endpoint_blocked_until: isBlocked(delivery, endpoint) ? endpoint.blockedUntil : null,
+  }),
+  empty: "No deliveries.",
+};
+
+const show = webhookCommand("show", {
+  description: "show a delivery and its attempts, with requests and responses",
+  argument: ["<delivery>", "delivery ID (dlv_…)"],
+  run: async ({ deliveries }, _options, id) => deliveryResult(await deliveries.get(systemPrincipal, id)),
+});
+
+/** The delivery with its attempts. */
+export function deliveryResult(found: DeliveryWithAttempts): Result {
+  const { delivery, attempts, requestBody } = found;
+  const document = {
+    ...toDocument(delivery),
+    request_body: requestBody,
+    attempt_log: attempts.map(toDocument),
+  };
+  return { document, text: formatDelivery(found) };
+}
+
+/** Returns the delivery, its attempts with headers and the request body as text for a terminal. */
+function formatDelivery({ delivery, attempts, requestBody }: DeliveryWithAttempts): string {
+  const summary = {
+    Delivery: delivery.id,
+    Endpoint: delivery.endpointId,
+    Event: `${delivery.eventId} (${delivery.eventType}${delivery.origin === "event" ? "" : `, ${delivery.origin}`})`,
+    ...(delivery.markingNumber !== null && { "Marking Number": delivery.markingNumber }),
+    Status: formatStatus(delivery),
+    Created: delivery.createdAt,
+  };
+  const body = requestBody === null ? "(the event has been purged)" : escapeControlCharacters(requestBody);
+  return [formatList(summary), ...attempts.map(formatAttempt), `Request body\n  ${body}`].join("\n\n");
+}
+
+function formatStatus({ status, outcome, attempts, nextAttemptAt, isInFlight }: DeliveryView): string {
+  const after = attempts === 0 ? "" : ` after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`;
+  const last = outcome === null || outcome === status ? "" : `, ${outcome}`;
+  const next = isInFlight ? ", in flight" : nextAttemptAt === null ? "" : `, next attempt ${nextAttemptAt}`;
+  return `${status}${after}${last}${next}`;
+}
+
+function formatAttempt(attempt: AttemptView): string {
+  const result = attempt.httpStatus === null ? attempt.outcome : `HTTP ${attempt.httpStatus}`;
+  const lines = [`Attempt ${attempt.number}: ${result} in ${attempt.durationMs} ms, ${attempt.startedAt}`];
+  if (attempt.error !== null) lines.push(`  ${escapeControlCharacters(attempt.error)}`);
+  lines.push(
+    ...formatHeaders(">", attempt.requestHeaders),
+    ...formatHeaders("<", attempt.responseHeaders ?? {}),
+  );
+  if (attempt.responseBody) lines.push(`  < ${escapeControlCharacters(attempt.responseBody)}`);
+  return lines.join("\n");
+}
+
+function formatHeaders(arrow: string, headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).map(([name, value]) =>
+    escapeControlCharacters(`  ${arrow} ${name}: ${value}`),
+  );
+}
+
+const REPLAY_HELP_TEXT = `
+The receiver gets the same webhook-id with a new timestamp and signature. A server or worker that runs on this database
+sends the replays, as fast as the endpoint's limits allow.
+
+  waymark deliveries replay dlv_…
+  waymark deliveries replay --endpoint whe_… --failed-since 12h
+  waymark deliveries replay --endpoint whe_… --missing`;
+
+const replay = webhookCommand("replay", {
+  description: "send events again: one delivery, or the failed or missing deliveries of an endpoint",
+  argument: ["[delivery]", "delivery ID (dlv_…)"],
+  options: {
+    endpoint: option("<endpoint>", "endpoint ID (whe_…)"),
+    failedSince: option(
+      "<when>",
+      "replay deliveries that failed since this date, date-time or time ago (12h)",
+      parseSince,
+    ),
+    missing: option<Date | true>(
+      "[since]",
+      "replay stored events that the endpoint has no delivery for; optionally only those since this time",
+      parseSince,
+    ),
+  },
+  help: REPLAY_HELP_TEXT,
+  check({ endpoint, failedSince, missing }, id) {
+    const selectors = [id, failedSince, missing].filter((selector) => selector !== undefined).length;
+    if (selectors === 1 && (id === undefined) === (endpoint !== undefined)) return;
+    throw new AppError(
+      "BadRequestException",
+      "Specify either a delivery ID, or --endpoint with --failed-since or --missing",
+    );
+  },
+  async run({ deliveries }, { endpoint = "", failedSince, missing }, id) {
+    if (id !== undefined) {
+      const created = await deliveries.replay(systemPrincipal, id);
+      return { document: toDocument(created), text: `Replay queued as ${created.id}.` };
+    }
+    const since = missing === true ? undefined : missing;
+    const { replayed } = failedSince
+      ? await deliveries.replayFailed(systemPrincipal, endpoint, failedSince)
+      : await deliveries.replayMissing(systemPrincipal, endpoint, since);
+    const events = `${replayed.toLocaleString("en")} ${replayed === 1 ? "event" : "events"}`;
+    return { document: { endpoint_id: endpoint, replayed }, text: `${events} queued for replay.` };
+  },
+});
+
+export const deliveryCommands = commandGroup("deliveries", "list and replay webhook deliveries", [
+  list,
+  show,
+  replay,
+]);

@@ -1,0 +1,39 @@
+/** The authenticated principal of a request: an API key or a signed-in user. Users have no `keyId`. */
+import type { OperatorSessionPrincipal, SessionPrincipal } from "../accounts/api.ts";
+import type { ApiKeyPrincipal, OperatorKeyPrincipal } from "../api-keys/api.ts";
+import type { RateLimitSubject } from "../rate-limits/api.ts";
+
+export type AuthenticatedPrincipal = ApiKeyPrincipal | SessionPrincipal;
+export type AuthenticatedOperator = OperatorKeyPrincipal | OperatorSessionPrincipal;
+
+export function isSessionPrincipal(principal: AuthenticatedPrincipal): principal is SessionPrincipal {
+  return principal.keyId === null;
+}
+
+/** All sessions of a user share one bucket. */
+export function rateLimitSubjectOf(principal: AuthenticatedPrincipal): RateLimitSubject {
+  const { organizationId, rateLimits } = principal;
+  return isSessionPrincipal(principal)
+    ? { kind: "user", bucketKey: principal.user.id, organizationId, rateLimits }
+    : { kind: "key", bucketKey: principal.rateBucket, organizationId, rateLimits };
+}
+
+/** True for signed-in users and for keys with `webhooks:manage`: they may list the users of their organisation. */
+export function canViewMembers(principal: AuthenticatedPrincipal): boolean {
+  return isSessionPrincipal(principal) || principal.scopes.includes("webhooks:manage");
+}
+
+/** True for signed-in owners, and for operators who are signed in. */
+export function canManageMembers(principal: AuthenticatedPrincipal): boolean {
+  return isSessionPrincipal(principal) && principal.user.role !== "member";
+}
+
+/** True for signed-in owners, and for operators with `webhooks:manage`, by session or by key. */
+export function canReadAuditLog(principal: AuthenticatedPrincipal): boolean {
+  return principal.organizationId === null ? canReadMails(principal) : canManageMembers(principal);
+}
+
+/** True for operators with `webhooks:manage`. */
+export function canReadMails({ organizationId, scopes }: AuthenticatedPrincipal): boolean {
+  return organizationId === null && scopes.includes("webhooks:manage");
+}

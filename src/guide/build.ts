@@ -1,0 +1,85 @@
+/** Builds the guide from `docs/`: pages, their Markdown, the search index and the texts for language models. */
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { relativeUrl, renderLayout } from "./layout.ts";
+import { renderMarkdown } from "./markdown.ts";
+import { readPages, type Page } from "./pages.ts";
+import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "./placeholders.ts";
+import { createSearchIndex } from "./search-index.ts";
+import { createResolver } from "./targets.ts";
+
+const DOCS_DIR = fileURLToPath(new URL("../../docs", import.meta.url));
+const ASSETS = [
+  new URL("./assets/guide.css", import.meta.url),
+  new URL("./assets/guide.mjs", import.meta.url),
+  new URL("./assets/search.mjs", import.meta.url),
+  new URL("./assets/color-scheme.js", import.meta.url),
+  new URL("../console/icon.svg", import.meta.url),
+];
+const MINISEARCH = fileURLToPath(import.meta.resolve("minisearch"));
+
+/** `version` names the folder of the assets, so that browsers may keep them for ever. */
+export async function buildGuide(outputDir: string, version: string): Promise<void> {
+  const pages = await readPages(DOCS_DIR);
+  const assetsPath = `assets/${version}`;
+  const images = new Set<string>();
+  const write = async (path: string, content: string): Promise<void> => {
+    await mkdir(dirname(join(outputDir, path)), { recursive: true });
+    await writeFile(join(outputDir, path), content);
+  };
+  for (const page of pages) {
+    const onImage = (file: string): unknown => images.add(file);
+    const resolver = createResolver({ page, pages, docsDir: DOCS_DIR, assetsPath, onImage });
+    const content = renderMarkdown(page.markdown, resolver);
+    const name = page.path === "" ? "index" : page.path;
+    const urlOf = (path: string): string => relativeUrl(page.path, path);
+    await write(`${name}.html`, renderLayout({ page, pages, content, assetsPath, urlOf }));
+    await write(`${name}.md`, page.markdown);
+  }
+  await write(NOT_FOUND_FILE, renderNotFound(pages, assetsPath));
+  await write("llms.txt", renderLlmsTxt(pages));
+  await write("llms-full.txt", renderLlmsFullTxt(pages));
+  await write(`${assetsPath}/search.json`, createSearchIndex(pages));
+  for (const url of ASSETS) await cp(url, join(outputDir, assetsPath, basename(url.pathname)));
+  await write(`${assetsPath}/minisearch.js`, await readFile(MINISEARCH, "utf8"));
+  for (const image of images) await cp(join(DOCS_DIR, image), join(outputDir, assetsPath, basename(image)));
+}
+
+const urlFromAnywhere = (path: string): string => `${GUIDE_URL_PLACEHOLDER}/${path}`;
+
+function renderNotFound(pages: readonly Page[], assetsPath: string): string {
+  const page: Page = {
+    file: "",
+    path: "",
+    group: "",
+    title: "Page not found",
+    description: "The guide has no such page.",
+    markdown: "",
+    sections: [],
+  };
+  const content = `<h1>Page not found</h1>
+<p>The guide has no page at this URL. Search for what you need, or pick a page from the contents.</p>
+<p><button class="search-button" type="button" hidden>Search the guide</button></p>`;
+  return renderLayout({ page, pages, content, assetsPath, urlOf: urlFromAnywhere });
+}
+
+/** The format of https://llmstxt.org: a title, a summary and links to Markdown. */
+function renderLlmsTxt(pages: readonly Page[]): string {
+  const [index] = pages;
+  const groups = Map.groupBy(pages, ({ group }) => group);
+  const lists = [...groups].map(([group, members]) => {
+    const links = members.map(
+      ({ title, path, description }) =>
+        `- [${title}](${SAMPLE_BASE_URL}/guide/${path || "index"}.md): ${description}`,
+    );
+    return `## ${group}\n\n${links.join("\n")}`;
+  });
+  return [`# Waymark`, `> ${index?.description ?? ""}`, ...lists].join("\n\n") + "\n";
+}
+
+/** The pages for partners. Those for operators are linked in `llms.txt`. */
+function renderLlmsFullTxt(pages: readonly Page[]): string {
+  const partnerPages = pages.filter(({ path }) => !path.startsWith("operate/"));
+  return partnerPages.map(({ markdown }) => markdown.trim()).join("\n\n---\n\n");
+}

@@ -1,0 +1,64 @@
+/**
+ * Runs a keyed request at most once: its response is stored in the transaction of its change and returned to repeated requests
+ * for 24 hours. A request that changed nothing is not stored, so it runs again.
+ */
+import { createHash } from "node:crypto";
+import { AppError } from "../platform/errors.ts";
+import type { Database, Queryable } from "../platform/postgres/database.ts";
+import type { Transaction } from "../platform/postgres/transaction.ts";
+import {
+  findResponse,
+  storeResponse,
+  type KeyedRequest,
+  type StoredResponse,
+} from "./stored-response.sql.ts";
+
+export interface IdempotencyService {
+  /**
+   * Returns the result of `handle`, or the stored response with the header `Idempotency-Replayed`. Throws
+   * UnprocessableEntityException if the key was used for a different request, and ConflictException while the first request
+   * is in progress. `handle` must use no other connection than `tx`.
+   */
+  runOnce(
+    request: KeyedRequest,
+    handle: (tx: Transaction) => Promise<StoredResponse & { changed: boolean }>,
+  ): Promise<StoredResponse>;
+}
+
+export function createIdempotencyService({ database }: { database: Database }): IdempotencyService {
+  return {
+    async runOnce(request, handle) {
+      const run = async (tx: Transaction): Promise<StoredResponse & { changed: boolean }> => {
+        const stored = await findReplay(tx, request);
+        if (stored) return { ...stored, changed: false };
+        const result = await handle(tx);
+        if (result.changed) await storeResponse(tx, request, result);
+        return result;
+      };
+      const result = await database.tryTransaction(lockId(request), run, ({ changed }) =>
+        changed ? "commit" : "rollback",
+      );
+      // The lock may be held by another repeated request that only reads the stored response.
+      const replay = result ?? (await findReplay(database, request));
+      if (replay) return replay;
+      throw new AppError("ConflictException", "A request with this Idempotency-Key is still in progress");
+    },
+  };
+}
+
+async function findReplay(queryable: Queryable, request: KeyedRequest): Promise<StoredResponse | null> {
+  const stored = await findResponse(queryable, request);
+  if (!stored) return null;
+  if (!stored.isSame)
+    throw new AppError(
+      "UnprocessableEntityException",
+      "This Idempotency-Key was already used for a different request",
+    );
+  const { data, headers } = stored.response;
+  return { data, headers: { ...headers, "Idempotency-Replayed": "true" } };
+}
+
+/** Advisory lock held while a request with the key is in flight. A hash collision causes at worst one wrong 409. */
+function lockId({ organizationId, route, key }: KeyedRequest): bigint {
+  return createHash("sha256").update(`${organizationId}\n${route}\n${key}`).digest().readBigInt64BE();
+}

@@ -1,0 +1,164 @@
+/** Job statistics: the number of jobs, their pieces and their weight, in total and by group, in one statement. */
+import type { Queryable } from "../../platform/postgres/database.ts";
+import { badRequest } from "../../platform/errors.ts";
+import type { Principal } from "../../platform/principal.ts";
+import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import { filterToSql, setKeys, type JobFilterTree } from "../list/filter.sql.ts";
+import { counterRowsSql } from "./counters.sql.ts";
+import { visibleTo } from "../job.visibility.sql.ts";
+
+interface GroupKeySource {
+  /** SQL expression to group by. */
+  value: string;
+  /** The value needs a join with `job_status`. */
+  category?: true;
+  /** SQL expression for a group's label; default: the value. */
+  label?: (key: string) => string;
+  /** The counter that already holds these counts, if any. */
+  counter?: "status" | "created_day";
+}
+
+const organizationName = (key: string): string => `(select name from organization where id = ${key})`;
+const utcDay = (column: string): string => `(job.${column} at time zone 'UTC')::date`;
+
+const groupKeys = {
+  STATUS: {
+    value: "job.normalized_status",
+    label: (key) => `(select label from job_status where code = ${key})`,
+    counter: "status",
+  },
+  CATEGORY: { value: "job_status.category", category: true, counter: "status" },
+  FAILURE_REASON: { value: "job.failure_reason" },
+  SCHEDULED_DATE: { value: "job.scheduled_date" },
+  CREATED_DAY: { value: utcDay("created_at"), counter: "created_day" },
+  UPDATED_DAY: { value: utcDay("updated_at") },
+  CONTRACTOR: { value: "job.contractor_id", label: organizationName },
+  AGENT: { value: "job.agent_id", label: organizationName },
+  BATCH: { value: "job.batch_number" },
+  GROUP_CODE: { value: "job.group_code" },
+  POSTAL_CODE: { value: "job.postal_code" },
+} as const satisfies Record<string, GroupKeySource>;
+
+export type GroupKey = keyof typeof groupKeys;
+export const allGroupKeys = Object.keys(groupKeys) as GroupKey[];
+
+export const MAX_GROUPS = 1_000;
+const MAX_KEYS = 2;
+
+export interface JobStatsQuery {
+  filter: JobFilterTree;
+  /** At most two different keys. */
+  groupBy: readonly GroupKey[];
+  /** Without `groups` only the total is computed. Sums that are not included are null. */
+  include: { groups: boolean; pieceQuantity: boolean; weight: boolean };
+}
+
+export interface JobStatsGroup {
+  /** In the order of `groupBy`: codes (categories in lower case), days, UUIDs or text. */
+  values: (string | null)[];
+  /** Display text per value: a status's label, an organisation's name, otherwise the value. */
+  labels: (string | null)[];
+  count: number;
+  pieceQuantity: number | null;
+  weight: number | null;
+}
+
+export interface JobStats {
+  /** All matching jobs, including those of groups that were cut off. */
+  total: number;
+  /** Largest first, then by value with nulls last; at most MAX_GROUPS. Without keys: one group of all matching jobs. */
+  groups: JobStatsGroup[];
+  truncated: boolean;
+}
+
+export async function jobStats(
+  queryable: Queryable,
+  principal: Principal,
+  query: JobStatsQuery,
+): Promise<JobStats> {
+  assertGroupKeys(query.groupBy);
+  const { groups: hasGroups } = query.include;
+  const totalOnly = { groups: false, pieceQuantity: false, weight: false };
+  const statement = statsStatement(
+    principal,
+    hasGroups ? query : { ...query, groupBy: [], include: totalOnly },
+  );
+  const rows = await queryable.query<JobStatsGroup & { total: number }>(statement);
+  const total = rows[0]?.total ?? 0;
+  const groups = hasGroups ? rows.slice(0, MAX_GROUPS).map(toGroup) : [];
+  return { total, groups, truncated: rows.length > MAX_GROUPS };
+}
+
+function toGroup({ values, labels, count, pieceQuantity, weight }: JobStatsGroup): JobStatsGroup {
+  return { values, labels, count, pieceQuantity, weight };
+}
+
+function assertGroupKeys(keys: readonly GroupKey[]): void {
+  const problem = { location: "query", field: "groupBy" } as const;
+  if (keys.length > MAX_KEYS)
+    throw badRequest([{ ...problem, code: "too_big", message: `must have at most ${MAX_KEYS} keys` }]);
+  if (new Set(keys).size < keys.length)
+    throw badRequest([{ ...problem, code: "invalid_value", message: "must not contain the same key twice" }]);
+}
+
+function statsStatement(principal: Principal, query: JobStatsQuery): Sql {
+  const keys = query.groupBy.map((_, index) => `key${index}`);
+  const ordering = ["count desc", ...keys.map((key) => `${key}::text collate "C" nulls last`)];
+  const labels = query.groupBy.map((name, index) => {
+    const { label }: GroupKeySource = groupKeys[name];
+    return label ? label(`key${index}`) : `key${index}::text`;
+  });
+  return sql`
+    with grouped as (${groupCountersSql(principal, query) ?? groupJobsSql(principal, query)}),
+    largest as (
+      select *, (sum(count) over ())::int as total from grouped
+      order by ${raw(ordering.join(", "))} limit ${raw(String(MAX_GROUPS + 1))}
+    )
+    select array[${raw(keys.map((key) => `${key}::text`).join(", "))}]::text[] as values,
+      array[${raw(labels.join(", "))}]::text[] as labels, count::int, "pieceQuantity", weight, total
+    from largest order by ${raw(ordering.join(", "))}`;
+}
+
+function groupJobsSql(principal: Principal, { filter, groupBy, include }: JobStatsQuery): Sql {
+  const keys = groupBy.map((name): GroupKeySource => groupKeys[name]);
+  const statuses = keys.some(({ category }) => category);
+  return sql`
+    select ${keyColumns(keys)} count(*) as count,
+      ${include.pieceQuantity ? raw("sum(job.piece_quantity)::double precision") : nullSum} as "pieceQuantity",
+      ${include.weight ? weightSumSql : nullSum} as weight
+    from job ${raw(statuses ? "left join job_status on job_status.code = job.normalized_status" : "")}
+    where ${visibleTo(principal)} and ${filterToSql(filter)} ${groupByClause(keys)}`;
+}
+
+/** The same groups from the counters; null if they do not hold them. They cover one organisation, one key and no filter. */
+function groupCountersSql(principal: Principal, { filter, groupBy, include }: JobStatsQuery): Sql | null {
+  const [name, ...others] = groupBy;
+  const key: GroupKeySource | undefined = name && groupKeys[name];
+  const kind = key ? key.counter : "status";
+  const sums = include.pieceQuantity || include.weight;
+  if (principal.organizationId === null || !kind || others.length > 0 || sums || setKeys(filter).length > 0)
+    return null;
+  const counterKey = key && !key.category ? { ...key, value: "counts.value" } : key;
+  return sql`
+    select ${keyColumns(counterKey ? [counterKey] : [])} coalesce(sum(counted), 0) as count, ${nullSum} as "pieceQuantity", ${nullSum} as weight
+    from (${counterRowsSql(principal.organizationId, kind)}) counts
+    ${raw(key?.category ? "left join job_status on job_status.code = counts.value" : "")}
+    ${groupByClause(counterKey ? [counterKey] : [])} ${raw(key ? "having sum(counted) <> 0" : "")}`;
+}
+
+const nullSum = raw("null::double precision");
+/** Clamps each weight to ±1e290: partners can set any weight, and an overflow would fail the whole query. */
+const weightSumSql = raw(
+  "sum(greatest(-1e290, least(1e290, job.weight))) filter (where job.weight is not null)",
+);
+
+function keyColumns(keys: readonly GroupKeySource[]): Sql {
+  return join(
+    keys.map(({ value }, index) => raw(`${value} as key${index}, `)),
+    "",
+  );
+}
+
+function groupByClause(keys: readonly GroupKeySource[]): Sql {
+  return raw(keys.length === 0 ? "" : `group by ${keys.map((_, index) => index + 1).join(", ")}`);
+}

@@ -1,0 +1,43 @@
+/**
+ * Job visibility: agents see their own jobs, contractors the jobs assigned to them, operators all jobs. Every read and write of
+ * jobs and events must include the rule, in one of its two forms: the SQL condition or the MikroORM filter.
+ */
+import type { Principal } from "../platform/principal.ts";
+import { invariant } from "../platform/errors.ts";
+import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
+
+const organizationColumn = { agent: "agent_id", contractor: "contractor_id" } as const;
+
+/** SQL condition: the row of `table` is visible to `principal`. */
+export function visibleTo(principal: Principal, table: "job" | "job_event" = "job"): Sql {
+  if (principal.organizationId === null) return sql`true`;
+  return sql`${raw(`${table}.${organizationColumn[principal.organizationType]}`)} = ${principal.organizationId}`;
+}
+
+/** The rule for the entity `Job`: `em.find(Job, …, { filters: { visibleTo: { principal } } })`. */
+export const visibilityFilter = {
+  name: "visibleTo",
+  cond: ({ principal }: { principal?: Principal }) => {
+    invariant(principal, "MikroORM throws if a filter has no arguments");
+    return principal.organizationId === null
+      ? {}
+      : { [organizationColumn[principal.organizationType]]: principal.organizationId };
+  },
+  default: false,
+};
+
+/** SQL condition: the row of `table` is visible to at least one of `principals`. Then use `isVisibleTo` for each. */
+export function visibleToAny(principals: readonly Principal[], table: "job" | "job_event" = "job"): Sql {
+  if (principals.some(({ organizationId }) => organizationId === null)) return sql`true`;
+  const ids = principals.map(({ organizationId }) => organizationId);
+  return sql`(${raw(table)}.agent_id = any(${ids}::uuid[]) or ${raw(table)}.contractor_id = any(${ids}::uuid[]))`;
+}
+
+/** True if `principal` can see the row. For rows read with `visibleToAny`. */
+export function isVisibleTo(
+  principal: Principal,
+  row: Readonly<Record<"agent_id" | "contractor_id", string | null>>,
+): boolean {
+  if (principal.organizationId === null) return true;
+  return row[organizationColumn[principal.organizationType]] === principal.organizationId;
+}

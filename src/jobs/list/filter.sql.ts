@@ -1,0 +1,192 @@
+/** The job filter of REST, GraphQL and exports as a tree of conditions, and its translation to SQL. */
+import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { statusCategories } from "../job.reference-data.entity.ts";
+
+/** Null means the same as absent, so that clients can pass empty variables. */
+type Nullish<Value> = Value | null | undefined;
+
+export type JobStatusCategory = (typeof statusCategories)[number];
+
+export interface TextComparison {
+  eq?: Nullish<string>;
+  in?: Nullish<readonly string[]>;
+  startsWith?: Nullish<string>;
+  isNull?: Nullish<boolean>;
+}
+
+export interface RangeComparison<Value> {
+  eq?: Nullish<Value>;
+  gte?: Nullish<Value>;
+  gt?: Nullish<Value>;
+  lte?: Nullish<Value>;
+  lt?: Nullish<Value>;
+  isNull?: Nullish<boolean>;
+}
+
+/** The comparison by the kind of a column. Dates are `YYYY-MM-DD`, instants ISO 8601. */
+interface Comparisons {
+  text: TextComparison;
+  date: RangeComparison<string>;
+  instant: RangeComparison<string>;
+  number: RangeComparison<number>;
+}
+
+type ColumnComparisons = {
+  [Key in FilterKey]?: Nullish<Comparisons[(typeof filterableColumns)[Key]["kind"]]>;
+};
+
+/** All conditions must hold. Ids are UUIDs. */
+export interface JobFilterTree extends ColumnComparisons {
+  statusCategory?: Nullish<readonly JobStatusCategory[]>;
+  scheduledDeliveryPending?: Nullish<boolean>;
+  contractorId?: Nullish<readonly string[]>;
+  agentId?: Nullish<readonly string[]>;
+  /** True: scheduled before today (UTC) and not delivered, returned or cancelled. False: all other jobs. */
+  isLate?: Nullish<boolean>;
+  /** Prefix of the Marking Number or postal code, or part of the recipient's name or delivery address. */
+  search?: Nullish<string>;
+  and?: Nullish<readonly JobFilterTree[]>;
+  or?: Nullish<readonly JobFilterTree[]>;
+  not?: Nullish<JobFilterTree>;
+}
+
+/** The filter keys that compare a column with values. */
+export const filterableColumns = {
+  markingNumber: { column: "marking_number", kind: "text" },
+  batchNumber: { column: "batch_number", kind: "text" },
+  groupCode: { column: "group_code", kind: "text" },
+  postalCode: { column: "postal_code", kind: "text" },
+  recipientName: { column: "recipient_name", kind: "text" },
+  normalizedStatus: { column: "normalized_status", kind: "text" },
+  failureReason: { column: "failure_reason", kind: "text" },
+  providerStatus: { column: "provider_status", kind: "text" },
+  scheduledDate: { column: "scheduled_date", kind: "date" },
+  scheduledDeliveryDate: { column: "scheduled_delivery_date", kind: "date" },
+  createdAt: { column: "created_at", kind: "instant" },
+  updatedAt: { column: "updated_at", kind: "instant" },
+  pieceQuantity: { column: "piece_quantity", kind: "number" },
+  weight: { column: "weight", kind: "number" },
+} as const satisfies Record<string, { column: string; kind: keyof Comparisons }>;
+
+export type FilterKey = keyof typeof filterableColumns;
+export const filterKeys = Object.keys(filterableColumns) as FilterKey[];
+export type AnyComparison = TextComparison & RangeComparison<string | number>;
+
+export const comparisonOperators = { eq: "=", gte: ">=", gt: ">", lte: "<=", lt: "<" } as const;
+export type ComparisonOperator = keyof typeof comparisonOperators;
+
+const sqlTypes: Record<keyof Comparisons, string> = {
+  text: "text",
+  date: "date",
+  instant: "timestamptz",
+  number: "double precision",
+};
+
+/** The filter as an SQL condition on `job`. A null result means that the job does not match. */
+export function filterToSql(filter: JobFilterTree): Sql {
+  return allOf([
+    ...filterKeys
+      .filter((key) => filter[key])
+      .flatMap((key) => comparisonsToSql(key, filter[key] as AnyComparison)),
+    ...ifSet(filter.statusCategory, categorySql),
+    ...ifSet(filter.scheduledDeliveryPending, (value) => sql`job.scheduled_delivery_pending = ${value}`),
+    ...ifSet(filter.contractorId, (ids) => oneOf(raw("job.contractor_id"), "uuid", ids)),
+    ...ifSet(filter.agentId, (ids) => oneOf(raw("job.agent_id"), "uuid", ids)),
+    ...ifSet(filter.isLate, (value) => (value ? lateSql : isNotTrue(lateSql))),
+    ...ifSet(filter.search, searchSql),
+    ...ifSet(filter.and, (all) => allOf(all.map(filterToSql))),
+    ...ifSet(filter.or, (any) => anyOf(any.map(filterToSql))),
+    ...ifSet(filter.not, (inner) => isNotTrue(filterToSql(inner))),
+  ]);
+}
+
+/** The keys with a value. */
+export function setKeys(filter: JobFilterTree): (keyof JobFilterTree)[] {
+  return (Object.keys(filter) as (keyof JobFilterTree)[]).filter((key) => (filter[key] ?? null) !== null);
+}
+
+/** The status if the filter is only `normalizedStatus.eq`; null for an empty filter; undefined for any other. */
+export function singleStatus(filter: JobFilterTree): string | null | undefined {
+  const keys = setKeys(filter);
+  if (keys.length === 0) return null;
+  const { eq, in: list, isNull } = filter.normalizedStatus ?? {};
+  const others = (list ?? isNull ?? null) !== null || keys.length > 1;
+  return others ? undefined : (eq ?? undefined);
+}
+
+function ifSet<Value>(value: Nullish<Value>, toSql: (value: Value) => Sql): Sql[] {
+  return value === null || value === undefined ? [] : [toSql(value)];
+}
+
+const operators = Object.entries(comparisonOperators) as [ComparisonOperator, string][];
+
+function comparisonsToSql(key: FilterKey, comparison: AnyComparison): Sql[] {
+  const { column: name, kind } = filterableColumns[key];
+  const column = raw(`job.${name}`);
+  const type = sqlTypes[kind];
+  return [
+    ...operators.flatMap(([operator, symbol]) =>
+      ifSet(comparison[operator], (value) => sql`${column} ${raw(symbol)} ${value}::${raw(type)}`),
+    ),
+    ...ifSet(comparison.in, (values) => oneOf(column, type, values)),
+    ...ifSet(comparison.startsWith, (prefix) => startsWith(key, column, prefix)),
+    ...ifSet(comparison.isNull, (isNull) => sql`${column} is ${raw(isNull ? "null" : "not null")}`),
+  ];
+}
+
+/** A single value becomes `=`, so that an index starting with the column can still provide the order. */
+function oneOf(column: Sql, type: string, values: readonly unknown[]): Sql {
+  return values.length === 1
+    ? sql`${column} = ${values[0]}::${raw(type)}`
+    : sql`${column} = any(${values}::${raw(`${type}[]`)})`;
+}
+
+/** Marking Numbers sort by code point (collation "C"), so a prefix is a range of their index. */
+function startsWith(key: FilterKey, column: Sql, prefix: string): Sql {
+  if (key !== "markingNumber") return sql`starts_with(${column}, ${prefix}::text)`;
+  const end = prefixUpperBound(prefix);
+  const from = sql`${column} >= ${prefix}::text`;
+  return end === null ? from : sql`(${from} and ${column} < ${end}::text)`;
+}
+
+const LAST_CODE_POINT = 0x10_ff_ff;
+
+/** The smallest text greater than every text that starts with `prefix`, by code point; null if there is none. */
+function prefixUpperBound(prefix: string): string | null {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
+  while (points.at(-1) === LAST_CODE_POINT) points.pop();
+  const last = points.pop();
+  if (last === undefined) return null;
+  // Skip the surrogates, which are not characters.
+  const next = last === 0xd7_ff ? 0xe0_00 : last + 1;
+  return String.fromCodePoint(...points, next);
+}
+
+function categorySql(categories: readonly JobStatusCategory[]): Sql {
+  return sql`job.normalized_status = any(array(
+    select code from job_status where category = any(${categories}::text[])))`;
+}
+
+const lateSql = sql`(coalesce(job.scheduled_delivery_date, job.scheduled_date) < (now() at time zone 'UTC')::date
+  and job.normalized_status <> all(array(
+    select code from job_status where category in ('success', 'return', 'cancelled'))))`;
+
+function searchSql(text: string): Sql {
+  const literal = text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+  return sql`(job.marking_number like ${`${literal}%`} or job.postal_code ilike ${`${literal}%`}
+    or job.recipient_name ilike ${`%${literal}%`} or job.delivery_address ilike ${`%${literal}%`})`;
+}
+
+function isNotTrue(condition: Sql): Sql {
+  return sql`(${condition}) is not true`;
+}
+
+function allOf(conditions: readonly Sql[]): Sql {
+  if (conditions.length === 0) return raw("true");
+  return sql`(${join(conditions, " and ")})`;
+}
+
+function anyOf(conditions: readonly Sql[]): Sql {
+  if (conditions.length === 0) return raw("false");
+  return sql`(${join(conditions, " or ")})`;
+}

@@ -1,0 +1,44 @@
+/** Lists organisations by name. */
+import { idCursor } from "../platform/cursor.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
+import type { Page, PageRequest } from "../platform/postgres/list-page.ts";
+import { join, raw, sql, type Sql } from "../platform/postgres/sql.ts";
+import type { Organization } from "./organization.entity.ts";
+
+type OrganizationRow = Pick<Organization, "id" | "name" | "type">;
+
+export interface OrganizationListOptions extends PageRequest {
+  /** A part of the name, case-insensitive; null: any name. */
+  search: string | null;
+  include: { items: boolean; total: boolean };
+}
+
+/**
+ * Returns one page of all organisations, ordered by name, and the number of matching organisations; null without
+ * `include.total`. For operators.
+ */
+export async function listOrganizations(
+  database: Queryable,
+  { search, limit, after, include }: OrganizationListOptions,
+): Promise<Page<OrganizationRow> & { total: number | null }> {
+  const matching = search === null ? raw("true") : sql`strpos(lower(name), lower(${search})) > 0`;
+  const [items, total] = await Promise.all([
+    include.items ? database.query<OrganizationRow>(pageSql(matching, after, limit)) : [],
+    include.total
+      ? database.query<{ total: number }>(
+          sql`select count(*)::int as total from organization where ${matching}`,
+        )
+      : null,
+  ]);
+  return { items: items.slice(0, limit), hasMore: items.length > limit, total: total?.[0]?.total ?? null };
+}
+
+function pageSql(matching: Sql, after: string | null, limit: number): Sql {
+  const conditions = [matching];
+  // Looked up by id, as a name can be longer than a cursor may be.
+  if (after !== null) conditions.push(sql`name > (select name from organization where id = ${after}::uuid)`);
+  return sql`select id, name, type from organization where ${join(conditions, " and ")}
+    order by name limit ${limit + 1}`;
+}
+
+export const organizationCursor = idCursor("organizations");

@@ -1,0 +1,158 @@
+/** Transactions: SQL and an entity manager on one connection, with a time limit. */
+import type { EntityManager } from "@mikro-orm/postgresql";
+import type { PoolClient, QueryResult } from "pg";
+import { bindEntityManager } from "./entity-manager-connection.ts";
+import { isConnectionError, translateDatabaseError } from "./errors.ts";
+import { AppError, invariant, unavailable } from "../errors.ts";
+import type { Sql } from "./sql.ts";
+import type { TracedQueries } from "../tracing/traced-queries.ts";
+
+export type TransactionEnd = "commit" | "rollback";
+
+/** How a transaction ends, or a function that decides it from the result. Default: `"commit"`. */
+export type Outcome<T> = TransactionEnd | ((result: T) => TransactionEnd);
+
+export interface TransactionHost {
+  readonly queries: TracedQueries;
+  /** Takes a connection from the pool. */
+  connect(): Promise<PoolClient>;
+  /** Returns a new entity manager. */
+  em(): EntityManager;
+  /** Restarts the time limit of the connection's statement; called before each one. */
+  touch(client: PoolClient): void;
+  /** Longer transactions are rolled back. */
+  readonly transactionLimitMs: number;
+}
+
+/** Sends `begin`. Returns false, with the transaction begun, if the transaction must not run. */
+type Begin = (client: PoolClient) => Promise<boolean>;
+
+export async function begin(client: PoolClient): Promise<boolean> {
+  await client.query("begin");
+  return true;
+}
+
+/** Takes the advisory lock in the round trip of `begin`. Returns false if another transaction holds it. */
+export async function beginWithLock(client: PoolClient, lock: bigint): Promise<boolean> {
+  // `pg` returns an array for several statements in one message; its types do not say so.
+  const text = `begin; select pg_try_advisory_xact_lock(${lock}) as locked`;
+  const results = (await client.query(text)) as unknown as [unknown, QueryResult<{ locked: boolean }>];
+  return results[1].rows[0]?.locked === true;
+}
+
+/** Runs `work` in a transaction and returns its result, or null if `start` returns false. Rolls back if `work` throws. */
+export async function runTransaction<T>(
+  host: TransactionHost,
+  start: Begin,
+  work: (tx: Transaction) => Promise<T>,
+  outcome: Outcome<T> = "commit",
+): Promise<T | null> {
+  const client = await host.connect();
+  using deferredSpans = host.queries.deferUntilCommit?.(client);
+  let isBroken = false;
+  const tx = new Transaction(client, host);
+  try {
+    if (!(await start(client))) {
+      await client.query("rollback");
+      return null;
+    }
+    const result = await work(tx);
+    if ((await tx.end(resolveOutcome(result, outcome))) === "commit") {
+      deferredSpans?.commit();
+      tx.callAfterCommit();
+    }
+    return result;
+  } catch (error) {
+    // The entity manager throws a 503 in place of the error.
+    isBroken = isConnectionError(error instanceof AppError ? error.cause : error);
+    if (!isBroken) await client.query("rollback").catch(() => (isBroken = true));
+    return translateDatabaseError(error);
+  } finally {
+    client.release(isBroken);
+  }
+}
+
+/** Flushes its entity manager before each statement and before the commit. */
+export class Transaction {
+  readonly #client: PoolClient;
+  readonly #host: TransactionHost;
+  readonly #endsAtMs: number;
+  readonly #callbacks: (() => void)[] = [];
+  #em: EntityManager | null = null;
+
+  constructor(client: PoolClient, host: TransactionHost) {
+    this.#client = client;
+    this.#host = host;
+    this.#endsAtMs = performance.now() + host.transactionLimitMs;
+  }
+
+  /** Returns the transaction's entity manager. */
+  em(): EntityManager {
+    return (this.#em ??= bindEntityManager(this.#host.em(), async ({ text, values = [] }) => {
+      this.#beforeStatement();
+      return await this.#client.query<object>(text, values);
+    }));
+  }
+
+  async query<Row>(statement: Sql): Promise<Row[]> {
+    if (this.#em) await this.#em.flush();
+    this.#beforeStatement();
+    return await this.#host.queries.run<Row>(this.#client, statement.compile());
+  }
+
+  /** Runs `work` so that its failure, or `"rollback"`, undoes `work` alone and leaves the transaction usable. */
+  async nested<T>(work: () => Promise<T>, outcome: Outcome<T> = "commit"): Promise<T> {
+    await this.#em?.flush();
+    await this.#client.query("savepoint nested");
+    try {
+      const result = await work();
+      await this.#em?.flush();
+      const isCommit = resolveOutcome(result, outcome) === "commit";
+      if (!isCommit) this.#em?.clear();
+      await this.#client.query(isCommit ? "release savepoint nested" : "rollback to savepoint nested");
+      return result;
+    } catch (error) {
+      // The entities may contain changes that are rolled back here.
+      this.#em?.clear();
+      // This fails if the connection is lost, and then the whole transaction is lost anyway.
+      await this.#client.query("rollback to savepoint nested").catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Calls `callback` once the transaction is committed, and never if it is not. */
+  afterCommit(callback: () => void): void {
+    this.#callbacks.push(callback);
+  }
+
+  callAfterCommit(): void {
+    for (const callback of this.#callbacks) callback();
+  }
+
+  /** After a failed statement PostgreSQL answers COMMIT with a rollback and no error, so the result must be checked. */
+  async end(end: TransactionEnd): Promise<TransactionEnd> {
+    await this.#em?.flush();
+    this.#host.touch(this.#client);
+    if (end === "commit") this.#assertTimeLeft();
+    const { command } = await this.#client.query(end);
+    invariant(
+      end !== "commit" || command === "COMMIT",
+      "PostgreSQL rolled a transaction back on commit, because the error of a failed statement was ignored",
+    );
+    return end;
+  }
+
+  #beforeStatement(): void {
+    this.#assertTimeLeft();
+    this.#host.touch(this.#client);
+  }
+
+  #assertTimeLeft(): void {
+    if (performance.now() > this.#endsAtMs)
+      throw unavailable("The transaction took too long and was rolled back", 1);
+  }
+}
+
+function resolveOutcome<T>(result: T, outcome: Outcome<T>): TransactionEnd {
+  return typeof outcome === "function" ? outcome(result) : outcome;
+}

@@ -1,0 +1,119 @@
+/** Look-ups of many deliveries, attempts and request bodies by id, for the delivery log. */
+import { type EventRow, toEventWire } from "../../events/api.ts";
+import type { Queryable } from "../../platform/postgres/database.ts";
+import type { OrganizationType } from "../../platform/principal.ts";
+import { raw, sql } from "../../platform/postgres/sql.ts";
+import type { WebhookPrincipal } from "../webhook-principal.ts";
+import { tenantFilter } from "../tenant-scope.sql.ts";
+import { buildTestEvent, TEST_EVENT_TYPE } from "./test-event.ts";
+import {
+  toAttemptView,
+  toDeliveryView,
+  type AttemptRow,
+  type AttemptView,
+  type DeliveryRow,
+  type DeliveryView,
+} from "./view.ts";
+
+/** The columns of a `DeliveryRow` that come from `webhook_delivery`. */
+export const deliveryColumns =
+  raw(`id, endpoint_id as "endpointId", event_id as "eventId", event_type as "eventType", job_id as "jobId", origin,
+  status, attempts, outcome, due_at as "dueAt", lease_token is not null and due_at > clock_timestamp() as "isLeased",
+  finished_at as "finishedAt"`);
+
+const attemptColumns = raw(`id, delivery_id as "deliveryId", number, started_at as "startedAt",
+  duration_ms as "durationMs", outcome, http_status as "httpStatus", error, request_headers as "requestHeaders",
+  response_headers as "responseHeaders", response_body as "responseBody"`);
+
+/** The deliveries with these ids (UUIDs) that the principal can see, in no particular order. */
+export async function findDeliveriesById(
+  database: Queryable,
+  principal: WebhookPrincipal,
+  ids: readonly string[],
+): Promise<DeliveryView[]> {
+  const rows = await database.query<DeliveryRow>(sql`
+    select delivery.*, job.marking_number as "markingNumber"
+    from (select ${deliveryColumns} from webhook_delivery where id = any(${ids}::uuid[])) delivery
+      join webhook_endpoint endpoint on endpoint.id = delivery."endpointId"
+      left join job on job.id = delivery."jobId"
+    where ${tenantFilter(principal)}`);
+  return rows.map(toDeliveryView);
+}
+
+/** The attempts with these ids (UUIDs) that the principal can see, in no particular order. */
+export async function findAttemptsById(
+  database: Queryable,
+  principal: WebhookPrincipal,
+  ids: readonly string[],
+): Promise<AttemptView[]> {
+  // Materialized, so that the plan starts from the index on attempt ids and not from the principal's deliveries.
+  const rows = await database.query<AttemptRow>(sql`
+    with attempt as materialized (
+      select ${attemptColumns} from webhook_attempt where id = any(${ids}::uuid[]))
+    select attempt.* from attempt
+      join webhook_delivery delivery on delivery.id = attempt."deliveryId"
+      join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
+    where ${tenantFilter(principal)}`);
+  return rows.map(toAttemptView);
+}
+
+/** The attempts of visible deliveries in order, by delivery id (UUID). */
+export async function attemptsByDelivery(
+  database: Queryable,
+  principal: WebhookPrincipal,
+  deliveryIds: readonly string[],
+): Promise<Map<string, AttemptView[]>> {
+  const rows = await database.query<AttemptRow>(sql`
+    select ${attemptColumns} from webhook_attempt
+    where delivery_id in (
+      select delivery.id from webhook_delivery delivery join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
+      where delivery.id = any(${deliveryIds}::uuid[]) and ${tenantFilter(principal)})
+    order by delivery_id, number, started_at`);
+  const byDelivery = Map.groupBy(rows, ({ deliveryId }) => deliveryId);
+  return new Map(Array.from(byDelivery, ([id, attempts]) => [id, attempts.map(toAttemptView)]));
+}
+
+interface DeliveryContextRow {
+  delivery_id: string;
+  event_id: string;
+  endpoint_id: string;
+  event_type: string;
+  organization_id: string;
+  organization_type: OrganizationType;
+}
+
+/** The event's columns are null for a test event and if the event no longer exists. */
+type RequestBodyRow = DeliveryContextRow & (EventRow | { [Name in keyof EventRow]: null });
+
+/** The exact bodies by delivery id (UUID). Invisible deliveries and those without an event are missing. */
+export async function requestBodiesOf(
+  database: Queryable,
+  principal: WebhookPrincipal,
+  deliveryIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await database.query<RequestBodyRow>(sql`
+    select delivery.id as delivery_id, delivery.event_id, delivery.endpoint_id, delivery.event_type,
+      endpoint.organization_id, organization.type as organization_type,
+      event.id, event.type, event.sequence, event.actor_type, event.actor_id, event.request_id, event.occurred_at,
+      event.changes, event.job
+    from webhook_delivery delivery
+      join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
+      join organization on organization.id = endpoint.organization_id
+      left join job_event event on event.id = delivery.event_id
+    where delivery.id = any(${deliveryIds}::uuid[]) and ${tenantFilter(principal)}`);
+  const bodies = new Map<string, string>();
+  for (const row of rows) {
+    const body = toRequestBody(row);
+    if (body !== null) bodies.set(row.delivery_id, body);
+  }
+  return bodies;
+}
+
+function toRequestBody(row: RequestBodyRow): string | null {
+  if (row.event_type === TEST_EVENT_TYPE)
+    return JSON.stringify(buildTestEvent(row.event_id, row.endpoint_id));
+  if (row.id === null) return null;
+  return JSON.stringify(
+    toEventWire(row, { organizationId: row.organization_id, organizationType: row.organization_type }),
+  );
+}

@@ -1,0 +1,87 @@
+/** Purges deliveries by age, by PostgreSQL's clock. */
+import type { Queryable } from "../../platform/postgres/database.ts";
+import { databaseNowMs } from "../../platform/postgres/clock.ts";
+import { minUuidAt } from "../../platform/ids.ts";
+import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import { DAY_MS } from "../../platform/time.ts";
+import { NEVER_ATTEMPTED, forEndpoint } from "./queue-lanes.sql.ts";
+import { deletedEndpointsWithPending, onHoldSql } from "./queue-stats.sql.ts";
+import { discardPending, queryWithRetry } from "./discard-pending.sql.ts";
+import { dropExpiredPartitions, ensurePartitions } from "./weekly-partitions.sql.ts";
+
+const BATCH_SIZE = 5_000;
+/** Deliveries on hold kept per endpoint; older ones are deleted. Their events stay in the feed and can be replayed. */
+const MAX_ON_HOLD = 100_000;
+
+export interface DeliveryPurgeResult {
+  /** Deleted deliveries on hold, which were too old or beyond `MAX_ON_HOLD`. */
+  deleted: number;
+  /** The names of the dropped partitions. */
+  dropped: string[];
+}
+
+/**
+ * Deletes deliveries on hold that are older than `retentionDays` or beyond `MAX_ON_HOLD`, drops expired partitions, creates
+ * new ones, and discards pending deliveries of deleted endpoints. Deliveries that are still retried are never deleted.
+ */
+export async function purgeExpiredDeliveries(
+  database: Queryable,
+  retentionDays: number,
+): Promise<DeliveryPurgeResult> {
+  const nowMs = await databaseNowMs(database);
+  // First, because partitions with pending deliveries cannot be dropped.
+  const expired = sql`id < ${minUuidAt(new Date(nowMs - retentionDays * DAY_MS))}::uuid`;
+  let deleted = await deleteOnHold(database, sql`status = 'pending' and ${expired}`);
+  for (const { endpointId, newestId } of await endpointsBeyondLimit(database))
+    deleted += await deleteOnHold(
+      database,
+      sql`${NEVER_ATTEMPTED} and ${forEndpoint(sql`${endpointId}::uuid`)} and id <= ${newestId}::uuid`,
+      raw("endpoint_id, id"),
+    );
+  const dropped = await dropExpiredPartitions(database, nowMs, retentionDays);
+  await ensurePartitions(database, nowMs, retentionDays);
+  await discardForDeletedEndpoints(database);
+  return { deleted, dropped };
+}
+
+/** Discards deliveries that were created while their endpoint was being deleted. */
+async function discardForDeletedEndpoints(database: Queryable): Promise<void> {
+  for (const endpointId of await deletedEndpointsWithPending(database))
+    await discardPending(database, { endpointId, endpointIs: "deleted" });
+}
+
+interface EndpointBeyondLimit {
+  endpointId: string;
+  /** The newest delivery to delete. */
+  newestId: string;
+}
+
+/** Endpoints with more than `MAX_ON_HOLD`. Checks only the first lane, because retries do not accumulate during a pause. */
+async function endpointsBeyondLimit(database: Queryable): Promise<EndpointBeyondLimit[]> {
+  return database.query<EndpointBeyondLimit>(sql`
+    select endpoint.id as "endpointId", beyond.id as "newestId"
+    from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
+    cross join lateral (
+      select id from webhook_delivery where ${NEVER_ATTEMPTED} and ${forEndpoint(raw("endpoint.id"))}
+      order by endpoint_id desc, id desc offset ${MAX_ON_HOLD} limit 1
+    ) beyond
+    where endpoint.deleted_at is null and (endpoint.status <> 'active' or organization.suspended_at is not null)`);
+}
+
+/** Deletes the deliveries on hold that match `condition`. An index must provide `condition` in the order `orderBy`. */
+async function deleteOnHold(database: Queryable, condition: Sql, orderBy: Sql = raw("id")): Promise<number> {
+  let deleted = 0;
+  for (;;) {
+    const [row] = await queryWithRetry<{ count: number }>(
+      database,
+      sql`with deleted as (
+        delete from webhook_delivery where status = 'pending' and id = any(array(
+          select id from webhook_delivery where ${condition} and ${onHoldSql}
+          order by ${orderBy} limit ${BATCH_SIZE}))
+        returning 1
+      ) select count(*)::int as count from deleted`,
+    );
+    deleted += row?.count ?? 0;
+    if ((row?.count ?? 0) < BATCH_SIZE) return deleted;
+  }
+}

@@ -1,0 +1,245 @@
+/** Sends leased deliveries: builds each request from its event, signs it, posts it and returns the result. Uses no database. */
+import type { KeyObject } from "node:crypto";
+import { toEventWire } from "../../events/api.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { HttpClient, OutgoingResult } from "../../platform/http-client/client.ts";
+import { toTypedId } from "../../platform/ids.ts";
+import type { Logger } from "../../platform/logger.ts";
+import type { RetrySchedule } from "../../platform/retry-schedule.ts";
+import type { Tracing } from "../../platform/tracing/tracing.ts";
+import { headerProblem, maskHeaders } from "../endpoints/custom-headers.ts";
+import { sign } from "../signing/signature.ts";
+import type { EndpointState, EndpointStates } from "./endpoint-states.ts";
+import type { AttemptResult, Lease, Outcome } from "./lease.ts";
+import type { DeliveryMetrics } from "./metrics.ts";
+import {
+  rejectBeforeSend,
+  rescheduleWithoutAttempt,
+  resolveAttempt,
+  type Resolution,
+} from "./retry-or-disable.ts";
+import { traceAttempt, traceDelivery } from "./tracing.ts";
+
+export interface SendRequest {
+  endpoint: {
+    url: string;
+    /** Custom headers; invalid ones are not sent. */
+    headers: Readonly<Record<string, string>>;
+    /** The current secret first, then former ones that are still active. */
+    secrets: readonly (string | KeyObject)[];
+  };
+  /** The event's id. It is the same for every attempt, so that receivers can detect duplicates. */
+  webhookId: string;
+  /** `restore`: a backup was restored, so the delivery may have been sent before. */
+  redelivery?: "restore" | undefined;
+  body: string;
+}
+
+export interface SenderOptions {
+  http: HttpClient;
+  clock: Clock;
+  /** Documentation URL in the user agent; null for none. */
+  docsUrl: string | null;
+  tracing?: Tracing | undefined;
+}
+
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #userAgent: string;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+    const { docsUrl } = options;
+    this.#userAgent = docsUrl === null ? "Waymark-Webhooks/1.0" : `Waymark-Webhooks/1.0 (+${docsUrl})`;
+  }
+
+  /** Signs and sends one HTTP request. Never rejects for anything that the receiver does. */
+  async send({ endpoint, webhookId, redelivery, body }: SendRequest): Promise<AttemptResult> {
+    const { http, clock, tracing } = this.#options;
+    const startedAtMs = clock.now();
+    const timestampS = Math.floor(startedAtMs / 1000);
+    const standardHeaders = {
+      "content-type": "application/json",
+      "user-agent": this.#userAgent,
+      "webhook-id": webhookId,
+      "webhook-timestamp": String(timestampS),
+      "webhook-signature": sign(endpoint.secrets, { id: webhookId, timestampS, body }),
+      ...(redelivery && { "webhook-redelivery": redelivery }),
+    };
+    const customHeaders = sendableHeaders(endpoint.headers);
+    const headers = customHeaders ? { ...customHeaders, ...standardHeaders } : standardHeaders;
+    const post = (): Promise<OutgoingResult> => http.post({ url: endpoint.url, headers, body });
+    const result = await (tracing ? traceAttempt(tracing, endpoint.url, post) : post());
+    return {
+      startedAtMs,
+      durationMs: result.durationMs,
+      outcome: toOutcome(result),
+      requestHeaders: customHeaders ? { ...standardHeaders, ...maskHeaders(customHeaders) } : standardHeaders,
+      responseHeaders: result.kind === "response" ? result.headers : null,
+      responseBody: result.kind === "response" ? result.bodyText : null,
+    };
+  }
+}
+
+/** The valid custom headers in lower case; null if there are none. Checked again, because a row can be older than a rule. */
+function sendableHeaders(headers: Readonly<Record<string, string>>): Record<string, string> | null {
+  let sendable: Record<string, string> | null = null;
+  for (const [name, value] of Object.entries(headers)) {
+    if (headerProblem(name, value) === null) (sendable ??= {})[name.toLowerCase()] = value;
+  }
+  return sendable;
+}
+
+function toOutcome(result: OutgoingResult): Outcome {
+  if (result.kind === "failure")
+    return { class: result.class, status: null, message: result.message, retryAfter: null };
+  const { status, headers } = result;
+  const delivered = status >= 200 && status <= 299;
+  return {
+    class: delivered ? "delivered" : `http_${status}`,
+    status,
+    message: delivered ? null : failureMessage(status),
+    retryAfter: headers["retry-after"] ?? null,
+  };
+}
+
+function failureMessage(status: number): string {
+  if (status === 410)
+    return "The receiver returned 410 Gone, so the endpoint was disabled. Resume it to deliver again.";
+  if (status >= 300 && status <= 399)
+    return `The receiver returned ${status}. Redirects are not followed: set the endpoint's URL to the target of the redirect.`;
+  if (status === 401 || status === 403)
+    return `The receiver returned ${status}. Accept webhooks by their signature, or add the required header to the endpoint.`;
+  if (status === 404 || status === 405)
+    return `The receiver returned ${status}. Check the path of the endpoint's URL and that it accepts POST.`;
+  if (status === 429) return "The receiver returned 429 Too Many Requests. Lower the endpoint's rate limit.";
+  return `The receiver returned ${status}. Only a 2xx status counts as delivered.`;
+}
+
+export interface DeliveryDeps {
+  sender: Sender;
+  schedule: RetrySchedule;
+  clock: Clock;
+  logger: Logger;
+  metrics: DeliveryMetrics;
+  tracing?: Tracing | undefined;
+}
+
+/** Sends leased deliveries, and keeps those in flight in this process. */
+export class InFlightDeliveries {
+  readonly #deps: DeliveryDeps;
+  readonly #endpoints: EndpointStates;
+  readonly #onResolved: (endpointId: string, resolution: Resolution) => void;
+  readonly #onFinished: () => void;
+  readonly #sends = new Set<Promise<void>>();
+  /** When the last attempt finished, by the clock's `elapsed`; null before the first. */
+  lastFinishedMs: number | null = null;
+
+  /** `onFinished` is called when a delivery has left `size`, after `onResolved`. */
+  constructor(
+    deps: DeliveryDeps,
+    endpoints: EndpointStates,
+    listeners: { onResolved: (endpointId: string, resolution: Resolution) => void; onFinished: () => void },
+  ) {
+    this.#deps = deps;
+    this.#endpoints = endpoints;
+    this.#onResolved = listeners.onResolved;
+    this.#onFinished = listeners.onFinished;
+  }
+
+  get size(): number {
+    return this.#sends.size;
+  }
+
+  /** Resolves when all deliveries that are now in flight have finished. */
+  async drained(): Promise<void> {
+    await Promise.all(this.#sends);
+  }
+
+  /** Resolves when all requests have been started. */
+  async sendAll(leases: readonly Lease[]): Promise<void> {
+    if (leases.length === 0) return;
+    const { clock, logger, metrics, schedule } = this.#deps;
+    const versions = new Map(leases.map(({ endpointId, endpoint }) => [endpointId, endpoint.version]));
+    // On failure the deliveries are rescheduled below.
+    await this.#endpoints.load(versions, clock.elapsed()).catch((error: unknown) => {
+      logger.warn({ error: (error as Error).message }, "loading webhook endpoints failed");
+    });
+    metrics.reclaimed.inc(leases.filter((lease) => lease.isReclaimed).length);
+    for (const lease of leases) {
+      const state = this.#endpoints.get(lease.endpointId);
+      const rejection = rejectBeforeSend(lease, state, schedule);
+      if (rejection) this.#onResolved(lease.endpointId, rejection);
+      else if (state) this.#send(lease, state);
+    }
+  }
+
+  #send(lease: Lease, state: EndpointState): void {
+    const { clock } = this.#deps;
+    let request: SendRequest;
+    try {
+      request = buildRequest(lease, state, clock.now());
+    } catch (error) {
+      this.#onDefect(lease, error);
+      return;
+    }
+    state.inFlight += 1;
+    state.bucket.take(clock.elapsed());
+    // Drop the event, which the body replaces, to save memory until the response arrives.
+    const sending = this.#deliver({ ...lease, event: null }, state, request).finally(() => {
+      state.inFlight -= 1;
+      this.#sends.delete(sending);
+      this.#onFinished();
+    });
+    this.#sends.add(sending);
+  }
+
+  async #deliver(lease: Lease, state: EndpointState, request: SendRequest): Promise<void> {
+    const { clock, metrics, schedule, sender, tracing } = this.#deps;
+    try {
+      const send = (): Promise<AttemptResult> => sender.send(request);
+      const result = await (tracing ? traceDelivery(tracing, lease, send) : send());
+      this.lastFinishedMs = clock.elapsed();
+      const { class: outcome, status } = result.outcome;
+      // A label per status code would make a time series of each bucket for each code.
+      metrics.attempts.observe(
+        { outcome: outcome.replace(/^(http_\d)\d\d$/, "$1xx") },
+        result.durationMs / 1000,
+      );
+      if (status !== null) metrics.responses.inc({ status });
+      this.#endpoints.recordResult(state, outcome === "delivered", result.durationMs);
+      const times = { schedule, nowMs: clock.now(), elapsedMs: this.lastFinishedMs };
+      this.#onResolved(lease.endpointId, resolveAttempt(lease, { circuit: state.circuit, result }, times));
+    } catch (error) {
+      this.#onDefect(lease, error);
+    }
+  }
+
+  /** For errors on our side, never the receiver's. The delivery loses one attempt. */
+  #onDefect(lease: Lease, error: unknown): void {
+    const { logger, schedule } = this.#deps;
+    logger.error({ delivery: lease.id, error: (error as Error).message }, "sending a delivery failed");
+    this.#onResolved(lease.endpointId, rescheduleWithoutAttempt(lease, "internal_error", schedule));
+  }
+}
+
+/**
+ * The request for a lease, with the secrets that are active at `nowMs`. The same event always yields the same bytes, so bodies
+ * are not stored.
+ */
+function buildRequest(
+  { event, eventId, isAfterRestore }: Lease,
+  state: EndpointState,
+  nowMs: number,
+): SendRequest {
+  return {
+    endpoint: {
+      url: state.url,
+      headers: state.headers,
+      secrets: state.secrets.filter(({ expiresAtMs }) => expiresAtMs > nowMs).map(({ key }) => key),
+    },
+    webhookId: toTypedId("evt", eventId),
+    redelivery: isAfterRestore ? "restore" : undefined,
+    body: event === null ? "" : JSON.stringify(toEventWire(event, state)),
+  };
+}

@@ -1,0 +1,79 @@
+/** Disables endpoints that have only failed for five days. */
+import type { Database } from "../../platform/postgres/database.ts";
+import { databaseNowMs } from "../../platform/postgres/clock.ts";
+import { sql, type Sql } from "../../platform/postgres/sql.ts";
+import { minUuidAt, toTypedId } from "../../platform/ids.ts";
+import { HOUR_MS, DAY_MS } from "../../platform/time.ts";
+import { RETRYING, FINISHED } from "../deliveries/queue-lanes.sql.ts";
+import type { AlertNotifier, EndpointAlert } from "./alert-mails.ts";
+
+const DISABLE_AFTER_MS = 5 * DAY_MS;
+/** At least two events must fail this far apart, so that neither one bad event nor one bad hour disables an endpoint. */
+const MIN_SPREAD_MS = 12 * HOUR_MS;
+/** Longer than the retry schedule: older deliveries have finished. */
+const LOOK_BACK_MS = 30 * DAY_MS;
+
+/** An endpoint that was disabled. */
+export interface DisabledEndpoint {
+  /** Typed id. */
+  readonly id: string;
+  readonly url: string;
+}
+
+/**
+ * Disables active endpoints for which nothing has succeeded for five days and at least two events failed 12 hours apart. Alerts
+ * the owners of each in its transaction, if there is a notifier. Returns the disabled endpoints.
+ */
+export async function disableFailing(
+  database: Database,
+  alertNotifier: AlertNotifier | undefined,
+): Promise<DisabledEndpoint[]> {
+  // PostgreSQL's clock, so that a worker with a wrong clock cannot disable endpoints too early.
+  const nowMs = await databaseNowMs(database);
+  const before = new Date(nowMs - DISABLE_AFTER_MS);
+  const oldest = minUuidAt(new Date(nowMs - LOOK_BACK_MS));
+  const candidates = await database.query<{ id: string }>(sql`
+    select id from webhook_endpoint
+    where status = 'active' and deleted_at is null and failing_since <= ${before}::timestamptz`);
+  const disabled: DisabledEndpoint[] = [];
+  // One at a time: the check can read a long log and must not slow down deliveries.
+  for (const { id } of candidates) {
+    await database.transaction(async (tx) => {
+      const [row] = await tx.query<EndpointAlert>(disableEndpointSql(id, { before, oldest }));
+      if (!row) return;
+      await alertNotifier?.(tx, row);
+      tx.afterCommit(() => disabled.push({ id: toTypedId("whe", id), url: row.url }));
+    });
+  }
+  return disabled;
+}
+
+function disableEndpointSql(id: string, { before, oldest }: { before: Date; oldest: string }): Sql {
+  // Deliveries that succeeded before the failures have no later attempts, so most attempts are not read.
+  const deliveriesIn = (partition: Sql): Sql => sql`
+    select id, event_id from webhook_delivery
+    where ${partition} and endpoint_id = ${id}::uuid and id >= ${oldest}::uuid and origin <> 'test'`;
+  // To find two events that failed far enough apart, the two earliest and the two latest suffice.
+  return sql`
+    update webhook_endpoint endpoint
+    set status = 'disabled', disabled_reason = 'failing', status_since = now(), updated_at = now()
+    where endpoint.id = ${id}::uuid and endpoint.status = 'active' and endpoint.deleted_at is null
+      and endpoint.failing_since <= ${before}::timestamptz
+      and exists (
+        with failed as materialized (
+          select delivery.event_id, min(attempt.started_at) as first, max(attempt.started_at) as last
+          from (
+            ${deliveriesIn(RETRYING)}
+            union all
+            ${deliveriesIn(FINISHED)} and attempts > 0
+              and (status <> 'delivered' or finished_at >= endpoint.failing_since)
+          ) delivery join webhook_attempt attempt on attempt.delivery_id = delivery.id
+          where attempt.delivery_id >= ${oldest}::uuid
+            and attempt.started_at >= endpoint.failing_since and attempt.outcome <> 'delivered'
+          group by delivery.event_id
+        )
+        select from (select * from failed order by first limit 2) early
+          join (select * from failed order by last desc limit 2) late
+            on late.event_id <> early.event_id and late.last >= early.first + ${MIN_SPREAD_MS} * interval '1 ms')
+    returning id, url, organization_id as "organizationId", 'failing' as kind`;
+}

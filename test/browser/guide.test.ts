@@ -1,0 +1,141 @@
+/** The guide in a browser: accessibility, search, language tabs and the colour scheme. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { pathOfFile } from "../../src/guide/contents.ts";
+import { findAccessibilityViolations } from "../support/browser/axe.ts";
+import {
+  BROWSER_TIMEOUT_MS,
+  DESKTOP,
+  expectVisible,
+  openTab,
+  PHONE,
+  startBrowser,
+  type Tab,
+} from "../support/browser/tabs.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { guidePages } from "../support/docs/guide-pages.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+
+const opened = new AsyncDisposableStack();
+let browser: Browser;
+let app: TestApp;
+beforeAll(async () => {
+  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
+  app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
+});
+afterAll(() => opened.disposeAsync());
+
+async function open(path: string, viewport = DESKTOP): Promise<Tab> {
+  const tab = await openTab(browser, app, { viewport });
+  onTestFinished(() => tab.context.close());
+  await tab.page.goto(path);
+  return tab;
+}
+
+describe.each([
+  ["a desktop", DESKTOP],
+  ["a phone", PHONE],
+])("on %s", (_device, viewport) => {
+  it("has no accessibility violation, error or foreign request on any page, in light and dark", async () => {
+    const { page, pageErrors } = await open("/guide/", viewport);
+    for (const path of [...guidePages.map(pathOfFile), "nope"]) {
+      await page.goto(`/guide/${path}`);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        expect([path, colorScheme, await findAccessibilityViolations(page)]).toEqual([path, colorScheme, []]);
+      }
+      const hasSidewaysScroll = await page.evaluate(
+        () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
+      );
+      expect([path, hasSidewaysScroll]).toEqual([path, false]);
+    }
+    // The browser logs the status of the unknown page.
+    expect(pageErrors.filter((error) => !error.includes("404"))).toEqual([]);
+  });
+});
+
+describe("search", () => {
+  it("opens with a key, finds a section, and goes there", async () => {
+    const { page, pageErrors } = await open("/guide/webhooks/verify");
+    await page.keyboard.press("/");
+    await page.getByRole("combobox", { name: "Search the guide" }).fill("idempotency key repeat");
+    await expectVisible(page.getByRole("option").first());
+    await page.keyboard.press("Enter");
+    await expect
+      .poll(() => page.url())
+      .toBe(`${app.url}/guide/updating#retry-without-applying-a-change-twice`);
+    expect(pageErrors).toEqual([]);
+  });
+
+  it("takes less than 100 ms for a query once its index is loaded", async () => {
+    const { page } = await open("/guide/");
+    await page.keyboard.press("/");
+    const field = page.getByRole("combobox", { name: "Search the guide" });
+    await field.fill("webhook");
+    await expectVisible(page.getByRole("option").first());
+    const medianMs = await field.evaluate((input: HTMLInputElement) => {
+      const times = ["signature", "limits", "cursor", "retry", "marking number"].map((query) => {
+        const start = performance.now();
+        input.value = query;
+        input.dispatchEvent(new Event("input"));
+        return performance.now() - start;
+      });
+      return times.toSorted((a, b) => a - b)[2];
+    });
+    expect(medianMs).toBeLessThan(100);
+  });
+
+  // evidence: guide-search-text-only
+  it.each([
+    "<img src=x onerror=alert(1)>",
+    '"><script>alert(1)</script>',
+    "${7*7}",
+    "\\",
+    "💥".repeat(100),
+    "%00",
+  ])("shows any query as text: %s", async (query) => {
+    const { page, pageErrors } = await open("/guide/");
+    await page.keyboard.press("/");
+    await page.getByRole("combobox", { name: "Search the guide" }).fill(query);
+    await expectVisible(page.locator("[role=option], [role=status]:has-text('No results for')").first());
+    expect(await page.locator("dialog img, dialog script").count()).toBe(0);
+    expect(pageErrors).toEqual([]);
+  });
+
+  it("names the failure if its index cannot be loaded", async () => {
+    const { page } = await open("/guide/");
+    await page.route("**/search.json", (route) => route.abort());
+    await page.keyboard.press("/");
+    await expectVisible(page.getByText("The search index could not be loaded."));
+  });
+});
+
+it("language tabs remember the choice, on this page and the next", async () => {
+  const { page } = await open("/guide/quickstart");
+  await page.getByRole("tab", { name: "Python" }).first().click();
+  expect(await page.getByText("response = httpx.get(").isVisible()).toBe(true);
+  expect(await page.getByText("updated = httpx.patch(").isVisible()).toBe(true);
+  await page.goto("/guide/jobs");
+  expect(await page.getByRole("tab", { name: "Python", selected: true }).count()).toBeGreaterThan(1);
+});
+
+it("copies a sample", async () => {
+  const { page, context } = await open("/guide/authentication");
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy" }).first().click();
+  await expectVisible(page.getByRole("button", { name: "Copied" }));
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(
+    `"${app.url}/v1/jobs?page_size=1"`,
+  );
+});
+
+it("shares the colour scheme with the console", async () => {
+  const { page } = await open("/guide/");
+  const scheme = page.getByRole("button", { name: /colours$/ });
+  await scheme.click();
+  await scheme.click();
+  expect(await scheme.textContent()).toBe("Dark colours");
+  await page.goto("/sign-in");
+  expect(await page.locator("html").getAttribute("data-mantine-color-scheme")).toBe("dark");
+});

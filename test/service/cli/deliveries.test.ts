@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { fromTypedId } from "../../../src/platform/ids.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { useCliWebhooksFixture } from "../../support/processes/cli-webhooks.fixture.ts";
+
+const { run, runJson, services, agent, org, newEndpoint } = useCliWebhooksFixture();
+
+describe("deliveries", () => {
+  it("lists deliveries in pages, and shows one with its body", async () => {
+    const id = await newEndpoint();
+    const markingNumber = await services().createJob(agent());
+    await services().createJob(agent());
+    const first = await runJson("deliveries", "list", "--endpoint", id, "--limit", "1");
+    expect(first).toMatchObject({
+      items: [{ endpoint_id: id, status: "pending" }],
+      next_cursor: expect.any(String),
+    });
+    const second = await runJson("deliveries", "list", "--endpoint", id, "--cursor", first.next_cursor);
+    expect(second).toMatchObject({ items: [{ marking_number: markingNumber }], next_cursor: null });
+    const { stdout } = await run("deliveries", "list", "--org", org(), "--status", "pending", "--limit", "1");
+    expect(stdout).toMatch(/^ID +CREATED +EVENT +MARKING NUMBER +STATUS +ATTEMPTS +OUTCOME +NEXT$/m);
+    expect(stdout).toMatch(/^Next page: --cursor \S+$/m);
+    const shown = await runJson("deliveries", "show", second.items[0].id);
+    expect(JSON.parse(shown.request_body)).toMatchObject({
+      type: "job.created",
+      data: { job: { marking_number: markingNumber } },
+    });
+    expect(shown.attempt_log).toEqual([]);
+  });
+
+  it("shows when a pending delivery's endpoint is probed or unblocked", async () => {
+    const id = await newEndpoint();
+    await services().createJob(agent());
+    const listBlocked = async (circuitStep: number | null, until: string): Promise<string> => {
+      await services().database.query(sql`
+        update webhook_endpoint set blocked_until = ${until}::timestamptz, circuit_step = ${circuitStep}
+        where id = ${fromTypedId("whe", id)}`);
+      return (await run("deliveries", "list", "--endpoint", id)).stdout;
+    };
+    expect(await listBlocked(1, "2099-01-01T00:00:00Z")).toMatch(
+      / after probe at 2099-01-01T00:00:00.000Z$/m,
+    );
+    expect(await runJson("deliveries", "list", "--endpoint", id)).toMatchObject({
+      items: [
+        { status: "pending", next_attempt_at: null, endpoint_blocked_until: "2099-01-01T00:00:00.000Z" },
+      ],
+    });
+    expect(await listBlocked(null, "2099-01-01T00:00:00Z")).toMatch(
+      / blocked until 2099-01-01T00:00:00.000Z$/m,
+    );
+    expect(await listBlocked(null, "2026-01-01T00:00:00Z")).toMatch(/ -$/m);
+  });
+
+  it("replays one delivery, and all failed ones", async () => {
+    const id = await newEndpoint();
+    await services().createJob(agent());
+    await services().database.query(sql`
+      update webhook_delivery set status = 'failed', finished_at = now() where endpoint_id = ${fromTypedId("whe", id)}`);
+    const { items } = await services().deliveries.list(agent(), { filter: { endpointId: id }, limit: 1 });
+    expect(await run("deliveries", "replay", "--endpoint", id, "--failed-since", "1h")).toMatchObject({
+      code: 0,
+      stdout: "1 event queued for replay.\n",
+    });
+    expect(await runJson("deliveries", "replay", items[0]!.id)).toMatchObject({
+      event_id: items[0]!.eventId,
+      origin: "replay",
+      status: "pending",
+    });
+  });
+
+  it("replays events that the endpoint has no delivery for", async () => {
+    await services().createJob(agent());
+    const id = await newEndpoint();
+    const { replayed } = await runJson("deliveries", "replay", "--endpoint", id, "--missing", "30m");
+    expect(replayed).toBeGreaterThan(0);
+    expect(await runJson("deliveries", "replay", "--endpoint", id, "--missing")).toEqual({
+      endpoint_id: id,
+      replayed: 0,
+    });
+  });
+
+  it.each([
+    [["replay"]],
+    [["replay", "dlv_x", "--missing"]],
+    [["replay", "dlv_x", "--endpoint", "whe_x"]],
+    [["replay", "--endpoint", "whe_x"]],
+    [["replay", "--missing"]],
+    [["replay", "--endpoint", "whe_x", "--missing", "--failed-since", "1h"]],
+    [["replay", "--endpoint", "whe_x", "--failed-since", "soon"]],
+    [["list", "--limit", "0"]],
+    [["list", "--limit", "201"]],
+    [["list", "--status", "lost"]],
+  ])("exits with 2 for a missing, ambiguous or invalid option: %j", async (args) => {
+    expect(await run("deliveries", ...args)).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining("Error: "),
+    });
+  });
+
+  it("exits with 1 for a delivery that does not exist", async () => {
+    expect(await run("deliveries", "show", "dlv_x")).toMatchObject({
+      code: 1,
+      stderr: "Error: There is no such delivery\nRun `waymark deliveries list` to see what exists.\n",
+    });
+  });
+});

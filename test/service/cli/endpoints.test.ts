@@ -1,0 +1,191 @@
+import { describe, expect, it } from "vitest";
+import { fromTypedId, toTypedId } from "../../../src/platform/ids.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { waitForExit } from "../../support/processes/cli-process.ts";
+import { UNUSED_URL, useCliWebhooksFixture } from "../../support/processes/cli-webhooks.fixture.ts";
+import { startTestReceiver } from "../../support/webhooks/receiver.ts";
+
+const { start, run, runJson, services, agent, org, newEndpoint } = useCliWebhooksFixture();
+
+const createArgs = (url: string, ...more: string[]): string[] => [
+  "endpoint",
+  "create",
+  "--org",
+  org(),
+  "--url",
+  url,
+  ...more,
+];
+const headerArgs = (...headers: string[]): string[] => headers.flatMap((header) => ["--header", header]);
+
+describe("endpoint create", () => {
+  it("prints the secret and the command that tests the endpoint", async () => {
+    const { code, stdout, stderr } = await run("endpoint", "create", "--org", org(), "--url", UNUSED_URL);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const [, secret = ""] = /^Secret: +(whsec_\S{44})$/m.exec(stdout) ?? [];
+    const [, id = ""] = /^ID: +(whe_\w{26})$/m.exec(stdout) ?? [];
+    expect(stdout).toMatch(/^Events: +all$/m);
+    expect(stdout).toContain(`waymark endpoint test ${id}`);
+    expect(await services().endpoints.reveal(agent(), id)).toEqual({ secrets: [secret], headers: {} });
+  });
+
+  it("accepts events, a description and headers, and masks the header values", async () => {
+    const document = await runJson(
+      ...createArgs(UNUSED_URL, "--events", "job.created, job.assigned"),
+      ...headerArgs("X-Token: s3cr3t:1", "X-Place: 2"),
+      "--description",
+      "Office",
+    );
+    expect(document).toMatchObject({
+      secret: expect.stringMatching(/^whsec_/),
+      organization_name: org(),
+      url: UNUSED_URL,
+      event_types: ["job.created", "job.assigned"],
+      description: "Office",
+      headers: { "X-Token": "********", "X-Place": "********" },
+      status: "active",
+      pending: 0,
+    });
+    const { headers } = await services().endpoints.reveal(agent(), document.id);
+    expect(headers).toEqual({ "X-Token": "s3cr3t:1", "X-Place": "2" });
+  });
+
+  it("accepts the same limits as update, and prints them", async () => {
+    const args = createArgs(UNUSED_URL, "--max-in-flight", "3", "--per-second", "7");
+    expect(await runJson(...args)).toMatchObject({ max_in_flight: 3, per_second: 7 });
+    expect((await run(...args)).stdout).toMatch(/^Limits: +3 in flight, 7 per second$/m);
+  });
+
+  it("lists all problems and exits with 2", async () => {
+    const { code, stdout, stderr } = await run(
+      ...createArgs("ftp://x", "--events", "job.creatd"),
+      ...headerArgs("Host: x"),
+    );
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^Error: url must begin with https:/);
+    expect(stderr).toContain('eventTypes[0] must be "job.created"');
+    expect(stderr).toContain("host is reserved");
+  });
+
+  it("rejects a URL on this machine if private addresses are not allowed", async () => {
+    const args = ["endpoint", "create", "--org", org(), "--url", "https://127.0.0.1/"];
+    const { code, stderr } = await waitForExit(start(args, { WEBHOOK_ALLOW_PRIVATE: "" }));
+    expect(code).toBe(2);
+    expect(stderr).toContain("must not point to 127.0.0.1");
+  });
+});
+
+describe("endpoint update", () => {
+  it("changes the given settings and keeps the others", async () => {
+    const id = await newEndpoint();
+    const moved = await runJson(
+      "endpoint",
+      "update",
+      id,
+      "--url",
+      `${UNUSED_URL}new`,
+      "--max-in-flight",
+      "16",
+    );
+    expect(moved).toMatchObject({
+      id,
+      url: `${UNUSED_URL}new`,
+      max_in_flight: 16,
+      per_second: 50,
+      event_types: null,
+    });
+    const narrowed = await runJson("endpoint", "update", id, "--events", "job.created");
+    expect(narrowed).toMatchObject({
+      url: `${UNUSED_URL}new`,
+      max_in_flight: 16,
+      event_types: ["job.created"],
+    });
+    expect(await runJson("endpoint", "update", id, "--events", "all")).toMatchObject({
+      event_types: null,
+    });
+  });
+
+  it("names the limit that is out of range", async () => {
+    const { code, stderr } = await run("endpoint", "update", await newEndpoint(), "--per-second", "5000");
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("perSecond must be") });
+  });
+});
+
+describe("endpoint list, pause, resume, delete and rotate-secret", () => {
+  it("lists endpoints with status and pending deliveries", async () => {
+    const id = await newEndpoint();
+    await services().database.query(sql`
+      update webhook_endpoint set status = 'disabled', disabled_reason = 'gone', failing_since = '2026-11-21T10:00:00Z'
+      where id = ${fromTypedId("whe", id)}`);
+    const { stdout } = await run("endpoint", "list", "--org", org());
+    expect(stdout).toMatch(/^ID +STATUS +FAILING SINCE +PENDING +ORGANISATION +URL$/m);
+    expect(stdout).toMatch(
+      new RegExp(`^${id} +disabled: receiver returned 410 +2026-11-21T10:00:00.000Z +0 +`, "m"),
+    );
+    const other = await services().createOrganization("contractor");
+    expect(await runJson("endpoint", "list", "--org", toTypedId("org", other.organizationId))).toEqual({
+      items: [],
+    });
+  });
+
+  it("pauses, and resumes with or without sending the pending deliveries", async () => {
+    const id = await newEndpoint();
+    expect(await runJson("endpoint", "pause", id)).toMatchObject({ id, status: "paused" });
+    await services().createJob(agent());
+    expect(await runJson("endpoint", "resume", id, "--pending-policy", "since:1h")).toMatchObject({
+      status: "active",
+      discarded: 0,
+      pending: 1,
+    });
+    await runJson("endpoint", "pause", id);
+    const { stdout } = await run("endpoint", "resume", id, "--pending-policy", "discard");
+    expect(stdout).toBe(`${UNUSED_URL} is active: 0 pending, 1 discarded.\n`);
+    expect(await run("endpoint", "resume", id, "--pending-policy", "all")).toMatchObject({ code: 2 });
+  });
+
+  it("rotates the secret, and prints until when the previous one is valid", async () => {
+    const id = await newEndpoint();
+    const document = await runJson("endpoint", "rotate-secret", id);
+    expect(document).toMatchObject({ secret: expect.stringMatching(/^whsec_/), id });
+    expect(Date.parse(document.previous_secrets_expire_at[0])).toBeGreaterThan(Date.now() + 23 * 3_600_000);
+    expect((await services().endpoints.reveal(agent(), id)).secrets[0]).toBe(document.secret);
+  });
+
+  it("deletes the endpoint, and deleting it again exits with 1", async () => {
+    const id = await newEndpoint();
+    await services().createJob(agent());
+    expect(await runJson("endpoint", "delete", id)).toEqual({ id, url: UNUSED_URL, discarded: 1 });
+    expect(await run("endpoint", "delete", id)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "Error: There is no such webhook endpoint\nRun `waymark endpoint list` to see what exists.\n",
+    });
+  });
+});
+
+describe("endpoint test", () => {
+  it("shows the request and the response", async () => {
+    await using receiver = await startTestReceiver({ respond: () => ({ status: 201, body: "ok\u0007" }) });
+    const id = await newEndpoint(receiver.url);
+    const { code, stdout } = await run("endpoint", "test", id);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Attempt 1: HTTP 201 in \d+ ms, /m);
+    expect(stdout).toMatch(/^ {2}> webhook-signature: v1,/m);
+    expect(stdout).toContain("  < ok\\u{7}");
+    expect(stdout).toContain('"type":"webhook.test"');
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it("exits with 1 and prints the error if delivery fails", async () => {
+    await using receiver = await startTestReceiver({ respond: () => ({ status: 404 }) });
+    const id = await newEndpoint(receiver.url);
+    const ended = await run("endpoint", "test", id, "--json");
+    expect(ended.code).toBe(1);
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      endpoint_id: id,
+      status: "failed",
+      outcome: "http_404",
+      attempt_log: [{ number: 1, http_status: 404, error: expect.stringContaining("Check the path") }],
+    });
+  });
+});

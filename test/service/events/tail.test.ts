@@ -1,0 +1,403 @@
+/** The event tail: delivers each event once, in order and only to principals that can see it, even if notifications are lost. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { entities } from "../../../src/app/entities.ts";
+import { SlowReaderError } from "../../../src/events/buffer.ts";
+import { SubscriberGroup, type TailQuery } from "../../../src/events/subscriber-group.ts";
+import type { TailRow } from "../../../src/events/tail.sql.ts";
+import { createEventNotifier, EventTail } from "../../../src/events/tail.ts";
+import type { JobPatch } from "../../../src/jobs/job.fields.ts";
+import { assignContractors, upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
+import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import { openDatabase, type Database, type Queryable } from "../../../src/platform/postgres/database.ts";
+import type { Transaction } from "../../../src/platform/postgres/transaction.ts";
+import { createLogger } from "../../../src/platform/logger.ts";
+import { systemActor, type OrganizationType, type Principal } from "../../../src/platform/principal.ts";
+import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+
+let testDatabase: TestDatabase;
+let database: Database;
+let notifySubscribers: (organizationIds: readonly string[]) => void;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 10, entities });
+  notifySubscribers = createEventNotifier(database);
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await testDatabase[Symbol.asyncDispose]();
+});
+
+const context = { actor: systemActor, requestId: null };
+const everything: TailQuery = { filter: null, types: [] };
+const operator: Principal = { organizationId: null, organizationType: null, actor: systemActor };
+
+type Partner = Extract<Principal, { organizationId: string }>;
+
+async function partner(type: OrganizationType): Promise<Partner> {
+  const name = `${type} ${randomBytes(6).toString("hex")}`;
+  const { id } = await new OrganizationService({ database }).create({ name, type });
+  return { organizationId: id, organizationType: type, actor: systemActor };
+}
+
+function openTail(queryable: Queryable = database): EventTail {
+  const tail = new EventTail({
+    database: queryable,
+    databaseUrl: testDatabase.url,
+    logger: createLogger("silent"),
+  });
+  onTestFinished(() => tail[Symbol.asyncDispose]());
+  return tail;
+}
+
+function openCountedTail(): { tail: EventTail; polls: () => number } {
+  let polls = 0;
+  const tail = openTail({
+    query: (statement) => {
+      polls += 1;
+      return database.query(statement);
+    },
+  });
+  return { tail, polls: () => polls };
+}
+
+/** Subscribes and returns the array that collects the received events. */
+async function follow(
+  tail: EventTail,
+  principal: Principal,
+  query: TailQuery = everything,
+): Promise<TailRow[]> {
+  const events = await tail.subscribe(principal, query);
+  onTestFinished(() => void events.return());
+  const received: TailRow[] = [];
+  void (async () => {
+    for await (const event of events) received.push(event);
+  })();
+  return received;
+}
+
+async function upsert(tx: Transaction, agent: Partner, number: string, patch: JobPatch = {}): Promise<void> {
+  await upsertRows(tx, [{ markingNumber: number, agentId: agent.organizationId, patch }], context);
+}
+
+/** Creates or changes a job and notifies subscribers. */
+async function change(agent: Partner, number: string, patch: JobPatch = {}): Promise<void> {
+  await database.transaction((tx) => upsert(tx, agent, number, patch));
+  notifySubscribers([agent.organizationId]);
+}
+
+async function feedOf(principal: Partner): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(sql`select id from job_event
+    where ${principal.organizationId}::uuid in (agent_id, contractor_id) order by transaction_id, position`);
+  return rows.map(({ id }) => id);
+}
+
+/** The number of LISTEN connections. */
+async function listeners(): Promise<number> {
+  const [row] = await database.query<{
+    count: number;
+  }>(sql`select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and application_name = 'waymark event tail'`);
+  return row?.count ?? 0;
+}
+
+/** The number of the agent's events that no older transaction hides. */
+async function shownTo(principal: Partner): Promise<number> {
+  const rows = await database.query(sql`select from job_event
+    where agent_id = ${principal.organizationId} and transaction_id < pg_snapshot_xmin(pg_current_snapshot())`);
+  return rows.length;
+}
+
+const newNumber = (): string => `MN-${randomBytes(6).toString("hex")}`;
+const typesOf = (rows: readonly TailRow[]): string[] => rows.map(({ type }) => type);
+const idsOf = (rows: readonly TailRow[]): string[] => rows.map(({ id }) => id);
+
+it("sends events to the agent, to the contractor from the assignment on, and to operators", async () => {
+  const [agent, contractor, other] = [
+    await partner("agent"),
+    await partner("contractor"),
+    await partner("agent"),
+  ];
+  const tail = openTail();
+  const byAgent = await follow(tail, agent);
+  const byContractor = await follow(tail, contractor);
+  const byOther = await follow(tail, other);
+  const byOperator = await follow(tail, operator);
+  const number = newNumber();
+  await change(agent, number);
+  const assignment = [{ markingNumber: number, contractorId: contractor.organizationId }];
+  await database.transaction((tx) => assignContractors(tx, assignment, context));
+  notifySubscribers([agent.organizationId, contractor.organizationId]);
+  await change(agent, number, { weight: 2 });
+  await change(other, newNumber());
+
+  await vi.waitFor(() => {
+    expect(typesOf(byAgent)).toEqual(["job.created", "job.assigned", "job.updated"]);
+    expect(typesOf(byContractor)).toEqual(["job.assigned", "job.updated"]);
+    expect(typesOf(byOther)).toEqual(["job.created"]);
+    expect(typesOf(byOperator)).toEqual(["job.created", "job.assigned", "job.updated", "job.created"]);
+  }, 20_000);
+});
+
+it("a subscription receives only events that become visible after it starts", async () => {
+  const agent = await partner("agent");
+  const tail = openTail();
+  const first = await follow(tail, agent);
+  // No notification, so that the same poll finds the event and starts the second subscription.
+  await database.transaction((tx) => upsert(tx, agent, newNumber()));
+  await vi.waitFor(async () => expect(await shownTo(agent)).toBe(1), 20_000);
+  const second = await follow(tail, agent);
+  await change(agent, newNumber());
+  await vi.waitFor(() => expect(first).toHaveLength(2), 20_000);
+  await vi.waitFor(() => expect(second).toHaveLength(1), 20_000);
+  expect(idsOf(second)).toEqual(idsOf(first).slice(1));
+});
+
+it("misses no event if transaction ids are assigned again after a crash", async () => {
+  const agent = await partner("agent");
+  let hasCrashed = false;
+  const tail = openTail({
+    query: async <Row>(statement: Sql) => {
+      const rows = await database.query<Row & { feed_end?: string; feed_next?: string }>(statement);
+      // Before the crash, transactions that leave nothing on disk had used higher ids.
+      return rows.map(({ feed_end: end, feed_next: next, ...row }) => ({
+        ...row,
+        ...(end !== undefined && { feed_end: String(BigInt(end) + (hasCrashed ? 0n : 1_000n)) }),
+        ...(next !== undefined && { feed_next: String(BigInt(next) + (hasCrashed ? 0n : 1_000n)) }),
+      })) as Row[];
+    },
+  });
+  const first = await follow(tail, agent);
+  await change(agent, newNumber());
+  await vi.waitFor(() => expect(first).toHaveLength(1), 20_000);
+  const second = await follow(tail, agent);
+  hasCrashed = true;
+  await change(agent, newNumber());
+  await vi.waitFor(() => expect(first).toHaveLength(2), 20_000);
+  await vi.waitFor(() => expect(second).toHaveLength(1), 20_000);
+  expect(idsOf(second)).toEqual(idsOf(first).slice(1));
+});
+
+it("delivers each event once and in feed order under concurrent writes, also to later subscribers", async () => {
+  const agent = await partner("agent");
+  const tail = openTail();
+  const whole = await follow(tail, agent);
+  const late: TailRow[][] = [];
+  const write = async (): Promise<void> => {
+    const number = newNumber();
+    for (let weight = 1; weight <= 25; weight += 1) {
+      await change(agent, number, { weight });
+      if (weight % 8 === 0) late.push(await follow(tail, agent));
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, write));
+  await vi.waitFor(() => expect(whole).toHaveLength(200), 20_000);
+  const feed = await feedOf(agent);
+  expect(idsOf(whole)).toEqual(feed);
+  // Later subscribers received the rest of the feed without a gap.
+  await vi.waitFor(() => {
+    for (const rows of late) expect(idsOf(rows)).toEqual(rows.length > 0 ? feed.slice(-rows.length) : []);
+    expect(late.some((rows) => rows.length > 0)).toBe(true);
+  }, 20_000);
+});
+
+it("delivers a hidden event in feed order when the older transaction ends, without a notification", async () => {
+  const agent = await partner("agent");
+  const { tail, polls } = openCountedTail();
+  const received = await follow(tail, agent);
+  await database.transaction(async (tx) => {
+    await upsert(tx, agent, "OLDER-AND-OPEN");
+    await change(agent, "LATER-AND-DONE");
+    // Some polls find no visible event.
+    const before = polls();
+    await vi.waitFor(() => expect(polls()).toBeGreaterThan(before + 2), 20_000);
+    expect(received).toEqual([]);
+  });
+  await vi.waitFor(() => expect(received).toHaveLength(2), { timeout: 4_000 });
+  expect(idsOf(received)).toEqual(await feedOf(agent));
+});
+
+it("the sweep finds an event without a notification", async () => {
+  const agent = await partner("agent");
+  const { tail, polls } = openCountedTail();
+  const received = await follow(tail, agent);
+  await change(agent, newNumber());
+  await vi.waitFor(() => expect(received).toHaveLength(1), 20_000);
+  // Wait until the polls after the notification have ended.
+  let before = -1;
+  const quiet = (): void => {
+    const seen = before;
+    before = polls();
+    expect(seen).toBe(before);
+  };
+  await vi.waitFor(quiet, { timeout: 20_000, interval: 300 });
+  await database.transaction((tx) => upsert(tx, agent, newNumber()));
+  await vi.waitFor(() => expect(received).toHaveLength(2), 20_000);
+});
+
+it("delivers more events of one commit than fit on a page, in order", async () => {
+  const agent = await partner("agent");
+  const received = await follow(openTail(), agent);
+  const upserts = Array.from({ length: 900 }, () => ({
+    markingNumber: newNumber(),
+    agentId: agent.organizationId,
+    patch: {},
+  }));
+  await database.transaction((tx) => upsertRows(tx, upserts, context));
+  notifySubscribers([agent.organizationId]);
+  await vi.waitFor(() => expect(received).toHaveLength(900), 20_000);
+  expect(idsOf(received)).toEqual(await feedOf(agent));
+});
+
+it("a filter applies to the job after the change, not to its current state", async () => {
+  const agent = await partner("agent");
+  const tail = openTail();
+  const heavy = { weight: { gt: 10 } };
+  const all = await follow(tail, agent);
+  const matching = await follow(tail, agent, { filter: heavy, types: [] });
+  const updates = await follow(tail, agent, { filter: heavy, types: ["job.updated"] });
+  const number = newNumber();
+  await database.transaction((tx) => upsert(tx, agent, number, { weight: 50 }));
+  await database.transaction((tx) => upsert(tx, agent, number, { weight: 60 }));
+  await database.transaction((tx) => upsert(tx, agent, number, { weight: 5 }));
+  notifySubscribers([agent.organizationId]);
+  await vi.waitFor(() => expect(all).toHaveLength(3), 20_000);
+  await vi.waitFor(() => expect(idsOf(matching)).toEqual(idsOf(all).slice(0, 2)), 20_000);
+  expect(idsOf(updates)).toEqual(idsOf(all).slice(1, 2));
+});
+
+it("a failing filter ends only its own subscriptions", async () => {
+  const agent = await partner("agent");
+  const tail = openTail();
+  const failing = await tail.subscribe(agent, {
+    filter: { scheduledDate: { eq: "no date" } },
+    types: [],
+  });
+  const others = await follow(tail, agent);
+  const end = failing.next();
+  await change(agent, newNumber(), { weight: 1 });
+  await expect(end).rejects.toThrow("invalid input syntax for type date");
+  expect(await failing.next()).toEqual({ done: true, value: undefined });
+  await change(agent, newNumber());
+  await vi.waitFor(() => expect(others).toHaveLength(2), 20_000);
+});
+
+it("rejects a 51st different filter and accepts it after another one ended", async () => {
+  const agent = await partner("agent");
+  const tail = openTail();
+  const subscribeFiltered = (weight: number): ReturnType<EventTail["subscribe"]> =>
+    tail.subscribe(agent, { filter: { weight: { gt: weight } }, types: [] });
+  const subscriptions = await Promise.all(Array.from({ length: 50 }, (_, index) => subscribeFiltered(index)));
+  await expect(subscribeFiltered(50)).rejects.toMatchObject({ code: "TooManyRequestsException" });
+  // An equal filter does not count twice.
+  await (await subscribeFiltered(7)).return();
+  await subscriptions[0]?.return();
+  await (await subscribeFiltered(50)).return();
+});
+
+it("a reader that falls behind gets a SlowReaderError and its subscription ends", async () => {
+  const agent = await partner("agent");
+  const tail = openTail();
+  const slow = await tail.subscribe(agent, everything);
+  const quick = await follow(tail, agent);
+  const upserts = Array.from({ length: 1_001 }, () => ({
+    markingNumber: newNumber(),
+    agentId: agent.organizationId,
+    patch: {},
+  }));
+  await database.transaction((tx) => upsertRows(tx, upserts, context));
+  notifySubscribers([agent.organizationId]);
+  await vi.waitFor(() => expect(quick).toHaveLength(1_001), 20_000);
+  await expect(slow.next()).rejects.toThrow(SlowReaderError);
+  expect(await slow.next()).toEqual({ done: true, value: undefined });
+});
+
+it("a subscription ends while its reader waits for an event", async () => {
+  const events = await openTail().subscribe(await partner("agent"), everything);
+  const waiting = events.next();
+  await events.return();
+  expect(await waiting).toEqual({ done: true, value: undefined });
+});
+
+it("listens only while there are subscriptions, and ends active and pending ones when it stops", async () => {
+  const tail = openTail();
+  await vi.waitFor(async () => expect(await listeners()).toBe(0), 20_000);
+  const agent = await partner("agent");
+  const events = await tail.subscribe(agent, everything);
+  await vi.waitFor(async () => expect(await listeners()).toBe(1), 20_000);
+  const waiting = events.next();
+  const pendingSubscription = tail.subscribe(agent, everything).catch((error: unknown) => error);
+  await tail[Symbol.asyncDispose]();
+  expect(await waiting).toEqual({ done: true, value: undefined });
+  expect(await pendingSubscription).toMatchObject({ code: "ServiceUnavailableException" });
+  await expect(tail.subscribe(agent, everything)).rejects.toMatchObject({
+    code: "ServiceUnavailableException",
+  });
+  await vi.waitFor(async () => expect(await listeners()).toBe(0), 20_000);
+});
+
+it("rejects new subscriptions while the database is unavailable and loses no event of existing ones", async () => {
+  const agent = await partner("agent");
+  let isAway = false;
+  const tail = openTail({
+    query: async (statement) => {
+      if (isAway) throw new Error("away");
+      return await database.query(statement);
+    },
+  });
+  const received = await follow(tail, agent);
+  isAway = true;
+  await change(agent, newNumber());
+  await expect(tail.subscribe(agent, everything)).rejects.toThrow("away");
+  isAway = false;
+  await vi.waitFor(() => expect(received).toHaveLength(1), 20_000);
+});
+
+it("a subscriber that comes after the last one left during a poll starts at the end of the feed", async () => {
+  const agent = await partner("agent");
+  let held: Promise<void> | null = null;
+  const polls: { isHeld: boolean; rows: number }[] = [];
+  const tail = openTail({
+    async query<Row>(statement: Sql): Promise<Row[]> {
+      const look = { isHeld: held !== null, rows: -1 };
+      polls.push(look);
+      await held;
+      const found = await database.query<Row>(statement);
+      look.rows = found.filter((row) => (row as { id?: unknown }).id !== null).length;
+      return found;
+    },
+  });
+  const events = await tail.subscribe(agent, everything);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  held = promise;
+  notifySubscribers([agent.organizationId]);
+  await vi.waitFor(() => expect(polls.at(-1)?.isHeld).toBe(true), 20_000);
+  await events.return();
+  held = null;
+  resolve();
+  await vi.waitFor(() => expect(polls.at(-1)?.rows).toBe(0), 20_000);
+
+  await database.transaction((tx) => upsert(tx, agent, newNumber()));
+  await vi.waitFor(async () => expect(await shownTo(agent)).toBe(1), 20_000);
+  const before = polls.length;
+  const received = await follow(tail, agent);
+  expect(polls[before]?.rows).toBe(0);
+  await change(agent, newNumber());
+  await vi.waitFor(() => expect(received).toHaveLength(1), 20_000);
+});
+
+/** More events than can wait to be matched. */
+const manyOf = (transaction: string): TailRow[] =>
+  Array.from({ length: 5_001 }, () => ({ transaction_id: transaction }) as TailRow);
+
+it("events from before a filtered subscription do not fill its queue", () => {
+  const group = new SubscriberGroup(operator, database, () => new Promise(() => undefined));
+  const subscription = group.add({ filter: { isLate: false }, types: [] }, () => undefined);
+  group.push(manyOf("9"));
+  subscription.fromTransaction = 10n;
+  group.push(manyOf("9"));
+  expect(group.isEmpty).toBe(false);
+  group.push(manyOf("10"));
+  expect(group.isEmpty).toBe(true);
+});

@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import { importJobs } from "../../../src/jobs/import-export/import.ts";
+import { readRows } from "../../../src/jobs/import-export/import-rows.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import {
+  defaultAgent,
+  streamBytes,
+  context,
+  countsOf,
+  problemsOf,
+  useJobImportFixture,
+} from "../../support/jobs/import.fixture.ts";
+import { newMarkingNumber } from "../../support/jobs/service.fixture.ts";
+
+const {
+  database,
+  services,
+  organization,
+  importFile,
+  importNdjson,
+  makeJob,
+  readJob: jobOf,
+} = useJobImportFixture();
+
+describe("a failed row", () => {
+  const validCells: Record<string, string> = {
+    piece_quantity: "1",
+    weight: "1",
+    scheduled_date: "2026-01-01",
+    scheduled_delivery_pending: "true",
+    normalized_status: "pending",
+  };
+
+  it.each([
+    ["marking_number", "must be a string", ""],
+    ["marking_number", "must not be empty", '""'],
+    ["marking_number", "must be at most 120 characters", "x".repeat(121)],
+    ["piece_quantity", "must be an integer or null", "3.0"],
+    ["piece_quantity", "must be an integer or null", "1e2"],
+    ["piece_quantity", "must be an integer or null", " 3"],
+    ["piece_quantity", "must be at least 1", "0"],
+    ["piece_quantity", "must be at most 2147483647", "2147483648"],
+    ["weight", "must be a number or null", "heavy"],
+    ["weight", "must be a number or null", "0x10"],
+    ["weight", "must be a number or null", "1e400"],
+    ["weight", "must be a number or null", "NaN"],
+    ["weight", "must be a number or null", '"1,5"'],
+    ["scheduled_date", "must be a calendar date, YYYY-MM-DD", "2026-02-30"],
+    ["scheduled_date", "must be a calendar date, YYYY-MM-DD", "24/11/2026"],
+    ["scheduled_delivery_pending", "must be true or false", "TRUE"],
+    ["scheduled_delivery_pending", "must be true or false", ""],
+    ["normalized_status", "must be a string", ""],
+    ["normalized_status", 'is not a known status ("done"); GET /v1/reference/statuses lists them', "done"],
+    ["postal_code", "must be at most 60 characters", "𝒳".repeat(61)],
+    ["recipient_name", "must not contain U+0000", "a\0b"],
+    ["provider_status", "must be at most 255 characters", "x".repeat(256)],
+  ])("is reported with line, field and reason: %s %s", async (field, message, cell) => {
+    const fine = newMarkingNumber();
+    const number = field === "marking_number" ? "" : `${newMarkingNumber()},`;
+    const header = field === "marking_number" ? "marking_number,labels" : `marking_number,${field},labels`;
+    const rest = field === "marking_number" ? "" : `${validCells[field] ?? "text"},`;
+    const result = await importFile(`${header}\n${number}${cell},x\n${fine},${rest}x\n`);
+    expect(problemsOf(result)).toEqual([[2, field, message]]);
+    expect(countsOf(result)).toEqual([1, 0, 0, 1]);
+  });
+
+  it("is reported with its Marking Number and all its problems", async () => {
+    const number = newMarkingNumber();
+    const { failures } = await importNdjson([
+      { marking_number: number, weight: "1", piece_quantity: 0, agent: 7, id: "job_1", wieght: 1 },
+    ]);
+    expect(failures).toEqual([
+      {
+        line: 1,
+        markingNumber: number,
+        problems: [
+          { field: "id", message: "is not a column of jobs" },
+          { field: "wieght", message: "is not a column of jobs; did you mean weight?" },
+          { field: "agent", message: "must be a string" },
+          { field: "piece_quantity", message: "must be at least 1" },
+          { field: "weight", message: "must be a number or null" },
+        ],
+      },
+    ]);
+  });
+
+  it("is reported with its line in the file, counting line breaks in cells", async () => {
+    const header = "marking_number,labels,weight";
+    const result = await importFile(
+      `${header}\r\n${newMarkingNumber()},"a\r\nb\nc\rd",1\r\n\r\n${newMarkingNumber()},"x\ny",?\r\n${newMarkingNumber()},,?`,
+    );
+    expect(problemsOf(result).map(([line]) => line)).toEqual([7, 9]);
+  });
+
+  it("has more or fewer cells than the header", async () => {
+    const result = await importFile(
+      `marking_number,weight\n${newMarkingNumber()}\n${newMarkingNumber()},1,2\n${newMarkingNumber()},1\n`,
+    );
+    expect(problemsOf(result)).toEqual([
+      [2, null, "has 1 cells where the header has 2"],
+      [3, null, "has 3 cells where the header has 2"],
+    ]);
+    expect(countsOf(result)).toEqual([1, 0, 0, 2]);
+  });
+
+  it("can be malformed, and later lines are imported", async () => {
+    const [one, two] = [newMarkingNumber(), newMarkingNumber()];
+    const result = await importFile(`marking_number,labels\nA,"open\n${one},"fine"\nB,12" pipe\n${two},x\n`);
+    expect(problemsOf(result)).toEqual([
+      [2, null, "has text after a closing quote"],
+      [4, null, "has a quote inside a cell that is not quoted"],
+    ]);
+    expect(countsOf(result)).toEqual([2, 0, 0, 2]);
+  });
+
+  it("can have invalid UTF-8", async () => {
+    const latin1 = Buffer.from(
+      `marking_number,recipient_name\n${newMarkingNumber()},Zo\u00EB\n${newMarkingNumber()},Zoe\n`,
+      "latin1",
+    );
+    const result = await importFile(latin1);
+    expect(problemsOf(result)).toEqual([[2, "recipient_name", "is not valid UTF-8"]]);
+    expect(countsOf(result)).toEqual([1, 0, 0, 1]);
+    const json = Buffer.concat([
+      Buffer.from('{"marking_number":"'),
+      Buffer.from([0xff]),
+      Buffer.from('"}\n'),
+    ]);
+    expect(problemsOf(await importFile(json, defaultAgent, "ndjson"))).toEqual([
+      [1, null, "is not valid UTF-8"],
+    ]);
+  });
+
+  it("does not result from invalid UTF-8 in an ignored column", async () => {
+    const number = newMarkingNumber();
+    const latin1 = Buffer.from(`No,Zo\u00EB\n${number},Zo\u00EB\n`, "latin1");
+    const rows = readRows(streamBytes(latin1), {
+      format: "csv",
+      columns: new Map([["No", "marking_number"]]),
+    });
+    const reports = await Array.fromAsync(
+      importJobs(services(), rows, { dryRun: false, ...context, ...defaultAgent }),
+    );
+    expect(reports.map(({ counts }) => counts)).toEqual([
+      { created: 1, updated: 0, unchanged: 0, failed: 0 },
+    ]);
+    expect((await jobOf(number))["marking_number"]).toBe(number);
+  });
+
+  it("can be an NDJSON line that is not an object, and later lines are imported", async () => {
+    const result = await importNdjson([
+      "{",
+      "[]",
+      "null",
+      '"x"',
+      "7",
+      { marking_number: newMarkingNumber() },
+      '{"marking_number":"\\ud800"}',
+    ]);
+    expect(problemsOf(result)).toEqual([
+      [1, null, "is not valid JSON"],
+      [2, null, "is not a JSON object"],
+      [3, null, "is not a JSON object"],
+      [4, null, "is not a JSON object"],
+      [5, null, "is not a JSON object"],
+      [7, "marking_number", "must not contain a lone surrogate"],
+    ]);
+    expect(countsOf(result)).toEqual([1, 0, 0, 6]);
+  });
+
+  it("can have the Marking Number of another agent's job, which is not changed", async () => {
+    const number = await makeJob({ weight: 5 }, { agentId: organization.rival });
+    const result = await importFile(`marking_number,weight,contractor\n${number},9,Swift\n`);
+    expect(problemsOf(result)).toEqual([[2, "marking_number", "belongs to a job of another agent"]]);
+    expect(await jobOf(number)).toMatchObject({ weight: 5, contractor_id: null, version: 1 });
+  });
+
+  it("can be rejected by the database without affecting other rows", async () => {
+    await database().query(sql`alter table job add constraint no_lead check (labels <> 'lead')`);
+    const numbers = Array.from({ length: 40 }, newMarkingNumber);
+    const rows = numbers.map((number, index) => `${number},${index === 7 || index === 30 ? "lead" : "gold"}`);
+    // The last two rows repeat Marking Numbers; the first row of one of them was rejected.
+    const result = await importFile(
+      `marking_number,labels\n${rows.join("\n")}\n${numbers[7]},tin\n${numbers[0]},lead\n`,
+    );
+    await database().query(sql`alter table job drop constraint no_lead`);
+    expect(countsOf(result)).toEqual([39, 0, 0, 3]);
+    expect(result.failures.map(({ line }) => line)).toEqual([9, 32, 43]);
+    expect(result.failures[0]?.problems[0]?.message).toMatch(/^was rejected by the database: .*no_lead/);
+    expect(await jobOf(numbers[7] ?? "")).toMatchObject({ labels: "tin" });
+    expect(await jobOf(numbers[0] ?? "")).toMatchObject({ labels: "gold", version: 1 });
+  });
+});

@@ -1,0 +1,271 @@
+import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
+import type { JobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import type { OperatorJobService } from "../../../src/jobs/job.operator.service.ts";
+import { newUuid } from "../../../src/platform/ids.ts";
+import type { OperatorPrincipal, OrganizationPrincipal } from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import {
+  allOrNothingOptions,
+  dryRunOptions,
+  sortedOrganizationIds,
+  useOperatorJobFixture,
+} from "../../support/jobs/operator-service.fixture.ts";
+import {
+  newMarkingNumber,
+  operatorPrincipal,
+  bulkOptions,
+  summarizeOutcomes,
+} from "../../support/jobs/service.fixture.ts";
+import { lockJobRow } from "../../support/database/row-lock.ts";
+import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
+
+const { services, agent, contractor, create, newJob, eventsOf } = useOperatorJobFixture();
+
+const assign = (markingNumbers: readonly string[], to: OrganizationPrincipal | null, options = bulkOptions) =>
+  services().operatorJobs.assignJobs(
+    operatorPrincipal,
+    markingNumbers.map((markingNumber) => ({ markingNumber, contractorId: to?.organizationId ?? null })),
+    options,
+  );
+const setStatus = (markingNumbers: readonly string[], providerStatus: string | null, options = bulkOptions) =>
+  services().operatorJobs.setProviderStatus(
+    operatorPrincipal,
+    markingNumbers.map((markingNumber) => ({ markingNumber, providerStatus })),
+    options,
+  );
+
+async function statementsOf(work: () => Promise<unknown>): Promise<number> {
+  services().statements.length = 0;
+  await work();
+  return services().statements.length;
+}
+
+/** The numbers of statements needed to create, unassign and update `count` jobs. */
+async function statementsFor(count: number): Promise<number[]> {
+  const jobs = Array.from({ length: count }, () => newJob({ contractorId: contractor().organizationId }));
+  const numbers = jobs.map(({ markingNumber }) => markingNumber);
+  const works = [() => create(jobs), () => assign(numbers, null), () => setStatus(numbers, "At hub")];
+  const statements = [];
+  for (const work of works) statements.push(await statementsOf(work));
+  return statements;
+}
+
+describe("concurrent calls", () => {
+  beforeAll(async () => {
+    await services().createJob(agent(), { markingNumber: "gate" });
+    await services().database.query(sql`create function wait() returns trigger language plpgsql as $$
+      begin
+        if new.labels = 'slow' then perform 1 from job where marking_number = 'gate' for share; end if;
+        return new;
+      end $$`);
+    await services().database.query(
+      sql`create trigger wait before insert on job for each row execute function wait()`,
+    );
+  });
+  afterAll(() => services().database.query(sql`drop trigger wait on job`));
+
+  it("that create the same jobs in another order wait for each other and do not deadlock", async () => {
+    const [first, second] = [newJob({ markingNumber: "meet-1" }), newJob({ markingNumber: "meet-2" })];
+    const gate = await lockJobRow(services().databaseUrl, "gate");
+    const one = create([first, { ...second, fields: { labels: "slow" } }]);
+    await gate.waitForBlockedSessions(1);
+    const other = create([second, first]);
+    await gate.waitForBlockedSessions(2);
+    await gate.release();
+    expect(summarizeOutcomes(await one)).toEqual(["created", "created"]);
+    expect(summarizeOutcomes(await other)).toEqual(["Conflict", "Conflict"]);
+  });
+
+  it("lock the same jobs in id order", async () => {
+    const older = await services().createJob(agent(), { markingNumber: "order-z" });
+    const newer = await services().createJob(agent(), { markingNumber: "order-a" });
+    // `older` is first by id, but last by Marking Number and by its position on disk.
+    await setStatus([older], "Moved");
+    const gate = await lockJobRow(services().databaseUrl, newer);
+    const assigned = assign([newer, older], contractor());
+    await gate.waitForBlockedSessions(1);
+    const updated = setStatus([newer, older], "Moved again");
+    await gate.waitForBlockedSessions(2);
+    await gate.release();
+    expect((await Promise.all([assigned, updated])).flatMap(summarizeOutcomes)).toEqual(
+      Array(4).fill("updated"),
+    );
+  });
+
+  it("return the current state of a job that was reassigned meanwhile", async () => {
+    const number = await services().createJob(agent(), { contractorId: contractor().organizationId });
+    const unassigning = await openTransaction(
+      services().database,
+      sql`update job set contractor_id = null where marking_number = ${number}`,
+    );
+    const assigned = assign([number], contractor());
+    await waitForBlockedSessions(services().database, 1);
+    await unassigning.commit();
+    expect(await assigned).toMatchObject([
+      { outcome: "updated", job: { contractor_id: contractor().organizationId } },
+    ]);
+  });
+});
+
+describe("assigning jobs", () => {
+  it("assigns and unassigns jobs with an event each time", async () => {
+    const number = await services().createJob(agent());
+    const [assigned] = await assign([number], contractor());
+    expect(assigned).toMatchObject({
+      outcome: "updated",
+      job: { version: 2, contractor_id: contractor().organizationId },
+    });
+    expect(services().notifications).toEqual({
+      workers: 1,
+      organizationIds: [sortedOrganizationIds(agent(), contractor())],
+    });
+    const [unassigned] = await assign([number], null);
+    expect(unassigned).toMatchObject({ outcome: "updated", job: { version: 3, contractor_id: null } });
+    expect((await eventsOf(number)).map(({ type }) => type)).toEqual([
+      "job.created",
+      "job.assigned",
+      "job.updated",
+    ]);
+    expect(services().notifications.organizationIds.at(-1)).toEqual(sortedOrganizationIds(agent()));
+  });
+
+  it("changes and notifies nothing if the contractor already has the job", async () => {
+    const number = await services().createJob(agent(), { contractorId: contractor().organizationId });
+    const before = await services().countRows();
+    const [result] = await assign([number], contractor());
+    expect(result).toMatchObject({
+      outcome: "unchanged",
+      job: { version: 2, contractor_id: contractor().organizationId },
+    });
+    expect(await services().countRows()).toEqual(before);
+    expect(services().notifications).toEqual({ workers: 0, organizationIds: [] });
+  });
+
+  it("rejects unknown jobs, invalid Marking Numbers and organisations that are not contractors", async () => {
+    const number = await services().createJob(agent());
+    expect(summarizeOutcomes(await assign([newMarkingNumber(), "\0", number], contractor()))).toEqual([
+      "NotFound",
+      "BadRequest",
+      "updated",
+    ]);
+    for (const invalid of [agent(), { ...contractor(), organizationId: newUuid() }])
+      expect(await assign([number], invalid)).toMatchObject([
+        { failure: { code: "BadRequestException", problems: [{ field: "contractorId" }] } },
+      ]);
+  });
+
+  it("assigns the same job twice in order, but with all_or_nothing not if another item fails", async () => {
+    const number = await services().createJob(agent());
+    const other = await services().createOrganization("contractor");
+    const twice = [contractor(), other].map(({ organizationId }) => ({
+      markingNumber: number,
+      contractorId: organizationId,
+    }));
+    const missing = { markingNumber: newMarkingNumber(), contractorId: null };
+    const refused = await services().operatorJobs.assignJobs(
+      operatorPrincipal,
+      [...twice, missing],
+      allOrNothingOptions,
+    );
+    expect(summarizeOutcomes(refused)).toEqual(["not_applied", "not_applied", "NotFound"]);
+    expect(await services().readJob(number)).toMatchObject({ version: 1, contractor_id: null });
+    expect(services().notifications.organizationIds).toEqual([]);
+    expect(
+      await services().operatorJobs.assignJobs(operatorPrincipal, twice, allOrNothingOptions),
+    ).toMatchObject([
+      { outcome: "updated", job: { version: 2, contractor_id: contractor().organizationId } },
+      { outcome: "updated", job: { version: 3, contractor_id: other.organizationId } },
+    ]);
+  });
+
+  it("changes nothing in a dry run", async () => {
+    const number = await services().createJob(agent());
+    expect(await assign([number], contractor(), dryRunOptions)).toMatchObject([
+      { outcome: "updated", job: { version: 2 } },
+    ]);
+    expect(await services().readJob(number)).toMatchObject({ version: 1, contractor_id: null });
+    expect(services().notifications.organizationIds).toEqual([]);
+  });
+
+  it("does not deadlock with other assignments and updates of the same jobs", async () => {
+    const other = await services().createOrganization("contractor");
+    const numbers = await Promise.all(Array.from({ length: 20 }, () => services().createJob(agent())));
+    const reversed = numbers.toReversed();
+    const items = reversed.map((markingNumber) => ({ markingNumber, body: { weight: 3 } }));
+    const results = await Promise.all([
+      assign(numbers, contractor()),
+      assign(reversed, other),
+      services()
+        .jobs.updateBatch(agent(), items, allOrNothingOptions)
+        .then((answer) => answer.results),
+      setStatus(reversed, "Moved", allOrNothingOptions),
+    ]);
+    expect(new Set(results.flatMap(summarizeOutcomes))).toEqual(new Set(["updated"]));
+  });
+});
+
+describe("setting the provider status", () => {
+  it("changes the job and records an event", async () => {
+    const number = await services().createJob(agent(), { contractorId: contractor().organizationId });
+    expect(await setStatus([number], "At hub")).toMatchObject([
+      { outcome: "updated", job: { version: 3, provider_status: "At hub", normalized_status: "pending" } },
+    ]);
+    expect((await eventsOf(number)).at(-1)).toMatchObject({
+      type: "job.updated",
+      sequence: 3,
+      changes: { provider_status: { from: null, to: "At hub" } },
+    });
+    expect(services().notifications).toEqual({
+      workers: 1,
+      organizationIds: [sortedOrganizationIds(agent(), contractor())],
+    });
+    expect(summarizeOutcomes(await setStatus([number], "At hub"))).toEqual(["unchanged"]);
+    expect(await setStatus([number], null)).toMatchObject([
+      { outcome: "updated", job: { version: 4, provider_status: null } },
+    ]);
+  });
+
+  it("rejects invalid statuses and unknown jobs; with all_or_nothing it then changes nothing", async () => {
+    const number = await services().createJob(agent());
+    const changes = [
+      { markingNumber: number, providerStatus: "fine" },
+      { markingNumber: number, providerStatus: "x".repeat(256) },
+      { markingNumber: newMarkingNumber(), providerStatus: "fine" },
+    ];
+    expect(
+      summarizeOutcomes(
+        await services().operatorJobs.setProviderStatus(operatorPrincipal, changes, allOrNothingOptions),
+      ),
+    ).toEqual(["not_applied", "BadRequest", "NotFound"]);
+    expect(await services().readJob(number)).toMatchObject({ version: 1, provider_status: null });
+    const results = await services().operatorJobs.setProviderStatus(operatorPrincipal, changes, bulkOptions);
+    expect(summarizeOutcomes(results)).toEqual(["updated", "BadRequest", "NotFound"]);
+    expect(results[1]).toMatchObject({ failure: { problems: [{ field: "providerStatus" }] } });
+  });
+});
+
+describe("operator operations", () => {
+  it("need the same number of statements for 100 jobs as for one", async () => {
+    const one = await statementsFor(1);
+    expect(await statementsFor(100)).toEqual(one);
+    expect(one).toEqual([8, 7, 1]);
+  });
+
+  it.each([0, 101])("reject a call with %i items", async (count) => {
+    const numbers = Array.from({ length: count }, newMarkingNumber);
+    const calls = [
+      () => create(numbers.map((markingNumber) => newJob({ markingNumber }))),
+      () => assign(numbers, null),
+      () => setStatus(numbers, null),
+    ];
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "BadRequestException" });
+  });
+
+  it("do not accept a partner's principal at compile time", () => {
+    type AcceptedPrincipal = Parameters<
+      OperatorJobService["createJobs" | "assignJobs" | "setProviderStatus"] | JobReferenceData["upsertStatus"]
+    >[0];
+    expectTypeOf<AcceptedPrincipal>().toEqualTypeOf<OperatorPrincipal>();
+    expectTypeOf<OrganizationPrincipal>().not.toExtend<OperatorPrincipal>();
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import { useOperatorJobFixture } from "../../support/jobs/operator-service.fixture.ts";
+import { operatorPrincipal, summarizeOutcomes } from "../../support/jobs/service.fixture.ts";
+
+const { services, create, newJob } = useOperatorJobFixture();
+
+describe("the catalogue of statuses", () => {
+  const atCustoms = { code: "at_customs", label: "At customs", category: "attention", isTerminal: false };
+
+  it("appends a new status, which every process accepts immediately", async () => {
+    const elsewhere = createJobReferenceData(services().database);
+    await elsewhere.statuses();
+    expect(await services().referenceData.upsertStatus(operatorPrincipal, atCustoms)).toEqual({
+      code: "at_customs",
+      label: "At customs",
+      category: "attention",
+      is_terminal: false,
+    });
+    await services().referenceData.upsertStatus(operatorPrincipal, { ...atCustoms, code: "a_later_one" });
+    expect((await services().referenceData.statuses()).slice(-2).map(({ code }) => code)).toEqual([
+      "at_customs",
+      "a_later_one",
+    ]);
+    expect(await elsewhere.isKnownStatus("at_customs")).toBe(true);
+    expect(
+      summarizeOutcomes(await create([newJob({ fields: { normalized_status: "at_customs" } })])),
+    ).toEqual(["created"]);
+  });
+
+  it("changes a status without moving it", async () => {
+    const order = (await services().referenceData.statuses()).map(({ code }) => code);
+    const changed = { code: "on_hold", label: "Held", category: "return", isTerminal: true };
+    await services().referenceData.upsertStatus(operatorPrincipal, changed);
+    const statuses = await services().referenceData.statuses();
+    expect(statuses.map(({ code }) => code)).toEqual(order);
+    expect(statuses.find(({ code }) => code === "on_hold")).toEqual({
+      code: "on_hold",
+      label: "Held",
+      category: "return",
+      is_terminal: true,
+    });
+  });
+
+  it.each([
+    ["code", { code: "" }],
+    ["code", { code: "Upper" }],
+    ["code", { code: "1st" }],
+    ["code", { code: "a".repeat(65) }],
+    ["code", { code: "a\n" }],
+    ["label", { label: " " }],
+    ["label", { label: "x".repeat(101) }],
+    ["label", { label: "\0" }],
+    ["category", { category: "lost" }],
+  ])("rejects an invalid %s: %j", async (field, invalid) => {
+    await expect(
+      services().referenceData.upsertStatus(operatorPrincipal, { ...atCustoms, ...invalid }),
+    ).rejects.toMatchObject({
+      code: "BadRequestException",
+      details: [{ field }],
+    });
+  });
+
+  it("accepts a code of 64 and a label of 100 characters", async () => {
+    const longest = { ...atCustoms, code: "a".repeat(64), label: "📦".repeat(100) };
+    expect(await services().referenceData.upsertStatus(operatorPrincipal, longest)).toMatchObject({
+      label: longest.label,
+    });
+  });
+});

@@ -1,0 +1,76 @@
+/** The visibility rule as an SQL condition, as a MikroORM filter and in TypeScript: all three select the same jobs. */
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Job } from "../../../src/jobs/job.entity.ts";
+import { isVisibleTo, visibleTo, visibleToAny } from "../../../src/jobs/job.visibility.sql.ts";
+import { newUuid } from "../../../src/platform/ids.ts";
+import { organizationTypes, systemActor, type Principal } from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { canSee, openJobReadFixture, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
+
+let reads: JobReadFixture;
+let organizationIds: string[];
+
+beforeAll(async () => {
+  reads = await openJobReadFixture();
+  const { agent, otherAgent, contractor, otherContractor, outsider } = reads;
+  organizationIds = [agent, otherAgent, contractor, otherContractor, outsider].map(
+    (one) => one.organizationId,
+  );
+});
+afterAll(() => reads[Symbol.asyncDispose]());
+
+const index = (max: number) => fc.nat({ max });
+/** Any organisation as either type, also the wrong one, and one that does not exist. */
+const principals: fc.Arbitrary<() => Principal> = fc.oneof(
+  fc.constant(() => reads.operator),
+  fc
+    .record({ of: index(5), organizationType: fc.constantFrom(...organizationTypes) })
+    .map(({ of, organizationType }) => () => ({
+      organizationId: organizationIds[of] ?? newUuid(),
+      organizationType,
+      actor: systemActor,
+    })),
+);
+const jobs = fc.array(fc.record({ agent: index(1), contractor: fc.option(fc.constantFrom(2, 3)) }), {
+  maxLength: 6,
+});
+
+it("is the same rule in SQL, in MikroORM and in TypeScript", async () => {
+  await fc.assert(
+    fc.asyncProperty(jobs, principals, async (owners, principalOf) => {
+      const principal = principalOf();
+      const rows = await reads.insert(
+        owners.map(({ agent, contractor }) => ({
+          agent_id: organizationIds[agent] as string,
+          contractor_id: contractor === null ? null : (organizationIds[contractor] as string),
+        })),
+      );
+      const ids = rows.map(({ id }) => id);
+      const idsWhere = async (condition: ReturnType<typeof visibleTo>) =>
+        (
+          await reads.database.query<{ id: string }>(
+            sql`select id from job where id = any(${ids}::uuid[]) and ${condition} order by id`,
+          )
+        ).map(({ id }) => id);
+      const found = await reads.database
+        .em()
+        .find(Job, { id: { $in: ids } }, { filters: { visibleTo: { principal } }, orderBy: { id: "asc" } });
+
+      const expected = rows.filter((row) => canSee(principal, row)).map(({ id }) => id);
+      expect(await idsWhere(visibleTo(principal))).toEqual(expected.toSorted());
+      expect(found.map(({ id }) => id)).toEqual(expected.toSorted());
+      expect(rows.filter((row) => isVisibleTo(principal, row)).map(({ id }) => id)).toEqual(expected);
+      const any = await idsWhere(visibleToAny([principal]));
+      expect(
+        rows.filter(({ id }) => any.includes(id)).filter((row) => isVisibleTo(principal, row)),
+      ).toHaveLength(expected.length);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+it("fails in MikroORM without a principal", async () => {
+  const found = reads.database.em().find(Job, {}, { filters: { visibleTo: true } });
+  await expect(found).rejects.toThrow("No arguments provided for filter");
+});

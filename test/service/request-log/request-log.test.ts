@@ -1,0 +1,325 @@
+/** Writing the request log in the background, and dropping old partitions. */
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { entities } from "../../../src/app/entities.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { fromTypedId, newRequestId, newUuid, uuidV7Sql, toTypedId } from "../../../src/platform/ids.ts";
+import { createLogger } from "../../../src/platform/logger.ts";
+import { raw, sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import { openRequestLog, type RequestLog } from "../../../src/request-log/request-log.service.ts";
+import type { FinishedRequest } from "../../../src/request-log/request-log.recorder.ts";
+import type { RequestLogFilter } from "../../../src/request-log/request-log.read.sql.ts";
+import { toUtcDay } from "../../../src/request-log/request-log.partitions.sql.ts";
+import { insertRequestLogEntries } from "../../../src/request-log/request-log.write.sql.ts";
+import { startFaultProxy } from "../../support/database/fault-proxy.ts";
+import { createFakeClock, DAY_MS } from "../../support/fake-clock.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+
+let testDatabase: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
+});
+
+beforeEach(async () => {
+  await database.query(raw("delete from request_log"));
+  await database.query(raw("delete from request_usage"));
+});
+
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await testDatabase[Symbol.asyncDispose]();
+});
+
+const organizationId = newUuid();
+const keyId = newUuid();
+const otherKeyId = newUuid();
+
+function ended(given: Partial<FinishedRequest> = {}): FinishedRequest {
+  return {
+    requestId: newRequestId(),
+    organizationId,
+    keyId,
+    method: "GET",
+    path: "/v1/jobs",
+    status: 200,
+    durationMs: 1.5,
+    errorCode: null,
+    requestBodyValue: undefined,
+    responseBodyValue: undefined,
+    ...given,
+  };
+}
+
+interface OpenLog {
+  log: RequestLog;
+  readonly dropped: () => Promise<number>;
+}
+
+async function openLog(on = database, clock = createFakeClock()): Promise<OpenLog> {
+  const registry = new Registry();
+  const parts = { clock, registry, logger: createLogger("silent"), retentionDays: 30 };
+  return {
+    log: await openRequestLog({ database: on, ...parts }),
+    async dropped() {
+      const metric = await registry.getSingleMetric("waymark_request_log_entries_dropped_total")?.get();
+      return metric?.values[0]?.value ?? 0;
+    },
+  };
+}
+
+async function countOf(table: string): Promise<number> {
+  const [row] = await database.query<{ count: number }>(raw(`select count(*)::int as count from ${table}`));
+  return row?.count ?? 0;
+}
+
+async function usage(): Promise<Record<string, unknown>[]> {
+  return await database.query(
+    raw(`select key_id, succeeded::int, refused::int, failed::int, duration_ms from request_usage
+    order by succeeded desc`),
+  );
+}
+
+describe("writing", () => {
+  it("inserts many requests in one statement and counts them", async () => {
+    await using proxy = await startFaultProxy(testDatabase.url);
+    await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
+    const { log } = await openLog(on);
+    proxy.statements.length = 0;
+    for (let index = 0; index < 300; index += 1)
+      log.record(ended({ status: [200, 304, 404, 503][index % 4] ?? 0 }));
+    log.record(ended({ keyId: otherKeyId, status: 201 }));
+    await log.flush();
+    expect(proxy.statements.filter((text) => text.includes("request_log"))).toHaveLength(1);
+    expect(await countOf("request_log")).toBe(301);
+    expect(await usage()).toEqual([
+      { key_id: keyId, succeeded: 150, refused: 75, failed: 75, duration_ms: 450 },
+      { key_id: otherKeyId, succeeded: 1, refused: 0, failed: 0, duration_ms: 1.5 },
+    ]);
+    await log[Symbol.asyncDispose]();
+  });
+
+  it("happens within seconds without a flush", async () => {
+    const { log } = await openLog();
+    log.record(ended());
+    await expect.poll(() => countOf("request_log"), { timeout: 10_000 }).toBe(1);
+    await log[Symbol.asyncDispose]();
+  });
+
+  it("counts no request twice if the statement's result was lost", async () => {
+    const request = { ...ended(), requestBody: null, responseBody: null };
+    await insertRequestLogEntries(database, [request]);
+    await insertRequestLogEntries(database, [request]);
+    expect(await countOf("request_log")).toBe(1);
+    expect(await usage()).toMatchObject([{ succeeded: 1 }]);
+  });
+
+  it("does not deadlock with processes that write for the same organisations", async () => {
+    const organizations = Array.from({ length: 20 }, () => newUuid());
+    const logs = await Promise.all(Array.from({ length: 4 }, () => openLog()));
+    await Promise.all(
+      logs.map(async ({ log }, turn) => {
+        for (let round = 0; round < 10; round += 1) {
+          const order = turn % 2 === 0 ? organizations : organizations.toReversed();
+          for (const id of order) log.record(ended({ organizationId: id }));
+          await log.flush();
+        }
+        await log[Symbol.asyncDispose]();
+      }),
+    );
+    expect(await countOf("request_log")).toBe(800);
+    expect((await usage()).every(({ succeeded }) => succeeded === 40)).toBe(true);
+    expect(await Promise.all(logs.map(({ dropped }) => dropped()))).toEqual([0, 0, 0, 0]);
+  });
+
+  it("stores only bodies of failed requests, and truncates long values", async () => {
+    const { log } = await openLog();
+    const requestBodyValue = { weight: 1, recipient_name: "A Person" };
+    log.record(ended({ requestBodyValue, responseBodyValue: { success: true } }));
+    log.record(
+      ended({
+        status: 400,
+        requestBodyValue,
+        responseBodyValue: { success: false },
+        path: `/v1/${"x".repeat(100_000)}`,
+      }),
+    );
+    await log.flush();
+    const rows = await database.query<{
+      request_body: string | null;
+      response_body: string | null;
+      length: number;
+    }>(raw("select request_body, response_body, length(path) as length from request_log order by status"));
+    expect(rows).toEqual([
+      { request_body: null, response_body: null, length: 8 },
+      {
+        request_body: '{"weight":1,"recipient_name":"***"}',
+        response_body: '{"success":false}',
+        length: 1_000,
+      },
+    ]);
+    await log[Symbol.asyncDispose]();
+  });
+});
+
+describe("while PostgreSQL is unavailable", () => {
+  it("requests are buffered up to a limit, those beyond are counted, and the rest is written later", async () => {
+    await using proxy = await startFaultProxy(testDatabase.url);
+    await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
+    const { log, dropped } = await openLog(on);
+    proxy.disconnect();
+    const startedMs = performance.now();
+    for (let index = 0; index < 20_007; index += 1) log.record(ended());
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(await dropped()).toBe(7);
+    await log.flush();
+    proxy.restore();
+    await vi.waitFor(
+      async () => {
+        await log.flush();
+        expect(await countOf("request_log")).toBe(20_000);
+      },
+      { timeout: 25_000, interval: 200 },
+    );
+    expect(await dropped()).toBe(7);
+    expect(await usage()).toMatchObject([{ succeeded: 20_000 }]);
+    await log[Symbol.asyncDispose]();
+  });
+
+  it("a stopping process does not wait for it, and counts lost entries", async () => {
+    await using proxy = await startFaultProxy(testDatabase.url);
+    await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
+    const { log, dropped } = await openLog(on);
+    proxy.stall();
+    log.record(ended());
+    const startedMs = performance.now();
+    await log[Symbol.asyncDispose]();
+    expect(performance.now() - startedMs).toBeLessThan(8_000);
+    expect(await dropped()).toBe(1);
+    proxy.restore();
+  });
+});
+
+async function days(): Promise<string[]> {
+  const rows = await database.query<{ name: string }>(
+    sql`select inhrelid::regclass::text as name from pg_inherits where inhparent = 'request_log'::regclass order by 1`,
+  );
+  return rows.map(({ name }) => name.replace("request_log_", ""));
+}
+
+describe("a key's requests", () => {
+  it("are found on all days it was used, newest first, page by page", async () => {
+    const clock = createFakeClock();
+    const { log } = await openLog(database, clock);
+    const other = newUuid();
+    const ids: string[] = [];
+    for (const agoMs of [20 * 3_600_000, 3 * 3_600_000, 60_000, 0]) {
+      const requestId = toTypedId("req", newUuid(clock.now() - agoMs));
+      ids.unshift(requestId);
+      log.record(ended({ requestId }));
+      log.record(ended({ requestId: toTypedId("req", newUuid(clock.now() - agoMs)), keyId: other }));
+    }
+    await log.flush();
+    const filter = { keyId: toTypedId("key", keyId) };
+    const all = await log.list({ organizationId }, { filter, limit: 10, after: null });
+    expect(all.items.map(({ requestId }) => requestId)).toEqual(ids);
+    const first = await log.list({ organizationId }, { filter, limit: 3, after: null });
+    expect(first).toMatchObject({ hasMore: true, items: { length: 3 } });
+    const after = fromTypedId("req", ids[2] ?? "") ?? "";
+    const second = await log.list({ organizationId }, { filter, limit: 3, after });
+    expect(second.items.map(({ requestId }) => requestId)).toEqual([ids[3]]);
+    expect(await log.list({ organizationId: newUuid() }, { filter, limit: 3, after: null })).toEqual({
+      items: [],
+      hasMore: false,
+    });
+    await log[Symbol.asyncDispose]();
+  });
+});
+
+const dayOf = (agoDays: number): string => toUtcDay(Date.now() - agoDays * DAY_MS).replaceAll("-", "");
+const logged = (log: RequestLog, agoDays: number): void =>
+  log.record(ended({ requestId: toTypedId("req", newUuid(Date.now() - agoDays * DAY_MS)) }));
+
+describe("daily partitions", () => {
+  it("are created from yesterday to a week ahead, by PostgreSQL's clock and the process's", async () => {
+    const { log } = await openLog(database, createFakeClock(Date.parse("2027-02-27T23:59:00Z")));
+    const made = await days();
+    for (const agoDays of [1, 0, -1, -2, -3, -4, -5, -6, -7]) expect(made).toContain(dayOf(agoDays));
+    expect(made.filter((name) => name >= "2027")).toEqual([
+      "20270226",
+      "20270227",
+      "20270228",
+      ...[1, 2, 3, 4, 5, 6].map((day) => `2027030${day}`),
+    ]);
+    await log[Symbol.asyncDispose]();
+  });
+
+  it("are dropped with their counters after the retention time", async () => {
+    const { log } = await openLog(database, createFakeClock(Date.now() - 30 * DAY_MS));
+    logged(log, 31);
+    logged(log, 30);
+    await log.flush();
+    expect(await usage()).toHaveLength(2);
+    expect(await log.purgeExpired()).toEqual([`request_log_${dayOf(31)}`]);
+    expect(await countOf("request_log")).toBe(1);
+    expect(await usage()).toHaveLength(1);
+    await log[Symbol.asyncDispose]();
+  });
+
+  // evidence: clock-ahead-request-log-kept
+  it("are kept if a process's clock is 31 days ahead, whose requests are still logged", async () => {
+    const clock = createFakeClock();
+    const { log } = await openLog(database, clock);
+    logged(log, 0);
+    await log.flush();
+    await log.purgeExpired();
+    clock.jump(31 * DAY_MS);
+    expect(await log.purgeExpired()).toEqual([]);
+    expect(await countOf("request_log")).toBe(1);
+    logged(log, -31);
+    await log.flush();
+    expect(await countOf("request_log")).toBe(2);
+    await log[Symbol.asyncDispose]();
+  });
+
+  it("are searched by index with every filter", async () => {
+    const { log } = await openLog();
+    await database.query(sql`
+      insert into request_log (id, organization_id, key_id, method, path, status, duration_ms)
+      select ${uuidV7Sql}, ${organizationId}::uuid, case when n % 500 = 0 then ${keyId}::uuid else gen_random_uuid() end,
+        'GET', '/v1/jobs', case when n % 100 = 0 then 404 else 200 end, 1
+      from generate_series(1, 30000) n`);
+    await database.query(raw("vacuum analyze request_log"));
+    const plans: string[] = [];
+    const explaining = {
+      async query<Row>(statement: Sql): Promise<Row[]> {
+        const { text, values } = statement.compile();
+        const filled = text.replaceAll(
+          /\$(\d+)/g,
+          (_, place: string) => `'${String(values[Number(place) - 1])}'`,
+        );
+        const rows = await database.query<{ "QUERY PLAN": string }>(raw(`explain ${filled}`));
+        plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+        return [];
+      },
+    };
+    const requestId = newRequestId();
+    const planOf = async (
+      filter: RequestLogFilter,
+      reader: string | null = organizationId,
+    ): Promise<string> => {
+      await log.list({ organizationId: reader }, { filter, limit: 20, after: null }, explaining);
+      return plans.at(-1) ?? "";
+    };
+    const today = `request_log_${new Date().toISOString().slice(0, 10).replaceAll("-", "")}`;
+    expect(await planOf({})).toContain(`Index Scan Backward using ${today}_pkey`);
+    expect(await planOf({ requestId })).toContain(`Index Scan using ${today}_pkey`);
+    expect(await planOf({ outcome: "refused" })).toContain(`using ${today}_organization_id_id_idx`);
+    expect(await planOf({ requestId }, null)).toMatch(/Index Scan/);
+    // A request's id determines its day.
+    expect(plans[1]?.match(/request_log_\d+ log/g)).toHaveLength(1);
+    await log[Symbol.asyncDispose]();
+  });
+});

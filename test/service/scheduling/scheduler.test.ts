@@ -1,0 +1,301 @@
+import { Agenda } from "agenda";
+import { MongoBackend } from "@agendajs/mongo-backend";
+import { MongoClient, type Document, type Sort } from "mongodb";
+import { describe, expect, it, vi } from "vitest";
+import { taskDocument } from "../../../src/scheduling/task-document.ts";
+import { taskHandler, recurringHandler } from "../../../src/scheduling/task.ts";
+import { eventually, createBlockedWork, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
+import { recurringTask, onceTask } from "../../support/scheduler-tasks.ts";
+
+interface Look {
+  query: Document;
+  sort: Sort;
+}
+
+const soon = (): Date => new Date();
+const tomorrow = (): Date => new Date(Date.now() + 86_400_000);
+
+describe("a one-off task", () => {
+  it("runs with its payload when due and is then deleted", async () => {
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const { scheduler } = addScheduler();
+    const work = vi.fn<(payload: { n: number }) => void>();
+    scheduler.start([taskHandler(onceTask, work)]);
+    scheduler.schedule(onceTask, { n: 1 }, soon());
+    scheduler.schedule(onceTask, { n: 2 }, tomorrow());
+    await eventually(async () => {
+      expect(work).toHaveBeenCalled();
+      expect(await tasks.distinct("data.n")).toEqual([2]);
+    });
+    expect(work.mock.calls).toEqual([[{ n: 1 }]]);
+  });
+
+  it("is stored once with its first due time, even if several processes schedule it repeatedly", async () => {
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const at = tomorrow();
+    const processes = Array.from({ length: 4 }, () => addScheduler());
+    for (const { mongo } of processes) await mongo.waitUntilUp();
+    const several = processes.map(({ scheduler }) => scheduler);
+    for (let n = 0; n < 100; n += 1) {
+      for (const scheduler of several) scheduler.schedule(onceTask, { n }, at);
+      several[0]!.schedule(onceTask, { n }, new Date(at.getTime() + n));
+    }
+    for (const scheduler of several) await scheduler[Symbol.asyncDispose]();
+    expect(await tasks.countDocuments()).toBe(100);
+    expect(await tasks.distinct("nextRunAt")).toEqual([at]);
+  });
+
+  it("is written in a batch with others, and not again if it is scheduled again", async () => {
+    const { tasks, url, addScheduler } = openSchedulerFixture();
+    const { scheduler, mongo } = addScheduler({ url: `${url}&monitorCommands=true` });
+    const { client } = await mongo.waitUntilUp();
+    const writes = vi.fn<(name: string) => void>();
+    client.on("commandStarted", ({ commandName }) => writes(commandName));
+    const at = tomorrow();
+    for (let n = 0; n < 1_500; n += 1) scheduler.schedule(onceTask, { n }, at);
+    await eventually(async () => expect(await tasks.countDocuments()).toBe(1_500));
+    for (let n = 0; n < 1_500; n += 1) scheduler.schedule(onceTask, { n }, at);
+    await scheduler[Symbol.asyncDispose]();
+    expect(writes.mock.calls.filter(([name]) => name === "update")).toHaveLength(2);
+  });
+
+  it("can be scheduled again after it has run", async () => {
+    const { addScheduler } = openSchedulerFixture();
+    const { scheduler } = addScheduler();
+    const work = vi.fn<() => void>();
+    scheduler.start([taskHandler(onceTask, work)]);
+    scheduler.schedule(onceTask, { n: 1 }, soon());
+    await eventually(() => expect(work).toHaveBeenCalledTimes(1));
+    await eventually(() => {
+      scheduler.schedule(onceTask, { n: 1 }, soon());
+      expect(work).toHaveBeenCalledTimes(2);
+    });
+  });
+
+  it("is stored in the same format as Agenda's own tasks", async () => {
+    const { tasks, url } = openSchedulerFixture();
+    await using client = new MongoClient(url);
+    const agenda = new Agenda({ backend: new MongoBackend({ mongo: client.db() }), name: "me" });
+    const at = tomorrow();
+    await agenda.create("test.once", { n: 1 }).schedule(at).save();
+    const { _id: id, ...theirs } = (await tasks.findOne())!;
+    const ours = taskDocument(
+      { name: "test.once", payload: { n: 1 }, nextRunAt: at, intervalMs: null },
+      "me",
+    );
+    expect(id).toBeDefined();
+    expect(ours).toEqual(theirs);
+  });
+
+  it("is rejected if it is scheduled with an invalid payload", () => {
+    const { scheduler } = openSchedulerFixture().addScheduler();
+    expect(() => scheduler.schedule(onceTask, { n: 1.5 }, soon())).toThrow(
+      /Invalid payload for task test\.once: n: /,
+    );
+    expect(() => scheduler.schedule(onceTask, { n: 1, url: "https://" } as never, soon())).toThrow(/url/);
+  });
+
+  // evidence: task-invalid-payload-removed
+  it("is logged and deleted if its stored payload is invalid or its handler fails", async () => {
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const { scheduler, log } = addScheduler();
+    const work = vi.fn<(payload: { n: number }) => void>(() => {
+      throw new Error("It cannot be done.");
+    });
+    await tasks.insertOne(
+      taskDocument(
+        { name: onceTask.name, payload: { m: 1 }, nextRunAt: soon(), intervalMs: null },
+        "an old release",
+      ),
+    );
+    scheduler.start([taskHandler(onceTask, work)]);
+    scheduler.schedule(onceTask, { n: 2 }, soon());
+    await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
+    expect(work.mock.calls).toEqual([[{ n: 2 }]]);
+    const failures = log.filter(({ level }) => level === "error").map(({ task, error }) => [task, error]);
+    expect(failures).toHaveLength(2);
+    expect(failures).toContainEqual([
+      onceTask.name,
+      expect.stringMatching(/Invalid payload for task test\.once/),
+    ]);
+    expect(failures).toContainEqual([onceTask.name, "It cannot be done."]);
+  });
+});
+
+describe("a recurring task", () => {
+  it("is stored once and runs once per interval across all processes", async () => {
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const everyMs = 150;
+    const runs: number[] = [];
+    const start = (): void =>
+      addScheduler().scheduler.start([
+        recurringHandler(recurringTask, everyMs, () => void runs.push(performance.now())),
+      ]);
+    for (let process = 0; process < 4; process += 1) start();
+    await eventually(() => expect(runs.length).toBeGreaterThan(3));
+    start();
+    await eventually(() => expect(runs.length).toBeGreaterThan(12));
+    expect(await tasks.find().toArray()).toEqual([
+      expect.objectContaining({ name: recurringTask.name, type: "single", repeatInterval: everyMs }),
+    ]);
+    // Any run can start late, including the first.
+    const leastMs = (runs.length - 2) * everyMs;
+    expect(runs.at(-1)! - runs[0]!).toBeGreaterThanOrEqual(leastMs);
+  });
+
+  it("adopts the interval of a new release immediately if it is shorter", async () => {
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const work = vi.fn<() => void>();
+    const { scheduler: former } = addScheduler();
+    former.start([recurringHandler(recurringTask, 3_600_000, work)]);
+    await eventually(() => expect(work).toHaveBeenCalledTimes(1));
+    await former[Symbol.asyncDispose]();
+    addScheduler().scheduler.start([recurringHandler(recurringTask, 100, work)]);
+    await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(3));
+    expect(await tasks.distinct("repeatInterval")).toEqual([100]);
+  });
+
+  it("continues after a failure, which is logged", async () => {
+    const { addScheduler } = openSchedulerFixture();
+    const { scheduler, log } = addScheduler();
+    const work = vi.fn<() => void>(() => {
+      throw new Error("PostgreSQL is away.");
+    });
+    scheduler.start([recurringHandler(recurringTask, 50, work)]);
+    await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(2));
+    expect(log).toContainEqual(
+      expect.objectContaining({ task: recurringTask.name, error: "PostgreSQL is away." }),
+    );
+  });
+
+  it("is restored if it was deleted or has no next run", async () => {
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const { scheduler } = addScheduler();
+    const work = vi.fn<() => void>();
+    scheduler.start([recurringHandler(recurringTask, 60_000, work)]);
+    await eventually(() => expect(work).toHaveBeenCalledTimes(1));
+    await tasks.deleteMany();
+    await eventually(() => expect(work).toHaveBeenCalledTimes(2));
+    await eventually(async () => expect(await tasks.countDocuments({ lockedAt: null })).toBe(1));
+    await tasks.updateOne({}, { $set: { nextRunAt: null } });
+    await eventually(() => expect(work).toHaveBeenCalledTimes(3));
+  });
+});
+
+describe("several processes", () => {
+  it("share tasks, and each task runs once", async () => {
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const runs: number[] = [];
+    const both = Promise.withResolvers<void>();
+    const busy = new Set<number>();
+    const start = (process: number): void =>
+      addScheduler().scheduler.start([
+        taskHandler(onceTask, async ({ n }) => {
+          runs.push(n);
+          busy.add(process);
+          // Each handler waits until both processes have started one.
+          if (busy.size === 2) both.resolve();
+          await both.promise;
+        }),
+      ]);
+    const { scheduler } = addScheduler();
+    const all = Array.from({ length: 300 }, (_, n) => n);
+    for (const n of all) scheduler.schedule(onceTask, { n }, soon());
+    start(1);
+    start(2);
+    await eventually(async () => {
+      expect(runs.length).toBeGreaterThanOrEqual(all.length);
+      expect(await tasks.countDocuments()).toBe(0);
+    });
+    expect(runs.toSorted((a, b) => a - b)).toEqual(all);
+  });
+
+  it("poll without reading tasks that are not due or all due ones", async () => {
+    const { tasks, url, addScheduler } = openSchedulerFixture();
+    const { scheduler, mongo } = addScheduler({ url: `${url}&monitorCommands=true` });
+    const { client } = await mongo.waitUntilUp();
+    const look = Promise.withResolvers<Look>();
+    client.on("commandStarted", ({ commandName, command }) => {
+      if (commandName === "findAndModify") look.resolve(command as Look);
+    });
+    const due = soon();
+    for (let n = 0; n < 3_000; n += 1) scheduler.schedule(onceTask, { n }, n % 2 === 0 ? tomorrow() : due);
+    await eventually(async () => expect(await tasks.countDocuments()).toBe(3_000));
+    scheduler.start([taskHandler(onceTask, () => undefined)]);
+    const { query, sort } = await look.promise;
+    scheduler.stopClaiming();
+    const { executionStats } = await tasks.find(query, { sort, limit: 1 }).explain("executionStats");
+    expect(executionStats.nReturned).toBe(1);
+    expect(executionStats.totalDocsExamined).toBeLessThan(5);
+    expect(executionStats.totalKeysExamined).toBeLessThan(10);
+  });
+});
+
+describe("a lock", () => {
+  it("is extended while its handler runs", async () => {
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const times = { lockLifetimeMs: 400 };
+    const { work, letReturn } = createBlockedWork();
+    for (let process = 0; process < 2; process += 1) {
+      addScheduler({ times }).scheduler.start([taskHandler(onceTask, work)]);
+    }
+    addScheduler().scheduler.schedule(onceTask, { n: 1 }, soon());
+    await eventually(() => expect(work).toHaveBeenCalledTimes(1));
+    const { lastRunAt } = (await tasks.findOne())!;
+    await eventually(async () => {
+      const { lockedAt } = (await tasks.findOne())!;
+      expect(lockedAt - lastRunAt).toBeGreaterThan(3 * times.lockLifetimeMs);
+    });
+    expect(work).toHaveBeenCalledTimes(1);
+    letReturn();
+    await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
+  });
+
+  it("expires if its handler hangs, and the late result does not affect the process that took over", async () => {
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const times = { lockLifetimeMs: 400 };
+    const first = addScheduler({ times });
+    const hangs = createBlockedWork();
+    first.scheduler.start([recurringHandler(recurringTask, 50, hangs.work, { maxRunMs: 200 })]);
+    await eventually(() => expect(hangs.work).toHaveBeenCalledTimes(1));
+    first.scheduler.stopClaiming();
+    const { work, letReturn } = createBlockedWork();
+    addScheduler({ times, name: "second" }).scheduler.start([recurringHandler(recurringTask, 50, work)]);
+    await eventually(() => expect(work).toHaveBeenCalledTimes(1));
+    hangs.letReturn();
+    await first.scheduler[Symbol.asyncDispose]();
+    expect(await tasks.findOne()).toMatchObject({ lastModifiedBy: "second", lockedAt: expect.any(Date) });
+    expect(first.log).toContainEqual(
+      expect.objectContaining({ msg: expect.stringMatching(/takes too long/) }),
+    );
+    letReturn();
+    await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(1));
+  });
+
+  it("that expired in the local queue frees its slot in this process", async () => {
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const { scheduler } = addScheduler({ times: { lockLifetimeMs: 100 } });
+    const seen = new Set<number>();
+    let gate = Promise.withResolvers<void>();
+    scheduler.start([
+      taskHandler(onceTask, async ({ n }) => {
+        seen.add(n);
+        await gate.promise;
+      }),
+    ]);
+    // More than this process locks or runs at a time.
+    for (let round = 0; round < 3; round += 1) {
+      const before = seen.size;
+      gate = Promise.withResolvers<void>();
+      for (let n = 0; n < 120; n += 1) scheduler.schedule(onceTask, { n: round * 120 + n }, soon());
+      await eventually(async () => {
+        expect(seen.size).toBeGreaterThan(before);
+        const expired = { lastRunAt: null, lockedAt: { $lt: new Date(Date.now() - 100) } };
+        expect(await tasks.countDocuments(expired)).toBeGreaterThan(0);
+      });
+      gate.resolve();
+      await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
+    }
+    expect(seen.size).toBe(360);
+  });
+});

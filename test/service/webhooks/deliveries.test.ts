@@ -1,0 +1,249 @@
+/** The delivery log: lists, details and isolation between organisations. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toEventWire, type EventRow } from "../../../src/events/event.wire.ts";
+import { AppError } from "../../../src/platform/errors.ts";
+import { fromTypedId, newUuid, toTypedId } from "../../../src/platform/ids.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
+import type { DeliveryView } from "../../../src/webhooks/deliveries/view.ts";
+import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
+import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
+import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../../support/webhooks/service.fixture.ts";
+
+let services: WebhookServiceFixture;
+
+beforeAll(async () => {
+  services = await openWebhookServiceFixture();
+});
+
+afterAll(() => services[Symbol.asyncDispose]());
+
+async function attempt(deliveryId: string, number: number): Promise<void> {
+  await services.database.query(sql`
+    insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, error,
+      request_headers, response_headers, response_body)
+    values (${newUuid()}, ${fromTypedId("dlv", deliveryId)}, ${number}, now(), 12, 'http_500', 500, 'It answered 500.',
+      '{"webhook-id": "evt_1", "x-token": "********"}', '{"content-type": "text/plain"}', 'oops')`);
+}
+
+describe("list", () => {
+  it("returns each delivery of the organisation once, newest first, page by page", async () => {
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    const { endpoint: second } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
+    for (let at = 0; at < 6; at += 1) {
+      await services.createJob(agent);
+      if (at % 2 === 0) await finishPendingDeliveries(services, uuid, at === 0 ? "failed" : "delivered");
+    }
+    const seen: DeliveryView[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await services.deliveries.list(agent, { filter: {}, limit: 5, cursor });
+      seen.push(...page.items);
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(seen).toHaveLength(12);
+    expect(new Set(seen.map((one) => one.id)).size).toBe(12);
+    expect(seen.map((one) => one.id)).toEqual(
+      seen
+        .map((one) => one.id)
+        .toSorted()
+        .toReversed(),
+    );
+    expect(new Set(seen.map((one) => one.endpointId))).toEqual(new Set([id, second.id]));
+  });
+
+  it("shows event, job, status and outcome of each delivery", async () => {
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+    const markingNumber = await services.createJob(agent);
+    const [waiting] = await list();
+    expect(waiting).toEqual({
+      id: expect.stringMatching(/^dlv_/),
+      endpointId: id,
+      eventId: expect.stringMatching(/^evt_/),
+      eventType: "job.created",
+      jobId: expect.stringMatching(/^job_/),
+      markingNumber,
+      origin: "event",
+      status: "pending",
+      attempts: 0,
+      outcome: null,
+      nextAttemptAt: null,
+      isInFlight: false,
+      createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      finishedAt: null,
+    });
+    await services.database.query(sql`
+      update webhook_delivery set attempts = 2, outcome = 'timeout', due_at = now() + interval '5 min'
+      where endpoint_id = ${uuid}`);
+    const [retrying] = await list();
+    expect(retrying).toMatchObject({ attempts: 2, outcome: "timeout", isInFlight: false });
+    expect(Date.parse(retrying?.nextAttemptAt ?? "")).toBeGreaterThan(Date.now() + 250_000);
+    await services.database.query(
+      sql`update webhook_delivery set lease_token = ${newUuid()} where endpoint_id = ${uuid}`,
+    );
+    expect((await list())[0]).toMatchObject({ isInFlight: true, nextAttemptAt: null });
+    await finishPendingDeliveries(services, uuid, "failed");
+    expect((await list())[0]).toMatchObject({
+      status: "failed",
+      outcome: "http_500",
+      nextAttemptAt: null,
+      finishedAt: expect.stringMatching(/Z$/),
+    });
+  });
+
+  it("filters by endpoint, status, event type, Marking Number and outcome", async () => {
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+    const contractor = await services.createOrganization("contractor");
+    const { endpoint: other } = await services.endpoints.create(agent, {
+      url: UNREACHABLE_URL,
+      eventTypes: ["job.assigned"],
+    });
+    const markingNumber = await services.createJob(agent, contractor);
+    await services.createJob(agent);
+    await finishPendingDeliveries(services, uuid, "failed", { count: 1 });
+    expect(await list({ endpointId: id })).toHaveLength(3);
+    expect(await list({ endpointId: other.id })).toMatchObject([
+      { eventType: "job.assigned", markingNumber },
+    ]);
+    expect(await list({ status: "failed" })).toMatchObject([{ status: "failed", outcome: "http_500" }]);
+    expect(await list({ status: "pending" })).toHaveLength(3);
+    expect(await list({ status: "discarded" })).toEqual([]);
+    expect(await list({ eventType: "job.assigned" })).toHaveLength(2);
+    expect(await list({ markingNumber })).toHaveLength(3);
+    expect(await list({ markingNumber: "none such" })).toEqual([]);
+    expect(await list({ outcome: "http_500" })).toHaveLength(1);
+    expect(await list({ endpointId: id, eventType: "job.created", status: "pending" })).toHaveLength(1);
+  });
+
+  it("goes back as far as the retention", async () => {
+    await using own = await openWebhookServiceFixture({ retentionDays: 60 });
+    const agent = await own.createOrganization("agent");
+    const { endpoint } = await own.endpoints.create(agent, { url: UNREACHABLE_URL });
+    for (const ageMs of [60 * DAY_MS + HOUR_MS, 60 * DAY_MS - HOUR_MS])
+      await own.database.query(sql`
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, status)
+        values (${newUuid(Date.now() - ageMs)}, ${fromTypedId("whe", endpoint.id)}, ${newUuid()}, 'job.updated', 'delivered')`);
+    expect((await own.deliveries.list(agent, { filter: {}, limit: 5 })).items).toHaveLength(1);
+  });
+
+  it("goes back 30 days", async () => {
+    const { uuid, list } = await createAgentWithEndpoint(services);
+    for (const ageMs of [30 * DAY_MS + HOUR_MS, 30 * DAY_MS - HOUR_MS])
+      await services.database.query(sql`
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, status)
+        values (${newUuid(Date.now() - ageMs)}, ${uuid}, ${newUuid()}, 'job.updated', 'delivered')`);
+    expect(await list()).toHaveLength(1);
+  });
+
+  it("rejects an invalid page size and a cursor of another list", async () => {
+    const { agent } = await createAgentWithEndpoint(services);
+    const attempts = [
+      { filter: {}, limit: 0 },
+      { filter: {}, limit: 201 },
+      { filter: {}, limit: 10, cursor: "bm9uZQ" },
+    ].map((page) => (async () => await services.deliveries.list(agent, page))());
+    for (const refused of await Promise.allSettled(attempts))
+      expect(refused).toMatchObject({ reason: { code: "BadRequestException" } });
+  });
+});
+
+describe("get", () => {
+  it("returns the attempts in order and the exact body that the organisation receives", async () => {
+    const { agent, list } = await createAgentWithEndpoint(services);
+    const contractor = await services.createOrganization("contractor");
+    await services.endpoints.create(contractor, { url: UNREACHABLE_URL });
+    await services.createJob(agent, contractor);
+    const [delivery] = await list({ eventType: "job.assigned" });
+    await attempt(delivery!.id, 2);
+    await attempt(delivery!.id, 1);
+    const found = await services.deliveries.get(agent, delivery!.id);
+    expect(found.delivery).toEqual(delivery);
+    expect(found.attempts.map(({ number }) => number)).toEqual([1, 2]);
+    expect(found.attempts[0]).toEqual({
+      id: expect.stringMatching(/^att_/),
+      number: 1,
+      startedAt: expect.stringMatching(/Z$/),
+      durationMs: 12,
+      outcome: "http_500",
+      httpStatus: 500,
+      error: "It answered 500.",
+      requestHeaders: { "webhook-id": "evt_1", "x-token": "********" },
+      responseHeaders: { "content-type": "text/plain" },
+      responseBody: "oops",
+    });
+    const [row] = await services.database.query<EventRow>(
+      sql`select * from job_event where id = ${fromTypedId("evt", delivery!.eventId)}`,
+    );
+    expect(found.requestBody).toBe(JSON.stringify(toEventWire(row as EventRow, agent)));
+    expect(JSON.parse(found.requestBody ?? "")).toMatchObject({
+      id: delivery!.eventId,
+      type: "job.assigned",
+    });
+
+    const [theirs] = (
+      await services.deliveries.list(contractor, { filter: { eventType: "job.assigned" }, limit: 1 })
+    ).items;
+    const { requestBody } = await services.deliveries.get(contractor, theirs!.id);
+    expect(requestBody).toBe(JSON.stringify(toEventWire(row as EventRow, contractor)));
+  });
+
+  it("has no body if the event no longer exists", async () => {
+    const { agent, uuid, list } = await createAgentWithEndpoint(services);
+    await services.database.query(sql`
+      insert into webhook_delivery (id, endpoint_id, event_id, event_type)
+      values (${newUuid()}, ${uuid}, ${newUuid()}, 'job.updated')`);
+    const [delivery] = await list();
+    expect(await services.deliveries.get(agent, delivery!.id)).toMatchObject({
+      requestBody: null,
+      attempts: [],
+    });
+  });
+});
+
+describe("an organisation", () => {
+  // evidence: deliveries-isolated-per-organization
+  it("gets NotFoundException for deliveries of another organisation", async () => {
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+    const contractor = await services.createOrganization("contractor");
+    await services.createJob(agent, contractor);
+    await finishPendingDeliveries(services, uuid, "failed");
+    const [delivery] = await list();
+    const before = await services.listDeliveries(sql`endpoint_id = ${uuid}`);
+    const { deliveries } = services;
+    const attempts = (whose: { delivery: string; endpoint: string }) => [
+      () => deliveries.get(contractor, whose.delivery),
+      () => deliveries.replay(contractor, whose.delivery),
+      () => deliveries.list(contractor, { filter: { endpointId: whose.endpoint }, limit: 5 }),
+      () => deliveries.replayFailed(contractor, whose.endpoint, new Date(0)),
+      () => deliveries.replayMissing(contractor, whose.endpoint),
+      () => deliveries.sendTest(contractor, whose.endpoint),
+    ];
+    const answers = (whose: { delivery: string; endpoint: string }) =>
+      Promise.all(
+        attempts(whose).map((tried) =>
+          tried().then(
+            () => "done",
+            (error: unknown) => {
+              if (!(error instanceof AppError)) throw error;
+              const { code, message, details } = error;
+              return JSON.stringify({ code, message, details });
+            },
+          ),
+        ),
+      );
+    const another = await answers({ delivery: delivery!.id, endpoint: id });
+    expect(another).toEqual(
+      await answers({ delivery: toTypedId("dlv", newUuid()), endpoint: toTypedId("whe", newUuid()) }),
+    );
+    expect(another).toEqual(await answers({ delivery: "dlv_x", endpoint: "whe_x" }));
+    expect(another.every((answer) => answer.includes("NotFoundException"))).toBe(true);
+    const page = { filter: { organizationId: agent.organizationId }, limit: 5 };
+    expect((await deliveries.list(contractor, page)).items).toEqual([]);
+    expect(await services.listDeliveries(sql`endpoint_id = ${uuid}`)).toEqual(before);
+    expect((await deliveries.list(systemPrincipal, page)).items).toHaveLength(2);
+  });
+});

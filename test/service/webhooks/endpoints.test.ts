@@ -1,0 +1,306 @@
+/** Creating and updating endpoints, and isolation between organisations. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AppError, type Problem } from "../../../src/platform/errors.ts";
+import { newUuid, toTypedId } from "../../../src/platform/ids.ts";
+import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
+import { WebhookEndpoint } from "../../../src/webhooks/endpoints/entity.ts";
+import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
+import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
+import { UNREACHABLE_URL, createEndpointFor, endpointUuid } from "../../support/webhooks/endpoint.fixture.ts";
+import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../../support/webhooks/service.fixture.ts";
+
+let services: WebhookServiceFixture;
+let agent: OrganizationPrincipal;
+let contractor: OrganizationPrincipal;
+
+beforeAll(async () => {
+  services = await openWebhookServiceFixture();
+  agent = await services.createOrganization("agent");
+  contractor = await services.createOrganization("contractor");
+});
+
+afterAll(() => services[Symbol.asyncDispose]());
+
+/** The problems of a rejection by field, and its full text. */
+async function problemsOf(
+  attempt: Promise<unknown>,
+): Promise<{ problems: Record<string, string>; said: string }> {
+  const error = await attempt.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof AppError)) throw new Error("It was not refused as it should", { cause: error });
+  expect(error.code).toBe("BadRequestException");
+  const problems = error.details as Problem[];
+  return {
+    problems: Object.fromEntries(problems.map(({ field, message }) => [field, message])),
+    said: JSON.stringify([error.message, error.details]),
+  };
+}
+
+describe("create", () => {
+  it("creates an active endpoint for all events and returns its secret", async () => {
+    const { endpoint, secret } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(endpoint).toMatchObject({
+      id: expect.stringMatching(/^whe_/),
+      organizationId: toTypedId("org", agent.organizationId),
+      url: UNREACHABLE_URL,
+      description: "",
+      eventTypes: null,
+      headers: {},
+      maxInFlight: 8,
+      perSecond: 50,
+      status: "active",
+      disabledReason: null,
+      blockedUntil: null,
+      isCircuitOpen: false,
+      failingSince: null,
+      pending: 0,
+      problem: null,
+      previousSecretsExpireAt: [],
+      createdBy: "operator",
+    });
+    expect(JSON.stringify(endpoint)).not.toContain(secret);
+    expect(await services.endpoints.get(agent, endpoint.id)).toEqual(endpoint);
+  });
+
+  it("accepts all settings and records the creator", async () => {
+    const key = { type: "key", id: newUuid() } as const;
+    const { endpoint } = await services.endpoints.create(
+      { ...agent, actor: key },
+      {
+        url: "https://[2606:4700::1111]/hooks?a=1#part",
+        description: "Dispatch office",
+        eventTypes: ["job.created", "job.created", "job.assigned"],
+        headers: { "X-Token": "s3cr3t" },
+        maxInFlight: 64,
+        perSecond: 1,
+      },
+    );
+    expect(endpoint).toMatchObject({
+      url: "https://[2606:4700::1111]/hooks?a=1",
+      description: "Dispatch office",
+      eventTypes: ["job.created", "job.assigned"],
+      headers: { "X-Token": "********" },
+      maxInFlight: 64,
+      perSecond: 1,
+      createdBy: toTypedId("key", key.id),
+    });
+  });
+
+  it("stores secrets and headers encrypted", async () => {
+    const { endpoint, secret } = await services.endpoints.create(agent, {
+      url: UNREACHABLE_URL,
+      headers: { "X-Token": "s3cr3t" },
+    });
+    const [row] = await services.database.query<{ json: string }>(
+      sql`select to_jsonb(webhook_endpoint)::text as json from webhook_endpoint where id = ${endpointUuid(endpoint.id)}`,
+    );
+    expect(row?.json).not.toContain(secret.slice(6));
+    expect(row?.json).not.toMatch(/s3cr3t|X-Token/);
+  });
+
+  it("reports every problem and repeats no value that can be secret", async () => {
+    const { problems, said } = await problemsOf(
+      services.endpoints.create(agent, {
+        url: "ftp://user:hunter2@example.com",
+        description: "x".repeat(501),
+        eventTypes: ["job.create", "everything"],
+        headers: {
+          "X-Token": "hunter2\r\nHost: other",
+          "hunter2 hunter2": "x",
+          Host: "hunter2",
+          "webhook-id": "1",
+          "X-A": "1",
+          "x-a": "2",
+        },
+        maxInFlight: 0,
+        perSecond: 1.5,
+      }),
+    );
+    expect(said).not.toContain("hunter2");
+    expect(problems).toEqual({
+      url: expect.stringContaining("must begin with https://"),
+      description: "must be at most 500 characters long",
+      "eventTypes[0]": 'must be "job.created", or another of the known types',
+      "eventTypes[1]": "must be one of job.created, job.updated, job.status_changed, job.assigned",
+      "headers.X-Token": expect.stringContaining("printable ASCII"),
+      "headers[1]": expect.stringContaining("must have a name"),
+      "headers[2]": expect.stringContaining("host is reserved"),
+      "headers[3]": expect.stringContaining("webhook-id is reserved"),
+      "headers.x-a": "is given twice",
+      maxInFlight: "must be a whole number from 1 to 64",
+      perSecond: "must be a whole number from 1 to 1000",
+    });
+  });
+
+  it.each([
+    ["http://169.254.169.254/latest", "url"],
+    [`https://example.com/${"x".repeat(2_048)}`, "url"],
+    ["not a url", "url"],
+  ])("rejects the URL %.40s", async (url, field) => {
+    const { problems } = await problemsOf(services.endpoints.create(agent, { url }));
+    expect(Object.keys(problems)).toEqual([field]);
+  });
+
+  it("rejects more than 20 headers and an empty list of event types", async () => {
+    const headers = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`X-${at}`, "1"]));
+    const { problems } = await problemsOf(
+      services.endpoints.create(agent, { url: UNREACHABLE_URL, headers, eventTypes: [] }),
+    );
+    expect(problems).toEqual({
+      headers: "must be at most 20 headers",
+      eventTypes: "must name at least one type, or be null for all",
+    });
+  });
+
+  // evidence: endpoint-limit
+  it("rejects a 51st endpoint; deleted ones do not count", async () => {
+    const owner = await services.createOrganization("agent");
+    const ids: string[] = [];
+    for (let at = 0; at < MAX_ENDPOINTS; at += 1) ids.push(await createEndpointFor(services, owner));
+    await expect(createEndpointFor(services, owner)).rejects.toMatchObject({
+      code: "ConflictException",
+      message: expect.stringContaining("at most 50"),
+    });
+    await services.endpoints.delete(owner, ids[0] as string);
+    await createEndpointFor(services, owner);
+  });
+
+  // evidence: endpoint-limit-concurrent
+  it("creates no endpoint beyond the limit when several are created at once", async () => {
+    const owner = await services.createOrganization("agent");
+    for (let at = 0; at < MAX_ENDPOINTS - 1; at += 1) await createEndpointFor(services, owner);
+    // The locked organisation row keeps every creation from committing before the others have counted.
+    const held = await openTransaction(
+      services.database,
+      sql`select from organization where id = ${owner.organizationId} for update`,
+    );
+    const creating = Promise.allSettled(Array.from({ length: 3 }, () => createEndpointFor(services, owner)));
+    await waitForBlockedSessions(services.database, 3);
+    await held.commit();
+    const created = await creating;
+    expect(created.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await services.endpoints.list(owner)).toHaveLength(MAX_ENDPOINTS);
+  });
+});
+
+describe("update", () => {
+  it("changes only the given settings; null selects all event types", async () => {
+    const id = await createEndpointFor(services, agent, {
+      description: "one",
+      eventTypes: ["job.created"],
+      headers: { "X-A": "1" },
+    });
+    expect(await services.endpoints.update(agent, id, { description: "two" })).toMatchObject({
+      description: "two",
+      eventTypes: ["job.created"],
+      headers: { "X-A": "********" },
+    });
+    expect(
+      await services.endpoints.update(agent, id, { eventTypes: null, headers: {}, perSecond: 10 }),
+    ).toMatchObject({
+      eventTypes: null,
+      headers: {},
+      perSecond: 10,
+      description: "two",
+      url: UNREACHABLE_URL,
+    });
+  });
+
+  it("raises the version only for settings that affect sending", async () => {
+    const id = await createEndpointFor(services, agent);
+    const versionAfter = async (settings: EndpointSettings): Promise<number> => {
+      await services.endpoints.update(agent, id, settings);
+      const [row] = await services.database.query<{ version: number }>(
+        sql`select version from webhook_endpoint where id = ${endpointUuid(id)}`,
+      );
+      return row?.version ?? 0;
+    };
+    expect(await versionAfter({ description: "x", eventTypes: ["job.created"] })).toBe(1);
+    expect(await versionAfter({ url: `${UNREACHABLE_URL}/2` })).toBe(2);
+    expect(await versionAfter({ headers: { "X-A": "1" } })).toBe(3);
+    expect(await versionAfter({ maxInFlight: 1 })).toBe(4);
+    expect(await versionAfter({ perSecond: 1 })).toBe(5);
+  });
+
+  it("resets the delivery state if the URL changes", async () => {
+    const id = await createEndpointFor(services, agent);
+    await services.database.query(sql`
+      update webhook_endpoint set circuit_step = 3, blocked_until = now() + interval '15 min', failing_since = now()
+      where id = ${endpointUuid(id)}`);
+    expect(await services.endpoints.update(agent, id, { url: UNREACHABLE_URL })).toMatchObject({
+      isCircuitOpen: true,
+    });
+    expect(await services.endpoints.update(agent, id, { url: `${UNREACHABLE_URL}/new` })).toMatchObject({
+      isCircuitOpen: false,
+      blockedUntil: null,
+      failingSince: null,
+    });
+  });
+
+  it("rejects invalid settings and then changes nothing", async () => {
+    const id = await createEndpointFor(services, agent);
+    await problemsOf(services.endpoints.update(agent, id, { description: "x", perSecond: 1_001 }));
+    expect(await services.endpoints.get(agent, id)).toMatchObject({ description: "", perSecond: 50 });
+  });
+});
+
+describe("an organisation", () => {
+  // evidence: endpoints-isolated-per-organization
+  it("gets NotFoundException for endpoints of another organisation", async () => {
+    const id = await createEndpointFor(services, agent);
+    const before = await services.endpoints.get(agent, id);
+    const { endpoints } = services;
+    const attempts = (whose: string) => [
+      () => endpoints.get(contractor, whose),
+      () => endpoints.update(contractor, whose, { description: "mine" }),
+      // Validation problems must not reveal that the endpoint exists.
+      () => endpoints.update(contractor, whose, { perSecond: -1 }),
+      () => endpoints.pause(contractor, whose),
+      () => endpoints.resume(contractor, whose, { pendingPolicy: "discard" }),
+      () => endpoints.delete(contractor, whose),
+      () => endpoints.rotateSecret(contractor, whose),
+      () => endpoints.reveal(contractor, whose),
+    ];
+    const answers = async (whose: string) =>
+      await Promise.all(
+        attempts(whose).map((attempt) =>
+          attempt().then(
+            () => "done",
+            (error: unknown) => {
+              const { code, message, details } = error as AppError;
+              return JSON.stringify({ code, message, details });
+            },
+          ),
+        ),
+      );
+    const another = await answers(id);
+    expect(another).toEqual(await answers(toTypedId("whe", newUuid())));
+    expect(another).toEqual(await answers("whe_nonsense"));
+    expect(new Set(another).size).toBe(1);
+    expect(await endpoints.find(contractor, id)).toBeNull();
+    expect((await endpoints.list(contractor, agent.organizationId)).length).toBe(0);
+    expect(await endpoints.get(agent, id)).toEqual(before);
+  });
+
+  it("must be named in each read with the entity manager", async () => {
+    const read = services.database.em().find(WebhookEndpoint, {});
+    await expect(read).rejects.toThrow("No arguments provided for filter 'endpointVisibility'");
+  });
+
+  it("does not limit operators, who can also select one organisation", async () => {
+    const owner = await services.createOrganization("agent");
+    const id = await createEndpointFor(services, owner);
+    expect(await services.endpoints.list(systemPrincipal, owner.organizationId)).toMatchObject([{ id }]);
+    expect((await services.endpoints.list(systemPrincipal)).map((one) => one.id)).toContain(id);
+    expect(await services.endpoints.pause(systemPrincipal, id)).toMatchObject({ status: "paused" });
+  });
+});

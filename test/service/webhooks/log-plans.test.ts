@@ -1,0 +1,167 @@
+/** Query plans for a long delivery log: each query uses the index of its status and its own endpoint's queue. */
+import pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Database, Queryable } from "../../../src/platform/postgres/database.ts";
+import { fromTypedId, newUuid, uuidV7Sql, toTypedId } from "../../../src/platform/ids.ts";
+import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
+import { findAttemptsById } from "../../../src/webhooks/deliveries/log-lookups.sql.ts";
+import { listDeliveries } from "../../../src/webhooks/deliveries/log-pages.sql.ts";
+import { replayFailed, replayMissing } from "../../../src/webhooks/deliveries/replay.sql.ts";
+import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../../support/webhooks/service.fixture.ts";
+
+let services: WebhookServiceFixture;
+let endpointId: string;
+let organizationId: string;
+/** The partition of this week's log and its index of failed deliveries. */
+let week: { table: string; failed: string };
+
+beforeAll(async () => {
+  services = await openWebhookServiceFixture();
+  const owner = await services.createOrganization("agent");
+  organizationId = owner.organizationId;
+  const { endpoint } = await services.endpoints.create(owner, { url: "http://127.0.0.1:9/webhooks" });
+  endpointId = fromTypedId("whe", endpoint.id) as string;
+  const insert = (of: string, status: string, count: number) =>
+    services.database.query(sql`
+      insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)
+      select ${uuidV7Sql}, ${of}, ${uuidV7Sql}, 'job.updated', ${status}, now(), 1 from generate_series(1, ${count}::int)`);
+  await insert(endpointId, "delivered", 20_000);
+  await insert(endpointId, "failed", 5);
+  await insert(newUuid(), "pending", 20_000);
+  await services.database.query(sql`analyze webhook_delivery`);
+  const [row] = await services.database.query<typeof week>(sql`
+    select indrelid::regclass::text as table, indexrelid::regclass::text as failed from pg_index
+    where pg_get_expr(indpred, indrelid) like '%failed%' and indrelid = (
+      select tableoid from webhook_delivery where status = 'failed' limit 1)`);
+  week = row as typeof week;
+});
+
+afterAll(() => services[Symbol.asyncDispose]());
+
+interface PlanNode {
+  "Node Type": string;
+  "Relation Name"?: string;
+  "Index Name"?: string;
+  Alias?: string;
+  Plans?: PlanNode[];
+}
+
+/** A database that records the statements about deliveries. */
+function listening(texts: string[]): Database {
+  const { database } = services;
+  const heard = <T extends Queryable>(queryable: T, replacements: object = {}): T =>
+    new Proxy(queryable, {
+      get(target, name) {
+        const replaced: unknown = Reflect.get({ query, ...replacements }, name);
+        if (typeof replaced === "function") return replaced;
+        const member: unknown = Reflect.get(target, name, target);
+        return typeof member === "function" ? (member.bind(target) as unknown) : member;
+
+        async function query<Row>(statement: Sql): Promise<Row[]> {
+          const { text } = statement.compile();
+          if (text.includes("webhook_delivery")) texts.push(text);
+          return await target.query<Row>(statement);
+        }
+      },
+    });
+  const transaction: Database["transaction"] = (work, outcome) =>
+    database.transaction((tx) => work(heard(tx)), outcome);
+  return heard(database, { transaction });
+}
+
+/** The nodes of the generic plans of the recorded statements. */
+async function nodesOf(texts: readonly string[], settings: string): Promise<PlanNode[]> {
+  const client = new pg.Client(services.databaseUrl);
+  await client.connect();
+  const flat = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(flat)];
+  const nodes: PlanNode[] = [];
+  await client.query(settings);
+  for (const text of texts) {
+    const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
+      `explain (generic_plan, format json) ${text}`,
+    );
+    nodes.push(...rows.flatMap((row) => row["QUERY PLAN"]).flatMap(({ Plan }) => flat(Plan)));
+  }
+  await client.end();
+  return nodes;
+}
+
+/** The setting that replays use. */
+const NO_LOOPS = "set enable_nestloop = off";
+
+const indexesOf = (nodes: readonly PlanNode[], table: string): (string | undefined)[] =>
+  nodes.filter((node) => node["Relation Name"] === table).map((node) => node["Index Name"]);
+
+it("lists failed deliveries with the index of failed deliveries", async () => {
+  const texts: string[] = [];
+  const since = new Date(services.clock.now() - 30 * DAY_MS);
+  const page = { filter: { status: "failed" as const }, limit: 50, since };
+  const { items } = await listDeliveries(listening(texts), systemPrincipal, page);
+  expect(items).toHaveLength(5);
+  const nodes = await nodesOf(texts, "");
+  expect(indexesOf(nodes, week.table)).toEqual([week.failed]);
+});
+
+it("replays failed deliveries with that index and reads only the endpoint's own queue", async () => {
+  const texts: string[] = [];
+  const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => undefined };
+  const since = new Date(Date.now() - HOUR_MS);
+  expect(await replayFailed(parts, { endpointId, since })).toBe(5);
+  const nodes = await nodesOf(texts, NO_LOOPS);
+  const failed = nodes.filter(({ Alias = "" }) => Alias.startsWith("original"));
+  expect(new Set(indexesOf(failed, week.table))).toEqual(new Set([week.failed]));
+  expectLanes(nodes);
+});
+
+it("finds an attempt by its id without a scan of the attempts", async () => {
+  // A few megabytes, inserted in id order like workers do.
+  await services.database.query(sql`
+    insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, request_headers)
+    select ${uuidV7Sql}, id, number, now(), 1, 'delivered', json_build_object('user-agent', repeat('x', 300))
+    from generate_series(1, 5) number, webhook_delivery where status = 'delivered'`);
+  await services.database.query(sql`analyze webhook_attempt`);
+  const [attempt] = await services.database.query<{ id: string }>(
+    sql`select id from webhook_attempt order by id offset 1000 limit 1`,
+  );
+  const texts: string[] = [];
+  const id = attempt?.id ?? "";
+  expect(await findAttemptsById(listening(texts), systemPrincipal, [id])).toMatchObject([
+    { id: toTypedId("att", id) },
+  ]);
+  const nodes = await nodesOf(texts, "");
+  const attempts = week.table.replace("delivery_finished", "attempt");
+  const filled = nodes.filter(({ "Relation Name": table }) => table === week.table || table === attempts);
+  // An index-only scan once autovacuum has been here.
+  const types = filled.map((node) => node["Node Type"].replace("Index Only Scan", "Index Scan"));
+  expect(types.toSorted()).toEqual(["Bitmap Heap Scan", "Index Scan"]);
+});
+
+it("finds events without a delivery without scanning other queues", async () => {
+  const texts: string[] = [];
+  const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => undefined };
+  const since = new Date(Date.now() - HOUR_MS);
+  await replayMissing(parts, {
+    endpointId,
+    since,
+    organizationId,
+    organizationType: "agent",
+    eventTypes: null,
+  });
+  expectLanes(await nodesOf(texts, NO_LOOPS));
+});
+
+function expectLanes(nodes: readonly PlanNode[]): void {
+  const reads = nodes.filter(
+    (node) => node["Relation Name"] === "webhook_delivery_pending" && node["Node Type"] !== "ModifyTable",
+  );
+  const indexes = reads.flatMap((node) => [node, ...(node.Plans ?? [])]).map((node) => node["Index Name"]);
+  expect(reads.map((node) => node["Node Type"])).not.toContain("Seq Scan");
+  expect(new Set(indexes.filter(Boolean))).toEqual(
+    new Set(["webhook_delivery_never_attempted", "webhook_delivery_retrying"]),
+  );
+}

@@ -1,0 +1,425 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
+import type { HttpClientLimits, OutgoingResult } from "../../../src/platform/http-client/client.ts";
+import { HttpClient } from "../../../src/platform/http-client/client.ts";
+import { newSecret } from "../../../src/webhooks/signing/signature.ts";
+import { selfSignedCertificate } from "../../support/webhooks/self-signed-certificate.ts";
+import { respondWith, startTcpReceiver, type TcpReceiver } from "../../support/webhooks/tcp-receiver.ts";
+import {
+  startTestReceiver,
+  type TestReceiver,
+  type ReceiverResponder,
+} from "../../support/webhooks/receiver.ts";
+
+const guard = new AddressGuard({ allowPrivate: true });
+const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+const KIB = 1024;
+/** For conditions that are met asynchronously. */
+const SOON = { timeout: 10_000 };
+
+const opened: AsyncDisposable[] = [];
+const httpWith = (limits: Partial<HttpClientLimits> = {}, ca?: string): HttpClient => {
+  const http = new HttpClient({ guard, limits, ...(ca === undefined ? {} : { ca }) });
+  opened.push(http);
+  return http;
+};
+const post = (http: HttpClient, url: string, body = "{}"): Promise<OutgoingResult> =>
+  http.post({ url, headers: { "content-type": "application/json" }, body });
+/** Sends `head` and then single bytes slowly. */
+const drip = (head: string) => (_: number, socket: Socket) => {
+  const timer = setInterval(() => socket.write("x"), 20);
+  socket.on("close", () => clearInterval(timer));
+  return head;
+};
+const times = (count: number): unknown[] => Array.from({ length: count });
+
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one[Symbol.asyncDispose]();
+});
+
+describe("a response", () => {
+  let receiver: TestReceiver;
+  let http: HttpClient;
+  beforeEach(async () => {
+    receiver = await startTestReceiver();
+    http = httpWith();
+    opened.push(receiver);
+  });
+  const answered = async (respond: ReceiverResponder): Promise<OutgoingResult> => {
+    receiver.respond = respond;
+    return await post(http, receiver.url);
+  };
+
+  it("is returned with status, selected headers and body", async () => {
+    const result = await answered(() => ({
+      status: 201,
+      headers: {
+        "content-type": "text/plain",
+        "x-request-id": "r1",
+        "set-cookie": "secret=1",
+        "retry-after": "7",
+      },
+      body: "thanks",
+    }));
+    expect(result).toEqual({
+      kind: "response",
+      status: 201,
+      headers: expect.objectContaining({
+        "content-type": "text/plain",
+        "x-request-id": "r1",
+        "retry-after": "7",
+      }),
+      bodyText: "thanks",
+      durationMs: expect.any(Number),
+    });
+    expect(JSON.stringify(result)).not.toContain("secret");
+  });
+
+  // evidence: webhook-response-not-compressed
+  it("is requested without compression, and the request body is sent unchanged", async () => {
+    const body = '{"town":"Tromsø 🚚"}';
+    await http.post({ url: `${receiver.url}?a=b%20c`, headers: { "x-own": "1" }, body });
+    const { headers, path, method, body: arrived } = await receiver.next();
+    expect({ method, path, arrived }).toEqual({ method: "POST", path: "/webhooks?a=b%20c", arrived: body });
+    expect(headers).toEqual({
+      host: `127.0.0.1:${receiver.port}`,
+      connection: "keep-alive",
+      "x-own": "1",
+      "content-length": String(Buffer.byteLength(body)),
+    });
+  });
+
+  it("keeps 4 KiB of a longer body and reuses the connection", async () => {
+    const result = await answered(() => ({ body: "x".repeat(10 * KIB) }));
+    expect(result).toMatchObject({ status: 200, bodyText: "x".repeat(4 * KIB) });
+    await answered(() => ({ body: "y".repeat(4 * KIB) }));
+    expect(await post(http, receiver.url)).toMatchObject({ bodyText: "y".repeat(4 * KIB) });
+    expect(receiver.connections.opened).toBe(1);
+  });
+
+  // evidence: webhook-response-size-limit
+  it("is read up to 16 KiB; then the connection is closed and the status counts", async () => {
+    const result = await answered((_, response) => {
+      response.writeHead(200);
+      const more = (): void => void (response.writable && response.write("z".repeat(KIB), more));
+      more();
+      return undefined;
+    });
+    expect(result).toMatchObject({
+      kind: "response",
+      status: 200,
+      bodyText: "z".repeat(4 * KIB),
+    });
+    await expect.poll(() => receiver.connections.open, SOON).toBe(0);
+  });
+
+  // evidence: webhook-response-text-cleaned
+  it("replaces invalid UTF-8, drops U+0000 and does not split a character", async () => {
+    const odd = Buffer.from([0x61, 0x00, 0xff, 0x62]);
+    expect(await answered(() => ({ body: odd }))).toMatchObject({ bodyText: "a\ufffdb" });
+    const cut = `${"x".repeat(4 * KIB - 1)}🚚 and more`;
+    expect(await answered(() => ({ body: cut }))).toMatchObject({
+      bodyText: "x".repeat(4 * KIB - 1),
+    });
+  });
+
+  // evidence: webhook-redirect-not-followed
+  it("that redirects is not followed", async () => {
+    await using other = await startTestReceiver();
+    for (const location of [other.url, "http://169.254.169.254/latest/meta-data/"])
+      expect(await answered(() => ({ status: 307, headers: { location } }))).toMatchObject({
+        status: 307,
+        headers: { location },
+      });
+    expect(other.connections.opened).toBe(0);
+  });
+
+  it.each([204, 304, 400, 410, 429, 500, 503])("with the status %i is returned", async (status) => {
+    expect(await answered(() => ({ status }))).toMatchObject({ kind: "response", status, bodyText: "" });
+  });
+
+  it("that is interim is skipped", async () => {
+    const result = await answered((_, response) => {
+      response.writeEarlyHints({ link: "</a>; rel=preload" });
+      return { status: 202 };
+    });
+    expect(result).toMatchObject({ status: 202 });
+  });
+});
+
+describe("a failed request returns", () => {
+  let http: HttpClient;
+  let tcp: TcpReceiver;
+  let impatient: HttpClient;
+  beforeEach(() => {
+    http = httpWith();
+    impatient = httpWith({ totalMs: 1_000, connectMs: 300 });
+  });
+  const from = async (onConnection: Parameters<typeof startTcpReceiver>[0]): Promise<TcpReceiver> => {
+    opened.push((tcp = await startTcpReceiver(onConnection)));
+    return tcp;
+  };
+  const fromBytes = async (bytes: string): Promise<OutgoingResult> => {
+    await from(respondWith(() => bytes));
+    return await post(http, tcp.url);
+  };
+
+  it("connect_refused if nothing listens", async () => {
+    const { url } = await from(() => undefined);
+    await tcp[Symbol.asyncDispose]();
+    opened.pop();
+    expect(await post(http, url)).toMatchObject({
+      kind: "failure",
+      class: "connect_refused",
+      message: expect.stringContaining("refused the connection"),
+    });
+  });
+
+  it("connect_timeout if the TLS handshake hangs", async () => {
+    const { port } = await from((socket) => socket.resume());
+    expect(await post(impatient, `https://127.0.0.1:${port}/`)).toMatchObject({ class: "connect_timeout" });
+    await expect.poll(() => tcp.connections.every(({ closed }) => closed), SOON).toBe(true);
+  });
+
+  // evidence: webhook-tls-verified
+  it("tls if the certificate is self-signed or for another name, or the port uses plain HTTP", async () => {
+    await using receiver = await startTestReceiver({ tls: selfSignedCertificate });
+    expect(await post(http, receiver.url)).toMatchObject({
+      class: "tls",
+      message: expect.stringContaining("is self-signed. Use one from a public certificate authority"),
+    });
+    const trusting = httpWith({}, selfSignedCertificate.cert);
+    expect(await post(trusting, receiver.url)).toMatchObject({ status: 200 });
+    expect(await post(trusting, `https://other.localhost:${receiver.port}/`)).toMatchObject({
+      class: "tls",
+      message: expect.stringContaining("is for another name"),
+    });
+    await using plain = await startTestReceiver();
+    expect(await post(http, plain.url.replace("http:", "https:"))).toMatchObject({ class: "tls" });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  // evidence: webhook-tls-error-recorded
+  it("tls if the receiver closes the connection during the handshake", async () => {
+    const { port } = await from((socket) => socket.once("data", () => socket.destroy()));
+    expect(await post(http, `https://127.0.0.1:${port}/`)).toMatchObject({
+      class: "tls",
+      message: expect.stringContaining("during the TLS handshake"),
+    });
+  });
+
+  it("timeout without a response", async () => {
+    await from(respondWith(() => null));
+    expect(await post(impatient, tcp.url)).toMatchObject({
+      class: "timeout",
+      message: expect.stringContaining("No response within 1 s"),
+    });
+    await expect.poll(() => tcp.connections.every(({ closed }) => closed), SOON).toBe(true);
+  });
+
+  // evidence: webhook-response-timeout
+  it("timeout if headers arrive too slowly or the body never ends", async () => {
+    await from(respondWith(drip("HTTP/1.1 200 OK\r\nx-slow: ")));
+    expect(await post(impatient, tcp.url)).toMatchObject({ class: "timeout" });
+    await from(respondWith(drip("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n")));
+    expect(await post(impatient, tcp.url)).toMatchObject({
+      class: "timeout",
+      message: expect.stringContaining("The response began but did not end"),
+    });
+  });
+
+  it("reset if the receiver closes or resets the connection before or during its response", async () => {
+    await from((socket) => socket.once("data", () => socket.end()));
+    expect(await post(http, tcp.url)).toMatchObject({ class: "reset" });
+    await from((socket) => socket.once("data", () => socket.resetAndDestroy()));
+    expect(await post(http, tcp.url)).toMatchObject({ class: "reset" });
+    await from(
+      respondWith((_, socket) => {
+        socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf");
+        return null;
+      }),
+    );
+    expect(await post(http, tcp.url)).toMatchObject({ class: "reset" });
+    expect(tcp.connections).toHaveLength(1);
+  });
+
+  it.each([
+    ["not HTTP", "SSH-2.0-OpenSSH_9.9\r\n"],
+    ["a bad length", "HTTP/1.1 200 OK\r\ncontent-length: banana\r\n\r\n"],
+    [
+      "two lengths and chunks",
+      "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    ],
+    ["a header with a NUL", "HTTP/1.1 200 OK\r\nx: a\0b\r\n\r\n"],
+    ["headers over 16 KiB", `HTTP/1.1 200 OK\r\n${`x-many: ${"x".repeat(1_000)}\r\n`.repeat(20)}\r\n`],
+    [
+      "a switch of protocols",
+      "HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n",
+    ],
+    ["interim answers without end", "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(50)],
+  ])("invalid_response for %s", async (_, bytes) => {
+    expect(await fromBytes(bytes)).toMatchObject({ kind: "failure", class: "invalid_response" });
+  });
+
+  it("a message with only the host of the URL", async () => {
+    await from((socket) => socket.once("data", () => socket.destroy()));
+    const result = await post(http, `http://api.localhost:${tcp.port}/`);
+    expect(result).toMatchObject({ message: expect.stringContaining(`api.localhost:${tcp.port}`) });
+    expect(JSON.stringify(result)).not.toContain("127.0.0.1");
+  });
+
+  it.each([
+    { "x-a": "1\r\nx-evil: 2" },
+    { "x-a\r\nx-evil": "1" },
+    { "x-a": "1\0" },
+    { "transfer-encoding": "chunked" },
+    { "content-length": "-1" },
+  ])("no result but throws for a malformed request, which is not sent: %j", async (headers) => {
+    await from(respondWith(() => OK));
+    await expect(http.post({ url: tcp.url, headers, body: "{}" })).rejects.toThrow(/invalid/);
+    expect(await post(http, tcp.url)).toMatchObject({ status: 200 });
+  });
+});
+
+describe("connections", () => {
+  it("are reused sequentially", async () => {
+    await using receiver = await startTestReceiver();
+    const http = httpWith();
+    for (const _ of times(10)) await post(http, receiver.url);
+    expect(receiver.connections.opened).toBe(1);
+    await Promise.all(times(8).map(() => post(http, receiver.url)));
+    expect(receiver.connections.opened).toBeLessThanOrEqual(8);
+    expect(http.pool.stats).toEqual({
+      origins: 1,
+      open: receiver.connections.open,
+      idle: receiver.connections.open,
+    });
+  });
+
+  it("are limited per origin, and the timeout starts when a connection is free", async () => {
+    await using receiver = await startTestReceiver();
+    receiver.respond = () => new Promise((resolve) => setTimeout(resolve, 250, {}));
+    const http = httpWith({ maxPerOrigin: 2, totalMs: 1_000 });
+    const results = await Promise.all(times(10).map(() => post(http, receiver.url)));
+    expect(results.map(({ kind }) => kind)).toEqual(times(10).map(() => "response"));
+    expect(receiver.connections.opened).toBe(2);
+  });
+
+  it("are replaced for waiting requests if one breaks", async () => {
+    const tcp = await startTcpReceiver((socket) => socket.once("data", () => socket.destroy()));
+    opened.push(tcp);
+    const http = httpWith({ maxPerOrigin: 1 });
+    const results = await Promise.all(times(5).map(() => post(http, tcp.url)));
+    expect(results).toEqual(times(5).map(() => expect.objectContaining({ class: "reset" })));
+    await expect.poll(() => http.pool.stats, SOON).toEqual({ origins: 0, open: 0, idle: 0 });
+  });
+
+  it("that are idle are closed, and origins without connections are removed", async () => {
+    const tcp = await startTcpReceiver(respondWith(() => OK));
+    opened.push(tcp);
+    const http = httpWith({ keepAliveMs: 50 });
+    await post(http, tcp.url);
+    await expect.poll(() => http.pool.stats, SOON).toEqual({ origins: 0, open: 0, idle: 0 });
+    await expect.poll(() => tcp.connections.every(({ closed }) => closed), SOON).toBe(true);
+  });
+
+  it("that are idle are limited over all origins; the least recently used are closed first", async () => {
+    const receivers = await Promise.all(times(6).map(() => startTestReceiver()));
+    opened.push(...receivers);
+    const http = httpWith({ maxIdle: 3 });
+    for (const { url } of receivers) await post(http, url);
+    expect(http.pool.stats).toEqual({ origins: 3, open: 3, idle: 3 });
+    await expect
+      .poll(() => receivers.map(({ connections }) => connections.open), SOON)
+      .toEqual([0, 0, 0, 1, 1, 1]);
+  });
+
+  it("that the server closes with its response are not reused", async () => {
+    await using receiver = await startTestReceiver({ respond: () => ({ headers: { connection: "close" } }) });
+    const http = httpWith();
+    for (const _ of times(5)) expect(await post(http, receiver.url)).toMatchObject({ status: 200 });
+    expect(receiver.connections.opened).toBe(5);
+  });
+
+  it("that the server closed between two requests cause no failure", async () => {
+    await using receiver = await startTestReceiver();
+    const http = httpWith();
+    for (const _ of times(20)) {
+      expect(await post(http, receiver.url)).toMatchObject({ status: 200 });
+      receiver.dropConnections();
+    }
+    expect(receiver.received).toHaveLength(20);
+  });
+
+  it.each([
+    ["closed", (socket: Socket) => socket.destroy()],
+    ["reset", (socket: Socket) => socket.resetAndDestroy()],
+  ])("that the server %s at the next request are replaced once", async (_, end) => {
+    const tcp = await startTcpReceiver(
+      respondWith((count, socket) => {
+        if (count !== 2) return OK;
+        end(socket);
+        return null;
+      }),
+    );
+    opened.push(tcp);
+    const http = httpWith();
+    expect(await post(http, tcp.url)).toMatchObject({ status: 200 });
+    expect(await post(http, tcp.url)).toMatchObject({ status: 200 });
+    expect(tcp.connections).toHaveLength(2);
+  });
+
+  it("that break twice fail the request", async () => {
+    const tcp = await startTcpReceiver(
+      respondWith((count, socket) => {
+        if (count === 1) return OK;
+        socket.destroy();
+        return null;
+      }),
+    );
+    opened.push(tcp);
+    const http = httpWith();
+    await post(http, tcp.url);
+    expect(await post(http, tcp.url)).toMatchObject({ class: "reset" });
+    expect(tcp.connections).toHaveLength(2);
+  });
+
+  it("finish their requests when the client is disposed", async () => {
+    await using receiver = await startTestReceiver();
+    const answer = Promise.withResolvers<object>();
+    receiver.respond = () => answer.promise;
+    const http = new HttpClient({ guard });
+    const posted = post(http, receiver.url);
+    await receiver.waitFor(1);
+    const ended = http[Symbol.asyncDispose]();
+    answer.resolve({});
+    expect(await posted).toMatchObject({ status: 200 });
+    await ended;
+    await expect.poll(() => receiver.connections.open, SOON).toBe(0);
+  });
+});
+
+describe("the test receiver", () => {
+  it("runs in a separate process", async () => {
+    const child = spawn(process.execPath, ["test/support/webhooks/receiver.ts", newSecret(), "202"]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const line = async (): Promise<Record<string, unknown>> =>
+      JSON.parse((await lines.next()).value as string);
+    const { url } = await line();
+    expect(await post(httpWith(), String(url), "hello")).toMatchObject({ status: 202 });
+    expect(await line()).toMatchObject({ body: "hello", verification: { valid: false, check: "headers" } });
+  });
+
+  it("distinguishes connections", async () => {
+    await using receiver = await startTestReceiver();
+    const socket = connect(receiver.port, "127.0.0.1");
+    await once(socket, "connect");
+    socket.end("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    expect(await receiver.next()).toMatchObject({ connection: 1, verification: null });
+  });
+});

@@ -1,0 +1,62 @@
+/** The limit on bulk replays to endpoints that are created and deleted repeatedly. */
+import { expect, it, onTestFinished } from "vitest";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { defaultReplayRate } from "../../../src/webhooks/deliveries/replay-limit.ts";
+import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
+import { openWebhookServiceFixture } from "../../support/webhooks/service.fixture.ts";
+
+const RATE = { perSecond: 1_000, burst: 6_000 };
+
+// evidence: replay-limit-per-organization
+it("limits the deliveries per organisation, even if it deletes the endpoints", async () => {
+  const services = await openWebhookServiceFixture({ replayRate: RATE });
+  onTestFinished(() => services[Symbol.asyncDispose]());
+  const [agent, other] = [
+    await services.createOrganization("agent"),
+    await services.createOrganization("agent"),
+  ];
+  await services.createJobs(agent, 5_000);
+  await services.createJobs(other, 1);
+  const replayToNew = async (owner: typeof agent): Promise<unknown> => {
+    const { endpoint } = await services.endpoints.create(owner, { url: UNREACHABLE_URL });
+    const replayed = services.deliveries.replayMissing(owner, endpoint.id);
+    const outcome = await replayed.catch((error: unknown) => error);
+    await services.endpoints.delete(owner, endpoint.id);
+    return outcome;
+  };
+  expect(await replayToNew(agent)).toEqual({ replayed: 5_000 });
+  expect(await replayToNew(agent)).toMatchObject({
+    code: "TooManyRequestsException",
+    message: expect.stringMatching(/^An organisation can replay 6000 deliveries, then 1000 per second/),
+    headers: { "Retry-After": "1" },
+  });
+  expect(await replayToNew(other)).toEqual({ replayed: 1 });
+  services.clock.advance(3_000);
+  expect(await replayToNew(agent)).toMatchObject({
+    message: expect.stringMatching(/^4000 deliveries were replayed\. /),
+    headers: { "Retry-After": "2" },
+  });
+  const [row] = await services.database.query<{ count: number }>(
+    sql`select count(*)::int from webhook_delivery where origin = 'replay'`,
+  );
+  expect(row?.count).toBe(9_001);
+});
+
+// evidence: replay-limit-resumes
+it("continues where it stopped if the request is repeated", async () => {
+  const services = await openWebhookServiceFixture({ replayRate: { perSecond: 1_000, burst: 2_000 } });
+  onTestFinished(() => services[Symbol.asyncDispose]());
+  const agent = await services.createOrganization("agent");
+  await services.createJobs(agent, 2_500);
+  const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
+  await expect(services.deliveries.replayMissing(agent, endpoint.id)).rejects.toThrow(
+    "2000 deliveries were replayed",
+  );
+  services.clock.advance(2_000);
+  expect(await services.deliveries.replayMissing(agent, endpoint.id)).toEqual({ replayed: 500 });
+});
+
+// evidence: replay-limit-defaults
+it("allows 200,000 deliveries and then 1,000 per second by default", () => {
+  expect(defaultReplayRate).toEqual({ perSecond: 1_000, burst: 200_000 });
+});

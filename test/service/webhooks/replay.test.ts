@@ -1,0 +1,206 @@
+/** Replays of one delivery, of failed deliveries, and of events without a delivery. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/platform/ids.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { flagPending } from "../../../src/webhooks/deliveries/flag-after-restore.sql.ts";
+import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
+import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
+import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../../support/webhooks/service.fixture.ts";
+
+let services: WebhookServiceFixture;
+
+beforeAll(async () => {
+  services = await openWebhookServiceFixture();
+});
+
+afterAll(() => services[Symbol.asyncDispose]());
+
+describe("replay", () => {
+  it("creates a new delivery of the same event and keeps the original", async () => {
+    const { agent, uuid, list } = await createAgentWithEndpoint(services);
+    await services.createJob(agent);
+    await finishPendingDeliveries(services, uuid, "delivered");
+    const [before] = await list();
+    const announced = services.workerNotifications.count;
+    const made = await services.deliveries.replay(agent, before!.id);
+    expect(made).toMatchObject({
+      eventId: before!.eventId,
+      jobId: before!.jobId,
+      eventType: before!.eventType,
+      origin: "replay",
+      status: "pending",
+      attempts: 0,
+    });
+    expect(await list()).toEqual([made, before]);
+    expect(services.workerNotifications.count).toBe(announced + 1);
+  });
+
+  it("discards a pending original, so that the event is sent once", async () => {
+    const { agent, list } = await createAgentWithEndpoint(services);
+    await services.createJob(agent);
+    const [before] = await list();
+    await services.deliveries.replay(agent, before!.id);
+    expect(await list()).toMatchObject([
+      { origin: "replay", status: "pending" },
+      { id: before!.id, status: "discarded", finishedAt: expect.any(String) },
+    ]);
+  });
+
+  it("keeps the after_restore mark", async () => {
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+    const marks = (origin: string) =>
+      services.database.query<{ after_restore: boolean }>(sql`
+        select after_restore from webhook_delivery where endpoint_id = ${uuid} and origin = ${origin} order by id`);
+    await services.createJobs(agent, 2);
+    await flagPending(services.database);
+    const [, waiting] = await list();
+    await services.deliveries.replay(agent, waiting!.id);
+    await services.createJobs(agent, 1);
+    expect(await marks("event")).toEqual([true, true, false].map((mark) => ({ after_restore: mark })));
+    expect(await marks("replay")).toEqual([{ after_restore: true }]);
+
+    await finishPendingDeliveries(services, uuid, "failed");
+    await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS));
+    const replayed = await marks("replay");
+    expect(replayed).toHaveLength(4);
+    expect(replayed.filter(({ after_restore: mark }) => mark)).toHaveLength(3);
+  });
+
+  it("rejects deliveries in flight, of deleted endpoints and of test events", async () => {
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+    await services.createJob(agent);
+    const [delivery] = await list();
+    await services.database.query(sql`
+      update webhook_delivery set lease_token = ${newUuid()}, due_at = now() + interval '30 s' where endpoint_id = ${uuid}`);
+    await expect(services.deliveries.replay(agent, delivery!.id)).rejects.toMatchObject({
+      code: "ConflictException",
+      message: expect.stringContaining("in flight"),
+    });
+    await services.endpoints.delete(agent, id);
+    await expect(services.deliveries.replay(agent, delivery!.id)).rejects.toMatchObject({
+      code: "ConflictException",
+      message: expect.stringContaining("deleted"),
+    });
+    const other = await createAgentWithEndpoint(services);
+    const { delivery: test } = await services.deliveries.sendTest(other.agent, other.id);
+    await expect(services.deliveries.replay(other.agent, test.id)).rejects.toMatchObject({
+      code: "ConflictException",
+    });
+    expect(await list()).toHaveLength(1);
+  });
+
+  it("succeeds while a worker finishes the same delivery", async () => {
+    const { agent, uuid, list } = await createAgentWithEndpoint(services);
+    for (let round = 0; round < 10; round += 1) {
+      await services.createJob(agent);
+      const [delivery] = await list();
+      const [made] = await Promise.all([
+        services.deliveries.replay(agent, delivery!.id),
+        finishPendingDeliveries(services, uuid, "delivered").catch(() => undefined),
+      ]);
+      expect(made.origin).toBe("replay");
+    }
+    expect((await services.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`)).length).toBe(10);
+  });
+});
+
+describe("replayFailed", () => {
+  it("replays each delivery that failed since the given time once", async () => {
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    await services.createJobs(agent, 3);
+    await finishPendingDeliveries(services, uuid, "failed", { agoMs: 2 * HOUR_MS });
+    await services.createJobs(agent, 4);
+    await finishPendingDeliveries(services, uuid, "failed");
+    await services.createJobs(agent, 2);
+    await finishPendingDeliveries(services, uuid, "delivered");
+    await services.createJobs(agent, 1);
+    const since = new Date(Date.now() - HOUR_MS);
+    expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 4 });
+    expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 0 });
+    const replays = await services.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`);
+    expect(replays).toHaveLength(4);
+    expect(new Set(replays.map((row) => row.event_id)).size).toBe(4);
+
+    // A replay that fails can be replayed again.
+    await finishPendingDeliveries(services, uuid, "failed");
+    expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 5 });
+    const all = new Date(Date.now() - DAY_MS);
+    expect(await services.deliveries.replayFailed(agent, id, all)).toEqual({ replayed: 3 });
+  });
+
+  it("replays nothing twice for concurrent requests", async () => {
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    await services.createJobs(agent, 50);
+    await finishPendingDeliveries(services, uuid, "failed");
+    const since = new Date(Date.now() - HOUR_MS);
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => services.deliveries.replayFailed(agent, id, since)),
+    );
+    expect(answers.map(({ replayed }) => replayed).toSorted((one, other) => one - other)).toEqual([0, 0, 50]);
+  });
+
+  it("replays in batches and notifies the workers after each", { timeout: 120_000 }, async () => {
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    await services.database.query(sql`
+      insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)
+      select ${uuidV7Sql}, ${uuid}, ${uuidV7Sql}, 'job.updated', 'failed', now(), 10 from generate_series(1, 20000)`);
+    const announced = services.workerNotifications.count;
+    expect(await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS))).toEqual({
+      replayed: 20_000,
+    });
+    expect(services.workerNotifications.count - announced).toBe(10);
+  });
+});
+
+describe("replayMissing", () => {
+  it("delivers visible events of the endpoint's types that it never had a delivery of", async () => {
+    const { agent, id } = await createAgentWithEndpoint(services, ["job.created"]);
+    const contractor = await services.createOrganization("contractor");
+    await services.createJob(agent);
+    const outsider = await services.createOrganization("agent");
+    await services.createJob(outsider, contractor);
+    await services.createJob(agent, contractor);
+    expect(await services.deliveries.replayMissing(agent, id)).toEqual({ replayed: 0 });
+
+    const { endpoint: late } = await services.endpoints.create(agent, {
+      url: UNREACHABLE_URL,
+      eventTypes: ["job.created"],
+    });
+    const { endpoint: all } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
+    const { endpoint: theirs } = await services.endpoints.create(contractor, { url: UNREACHABLE_URL });
+    expect(await services.deliveries.replayMissing(agent, late.id)).toEqual({ replayed: 2 });
+    expect(await services.deliveries.replayMissing(agent, late.id)).toEqual({ replayed: 0 });
+    expect(await services.deliveries.replayMissing(agent, all.id)).toEqual({ replayed: 3 });
+    expect(await services.deliveries.replayMissing(contractor, theirs.id)).toEqual({ replayed: 2 });
+    const { items } = await services.deliveries.list(agent, { filter: { endpointId: late.id }, limit: 10 });
+    expect(items).toMatchObject([
+      { origin: "replay", eventType: "job.created", status: "pending" },
+      { origin: "replay", eventType: "job.created", status: "pending" },
+    ]);
+    expect(items[0]!.markingNumber).not.toBeNull();
+  });
+
+  it("starts at the given time, but not before the start of the log", async () => {
+    const { agent } = await createAgentWithEndpoint(services);
+    const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
+    const uuid = fromTypedId("whe", endpoint.id);
+    await services.createJobs(agent, 3);
+    await services.database.query(sql`delete from webhook_delivery where endpoint_id = ${uuid}`);
+    const old = async (ageMs: number): Promise<void> => {
+      await services.database.query(sql`
+        insert into job_event (id, type, job_id, agent_id, sequence, actor_type, changes, job)
+        select ${newUuid(Date.now() - ageMs)}, 'job.updated', job_id, agent_id, ${Math.round(ageMs / 1_000)}, 'system', '{}', job
+        from job_event where agent_id = ${agent.organizationId} limit 1`);
+    };
+    await old(2 * HOUR_MS);
+    await old(29 * DAY_MS);
+    await old(31 * DAY_MS);
+    const since = new Date(Date.now() - HOUR_MS);
+    expect(await services.deliveries.replayMissing(agent, endpoint.id, since)).toEqual({ replayed: 3 });
+    expect(await services.deliveries.replayMissing(agent, endpoint.id)).toEqual({ replayed: 2 });
+  });
+});

@@ -1,0 +1,143 @@
+/** Retention of deliveries: partitions are created and expired data is purged. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newUuid, uuidV7Sql } from "../../../src/platform/ids.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { ensurePartitions } from "../../../src/webhooks/deliveries/weekly-partitions.sql.ts";
+import { DAY_MS } from "../../support/fake-clock.ts";
+import { setDateOffset } from "../../support/processes/fake-date.ts";
+import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../../support/webhooks/service.fixture.ts";
+
+let services: WebhookServiceFixture;
+
+beforeAll(async () => {
+  services = await openWebhookServiceFixture();
+});
+
+afterAll(() => services[Symbol.asyncDispose]());
+
+describe("openWebhooks", () => {
+  it("creates missing partitions without a worker", async () => {
+    await using own = await openWebhookServiceFixture({ retentionDays: 60 });
+    const weeks = await own.database.query(
+      sql`select from pg_inherits where inhparent = 'webhook_attempt'::regclass`,
+    );
+    expect(weeks.length).toBeGreaterThan(60 / 7);
+  });
+});
+
+/** Inserts a delivery of this age for the endpoint and returns its id. */
+async function insert(
+  own: WebhookServiceFixture,
+  endpoint: string,
+  { ageMs, status = "pending", attempts = 0 }: { ageMs: number; status?: string; attempts?: number },
+): Promise<string> {
+  const id = newUuid(Date.now() - ageMs);
+  await own.database.query(sql`
+    insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, attempts)
+    values (${id}, ${endpoint}, ${newUuid()}, 'job.updated', ${status}, ${attempts})`);
+  return id;
+}
+
+describe("purgeExpired", () => {
+  it("deletes deliveries on hold that are older than the retention, and drops the expired weeks", async () => {
+    await using own = await openWebhookServiceFixture({ retentionDays: 7 });
+    // The retention was longer before.
+    await ensurePartitions(own.database, Date.now(), 30);
+    const { agent, id, uuid } = await createAgentWithEndpoint(own);
+    await own.endpoints.pause(agent, id);
+    await insert(own, uuid, { ageMs: 8 * DAY_MS });
+    await insert(own, uuid, { ageMs: 6 * DAY_MS });
+    await insert(own, uuid, { ageMs: 30 * DAY_MS, status: "delivered" });
+    await insert(own, uuid, { ageMs: DAY_MS, status: "delivered" });
+    const retired = await own.deliveries.purgeExpired();
+    expect(retired.deleted).toBe(1);
+    expect(retired.dropped.length).toBeGreaterThanOrEqual(2);
+    expect((await own.listDeliveries()).map(({ status }) => status).toSorted()).toEqual([
+      "delivered",
+      "pending",
+    ]);
+    expect(await own.deliveries.purgeExpired()).toEqual({ deleted: 0, dropped: [] });
+  });
+
+  it("keeps a delivery that is still retried, and its partition", async () => {
+    await using own = await openWebhookServiceFixture({ retentionDays: 7 });
+    await ensurePartitions(own.database, Date.now(), 60);
+    const { uuid } = await createAgentWithEndpoint(own);
+    const id = await insert(own, uuid, { ageMs: 40 * DAY_MS, attempts: 3 });
+    expect(await own.deliveries.purgeExpired()).toMatchObject({ deleted: 0 });
+    await finishPendingDeliveries(own, uuid, "delivered");
+    expect(await own.listDeliveries()).toMatchObject([{ id, status: "delivered" }]);
+  });
+
+  it("creates the partition of an old pending delivery after a restore without it", async () => {
+    await using own = await openWebhookServiceFixture({ retentionDays: 7 });
+    const { uuid } = await createAgentWithEndpoint(own);
+    await insert(own, uuid, { ageMs: 40 * DAY_MS, attempts: 3 });
+    await own.deliveries.purgeExpired();
+    await finishPendingDeliveries(own, uuid, "failed");
+    expect(await own.listDeliveries()).toMatchObject([{ status: "failed" }]);
+  });
+
+  // evidence: clock-ahead-deliveries-kept
+  it("uses PostgreSQL's clock, so that a process with a wrong clock purges nothing", async () => {
+    await using own = await openWebhookServiceFixture();
+    const { agent, id, uuid } = await createAgentWithEndpoint(own);
+    await insert(own, uuid, { ageMs: DAY_MS });
+    await insert(own, uuid, { ageMs: DAY_MS, status: "delivered" });
+    await own.endpoints.pause(agent, id);
+    own.clock.jump(31 * DAY_MS);
+    setDateOffset(31 * DAY_MS);
+    const retired = await own.deliveries.purgeExpired().finally(() => setDateOffset(0));
+    expect(retired).toEqual({ deleted: 0, dropped: [] });
+    expect(await own.listDeliveries()).toHaveLength(2);
+  });
+
+  // evidence: on-hold-deliveries-limit
+  it("keeps the newest 100,000 deliveries on hold per endpoint; the others can be replayed", async () => {
+    await using own = await openWebhookServiceFixture();
+    const { agent, id, uuid } = await createAgentWithEndpoint(own);
+    const active = await createAgentWithEndpoint(own);
+    await own.endpoints.pause(agent, id);
+    await own.createJobs(agent, 7);
+    const oldest = await own.listDeliveries();
+    expect(oldest).toHaveLength(7);
+    for (const endpoint of [uuid, active.uuid])
+      await own.database.query(sql`
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type)
+        select ${uuidV7Sql}, ${endpoint}, ${uuidV7Sql}, 'job.updated' from generate_series(1, 100000)`);
+    const count = async (endpoint: string): Promise<unknown> => {
+      const where = sql`endpoint_id = ${endpoint} and status = 'pending'`;
+      const [row] = await own.database.query<{ count: number }>(
+        sql`select count(*)::int as count from webhook_delivery where ${where}`,
+      );
+      return row?.count;
+    };
+    await insert(own, active.uuid, { ageMs: DAY_MS });
+
+    expect(await own.deliveries.purgeExpired()).toMatchObject({ deleted: 7 });
+    expect(await count(uuid)).toBe(100_000);
+    expect(await count(active.uuid)).toBe(100_001);
+    expect(await own.deliveries.replayMissing(agent, id)).toEqual({ replayed: 7 });
+    const replayed = await own.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`);
+    const events = (rows: typeof oldest): string[] => rows.map((row) => row.event_id).toSorted();
+    expect(events(replayed)).toEqual(events(oldest));
+  });
+
+  it("discards deliveries that were created while their endpoint was deleted", async () => {
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    const other = await createAgentWithEndpoint(services);
+    await services.endpoints.delete(agent, id);
+    await insert(services, uuid, { ageMs: 0 });
+    await insert(services, uuid, { ageMs: 0, attempts: 1 });
+    await insert(services, other.uuid, { ageMs: 0 });
+    await services.deliveries.purgeExpired();
+    const statuses = async (endpoint: string) =>
+      (await services.listDeliveries(sql`endpoint_id = ${endpoint}`)).map(({ status }) => status);
+    expect(await statuses(uuid)).toEqual(["discarded", "discarded"]);
+    expect(await statuses(other.uuid)).toEqual(["pending"]);
+  });
+});

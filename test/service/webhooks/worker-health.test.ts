@@ -1,0 +1,61 @@
+/** The worker's check for stuck deliveries, which must not depend on the wall clock. */
+import { Registry } from "prom-client";
+import { expect, it, vi } from "vitest";
+import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { createLogger } from "../../../src/platform/logger.ts";
+import { HttpClient } from "../../../src/platform/http-client/client.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { Sender } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
+import { startWebhookWorker } from "../../../src/webhooks/dispatcher/worker.ts";
+import { createFakeClock, HOUR_MS, MINUTE_MS } from "../../support/fake-clock.ts";
+import { testSecretBox } from "../../support/test-secret.ts";
+import { startTestReceiver } from "../../support/webhooks/receiver.ts";
+import { startDispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
+
+it("reports a problem if nothing was sent for a minute, even if the clock is set", async () => {
+  await using rig = await startDispatcherFixture();
+  await using receiver = await startTestReceiver();
+  await using http = new HttpClient({ guard: new AddressGuard({ allowPrivate: true }) });
+  const clock = createFakeClock();
+  await using worker = await startWebhookWorker({
+    database: rig.app.database,
+    databaseUrl: rig.app.databaseUrl,
+    sender: new Sender({ http, clock: systemClock, docsUrl: null }),
+    secretBox: testSecretBox,
+    scheduleWakeUp: () => undefined,
+    schedule: [0],
+    clock,
+    logger: createLogger("silent"),
+    registry: new Registry(),
+  });
+  const endpointId = await rig.createEndpoint({ url: receiver.url, maxInFlight: 1 });
+  const send = async (count: number): Promise<void> => {
+    await rig.app.createJobs(
+      rig.agent,
+      Array.from({ length: count }, () => ({})),
+    );
+    worker.enqueueDue(endpointId);
+  };
+  await send(1);
+  await rig.waitForStatus(endpointId, "delivered");
+  const { promise: hung, resolve: letGo } = Promise.withResolvers<void>();
+  receiver.respond = async () => {
+    await hung;
+    return {};
+  };
+  await send(2);
+  await receiver.waitFor(2);
+  await rig.app.database.query(sql`
+    update webhook_delivery set due_at = clock_timestamp() - interval '2 minutes'
+    where status = 'pending' and lease_token is null`);
+
+  clock.jump(HOUR_MS);
+  // The last attempt has just finished. The wall clock does not matter.
+  expect(worker.problem()).toBeNull();
+  clock.advance(MINUTE_MS);
+  await vi.waitFor(() => expect(worker.problem()).toContain("nothing is being sent"), 20_000);
+  clock.jump(-2 * HOUR_MS);
+  expect(worker.problem()).toContain("nothing is being sent");
+  letGo();
+});

@@ -1,0 +1,39 @@
+/** Reads the pages of `docs/` and the code blocks in them. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { sections } from "../../../src/guide/contents.ts";
+
+const docsDir = join(import.meta.dirname, "../../../docs");
+
+export interface CodeBlock {
+  language: string;
+  /** What follows the language: `response`, `no-run` or nothing. */
+  note: string;
+  text: string;
+}
+
+/** Paths relative to `docs/` of every page of the guide. */
+export const guidePages: readonly string[] = sections.flatMap(({ files }) => files);
+
+/** `path`: relative to `docs/`. */
+export function readPage(path: string): string {
+  return readFileSync(join(docsDir, path), "utf8");
+}
+
+export function codeBlocks(markdown: string): CodeBlock[] {
+  return [...markdown.matchAll(/^```(\w+)(?: ([\w-]+))?\n([^]*?)^```$/gm)].map(
+    ([, language = "", note = "", text = ""]) => ({ language, note, text }),
+  );
+}
+
+/** Returns the cells of the rows below the table header that begins with `head`, without backticks. */
+export function tableRows(markdown: string, head: string): string[][] {
+  const start = markdown.indexOf(`\n| ${head} |`);
+  const [, , ...rows] = (markdown.slice(start + 1).split(/\n(?!\|)/, 1)[0] ?? "").split("\n");
+  return rows.map((row) =>
+    row
+      .slice(1, -1)
+      .split("|")
+      .map((cell) => cell.trim().replaceAll("`", "")),
+  );
+}

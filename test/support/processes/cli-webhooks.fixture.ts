@@ -1,0 +1,59 @@
+/** The command line on a database with the webhook services and one agent. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, vi } from "vitest";
+import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { createCliRunner, type CliRunner } from "./cli-process.ts";
+import { TEST_SECRET } from "../test-secret.ts";
+import { openWebhookServiceFixture, type WebhookServiceFixture } from "../webhooks/service.fixture.ts";
+
+export interface CliWebhooksFixture extends CliRunner {
+  services: () => WebhookServiceFixture;
+  agent: () => OrganizationPrincipal;
+  /** Name of the agent. */
+  org: () => string;
+  /** Creates an endpoint of the agent and returns its ID. */
+  newEndpoint: (url?: string) => Promise<string>;
+}
+
+/** The URL of endpoints that receive nothing. */
+export const UNUSED_URL = "http://127.0.0.1:9/webhooks";
+
+/** Call once per test file, outside tests: registers the hooks for set-up and clean-up. */
+export function useCliWebhooksFixture(): CliWebhooksFixture {
+  let services: WebhookServiceFixture;
+  let folder: string;
+  let agent: OrganizationPrincipal;
+  let org: string;
+  // Starting a process per command is slow on a busy machine.
+  vi.setConfig({ testTimeout: 90_000 });
+  beforeAll(async () => {
+    services = await openWebhookServiceFixture();
+    folder = await mkdtemp(join(tmpdir(), "waymark-cli-"));
+    agent = await services.createOrganization("agent");
+    const [row] = await services.database.query<{ name: string }>(
+      sql`select name from organization where id = ${agent.organizationId}`,
+    );
+    org = row?.name ?? "";
+  });
+  // Commands run in processes with the system's clock, and verify the time of what the services sign.
+  beforeEach(() => services.clock.jump(Date.now() - services.clock.now()));
+  afterAll(async () => {
+    await services[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    ...createCliRunner(() => ({
+      DATABASE_URL: services.databaseUrl,
+      WAYMARK_SECRET: TEST_SECRET,
+      WAYMARK_DATA_DIR: join(folder, "data"),
+      WEBHOOK_ALLOW_PRIVATE: "on",
+    })),
+    services: () => services,
+    agent: () => agent,
+    org: () => org,
+    newEndpoint: async (url = UNUSED_URL) => (await services.endpoints.create(agent, { url })).endpoint.id,
+  };
+}

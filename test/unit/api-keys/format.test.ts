@@ -1,0 +1,66 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { hashKey, parsePrefix, generateKey } from "../../../src/api-keys/api-key.format.ts";
+
+describe("the text of an API key", () => {
+  it("is wmk_, 8 characters of ID, 43 of secret and 6 of checksum", () => {
+    for (let round = 0; round < 500; round += 1) {
+      const { text, prefix } = generateKey();
+      expect(text).toMatch(/^wmk_[0-9a-z]{8}_[\w-]{43}[0-9A-Za-z]{6}$/);
+      expect(text).toHaveLength(62);
+      expect(text.slice(0, 12)).toBe(prefix);
+      expect(parsePrefix(text)).toBe(prefix);
+    }
+  });
+
+  it("is unique", () => {
+    const keys = Array.from({ length: 2_000 }, generateKey);
+    expect(new Set(keys.map((key) => key.text)).size).toBe(2_000);
+    expect(new Set(keys.map((key) => key.prefix)).size).toBe(2_000);
+  });
+
+  it("is rejected without a database query if one character is changed", () => {
+    const { text } = generateKey();
+    const indexes = Array.from(text, (_, index) => index);
+    const changed = indexes.flatMap((index) =>
+      Array.from("0aA_-x", (other) => text.slice(0, index) + other + text.slice(index + 1)),
+    );
+    const mistyped = changed.filter((other) => other !== text);
+    expect(mistyped.filter((other) => parsePrefix(other) !== null)).toEqual([]);
+  });
+
+  it("is rejected if two adjacent characters are swapped", () => {
+    const { text } = generateKey();
+    const indexes = Array.from({ length: text.length - 1 }, (_, index) => index);
+    const swapped = indexes.map(
+      (index) => text.slice(0, index) + text.charAt(index + 1) + text.charAt(index) + text.slice(index + 2),
+    );
+    const mistyped = swapped.filter((other) => other !== text);
+    expect(mistyped.filter((other) => parsePrefix(other) !== null)).toEqual([]);
+  });
+
+  it("is rejected in any other format", () => {
+    const { text } = generateKey();
+    for (const other of [
+      "",
+      ` ${text}`,
+      `${text} `,
+      `${text}\n`,
+      text.slice(1),
+      text.toUpperCase(),
+      text + text,
+    ])
+      expect(parsePrefix(other)).toBeNull();
+    fc.assert(fc.property(fc.string({ maxLength: 100 }), (other) => parsePrefix(other) === null));
+  });
+
+  it("is stored only as its SHA-256 hash", () => {
+    const { text, hash } = generateKey();
+    expect(hash).toEqual(hashKey(text));
+    expect(hash).toHaveLength(32);
+    expect(hash.toString("latin1")).not.toContain(text.slice(13, 20));
+    expect(hashKey("").toString("hex")).toBe(
+      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    );
+  });
+});

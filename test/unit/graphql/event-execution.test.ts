@@ -1,0 +1,67 @@
+/** The execution of a subscription for each event, with and without errors. */
+import { buildSchema, parse, type ExecutionResult } from "graphql";
+import { expect, it, vi } from "vitest";
+import { startSubscription } from "../../../src/graphql/subscriptions/event-execution.ts";
+import { AppError, unavailable } from "../../../src/platform/errors.ts";
+
+const schema = buildSchema(
+  "type Query { none: Int } type Subscription { changed: Event! } type Event { n: Int name: String }",
+);
+
+/** Subscribes to three events with names from `nameOf`. Returns the results and the error passed to onFailure. */
+async function subscribe(nameOf: (n: number) => string): Promise<{ results: unknown[]; failure: unknown }> {
+  const onFailure = vi.fn<(error: unknown) => void>();
+  const eventOf = (n: number) => ({ n, name: () => nameOf(n) });
+  async function* events() {
+    for (const n of [1, 2, 3]) yield { changed: eventOf(n) };
+  }
+  const operation = { schema, document: parse("subscription { changed { n name } }") };
+  const subscription = schema.getSubscriptionType()?.getFields()["changed"];
+  if (subscription) subscription.subscribe = events;
+  const stream = await startSubscription(operation, {
+    signal: new AbortController().signal,
+    makeContext: () => ({}),
+    semaphore: (work) => work(),
+    isAuthorized: () => Promise.resolve(true),
+    onStart: () => undefined,
+    onEnd: () => undefined,
+    onFailure,
+  });
+  const results: ExecutionResult[] = [];
+  for await (const result of stream as AsyncGenerator<ExecutionResult>) results.push(result);
+  return {
+    results: results.map(({ data, errors }) =>
+      errors ? errors.map(({ message }) => message) : data?.["changed"],
+    ),
+    failure: onFailure.mock.calls[0]?.[0],
+  };
+}
+
+const failing = (error: Error) => (n: number) => {
+  if (n === 2) throw error;
+  return `name ${n}`;
+};
+
+it("returns a result for each event", async () => {
+  const { results, failure } = await subscribe((n) => `name ${n}`);
+  expect(results).toEqual([1, 2, 3].map((n) => ({ n, name: `name ${n}` })));
+  expect(failure).toBeUndefined();
+});
+
+it("ends before an event if a service is unavailable", async () => {
+  const error = unavailable("The database is unreachable.", 2);
+  expect(await subscribe(failing(error))).toEqual({ results: [{ n: 1, name: "name 1" }], failure: error });
+});
+
+it.each([
+  ["a forbidden field", new AppError("ForbiddenException", "not for you"), "not for you"],
+  [
+    "a query timeout",
+    unavailable("took too long", 2, Object.assign(new Error(), { code: "57014" })),
+    "took too long",
+  ],
+])("returns the error of %s and continues", async (_, error, message) => {
+  const { results, failure } = await subscribe(failing(error));
+  expect(results).toEqual([{ n: 1, name: "name 1" }, [message], { n: 3, name: "name 3" }]);
+  expect(failure).toBeUndefined();
+});

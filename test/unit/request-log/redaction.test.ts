@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { MAX_LOGGED_BODY_BYTES, redactJson } from "../../../src/request-log/request-log.redaction.ts";
+
+describe("redactJson", () => {
+  it("keeps allowed job fields and masks personal data, in snake_case and camelCase", () => {
+    const body = {
+      jobs: [
+        {
+          marking_number: "MN-1",
+          weight: -3,
+          recipient_name: "A Person",
+          recipientContact: "+1 555 0134",
+          delivery_address: "12 Harbour Street",
+          deliveryAddress: "12 Harbour Street",
+          postal_code: 49315,
+          postalCode: "049315",
+          instructions: "ring twice",
+          scheduled_delivery_pending: true,
+          failure_reason: null,
+        },
+      ],
+    };
+    expect(JSON.parse(redactJson(body) ?? "")).toEqual({
+      jobs: [
+        {
+          marking_number: "MN-1",
+          weight: -3,
+          recipient_name: "***",
+          recipientContact: "***",
+          delivery_address: "***",
+          deliveryAddress: "***",
+          postal_code: "***",
+          postalCode: "***",
+          instructions: "***",
+          scheduled_delivery_pending: true,
+          failure_reason: null,
+        },
+      ],
+    });
+  });
+
+  // evidence: request-log-masking
+  it("masks unknown fields at any depth, such as secrets, passwords and keys", () => {
+    const body = {
+      password: "a",
+      new_password: "b",
+      apiKey: "c",
+      "x-api-key": "d",
+      headers: { authorization: "e", "id-token": "f" },
+      secrets: ["g", ["h"]],
+      customer: { Phone: 1234567, note: "i" },
+      __proto__x: "j",
+    };
+    const text = redactJson(body) ?? "";
+    expect(text.match(/"\*\*\*"/g)).toHaveLength(11);
+    expect(text).not.toMatch(/"[a-j]"|1234567/);
+  });
+
+  it("masks a GraphQL block string with escaped quotes completely", () => {
+    const query = `{ a(b: """one \\""" two""", weight: 3) }`;
+    expect(JSON.parse(redactJson({ query }) ?? "")).toEqual({ query: '{ a(b: "***", weight: 3) }' });
+  });
+
+  it("masks strings and comments in a GraphQL query", () => {
+    const query = `mutation { # for A Person
+      updateJob(markingNumber: "MN-1", patch: {recipientName: "A \\" Person", instructions: """ring "twice" """, weight: 3}) { job { id } }
+      revealWebhookSecret(id: "whe_1", password: "not closed`;
+    const { query: redacted } = JSON.parse(
+      redactJson({ query, variables: { n: "A Person", id: "whe_1" } }) ?? "",
+    ) as {
+      query: string;
+    };
+    expect(redacted).toContain(
+      'updateJob(markingNumber: "***", patch: {recipientName: "***", instructions: "***", weight: 3})',
+    );
+    expect(redacted).toContain('password: "***"');
+    expect(redacted).not.toMatch(/Person|twice|closed/);
+    expect(redactJson({ query, variables: { n: "A Person", id: "whe_1" } })).toContain(
+      '{"n":"***","id":"whe_1"}',
+    );
+  });
+
+  it("masks quoted values in error messages", () => {
+    const message = 'Variable "$n" got invalid value "A Person"; Expected type "Int"';
+    expect(redactJson({ errors: [{ message, extensions: { code: "BAD_USER_INPUT" } }] })).toBe(
+      '{"errors":[{"message":"Variable \\"***\\" got invalid value \\"***\\"; Expected type \\"***\\"","extensions":{"code":"BAD_USER_INPUT"}}]}',
+    );
+  });
+
+  it("returns at most 4 KiB of whole characters, even for large bodies", () => {
+    const wide =
+      redactJson({ jobs: Array.from({ length: 100_000 }, () => ({ labels: "ü😀".repeat(50) })) }) ?? "";
+    expect(Buffer.byteLength(wide)).toBeLessThanOrEqual(MAX_LOGGED_BODY_BYTES);
+    expect(Buffer.byteLength(wide)).toBeGreaterThan(MAX_LOGGED_BODY_BYTES - 8);
+    expect(wide).not.toContain("\uFFFD");
+    const long = redactJson({ labels: "x".repeat(4_000_000), ["y".repeat(4_000_000)]: 1 }) ?? "";
+    expect(long).toHaveLength(MAX_LOGGED_BODY_BYTES);
+  });
+
+  it("masks values nested deeper than 16 levels and escapes characters that PostgreSQL rejects", () => {
+    const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+    expect(redactJson(deep)).toBe(`${"[".repeat(16)}"***"${"]".repeat(16)}`);
+    expect(redactJson({ status: "\u0000\ud800" })).toBe('{"status":"\\u0000\\ud800"}');
+  });
+
+  it.each([undefined, null])("returns null for %s", (value) => {
+    expect(redactJson(value)).toBeNull();
+  });
+});

@@ -1,0 +1,212 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  decideNext,
+  parseRetryAfter,
+  type Decision,
+} from "../../../src/webhooks/dispatcher/retry-or-disable.ts";
+import type { Outcome } from "../../../src/webhooks/dispatcher/lease.ts";
+import {
+  DEFAULT_SCHEDULE_TEXT,
+  parseSchedule,
+  type RetrySchedule,
+} from "../../../src/platform/retry-schedule.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../support/fake-clock.ts";
+
+const scheduleOf = (text: string): RetrySchedule => {
+  const parsed = parseSchedule(text);
+  if ("problem" in parsed) throw new Error(parsed.problem);
+  return parsed.schedule;
+};
+const schedule = scheduleOf(DEFAULT_SCHEDULE_TEXT);
+const nowMs = Date.parse("2026-11-21T12:00:00Z");
+
+const answered = (status: number, retryAfter: string | null = null): Outcome => ({
+  class: status >= 200 && status < 300 ? "delivered" : `http_${status}`,
+  status,
+  message: null,
+  retryAfter,
+});
+const failed = (failureClass: Outcome["class"]): Outcome => ({
+  class: failureClass,
+  status: null,
+  message: "…",
+  retryAfter: null,
+});
+const after = (outcome: Outcome, attempt = 1, random = 0.5): Decision =>
+  decideNext(outcome, { attempt, schedule, random: () => random, nowMs });
+
+describe("decideNext", () => {
+  it.each([200, 201, 202, 204, 299])("%i is delivered", (status) => {
+    expect(after(answered(status))).toEqual({ kind: "delivered" });
+  });
+
+  it("410 disables the endpoint, at any attempt", () => {
+    expect(after(answered(410))).toEqual({ kind: "disable", reason: "gone" });
+    expect(after(answered(410), 10)).toEqual({ kind: "disable", reason: "gone" });
+  });
+
+  it.each([300, 301, 302, 307, 308, 400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504, 999])(
+    "%i is retried on schedule",
+    (status) => {
+      expect(after(answered(status))).toEqual({ kind: "retry", delayMs: 5 * SECOND_MS });
+    },
+  );
+
+  it.each([
+    "dns",
+    "connect_refused",
+    "connect_timeout",
+    "tls",
+    "timeout",
+    "reset",
+    "blocked_address",
+    "invalid_response",
+  ] as const)("%s is retried on schedule", (failureClass) => {
+    expect(after(failed(failureClass), 2)).toEqual({ kind: "retry", delayMs: 5 * MINUTE_MS });
+  });
+
+  it("follows the schedule, then the delivery fails", () => {
+    const delays = Array.from({ length: 10 }, (_, at) => {
+      const decision = after(answered(500), at + 1);
+      return decision.kind === "retry" ? decision.delayMs : decision.kind;
+    });
+    expect(delays).toEqual([
+      5 * SECOND_MS,
+      5 * MINUTE_MS,
+      30 * MINUTE_MS,
+      2 * HOUR_MS,
+      5 * HOUR_MS,
+      10 * HOUR_MS,
+      14 * HOUR_MS,
+      20 * HOUR_MS,
+      24 * HOUR_MS,
+      "failed",
+    ]);
+  });
+
+  it.each([
+    [0, 0.8],
+    [0.5, 1],
+    [0.999_999, 1.2],
+  ])("varies the delay by at most 20 %: %f", (random, factor) => {
+    const decision = after(answered(500), 3, random);
+    expect(decision).toMatchObject({ delayMs: expect.closeTo(30 * MINUTE_MS * factor, -1) });
+  });
+
+  it.each([429, 503])(
+    "%i with Retry-After delays the delivery and pauses the endpoint for that time",
+    (status) => {
+      expect(after(answered(status, "120"), 1, 0.9)).toEqual({
+        kind: "retry",
+        delayMs: 2 * MINUTE_MS,
+        pauseEndpointMs: 2 * MINUTE_MS,
+      });
+    },
+  );
+
+  it("never retries earlier than the schedule, even with short Retry-After values", () => {
+    expect(after(answered(429, "1"), 3)).toEqual({
+      kind: "retry",
+      delayMs: 30 * MINUTE_MS,
+      pauseEndpointMs: SECOND_MS,
+    });
+  });
+
+  it("ignores Retry-After with other statuses", () => {
+    expect(after(answered(500, "3600"))).toEqual({ kind: "retry", delayMs: 5 * SECOND_MS });
+    expect(after(answered(301, "3600"))).toMatchObject({ delayMs: 5 * SECOND_MS });
+  });
+
+  it("pauses the endpoint after the last attempt too", () => {
+    expect(after(answered(503, "60"), 10)).toEqual({ kind: "failed", pauseEndpointMs: MINUTE_MS });
+  });
+
+  it("ends for any sequence of responses", () => {
+    const outcome = fc.record({
+      status: fc.integer({ min: 300, max: 599 }).filter((status) => status !== 410),
+      retryAfter: fc.option(fc.oneof(fc.string(), fc.nat().map(String))),
+    });
+    fc.assert(
+      fc.property(fc.array(outcome, { minLength: 10, maxLength: 10 }), (outcomes) => {
+        const decisions = outcomes.map(({ status, retryAfter }, at) =>
+          after(answered(status, retryAfter), at + 1),
+        );
+        expect(decisions.map(({ kind }) => kind)).toEqual([
+          ...Array.from({ length: 9 }, () => "retry"),
+          "failed",
+        ]);
+        const delays = decisions.flatMap((decision) => (decision.kind === "retry" ? [decision.delayMs] : []));
+        expect(Math.min(...delays)).toBeGreaterThanOrEqual(4 * SECOND_MS);
+        expect(Math.max(...delays)).toBeLessThanOrEqual(1.2 * DAY_MS);
+      }),
+    );
+  });
+});
+
+describe("parseRetryAfter", () => {
+  it.each([
+    ["120", 120 * SECOND_MS],
+    [" 5 ", 5 * SECOND_MS],
+    ["86400", DAY_MS],
+    ["86401", DAY_MS],
+    ["9".repeat(400), DAY_MS],
+    ["Sat, 21 Nov 2026 12:01:00 GMT", MINUTE_MS],
+    ["Saturday, 21-Nov-26 12:01:00 GMT", MINUTE_MS],
+    ["Sat Nov 21 12:01:00 2026", MINUTE_MS],
+    ["Sun, 21 Nov 2027 12:00:00 GMT", DAY_MS],
+  ])("%s", (text, expected) => {
+    expect(parseRetryAfter(text, nowMs)).toBe(expected);
+  });
+
+  it.each([
+    null,
+    "",
+    "0",
+    "-5",
+    "1.5",
+    "1e3",
+    "soon",
+    "2026-11-21T12:01:00Z",
+    "Sat, 21 Nov 2026 11:59:00 GMT",
+    "Sat, 21 Nov 2026 12:01:00 CET",
+    "Sat, 99 Nov 2026 12:01:00 GMT",
+    "Sat, 21 Nov 2026 12:01:00 GMT, 120",
+    "120, 60",
+  ])("%j is ignored", (text) => {
+    expect(parseRetryAfter(text, nowMs)).toBeNull();
+  });
+});
+
+describe("parseSchedule", () => {
+  it("reads the default", () => {
+    expect(schedule).toHaveLength(10);
+    expect(schedule[0]).toBe(0);
+    expect(schedule.at(-1)).toBe(DAY_MS);
+  });
+
+  it.each([
+    ["0s", [0]],
+    ["0s, 100ms , 1m,2h,3d", [0, 100, MINUTE_MS, 2 * HOUR_MS, 3 * DAY_MS]],
+    ["0s,10s,30d", [0, 10 * SECOND_MS, 30 * DAY_MS]],
+  ])("%s", (text, expected) => {
+    expect(scheduleOf(text)).toEqual(expected);
+  });
+
+  it.each([
+    ["", 'Delay 1, "", is not a whole number and a unit'],
+    ["0s,,5s", 'Delay 2, ""'],
+    ["5", 'Delay 1, "5"'],
+    ["5 s", 'Delay 1, "5 s"'],
+    ["0s,-5s", 'Delay 2, "-5s"'],
+    ["1.5h", 'Delay 1, "1.5h"'],
+    ["0s,1w", 'Delay 2, "1w"'],
+    ["0s,31d", 'Delay 2, "31d", is longer than 30 days'],
+    ["5s,10s", "The first delay must be 0s"],
+    [Array.from({ length: 51 }, () => "1s").join(), "At most 50 attempts, not 51"],
+  ])("%j: %s", (text, expected) => {
+    const parsed = parseSchedule(text);
+    expect(parsed).toHaveProperty("problem", expect.stringContaining(expected));
+    expect(parsed).toHaveProperty("problem", expect.stringContaining(DEFAULT_SCHEDULE_TEXT));
+  });
+});
