@@ -30,7 +30,7 @@ export default defineConfig({
         "src/build.ts",
         "src/guide/**",
         "src/http/docs/page.mjs",
-        "src/**/*.css",
+        "src/**/*.{css,json}",
       ],
       reporter: ["text-summary"],
       reportOnFailure: true,

@@ -8,13 +8,15 @@ import type { StartupWait } from "./startup-wait.ts";
 
 const maxLogBytes = 10 * 1024 * 1024;
 const maxExcerptBytes = 64 * 1024;
-/** A server that is recovering its data may end only after that. */
-const abortedStartSignals = [["SIGTERM", 20_000]] as const;
+/** Signals that stop a server, in order, each with the time in milliseconds to wait for its effect. */
+export type StopSignals = readonly (readonly [NodeJS.Signals, number])[];
 
 export interface DetachedServer {
   readonly logFile: string;
   /** Progress message shown if the start takes long. */
   readonly startingMessage: string;
+  /** Sent if the start is aborted. */
+  readonly stopSignals: StopSignals;
   spawn(options: SpawnOptions): ChildProcess;
   isReady(pid: number): Promise<boolean>;
   /** Extracts the lines for the error message from what the server logged before it exited. */
@@ -38,10 +40,10 @@ export async function startDetached(server: DetachedServer, wait: StartupWait): 
   }
 }
 
-/** Sends the signals in order, waiting for each one's timeout in milliseconds, until the process is gone. */
+/** Sends the signals until the process is gone. */
 export async function stopDetached(
   pid: number,
-  signals: readonly (readonly [NodeJS.Signals, number])[],
+  signals: StopSignals,
   isGone: () => Promise<boolean>,
 ): Promise<void> {
   for (const [signal, timeoutMs] of signals) {
@@ -76,7 +78,7 @@ async function runUntilReady(
   } catch (error) {
     // The last user could not stop it yet: it writes its process ID to a file only after a while.
     if (!(error instanceof StartupError) && child.pid !== undefined)
-      await stopDetached(child.pid, abortedStartSignals, () => Promise.resolve(exit.reason !== null));
+      await stopDetached(child.pid, server.stopSignals, () => Promise.resolve(exit.reason !== null));
     throw error;
   }
   return exit.reason;

@@ -4,9 +4,12 @@ import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { startServerProcess, type ServerProcess } from "../support/processes/server-process.ts";
 import { createTestDatabase } from "../support/database/test-database.ts";
+
+/** A test starts up to three servers, each with its databases. */
+vi.setConfig({ testTimeout: 90_000 });
 
 const demoKeyIn = (output: string): string => {
   const [, key = ""] = /Demo agent key +(\S+)/.exec(output) ?? [];
@@ -54,6 +57,7 @@ describe("a server on the embedded databases", () => {
   it("refuses to start if its secret file is missing, and does not create one", async () => {
     const [path, aside] = [join(dataDir, "secret"), join(dataDir, "secret-aside")];
     await rename(path, aside);
+    onTestFinished(() => rename(aside, path).catch(() => undefined));
     const refused = await start();
     expect(await refused.exited).toBe(1);
     expect(refused.output()).toContain(`The file ${path} is missing.`);

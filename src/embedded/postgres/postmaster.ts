@@ -1,7 +1,7 @@
 /** Starts and stops the PostgreSQL server of a cluster as a detached process. */
 import { StartupError } from "../../platform/errors.ts";
 import { findFreePort, MIN_PORT, PORT_LIMIT } from "../free-port.ts";
-import { startDetached, stopDetached } from "../detached-server.ts";
+import { startDetached, stopDetached, type StopSignals } from "../detached-server.ts";
 import { accountHint, spawnAs } from "./account.ts";
 import type { Cluster } from "./cluster.ts";
 import { findPostmaster, readPostmasterPid } from "./postmaster-pid.ts";
@@ -43,6 +43,12 @@ const transientFailures: readonly { logText: string; reason: string }[] = [
     reason: "Child processes of a killed PostgreSQL are still running.",
   },
 ];
+/** A fast shutdown, and after 30 seconds an immediate one without a checkpoint. */
+const stopSignals: StopSignals = [
+  ["SIGINT", 30_000],
+  ["SIGQUIT", 10_000],
+];
+
 const retryDelayMs = 20;
 const maxShownLogLines = 12;
 
@@ -66,6 +72,7 @@ export async function startPostmaster(
     {
       logFile,
       startingMessage: "PostgreSQL is starting, which takes longer after a crash.",
+      stopSignals,
       spawn: (spawnOptions) => spawnAs(runAs, binaries.postgres, args, spawnOptions),
       async isReady(pid) {
         const postmaster = await readPostmasterPid(clusterDir);
@@ -78,15 +85,11 @@ export async function startPostmaster(
   if (failure !== null) await retryOrFail(cluster, failure, wait);
 }
 
-/** Stops the server if it runs: a fast shutdown, and after 30 seconds an immediate one without a checkpoint. */
+/** Stops the server if it runs. */
 export async function stopPostmaster(clusterDir: string): Promise<void> {
   const pid = await findPostmaster(clusterDir);
   if (pid === null) return;
-  const signals = [
-    ["SIGINT", 30_000],
-    ["SIGQUIT", 10_000],
-  ] as const;
-  await stopDetached(pid, signals, async () => !(await isRunning(pid)));
+  await stopDetached(pid, stopSignals, async () => !(await isRunning(pid)));
 }
 
 async function retryOrFail(cluster: Cluster, output: string, wait: StartupWait): Promise<void> {

@@ -120,6 +120,24 @@ describe("opening the embedded MongoDB", () => {
     expect(await commandLinesWith(dataDir)).toEqual([]);
     expect(await listReferences(dataDir)).toEqual([]);
   });
+
+  it("kills a mongod that ignores SIGTERM while starting", async () => {
+    const dataDir = await makeFolder();
+    const binary = join(dataDir, "deaf-mongod");
+    const script = [
+      "#!/bin/sh",
+      'if [ "$1" = --version ]; then echo "db version v6.0.5"; exit; fi',
+      'trap "" TERM',
+      `touch ${dataDir}/started`,
+      "while :; do sleep 0.1; done",
+    ];
+    await writeFile(binary, script.join("\n"), { mode: 0o755 });
+    const starting = open(dataDir, binary);
+    await vi.waitUntil(() => existsSync(join(dataDir, "started")), { timeout: 20_000, interval: 5 });
+    await starting[Symbol.asyncDispose]();
+    expect(await commandLinesWith(`--dbpath=${dataDir}`)).toEqual([]);
+    expect(await listReferences(dataDir)).toEqual([]);
+  });
 });
 
 describe("sharing the embedded MongoDB", () => {

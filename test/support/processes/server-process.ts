@@ -15,7 +15,7 @@ export interface ServerProcess extends AsyncDisposable {
   /** Resolves with the exit code, or the signal's name. */
   readonly exited: Promise<number | string>;
   kill(signal: NodeJS.Signals): Promise<number | string>;
-  /** Resolves when /health/ready returns 200. */
+  /** Resolves when /health/ready returns 200. Rejects with the output if the process exits before that. */
   waitUntilReady(): Promise<void>;
 }
 
@@ -63,15 +63,19 @@ export async function startServerProcess(
     output: () => output,
     exited,
     kill,
-    waitUntilReady: () =>
-      vi.waitFor(
+    waitUntilReady: () => {
+      const exitsEarly = exited.then((code): never => {
+        throw new Error(`The server has exited with ${code}:\n${output}`);
+      });
+      const ready = vi.waitFor(
         async () => {
-          if (child.exitCode !== null) throw new Error(`The server has exited:\n${output}`);
           const { status } = await fetch(`${url}/health/ready`);
           if (status !== 200) throw new Error(`Not ready: ${status}\n${output}`);
         },
         { timeout: 60_000, interval: 20 },
-      ),
+      );
+      return Promise.race([ready, exitsEarly]);
+    },
     [Symbol.asyncDispose]: async () => void (await kill("SIGTERM")),
   };
 }
