@@ -5,20 +5,26 @@ import { join } from "node:path";
 import type { Figures } from "./comparison.ts";
 import type { Budget, BenchmarkResult } from "./benchmarks.ts";
 
-/** A section of a docs page between two markers. Writing one part leaves the others as they are. */
-export type ReportPart =
-  | "jobs"
-  | "graphql"
-  | "backlog"
-  | "latency"
-  | "growth"
-  | "soak"
-  | "sizes"
-  | "overload"
-  | "replicas"
-  | "traces"
-  | "costs"
-  | "fleet";
+/** A section of a page between two markers. Writing one part leaves the others as they are. */
+export type ReportPart = keyof typeof parts;
+
+/** The page in docs/engineering of each part, and the command that writes it. */
+const parts = {
+  jobs: ["performance/rest.md", "bench -- --write"],
+  graphql: ["performance/graphql.md", "bench -- --write, graphql"],
+  backlog: ["performance/deliveries.md", "bench -- --write, backlog"],
+  latency: ["performance/deliveries.md", "bench -- --write, latency"],
+  growth: ["performance/deliveries.md", "bench -- --write, growth"],
+  sizes: ["performance/growth.md", "bench:growth -- --write"],
+  overload: ["performance/overload.md", "bench:overload -- --write"],
+  soak: ["performance/soak.md", "bench:soak -- --write"],
+  replicas: ["performance/replicas.md", "bench:replicas -- --write"],
+  traces: ["performance/traces.md", "bench:traces -- --write"],
+  costs: ["capacity.md", "bench:simulate -- --write, costs"],
+  fleet: ["capacity.md", "bench:simulate -- --write, fleet"],
+} as const;
+
+export const REPORT_PARTS = Object.keys(parts) as ReportPart[];
 
 /** The machine and Node version of this run. */
 export const machine = `${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}`;
@@ -41,35 +47,28 @@ export function formatResults(results: readonly BenchmarkResult[]): string {
   ].join("\n");
 }
 
+/** Replaces the section of `part` in its page. Throws if the page lacks its markers. */
 export async function writeReport(part: ReportPart, heading: string, table: string): Promise<void> {
-  const page = pages[part] ?? "performance.md";
-  const path = join(import.meta.dirname, "../docs", page);
-  const text = await readFile(path, "utf8");
-  const [begin, end] = reportMarkers(part);
-  const [before = "", rest] = text.split(begin, 2);
-  const after = rest?.split(end, 2)[1];
-  if (after === undefined) throw new Error(`docs/${page} has no place for ${part}: ${begin}`);
+  const { path, begin, end, before, after } = await readReport(part);
   await writeFile(path, `${before}${begin}\n\n${heading}\n\n${table}\n\n${end}${after}`);
 }
 
-/** The command that measures a part, if it is not a part of `npm run bench`. */
-const commands: Partial<Record<ReportPart, string>> = {
-  jobs: "bench -- --write",
-  soak: "bench:soak -- --write",
-  sizes: "bench:growth -- --write",
-  overload: "bench:overload -- --write",
-  replicas: "bench:replicas -- --write",
-  traces: "bench:traces -- --write",
-  costs: "bench:simulate -- --write, costs",
-  fleet: "bench:simulate -- --write, fleet",
-};
-
-/** The page of a part, if it is not performance.md. */
-const pages: Partial<Record<ReportPart, string>> = { costs: "scaling.md", fleet: "scaling.md" };
-
-function reportMarkers(part: ReportPart): [begin: string, end: string] {
-  const command = commands[part] ?? `bench -- --write, ${part}`;
-  return [`<!-- npm run ${command}: begin -->`, `<!-- npm run ${command}: end -->`];
+/** Returns the page of `part` and its text before, in and after the section. Throws if the page lacks its markers. */
+export async function readReport(part: ReportPart): Promise<{
+  path: string;
+  begin: string;
+  end: string;
+  before: string;
+  section: string;
+  after: string;
+}> {
+  const [page, command] = parts[part];
+  const path = join(import.meta.dirname, "../docs/engineering", page);
+  const [begin, end] = [`<!-- npm run ${command}: begin -->`, `<!-- npm run ${command}: end -->`];
+  const [before = "", rest = ""] = (await readFile(path, "utf8")).split(begin, 2);
+  const [section = "", after] = rest.split(end, 2);
+  if (after === undefined) throw new Error(`docs/engineering/${page} has no section ${begin}`);
+  return { path, begin, end, before, section, after };
 }
 
 /** Returns the name of a table row, without figures in it. */
@@ -77,9 +76,7 @@ const rowName = (line: string): string => line.split(" | ", 1)[0]?.replace(/\(\d
 
 /** Adds the rows of the published table that did not run this time. */
 export async function mergePreviousRows(part: ReportPart, table: string): Promise<string> {
-  const path = join(import.meta.dirname, "../docs/performance.md");
-  const [begin, end] = reportMarkers(part);
-  const previous = (await readFile(path, "utf8")).split(begin, 2)[1]?.split(end, 1)[0] ?? "";
+  const { section: previous } = await readReport(part);
   const [head, lines] = [table.split("\n").slice(0, 2), table.split("\n").slice(2)];
   const newRows = new Map(lines.map((line) => [rowName(line), line]));
   const previousRows = previous.split("\n").filter((line) => line.startsWith("| ") && !head.includes(line));

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:growth`: the cost of each operation with 10,000 to 10,000,000 jobs in the database.
  * Options: --sizes=10000,100000 (results of other sizes are kept) --rounds=5 --seed-only --fresh
- * --write (the table of all measured sizes into docs/performance.md) --settings=shared_buffers=8GB,… (for PostgreSQL; results
+ * --write (the table of all measured sizes into docs/engineering) --settings=shared_buffers=8GB,… (for PostgreSQL; results
  * with them are printed, but neither kept nor written).
  */
 import { mkdir } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:overload`: responses and latency at three times the server's capacity.
- * Options: --jobs=N --fresh --seconds=60 (of overload) --only=lists,mixed --write (into docs/performance.md). Exits with 1
+ * Options: --jobs=N --fresh --seconds=60 (of overload) --only=lists,mixed --write (into docs/engineering). Exits with 1
  * if a budget is missed.
  */
 import { join, resolve } from "node:path";

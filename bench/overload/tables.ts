@@ -17,7 +17,7 @@ const HEADINGS = [
   "p99 ms from due time",
   "refusals: p50 / p99 ms",
 ];
-/** Budgets (docs/performance.md): p99 at 300 % relative to 30 %, and the last refusal after the overload. */
+/** Budgets (docs/engineering/performance/overload.md): p99 at 300 % relative to 30 %, and the last refusal after the overload. */
 const MAX_LATENCY_RATIO: Readonly<Record<Mixture, number>> = { lists: 3, mixed: 5 };
 const MAX_RECOVERY_MS = 5_000;
 

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:simulate`: measures the cost of a change and of a delivery with 1,000 organisations, then computes and simulates
  * a fleet for 10,000 deliveries per second. Options: --rates=250,500,1000,2000 --seconds=20 (of each phase)
- * --warm-up=15 (seconds) --jobs=50000 --model (with the costs of the last run) --write (both tables into docs/scaling.md).
+ * --warm-up=15 (seconds) --jobs=50000 --model (with the costs of the last run) --write (both tables into docs/engineering).
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** Formats the measured costs and the computed fleet for docs/scaling.md. */
+/** Formats the measured costs and the computed fleet for docs/engineering/capacity.md. */
 import { formatNumber } from "../report.ts";
 import type { Assumptions } from "./assumptions.ts";
 import type { Figures, PhaseCosts } from "./costs.ts";

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:soak`: runs mixed traffic at a steady rate on two APIs and two workers, then checks the assertions.
- * Options: --minutes=20 --load=1 (multiplies the rates of plan.ts) --write (into docs/performance.md). Exits with 1 if an
+ * Options: --minutes=20 --load=1 (multiplies the rates of plan.ts) --write (into docs/engineering). Exits with 1 if an
  * assertion fails.
  */
 import { parseArgs } from "node:util";

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:traces`: the cost of tracing. Compares a server without traces alternately with one that keeps 0 %, 1 % or all of
- * them. Options: --jobs=N --fresh --rounds=N --write (into docs/performance.md).
+ * them. Options: --jobs=N --fresh --rounds=N --write (into docs/engineering).
  */
 import { once } from "node:events";
 import { createServer } from "node:http";

@@ -1,6 +1,6 @@
 /** Checks that the operator guide, the alerts and the dashboard match the settings and metrics of the code. */
-import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parser } from "@prometheus-io/lezer-promql";
 import { collectDefaultMetrics, Registry } from "prom-client";
@@ -39,16 +39,6 @@ function declaredMetrics(): Map<string, string[]> {
   return declared;
 }
 
-/** Returns the anchors of the headings of a page. */
-function anchorsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\w\- ]/g, "")
-      .replaceAll(" ", "-"),
-  );
-}
-
 const sorted = (names: readonly (string | undefined)[]): string[] =>
   names.map(String).toSorted((a, b) => a.localeCompare(b));
 
@@ -67,10 +57,10 @@ interface Panel {
 }
 
 const metrics = declaredMetrics();
-const alerts = (parse(read("docs/operations/alerts.yml")) as { groups: { rules: Rule[] }[] }).groups.flatMap(
+const alerts = (parse(read("deploy/alerts.yml")) as { groups: { rules: Rule[] }[] }).groups.flatMap(
   ({ rules }) => rules,
 );
-const { panels } = JSON.parse(read("docs/operations/dashboard.json")) as { panels: Panel[] };
+const { panels } = JSON.parse(read("deploy/dashboard.json")) as { panels: Panel[] };
 const queries = [
   ...alerts.map(({ alert, expr }) => ({ where: alert, expr })),
   ...panels.flatMap(({ title, targets = [] }) =>
@@ -189,22 +179,5 @@ describe("the dashboard", () => {
           occupied.set(`${column} ${line}`, title);
         }
     }
-  });
-});
-
-describe("the engineering notes", () => {
-  const pages = ["docs/faults.md", "docs/scaling.md", "docs/security.md"];
-
-  it("link to existing files and headings", () => {
-    const broken = pages.flatMap((from) =>
-      [...read(from).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(
-        ([link, path = "", anchor]) => {
-          const to = path === "" ? from : join(dirname(from), path);
-          if (!existsSync(join(root, to))) return [`${from}: ${link}`];
-          return anchor === undefined || anchorsOf(read(to)).includes(anchor) ? [] : [`${from}: ${link}`];
-        },
-      ),
-    );
-    expect(broken).toEqual([]);
   });
 });

@@ -158,9 +158,9 @@ describe("a slow client", () => {
   });
 });
 
-/** Returns the numbers that match `pattern` in the row of docs/security.md that starts with `limit`. */
+/** Returns the numbers that match `pattern` in the row of docs/engineering/security.md that starts with `limit`. */
 async function documentedNumbers(limit: string, pattern: RegExp): Promise<number[]> {
-  const page = await readFile(join(import.meta.dirname, "../../docs/security.md"), "utf8");
+  const page = await readFile(join(import.meta.dirname, "../../docs/engineering/security.md"), "utf8");
   const row = page.split("\n").find((line) => line.startsWith(`| ${limit}`)) ?? "";
   const numbers = pattern.exec(row.split(" | ")[1] ?? "")?.slice(1) ?? [];
   return numbers.map((number) => Number(number.replaceAll(",", "")));
@@ -175,7 +175,7 @@ describe("default timeouts and limits", () => {
   afterEach(() => vi.useRealTimers());
 
   // evidence: server-timeouts-documented
-  it("of the HTTP server match docs/security.md", async () => {
+  it("of the HTTP server match docs/engineering/security.md", async () => {
     await using app = await startTestApp();
     const seen = Promise.withResolvers<Server>();
     const onRequest = (message: unknown): void => {
@@ -203,13 +203,13 @@ describe("default timeouts and limits", () => {
   });
 
   // evidence: connection-limit-documented
-  it("of one IP address match docs/security.md", async () => {
+  it("of one IP address match docs/engineering/security.md", async () => {
     const [perAddress] = await documentedNumbers("Too many connections", /_PER_ADDRESS` \(([\d,]+);/);
     expect(toConfig(readEnv({})).http.connections).toMatchObject({ perAddress });
   });
 
   // evidence: slow-body-timeout-documented
-  it("end a slow body exactly after the time in docs/security.md", async () => {
+  it("end a slow body exactly after the time in docs/engineering/security.md", async () => {
     const begun = Promise.withResolvers<void>();
     const { url } = await serve(() => begun.resolve());
     fakeOurTimers();
@@ -224,7 +224,7 @@ describe("default timeouts and limits", () => {
   });
 
   // evidence: unread-response-timeout-documented
-  it("end an unread response exactly after the time in docs/security.md", async () => {
+  it("end an unread response exactly after the time in docs/engineering/security.md", async () => {
     const answered = Promise.withResolvers<ServerResponse>();
     const { url } = await serve((_request, response) => {
       response.once("prefinish", () => answered.resolve(response));

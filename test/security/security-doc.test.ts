@@ -1,4 +1,4 @@
-/** Checks that docs/security.md covers each threat and requirement. `evidence.test.ts` checks the evidence ids. */
+/** Checks that docs/engineering/security.md covers each threat and requirement. `evidence.test.ts` checks the evidence ids. */
 import { describe, expect, it } from "vitest";
 import { parseEvidenceIds, readPages, tableRows } from "../support/evidence.ts";
 
@@ -24,13 +24,13 @@ interface Row {
   evidence: string;
 }
 
-const page = readPages()["docs/security.md"] ?? "";
+const page = readPages()["docs/engineering/security.md"] ?? "";
 
 const rowsOf = (part: string): Row[] =>
   tableRows(part).map((cells) => ({ item: cells[0] ?? "", cells, evidence: cells.at(-1) ?? "" }));
 const rows = rowsOf(page);
 
-describe("docs/security.md", () => {
+describe("docs/engineering/security.md", () => {
   it("names a test for each of the OWASP API Top 10 and each resource limit", () => {
     const [, bounds = "", top = ""] = page.split(/^## (?:Resource limits|OWASP API|OWASP ASVS).*$/m);
     const topTen = rowsOf(top).filter(({ item }) => /^API\d/.test(item));

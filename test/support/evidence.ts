@@ -5,7 +5,7 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** The pages whose tables list evidence. */
-const PAGES = ["docs/faults.md", "docs/security.md"] as const;
+const PAGES = ["docs/engineering/faults.md", "docs/engineering/security.md"] as const;
 
 /** File contents by path. */
 type Files = Readonly<Record<string, string>>;

@@ -58,7 +58,8 @@ export function createSqlRunner(): RunSql {
   return <Row>(client: QueryClient, { text, values }: CompiledSql) => {
     const name = statements.nameOf(text);
     const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
-    // A callback, not `pg`'s promise: that keeps the rows alive past the young garbage collections (docs/performance.md).
+    // A callback: the promise of `pg` keeps rows alive past the young garbage collections
+    // (docs/engineering/performance/optimizations.md).
     client.query<object>(name ? { name, text, values } : { text, values }, (error, result) => {
       if (error) reject(error);
       else resolve(result.rows as Row[]);

@@ -1,0 +1,83 @@
+/** Checks the links of the engineering notes, the sections that benchmarks write, and the index of decisions. */
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readReport, REPORT_PARTS } from "../../bench/report.ts";
+
+const root = join(import.meta.dirname, "../..");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+const list = (pattern: string): string[] => globSync(pattern, { cwd: root }).toSorted();
+
+/** Returns the anchors of the headings of a page. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+describe("the engineering notes", () => {
+  const pages = list("{*.md,docs/engineering/**/*.md,docs/decisions/*.md}");
+
+  it("link to existing files and headings", () => {
+    const broken = pages.flatMap((from) =>
+      [...read(from).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(
+        ([link, path = "", anchor]) => {
+          const to = path === "" ? from : join(dirname(from), path);
+          if (!existsSync(join(root, to))) return [`${from}: ${link}`];
+          return anchor === undefined || anchorsOf(read(to)).includes(anchor) ? [] : [`${from}: ${link}`];
+        },
+      ),
+    );
+    expect(pages.length).toBeGreaterThan(70);
+    expect(broken).toEqual([]);
+  });
+
+  it.each(REPORT_PARTS)("have a section for the figures of %s, with a table", async (part) => {
+    const { section, before, after } = await readReport(part);
+    expect(section).toMatch(/^\| /m);
+    // The markers of one part do not enclose those of another.
+    for (const text of [before, section, after])
+      expect(text.match(/: begin -->/g) ?? []).toHaveLength((text.match(/: end -->/g) ?? []).length);
+  });
+
+  it("are all in an index of their folder", () => {
+    const missing = list("docs/engineering/**/*.md").filter((page) => {
+      const index = join(dirname(page), "README.md");
+      return page !== index && !read(index).includes(`](${page.slice(dirname(page).length + 1)})`);
+    });
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("the index of decisions", () => {
+  const records = list("docs/decisions/[0-9]*.md");
+
+  it("has one line per record, in order, with its title", () => {
+    const lines = [...read("docs/decisions/README.md").matchAll(/^- \[(\d{4})\]\(([^)]+)\): (.+)$/gm)].map(
+      ([, number, file, title]) => ({ number, file, title }),
+    );
+    const expected = records.map((path) => {
+      const text = read(path);
+      const [, number, title] = /^# (\d{4}): (.+)\n/.exec(text) ?? [];
+      const [, by] = /^\*\*Status\.\*\* Superseded by \[(\d{4})\]/m.exec(text) ?? [];
+      return {
+        number,
+        file: path.slice("docs/decisions/".length),
+        title: by === undefined ? title : `${title} (superseded by ${by})`,
+      };
+    });
+    expect(records.length).toBeGreaterThan(60);
+    expect(lines).toEqual(expected);
+    for (const { number, file } of expected) expect(file.startsWith(`${number}-`)).toBe(true);
+  });
+
+  it("lists records that each have a context and a decision, in this order", () => {
+    const incomplete = records.filter(
+      (path) => !/^\*\*Context\.\*\*\s[^]*^\*\*Decision\.\*\*\s/m.test(read(path)),
+    );
+    expect(incomplete).toEqual([]);
+  });
+});
