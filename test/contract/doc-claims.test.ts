@@ -143,12 +143,19 @@ it("SECURITY.md has no e-mail address that cannot receive e-mail", () => {
   expect(read("SECURITY.md")).toContain("*Report a vulnerability*");
 });
 
-it("CHANGELOG.md has the sections of Keep a Changelog for 1.0.0-rc, each once", () => {
+it("CHANGELOG.md has the sections of Keep a Changelog for 1.0.0-rc, each by audience", () => {
   const [, release = ""] = read("CHANGELOG.md").split("## [1.0.0-rc]");
-  const sections = [...(release.split("\n## ")[0] ?? "").matchAll(/^### (.+)$/gm)].map(([, name]) => name);
+  const sections = (release.split("\n## ")[0] ?? "").split(/^### /m).slice(1);
+  const names = sections.map((section) => section.split("\n", 1)[0] ?? "");
   const known = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
-  expect(sections).toEqual(known.filter((name) => sections.includes(name)));
-  expect(sections).toEqual(expect.arrayContaining(["Added", "Changed", "Fixed", "Security"]));
+  expect(names).toContain("Added");
+  expect(names).toEqual(known.filter((name) => names.includes(name)));
+  const audiences = ["For partners", "For operators", "For contributors"];
+  for (const section of sections) {
+    const found = [...section.matchAll(/^#### (.+)$/gm)].map(([, name]) => name);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found).toEqual(audiences.filter((name) => found.includes(name)));
+  }
 });
 
 it("CONTRIBUTING.md names only files and folders that exist", () => {
