@@ -28,7 +28,7 @@ export type RecordAccessChange = (on: Reader, change: AccessChange) => Promise<v
 
 export interface AccessNoticeDeps {
   mails: Pick<MailService, "enqueue">;
-  /** Returns the URL of a page of the console. */
+  /** Returns the URL of a page of the console or the guide. */
   pageUrl: (path: string) => string;
 }
 
@@ -48,8 +48,9 @@ export function createAccessChangeRecorder({ mails, pageUrl }: AccessNoticeDeps)
     const actor =
       change.actor.type === "system" ? "a Waymark operator" : await actorDisplayName(on, change.actor);
     const isLast = changesThisHour === MAX_NOTICES_PER_HOUR;
+    const [page, guide] = [pageUrl("/audit"), pageUrl("/guide/authentication#if-a-key-leaks")];
     for (const { email } of owners)
-      await mails.enqueue(on, accessChangeMail(email, change, { actor, isLast, page: pageUrl("/audit") }));
+      await mails.enqueue(on, accessChangeMail(email, change, { actor, isLast, page, guide }));
   };
 }
 
@@ -66,7 +67,7 @@ function countChangesThisHour(on: Reader, organizationId: string): Promise<numbe
 function accessChangeMail(
   to: string,
   { action, subjectName }: AccessChange,
-  { actor, page, isLast }: { actor: string; page: string; isLast: boolean },
+  { actor, page, guide, isLast }: { actor: string; page: string; guide: string; isLast: boolean },
 ): NewMail {
   const title = mailTitles[action];
   return composeMail(to, "access_changed", {
@@ -82,6 +83,7 @@ function accessChangeMail(
         : []),
     ],
     action: { label: "Open the audit log", url: page },
+    ...(action.startsWith("key.") && { help: { label: "What to do if a key leaks", url: guide } }),
     footnote: "You received this e-mail because you are an owner of your organisation.",
   });
 }

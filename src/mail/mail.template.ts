@@ -7,6 +7,8 @@ export interface MailContent {
   readonly paragraphs: readonly string[];
   /** A button. The URL is also printed below it. */
   readonly action?: { readonly label: string; readonly url: string };
+  /** A page of the guide, below the button. */
+  readonly help?: { readonly label: string; readonly url: string };
   readonly footnote?: string;
 }
 
@@ -37,9 +39,10 @@ export function composeMail(
   };
 }
 
-function renderText({ title, paragraphs, action, footnote }: MailContent): string {
+function renderText({ title, paragraphs, action, help, footnote }: MailContent): string {
   const parts = [title, ...paragraphs];
   if (action) parts.push(`${action.label}:\n${action.url}`);
+  if (help) parts.push(`${help.label}:\n${help.url}`);
   if (footnote !== undefined) parts.push(footnote);
   // "-- " marks the signature, which mail programs can collapse.
   return `${parts.join("\n\n")}\n\n-- \n${SIGNATURE}\n`;
@@ -49,11 +52,12 @@ const FONT_STYLE = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvet
 /** The colour's contrast on the white card is above 4.5 : 1. The style sheet below replaces it in dark mode. */
 const SMALL_PRINT_STYLE = "margin:0 0 12px;font-size:14px;line-height:1.5;color:#5c6370";
 
-function renderHtml({ title, paragraphs, action, footnote }: MailContent): string {
+function renderHtml({ title, paragraphs, action, help, footnote }: MailContent): string {
   const body = [
     `<h1 style="margin:0 0 16px;font-size:22px;line-height:1.3">${escapeHtml(title)}</h1>`,
     ...paragraphs.map((text) => `<p style="margin:0 0 16px">${withLineBreaks(text)}</p>`),
     ...(action ? renderButton(action) : []),
+    ...(help ? [renderHelp(help)] : []),
     ...(footnote === undefined
       ? []
       : [`<p style="${SMALL_PRINT_STYLE}" class="small">${withLineBreaks(footnote)}</p>`]),
@@ -87,6 +91,11 @@ function renderButton({ label, url }: { label: string; url: string }): string[] 
     `<p style="margin:24px 0"><a href="${href}" style="display:inline-block;padding:12px 22px;border-radius:8px;background:#1f5fd0;color:#ffffff;font-weight:600;text-decoration:none">${escapeHtml(label)}</a></p>`,
     `<p style="${SMALL_PRINT_STYLE}" class="small">Or open this URL:<br><a href="${href}" style="color:inherit;word-break:break-all">${href}</a></p>`,
   ];
+}
+
+function renderHelp({ label, url }: { label: string; url: string }): string {
+  const href = escapeHtml(url);
+  return `<p style="${SMALL_PRINT_STYLE}" class="small">${escapeHtml(label)}:<br><a href="${href}" style="color:inherit;word-break:break-all">${href}</a></p>`;
 }
 
 function withLineBreaks(text: string): string {

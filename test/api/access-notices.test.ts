@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAX_NOTICES_PER_HOUR } from "../../src/mail/access-notices.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { listMailsTo, ACCOUNT_ENV } from "../support/accounts/mails.ts";
+import { headingInGuide } from "../support/docs/guide-pages.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
@@ -60,6 +61,10 @@ describe("keys", () => {
       expect.stringMatching(/^An API key was rotated: till \(wmk_/),
       `An API key was revoked: till (${prefix})`,
     ]);
+    for (const { text } of mails) {
+      const [, target = ""] = /\/guide\/(\S+)/.exec(text) ?? [];
+      expect(await headingInGuide(target)).toBe("If a key leaks");
+    }
   });
 
   it("created by a key name that key, and created by the CLI name the operator", async () => {

@@ -24,7 +24,7 @@ export type AlertNotifier = (tx: Transaction, alert: EndpointAlert) => Promise<v
 export interface AlertMailDeps {
   mails: Pick<MailService, "enqueue">;
   logger: Logger;
-  /** Returns the URL of a console page. */
+  /** Returns the URL of a page of the console or the guide. */
   pageUrl: (path: string) => string;
 }
 
@@ -35,12 +35,14 @@ export function createAlertNotifier({ mails, logger, pageUrl }: AlertMailDeps): 
     const endpoint = toTypedId("whe", id);
     logger.warn({ endpoint, kind }, "a webhook endpoint keeps failing or was disabled");
     const page = pageUrl(`/integrations/endpoints/${endpoint}`);
+    const guide = pageUrl("/guide/webhooks/troubleshooting");
     try {
       await tx.nested(async () => {
         const owners = await tx
           .em()
           .find(User, { organization: organizationId, role: "owner" }, { filters: false });
-        for (const { email } of owners) await mails.enqueue(tx, buildAlertMail(email, alert, page));
+        for (const { email } of owners)
+          await mails.enqueue(tx, buildAlertMail(email, alert, { page, guide }));
       });
     } catch (error) {
       logger.error({ endpoint, kind, error: (error as Error).message }, "enqueueing the alert mails failed");
@@ -78,7 +80,11 @@ const alertTexts: Readonly<Record<EndpointAlertKind, AlertText>> = {
   },
 };
 
-function buildAlertMail(to: string, { kind, url }: EndpointAlert, page: string): NewMail {
+function buildAlertMail(
+  to: string,
+  { kind, url }: EndpointAlert,
+  { page, guide }: { page: string; guide: string },
+): NewMail {
   const { title, cause, consequence } = alertTexts[kind];
   // Only the host, because endpoint URLs often contain a token.
   const { host } = new URL(url);
@@ -87,6 +93,7 @@ function buildAlertMail(to: string, { kind, url }: EndpointAlert, page: string):
     title,
     paragraphs: [cause(host), consequence],
     action: { label: "View endpoint", url: page },
+    help: { label: "How to find the cause", url: guide },
     footnote: "You receive this as an owner of your organisation.",
   });
 }

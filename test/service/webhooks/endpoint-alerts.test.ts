@@ -8,6 +8,8 @@ import { disableFailing } from "../../../src/webhooks/endpoints/disable-failing-
 import { createAlertNotifier } from "../../../src/webhooks/endpoints/alert-mails.ts";
 import type { AlertNotifier } from "../../../src/webhooks/endpoints/alert-mails.ts";
 import { createFakeClock, DAY_MS } from "../../support/fake-clock.ts";
+import { listMailsTo } from "../../support/accounts/mails.ts";
+import { headingInGuide } from "../../support/docs/guide-pages.ts";
 import { testSecretBox } from "../../support/test-secret.ts";
 import type { TestOrganization } from "../../support/app/app.fixture.ts";
 import { startTestReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
@@ -108,6 +110,9 @@ describe("an endpoint that keeps failing", () => {
       expect(subject).toBe(`A webhook endpoint keeps failing: 127.0.0.1:${receiver.port}`);
       expect(text).toContain("Four attempts in a row");
       expect(subject + text).not.toContain("hidden");
+      const [sent] = await listMailsTo(rig.app, recipient);
+      const [, target = ""] = /https:\/\/waymark\.example\/guide\/(\S+)/.exec(sent?.text ?? "") ?? [];
+      expect(await headingInGuide(target)).toBe("Troubleshoot webhooks");
     }
     await rig.app.database.query(sql`update webhook_endpoint set status = 'paused' where id = ${endpointId}`);
   });

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sections } from "../../../src/guide/contents.ts";
+import { readPages } from "../../../src/guide/pages.ts";
 
 const docsDir = join(import.meta.dirname, "../../../docs");
 
@@ -18,6 +19,17 @@ export const guidePages: readonly string[] = sections.flatMap(({ files }) => fil
 /** `path`: relative to `docs/`. */
 export function readPage(path: string): string {
   return readFileSync(join(docsDir, path), "utf8");
+}
+
+/**
+ * `target`: a path below `/guide/` with an optional anchor, such as `errors#goneexception-410`. Returns the heading that it
+ * opens, or null if the guide has no such page or anchor.
+ */
+export async function headingInGuide(target: string): Promise<string | null> {
+  const [path, id] = target.split("#");
+  const page = (await readPages(docsDir)).find((candidate) => candidate.path === path);
+  if (id === undefined) return page?.title ?? null;
+  return page?.sections.find((section) => section.id === id)?.title ?? null;
 }
 
 export function codeBlocks(markdown: string): CodeBlock[] {
