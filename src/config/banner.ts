@@ -60,6 +60,7 @@ export function banner(
     "",
     `  Console    ${base}/`,
     `  API        ${base}/v1`,
+    `  Guide      ${base}/guide/`,
     `  Reference  ${base}/docs`,
     `  GraphQL    ${base}/graphql   (explorer: ${base}/graphiql)`,
     `  Health     ${base}/health/ready`,

@@ -39,6 +39,13 @@ it("warns about every unsafe setting with an external database", () => {
 });
 
 it.each([
+  ["the URL that it listens on", {}, "http://127.0.0.1:4000"],
+  ["PUBLIC_URL", { PUBLIC_URL: "https://example.com/waymark" }, "https://example.com/waymark"],
+])("links the guide below %s", (_, env, base) => {
+  expect(bannerOf(env)).toContain(`  Guide      ${base}/guide/\n`);
+});
+
+it.each([
   ["all settings are safe", {}],
   ["a worker uses the memory store", { WAYMARK_ROLE: "worker", RATE_LIMIT_STORE: "memory" }],
   ["rate limits are off", { RATE_LIMITS: "off", RATE_LIMIT_STORE: "memory" }],
