@@ -41,7 +41,11 @@ async function runCommand(engine: Engine, command: EngineCommand): Promise<void>
 /** Returns Waymark's production sender, which may also send to private IP addresses. */
 export function openSender(): Sender {
   const http = new HttpClient({ guard: new AddressGuard({ allowPrivate: true }) });
-  return new Sender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs" });
+  return new Sender({
+    http,
+    clock: systemClock,
+    docsUrl: "https://waymark.example/guide/webhooks/quickstart",
+  });
 }
 
 export interface Target {

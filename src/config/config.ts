@@ -43,8 +43,8 @@ export function toConfig(env: Env) {
       allowPrivate: env.WEBHOOK_ALLOW_PRIVATE
         ? env.WEBHOOK_ALLOW_PRIVATE === "on"
         : env.DATABASE_URL === undefined,
-      /** URL of the documentation, sent to receivers in the `User-Agent`. Null without PUBLIC_URL. */
-      docsUrl: publicUrl === null ? null : `${publicUrl}/docs`,
+      /** URL of the guide's page about webhooks, sent to receivers in the `User-Agent`. Null without PUBLIC_URL. */
+      docsUrl: publicUrl === null ? null : `${publicUrl}/guide/webhooks/quickstart`,
       /** The delay before each attempt, in milliseconds. */
       retrySchedule: env.WEBHOOK_RETRY_SCHEDULE,
     },

@@ -5,6 +5,8 @@ import { buildIfStale } from "../../src/build.ts";
 import { pathOfFile } from "../../src/guide/contents.ts";
 import { guidePages } from "../support/docs/guide-pages.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { startTestReceiver } from "../support/webhooks/receiver.ts";
 
 /** Of the first page with everything that it loads before the reader does something. */
 const MAX_FIRST_PAGE_BYTES = 60_000;
@@ -12,7 +14,11 @@ const MAX_FIRST_PAGE_BYTES = 60_000;
 let app: TestApp;
 beforeAll(async () => {
   await buildIfStale();
-  app = await startTestApp({ WAYMARK_ROLE: "api", PUBLIC_URL: "https://api.example.com/waymark" });
+  app = await startTestApp({
+    WAYMARK_ROLE: "api",
+    PUBLIC_URL: "https://api.example.com/waymark",
+    WEBHOOK_ALLOW_PRIVATE: "on",
+  });
 }, 120_000);
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -74,6 +80,24 @@ describe("200", () => {
     const sizes = [body, ...assets.map((asset) => asset.body)].map((text) => gzipSync(text).length);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_FIRST_PAGE_BYTES);
   });
+});
+
+it("has the page that the User-Agent of a webhook names", async () => {
+  await using receiver = await startTestReceiver();
+  const { key } = await app.createOrganization("agent");
+  const create = `mutation ($url: String!) {
+    createWebhookEndpoint(input: { url: $url }) { endpoint { id } userErrors { message } } }`;
+  const { createWebhookEndpoint } = await queryData(app, create, { key, variables: { url: receiver.url } });
+  const { id } = createWebhookEndpoint.endpoint as { id: string };
+  await queryData(app, `mutation { sendTestEvent(endpointId: "${id}") { userErrors { message } } }`, { key });
+  const { headers } = await receiver.next();
+  const [, url = ""] = /^Waymark-Webhooks\/1\.0 \(\+(https:\S+)\)$/.exec(headers["user-agent"] ?? "") ?? [];
+  expect(url).toMatch(/^https:\/\/api\.example\.com\/waymark\/guide\//);
+  const page = await open(url.replace("https://api.example.com/waymark", ""));
+  expect(page).toMatchObject({ status: 200, type: "text/html; charset=utf-8" });
+  expect(page.body).toContain(
+    "Waymark-Webhooks/1.0 (+https://api.example.com/waymark/guide/webhooks/quickstart)",
+  );
 });
 
 it("308 leads from /guide to its first page", async () => {

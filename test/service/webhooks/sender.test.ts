@@ -14,7 +14,7 @@ import {
 
 const clock = createFakeClock();
 const http = new HttpClient({ guard: new AddressGuard({ allowPrivate: true }) });
-const sender = new Sender({ http, clock, docsUrl: "https://waymark.example/docs/webhooks" });
+const sender = new Sender({ http, clock, docsUrl: "https://waymark.example/guide/webhooks/quickstart" });
 const secret = newSecret();
 const webhookId = "evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H";
 const body = '{"id":"evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H","data":{"town":"Tromsø 🚚"}}';
@@ -43,7 +43,7 @@ describe("an attempt", () => {
     expect(new Webhook(secret).verify(arrived, headers as Record<string, string>)).toEqual(JSON.parse(body));
     expect(headers).toMatchObject({
       "content-type": "application/json",
-      "user-agent": "Waymark-Webhooks/1.0 (+https://waymark.example/docs/webhooks)",
+      "user-agent": "Waymark-Webhooks/1.0 (+https://waymark.example/guide/webhooks/quickstart)",
       "webhook-id": webhookId,
       "webhook-timestamp": String(Math.floor(clock.now() / 1000)),
     });

@@ -128,7 +128,12 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
         schedule,
         alertNotifier,
         tracing,
-        sender: new Sender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs", tracing }),
+        sender: new Sender({
+          http,
+          clock: systemClock,
+          docsUrl: "https://waymark.example/guide/webhooks/quickstart",
+          tracing,
+        }),
         clock,
         logger: createLogger("silent"),
         scheduleWakeUp: (endpointId, atMs) => wakeUps.push({ endpointId, atMs }),
