@@ -43,6 +43,15 @@ describe("the engineering notes", () => {
       expect(text.match(/: begin -->/g) ?? []).toHaveLength((text.match(/: end -->/g) ?? []).length);
   });
 
+  it("name only scripts of package.json", () => {
+    const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+    const named = pages.flatMap((page) =>
+      [...read(page).matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => ({ page, name })),
+    );
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter(({ name }) => scripts[name] === undefined)).toEqual([]);
+  });
+
   it("are all in an index of their folder", () => {
     const missing = list("docs/engineering/**/*.md").filter((page) => {
       const index = join(dirname(page), "README.md");
