@@ -99,10 +99,11 @@ markdown.renderer.rules["fence"] = (tokens, index) => {
   const continues = areTabs(tokens[index - 1], token);
   const isContinued = areTabs(token, tokens[index + 1]);
   const titles = continues || isContinued ? TAB_LABELS : TITLES;
-  const title = token.info.includes(" response") ? "Response" : (titles[language] ?? language);
+  const isResponse = token.info.includes(" response");
+  const title = isResponse ? "Response" : (titles[language] ?? language);
   return (
     (isContinued && !continues ? '<div class="tabs">' : "") +
-    `<div class="code" data-language="${markdown.utils.escapeHtml(language)}">` +
+    `<div class="code" data-language="${markdown.utils.escapeHtml(language)}"${isResponse ? " data-response" : ""}>` +
     `<div class="code-title">${markdown.utils.escapeHtml(title)}</div>` +
     `<pre tabindex="0"><code>${code}</code></pre></div>\n` +
     (continues && !isContinued ? "</div>\n" : "")
