@@ -9,10 +9,10 @@ import { pathToFileURL } from "node:url";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import express from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildIfStale } from "../../src/build.ts";
 import { consoleRoutes } from "../../src/http/console.routes.ts";
 import { setContext } from "../../src/http/context.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { buildSite } from "../support/site.ts";
 
 const html = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
@@ -20,7 +20,7 @@ let app: TestApp;
 let script: string;
 
 beforeAll(async () => {
-  await buildIfStale();
+  await buildSite();
   app = await startTestApp();
   const names = await readdir(new URL("../../.site/console/assets/", import.meta.url));
   script = `/assets/${names.find((name) => /^index-.+\.js$/.test(name))!}`;

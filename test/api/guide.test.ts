@@ -1,19 +1,19 @@
 /** The guide: its pages, their Markdown, the texts for language models, and unknown paths. */
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildIfStale } from "../../src/build.ts";
 import { pathOfFile } from "../../src/guide/contents.ts";
 import { guidePages } from "../support/docs/guide-pages.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
+import { buildSite } from "../support/site.ts";
 
 /** Of the first page with everything that it loads before the reader does something. */
 const MAX_FIRST_PAGE_BYTES = 60_000;
 
 let app: TestApp;
 beforeAll(async () => {
-  await buildIfStale();
+  await buildSite();
   app = await startTestApp({
     WAYMARK_ROLE: "api",
     PUBLIC_URL: "https://api.example.com/waymark",

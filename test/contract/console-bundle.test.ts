@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { buildIfStale } from "../../src/build.ts";
+import { buildSite } from "../support/site.ts";
 
 const built = new URL("../../.site/console/", import.meta.url);
 const LIMIT_BYTES = 250_000;
@@ -28,7 +28,7 @@ const firstPages = {
 let manifest: Manifest;
 
 beforeAll(async () => {
-  await buildIfStale();
+  await buildSite();
   manifest = JSON.parse(await readFile(new URL("manifest.json", built), "utf8")) as Manifest;
 }, 120_000);
 

@@ -1,8 +1,6 @@
 /** Opens console pages in a real browser and collects their errors. */
 import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
-import pg from "pg";
-import { inject } from "vitest";
-import { buildIfStale } from "../../../src/build.ts";
+import { buildSite, withAdvisoryLock } from "../site.ts";
 import { signIn, type TestUser } from "../accounts/session-client.ts";
 import { launchChromium } from "./chromium.ts";
 import type { TestApp } from "../app/app.fixture.ts";
@@ -10,8 +8,6 @@ import type { TestApp } from "../app/app.fixture.ts";
 /** Generous, for busy machines. */
 export const BROWSER_TIMEOUT_MS = 120_000;
 const STEP_TIMEOUT_MS = 30_000;
-/** The PostgreSQL advisory lock shared by all test files. */
-const LOCK_ID = 4_190;
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
@@ -31,7 +27,7 @@ export interface TabOptions {
 
 /** Builds the console if its sources have changed, and starts a browser. */
 export async function startBrowser(): Promise<Browser> {
-  await withAdvisoryLock(buildIfStale);
+  await buildSite();
   return await withAdvisoryLock(launchChromium);
 }
 
@@ -89,16 +85,4 @@ function collectPageErrors(page: Page, origin: string): string[] {
     if (!isOwn) pageErrors.push(`request to ${url.origin}`);
   });
   return pageErrors;
-}
-
-/** Test files run in parallel, and each builds the console and unpacks the browser in the same place. */
-async function withAdvisoryLock<T>(work: () => Promise<T>): Promise<T> {
-  const client = new pg.Client(inject("serverUrl"));
-  await client.connect();
-  try {
-    await client.query("select pg_advisory_lock($1)", [LOCK_ID]);
-    return await work();
-  } finally {
-    await client.end();
-  }
 }

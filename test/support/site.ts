@@ -1,0 +1,24 @@
+/** Builds the console and the guide once for all test files. */
+import pg from "pg";
+import { inject } from "vitest";
+import { buildIfStale } from "../../src/build.ts";
+
+/** The PostgreSQL advisory lock shared by all test files. */
+const LOCK_ID = 4_190;
+
+/** Builds the site if its sources have changed. Test files that run at the same time wait for one build. */
+export async function buildSite(): Promise<void> {
+  await withAdvisoryLock(buildIfStale);
+}
+
+/** Runs `work` in one test file at a time. */
+export async function withAdvisoryLock<T>(work: () => Promise<T>): Promise<T> {
+  const client = new pg.Client(inject("serverUrl"));
+  await client.connect();
+  try {
+    await client.query("select pg_advisory_lock($1)", [LOCK_ID]);
+    return await work();
+  } finally {
+    await client.end();
+  }
+}
