@@ -131,10 +131,11 @@ it("the quickstart ends with a verified webhook", { timeout: TIMEOUT_MS }, async
   onTestFinished(() => void started.kill());
   let printed = "";
   started.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+  const statusAt = (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { method: "POST" }).then(({ status }) => status, String);
   // It rejects a request without a signature.
-  await expect
-    .poll(() => fetch(`http://127.0.0.1:${port}/`, { method: "POST" }).then(({ status }) => status, String))
-    .toBe(400);
+  await expect.poll(() => statusAt("/webhooks")).toBe(400);
+  expect(await statusAt("/")).toBe(404);
   // The samples before have made this update already.
   await runShell(update?.text.replace("out_for_delivery", "in_transit") ?? "");
   await runShell(update?.text ?? "");

@@ -1,7 +1,7 @@
 /** Runs the example receivers of `docs/guide/webhooks/verify.md` as processes, in the languages installed on this machine. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { symlink } from "node:fs/promises";
+import { copyFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -19,10 +19,18 @@ export interface DocumentedReceiver {
   /** Installs dependencies or builds in the file's folder. Returns a skip reason or null. Throws if the example is broken. */
   prepare?: (folder: string) => Promise<string | null>;
   start: (port: string) => readonly string[];
+  /** True if it starts without a secret and then answers 500. */
+  startsWithoutSecret?: true;
+}
+
+export interface RunningReceiver {
+  url: string;
+  /** Returns what it has printed. */
+  output: () => string;
 }
 
 const NODE_MODULES = fileURLToPath(new URL("../../../node_modules", import.meta.url));
-/** A first Go build is slow on a busy machine. */
+/** A first build is slow on a busy machine. */
 const BUILD_TIMEOUT_MS = 180_000;
 const INSTALL_TIMEOUT_MS = 30_000;
 const PACKAGES = "packages";
@@ -59,12 +67,7 @@ export const documentedReceivers: readonly DocumentedReceiver[] = [
     usesPackage: false,
     file: "receiver.go",
     versionCommand: ["go", "version"],
-    async prepare(folder) {
-      const build = await run(folder, ["go", "build", "-o", "receiver", "receiver.go"], BUILD_TIMEOUT_MS);
-      if (build.isTimedOut) return `go build took more than ${BUILD_TIMEOUT_MS / 1000} s`;
-      if (build.code !== 0) throw new Error(build.errors);
-      return null;
-    },
+    prepare: (folder) => build(folder, ["go", "build", "-o", "receiver", "receiver.go"]),
     start: () => ["./receiver"],
   },
   {
@@ -83,6 +86,32 @@ export const documentedReceivers: readonly DocumentedReceiver[] = [
     file: "receiver.php",
     versionCommand: ["php", "--version"],
     start: (port) => ["php", "-S", `127.0.0.1:${port}`, "receiver.php"],
+    startsWithoutSecret: true,
+  },
+  {
+    name: "C#",
+    language: "csharp",
+    usesPackage: false,
+    file: "Program.cs",
+    versionCommand: ["dotnet", "--version"],
+    async prepare(folder) {
+      const project = "dotnet new console --no-restore --name receiver --output project".split(" ");
+      const created = await build(folder, project);
+      if (created !== null) return created;
+      await copyFile(join(folder, "Program.cs"), join(folder, "project", "Program.cs"));
+      return await build(folder, ["dotnet", "build", "project", "--output", "built"]);
+    },
+    start: () => ["dotnet", "built/receiver.dll"],
+  },
+  {
+    // Where .NET is not installed, Debian's Mono can run the same file.
+    name: "C# on Mono",
+    language: "csharp",
+    usesPackage: false,
+    file: "Program.cs",
+    versionCommand: ["mcs", "--version"],
+    prepare: (folder) => build(folder, ["mcs", "-out:receiver.exe", "Program.cs"]),
+    start: () => ["mono", "receiver.exe"],
   },
 ];
 
@@ -96,18 +125,27 @@ export async function findSkipReason(
   return (await prepare?.(folder)) ?? null;
 }
 
-/** Starts the receiver until the end of the test. Resolves with its URL when it listens. */
+/** Starts the receiver until the end of the test. Resolves when it listens; throws if it exits. */
 export async function startDocumentedReceiver(
   { start }: DocumentedReceiver,
   { folder, secret }: { folder: string; secret: string },
-): Promise<string> {
+): Promise<RunningReceiver> {
   const port = String(await freePort());
-  const child = spawnIn(folder, start(port), { PORT: port, WEBHOOK_SECRET: secret });
+  // PHP stores the IDs of events in TMPDIR.
+  const child = spawnIn(folder, start(port), { PORT: port, WEBHOOK_SECRET: secret, TMPDIR: folder });
   onTestFinished(async () => {
     if (child.kill("SIGKILL")) await once(child, "exit");
   });
-  await waitUntilListening(child);
-  return `http://127.0.0.1:${port}/webhooks`;
+  const output = await waitUntilListening(child);
+  return { url: `http://127.0.0.1:${port}`, output };
+}
+
+/** Builds in the file's folder. Returns a skip reason if it takes too long. Throws if it fails. */
+async function build(folder: string, command: readonly string[]): Promise<string | null> {
+  const { isTimedOut, code, errors } = await run(folder, command, BUILD_TIMEOUT_MS);
+  if (isTimedOut) return `${command.slice(0, 2).join(" ")} took more than ${BUILD_TIMEOUT_MS / 1000} s`;
+  if (code !== 0) throw new Error(errors);
+  return null;
 }
 
 /** Installs the package in the file's folder. Returns a skip reason if PyPI is unreachable. */
@@ -156,12 +194,13 @@ async function run(cwd: string, command: readonly string[], timeoutMs: number): 
   }
 }
 
-function waitUntilListening(child: ChildProcess): Promise<void> {
+/** Returns a function that returns the output so far. */
+function waitUntilListening(child: ChildProcess): Promise<() => string> {
   return new Promise((resolve, reject) => {
     let output = "";
     const read = (chunk: Buffer): void => {
       output += chunk.toString();
-      if (/listening on port|Development Server .* started/.test(output)) resolve();
+      if (/listening on port|Development Server .* started/.test(output)) resolve(() => output);
     };
     child.stdout?.on("data", read);
     child.stderr?.on("data", read);
