@@ -1,66 +1,34 @@
-/** Example receivers that verify signatures with the Standard Webhooks libraries. The guide has more. */
+/** The receivers of the guide's page on verification, which tests run, for the path of an endpoint. */
 
 export interface ReceiverExample {
-  id: "node" | "python";
+  /** Language of the code block. */
+  id: string;
   label: string;
   code: string;
 }
 
-/** The examples listen on the path of the endpoint's `url`. */
-export function receiverExamples(url: string): ReceiverExample[] {
-  const path = URL.canParse(url) ? new URL(url).pathname : "/webhooks";
-  return [
-    { id: "node", label: "Node", code: nodeExample(JSON.stringify(path)) },
-    { id: "python", label: "Python", code: pythonExample(JSON.stringify(path)) },
-  ];
-}
+const LABELS: Readonly<Record<string, string>> = {
+  ts: "TypeScript",
+  python: "Python",
+  go: "Go",
+  java: "Java",
+  php: "PHP",
+  csharp: "C#",
+};
 
-function nodeExample(path: string): string {
-  return `// npm install express standardwebhooks
-// WEBHOOK_SECRET=whsec_… node receiver.mjs
-import express from "express";
-import { Webhook } from "standardwebhooks";
+/** Paths that mean the same in a string of each language, and to each HTTP server. */
+const PLAIN_PATH = /^[\w./~-]+$/;
 
-const webhook = new Webhook(process.env.WEBHOOK_SECRET);
-const app = express();
-
-// Signatures cover the raw body, so don't use express.json().
-const bytes = express.raw({ type: "application/json", limit: "1mb" });
-
-app.post(${path}, bytes, (request, response) => {
-  let event;
-  try {
-    event = webhook.verify(request.body, request.headers);
-  } catch {
-    return response.sendStatus(400);
-  }
-  console.log(event.id, event.type); // store the event here, process it later
-  response.sendStatus(204);
-});
-
-app.listen(process.env.PORT ?? 8000);`;
-}
-
-function pythonExample(path: string): string {
-  return `# pip install flask standardwebhooks
-# WEBHOOK_SECRET=whsec_… flask --app receiver run --port 8000
-import os
-
-from flask import Flask, request
-from standardwebhooks import Webhook
-
-app = Flask(__name__)
-app.config["MAX_CONTENT_LENGTH"] = 1024 * 1024
-webhook = Webhook(os.environ["WEBHOOK_SECRET"])
-
-
-@app.post(${path})
-def receive():
-    body = request.get_data()  # the raw body, as it was signed
-    try:
-        event = webhook.verify(body, dict(request.headers))
-    except Exception:
-        return "", 400
-    print(event["id"], event["type"])  # store the event here, process it later
-    return "", 204`;
+/**
+ * Returns the complete receivers of `page`, which is the Markdown of `docs/guide/webhooks/verify.md`. They listen at the path of
+ * the endpoint's `url`, or at `/webhooks` if the path has special characters.
+ */
+export function receiverExamples(page: string, url: string): ReceiverExample[] {
+  const [, section = ""] = page.split(/^## (?:Complete receivers|With a library)$/m);
+  const path = URL.canParse(url) ? new URL(url).pathname : "";
+  return [...section.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, id = "", code = ""]) => ({
+    id,
+    label: LABELS[id] ?? id,
+    code: PLAIN_PATH.test(path) ? code.replace(/(["'])\/webhooks\1/, `$1${path}$1`) : code,
+  }));
 }
