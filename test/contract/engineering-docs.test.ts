@@ -43,6 +43,19 @@ describe("the engineering notes", () => {
       expect(text.match(/: begin -->/g) ?? []).toHaveLength((text.match(/: end -->/g) ?? []).length);
   });
 
+  it("name only files and folders that exist", () => {
+    const named = pages.flatMap((page) =>
+      [...read(page).matchAll(/`((?:src|test|bench|scripts|schema|docs|deploy)(?:\/[\w.*-]+)+)\/?`/g)].map(
+        ([, path = ""]) => ({ page, path }),
+      ),
+    );
+    expect(named.length).toBeGreaterThan(100);
+    const missing = named.filter(({ path }) => list(path).length === 0);
+    expect(missing).toEqual([
+      { page: "docs/decisions/0001-record-decisions.md", path: "docs/decisions/NNNN-title.md" },
+    ]);
+  });
+
   it("name only scripts of package.json", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
     const named = pages.flatMap((page) =>
