@@ -1,0 +1,265 @@
+/** The numbers of the partner guide, each from the constant that it states. */
+import { defaultRateLimits } from "../../../src/rate-limits/rate-limit.ts";
+import { FEED_DAYS } from "../../../src/events/feed.sql.ts";
+import { limits, MAX_BODY_BYTES, DEFAULT_PAGE_SIZE } from "../../../src/graphql/execution/limits.ts";
+import { subscriptionLimits } from "../../../src/graphql/subscriptions/limits.ts";
+import { MAX_PAGE_SIZE } from "../../../src/http/v1/parameters.ts";
+import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
+import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
+import { MAX_BATCH_ITEMS } from "../../../src/jobs/update/bulk.ts";
+import { MAX_NOTICES_PER_HOUR } from "../../../src/mail/access-notices.ts";
+import {
+  DEFAULT_SCHEDULE_TEXT,
+  JITTER,
+  parseSchedule,
+  scheduleMs,
+} from "../../../src/platform/retry-schedule.ts";
+import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../../src/platform/time.ts";
+import { readEnv } from "../../../src/config/env.ts";
+import { MIN_PASSWORD_LENGTH } from "../../../src/accounts/passwords/rules.ts";
+import { defaultReplayRate } from "../../../src/webhooks/deliveries/replay-limit.ts";
+import { probeDelayMs } from "../../../src/webhooks/dispatcher/retry-or-disable.ts";
+import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
+import {
+  atMost,
+  bytes,
+  constantIn,
+  count,
+  duration,
+  numberIn,
+  percent,
+  type Fact,
+  type Quantity,
+} from "./facts.ts";
+
+const fact = (page: string, place: string, ...states: Quantity[]): Fact => ({
+  page: `docs/guide/${page}`,
+  place,
+  states,
+});
+
+const parsed = parseSchedule(DEFAULT_SCHEDULE_TEXT);
+const schedule = "schedule" in parsed ? parsed.schedule : [];
+
+const keyRotationHours = constantIn("src/api-keys/api-key.grant.ts", "MAX_GRACE_HOURS");
+
+/** Shared with the operator pages. */
+export const periods = {
+  feed: duration(FEED_DAYS * DAY_MS),
+  retention: duration(readEnv({}).RETENTION_DAYS * DAY_MS),
+  idempotency: duration(
+    numberIn("src/idempotency/stored-response.sql.ts", /interval '(\d+) hours'/) * 60 * MINUTE_MS,
+  ),
+  invitation: duration(constantIn("src/accounts/email-token.service.ts", "lifetimesMs.invitation")),
+  registration: duration(constantIn("src/accounts/email-token.service.ts", "lifetimesMs.registration")),
+  keyRotation: duration(keyRotationHours * 60 * MINUTE_MS),
+  secretRotation: duration(constantIn("src/webhooks/signing/secrets.ts", "OVERLAP_MS")),
+  keyRevocation: atMost(SECOND_MS, constantIn("src/api-keys/api-key.verifier.ts", "TTL_MS")),
+  /** "about three days" */
+  retries: duration(Math.round(scheduleMs(schedule) / DAY_MS) * DAY_MS),
+  openTransaction: atMost(MINUTE_MS, constantIn("src/platform/postgres/database.ts", "TRANSACTION_LIMIT_MS")),
+};
+
+const defaultPageSize = numberIn("src/http/v1/parameters.ts", /default: (\d+), description: "Items per page/);
+
+const CLIENT = "src/platform/http-client/client.ts";
+const DECISIONS = "src/webhooks/dispatcher/retry-or-disable.ts";
+const DISABLING = "src/webhooks/endpoints/disable-failing-endpoints.sql.ts";
+
+const attempt = {
+  total: duration(constantIn(CLIENT, "defaultLimits.totalMs")),
+  connect: duration(constantIn(CLIENT, "defaultLimits.connectMs")),
+  headers: bytes(constantIn(CLIENT, "defaultLimits.headerBytes")),
+};
+export const bodies = {
+  job: bytes(constantIn("src/http/v1/jobs.routes.ts", "MAX_JOB_BYTES")),
+  batch: bytes(constantIn("src/http/v1/jobs.routes.ts", "MAX_BATCH_BYTES")),
+  graphql: bytes(MAX_BODY_BYTES),
+};
+export const replays = [count(defaultReplayRate.burst), count(defaultReplayRate.perSecond)];
+
+const clients = [
+  fact("index.md", "Choose your way in", periods.retries),
+  fact("authentication.md", "Restrict and replace keys", periods.keyRevocation),
+  fact("console.md", "Getting access", periods.registration, count(MIN_PASSWORD_LENGTH)),
+  fact("console.md", "Your first key", periods.keyRotation, periods.keyRevocation),
+  fact(
+    "console.md",
+    "Your first webhook",
+    periods.retention,
+    duration(constantIn(DISABLING, "DISABLE_AFTER_MS")),
+  ),
+  fact("console.md", "Jobs", count(MAX_BATCH_ITEMS)),
+  fact("console.md", "Members", periods.invitation, count(MAX_NOTICES_PER_HOUR)),
+  fact(
+    "console.md",
+    "Your own account",
+    duration(constantIn("src/platform/fresh-authentication.ts", "MAX_AUTHENTICATION_AGE_MS")),
+  ),
+  fact("jobs.md", "List jobs", count(defaultPageSize)),
+  fact("jobs.md", "Read every page", count(MAX_PAGE_SIZE)),
+  fact("updating.md", "Update jobs safely", count(jobFieldNames.length), count(MAX_BATCH_ITEMS)),
+  fact("updating.md", "Retry without applying a change twice > Changed something", periods.idempotency),
+  fact(
+    "updating.md",
+    "Retry without applying a change twice",
+    count(numberIn("src/http/v1/jobs.update.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+    count(IDEMPOTENCY_STORAGE_LIMITS.records),
+    bytes(IDEMPOTENCY_STORAGE_LIMITS.bytes),
+    periods.idempotency,
+  ),
+  fact("updating.md", "Update up to 100 jobs", count(MAX_BATCH_ITEMS)),
+  fact("mirror.md", "Recover from downtime > Less than 30 days", periods.feed),
+  fact("mirror.md", "Recover from downtime", periods.retries, periods.retention),
+  fact("mirror.md", "Without the feed: poll by time", periods.openTransaction),
+  fact("errors.md", "GoneException (410)", periods.feed),
+  fact("errors.md", "PayloadTooLargeException (413)", bodies.job, bodies.batch),
+  fact("errors.md", "UnprocessableEntityException (422)", periods.idempotency),
+  fact(
+    "limits.md",
+    "Headers",
+    count(defaultRateLimits.read.burst),
+    duration((defaultRateLimits.read.burst / defaultRateLimits.read.perSecond) * SECOND_MS),
+    duration(SECOND_MS),
+    count(defaultRateLimits.batch.perSecond * MAX_BATCH_ITEMS),
+  ),
+  fact("limits.md", "Sizes > Page of jobs or events", count(MAX_PAGE_SIZE), count(defaultPageSize)),
+  fact("limits.md", "Sizes > Batch", count(MAX_BATCH_ITEMS)),
+  fact("limits.md", "Sizes > Body of a single update", bodies.job),
+  fact("limits.md", "Sizes > Body of a batch", bodies.batch),
+  fact(
+    "limits.md",
+    "Sizes > Idempotency-Key",
+    count(numberIn("src/http/v1/jobs.update.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+    periods.idempotency,
+  ),
+  fact("limits.md", "Sizes > Events feed", periods.feed),
+  fact("limits.md", "Sizes > Webhook endpoints", count(MAX_ENDPOINTS)),
+];
+
+const webhooks = [
+  fact("webhooks/quickstart.md", "Receive webhooks", periods.retries),
+  fact("webhooks/quickstart.md", "What your receiver does", attempt.total),
+  fact(
+    "webhooks/quickstart.md",
+    "Create an endpoint",
+    count(MAX_ENDPOINTS),
+    count(constantIn("src/webhooks/endpoints/validation.ts", "MAX_HEADERS")),
+  ),
+  fact("webhooks/verify.md", "Rotate the secret", periods.secretRotation),
+  fact(
+    "webhooks/reliability.md",
+    "What your answer means > 2xx within 15 seconds",
+    attempt.total,
+    attempt.connect,
+  ),
+  fact(
+    "webhooks/reliability.md",
+    "What your answer means",
+    duration(constantIn(DECISIONS, "MAX_RETRY_AFTER_MS")),
+    bytes(constantIn(CLIENT, "defaultLimits.readBytes")),
+    bytes(constantIn(CLIENT, "defaultLimits.keepBytes")),
+  ),
+  fact("webhooks/reliability.md", "Retries", count(schedule.length), percent(JITTER)),
+  fact("webhooks/reliability.md", "Repeated events", periods.retention),
+  fact(
+    "webhooks/reliability.md",
+    "When an endpoint keeps failing",
+    count(constantIn(DECISIONS, "MAX_CONSECUTIVE_FAILURES")),
+    percent(constantIn(DECISIONS, "MAX_FAILURE_RATIO")),
+    count(constantIn(DECISIONS, "MIN_ATTEMPTS")),
+    duration(constantIn(DECISIONS, "SLOT_MS") * constantIn(DECISIONS, "SLOT_COUNT")),
+    duration(probeDelayMs(0)),
+    duration(probeDelayMs(4)),
+    duration(probeDelayMs(5)),
+    duration(constantIn(DISABLING, "DISABLE_AFTER_MS")),
+    duration(constantIn(DISABLING, "MIN_SPREAD_MS")),
+    count(constantIn(DECISIONS, "ALERT_AFTER_ATTEMPTS")),
+  ),
+  fact(
+    "webhooks/reliability.md",
+    "Pause and resume",
+    periods.retention,
+    count(constantIn("src/webhooks/deliveries/retention.sql.ts", "MAX_ON_HOLD")),
+  ),
+  fact("webhooks/reliability.md", "Replay", count(schedule.length)),
+  fact(
+    "webhooks/reliability.md",
+    "Limits > Headers of your own per endpoint",
+    count(constantIn("src/webhooks/endpoints/validation.ts", "MAX_HEADERS")),
+  ),
+  fact(
+    "webhooks/reliability.md",
+    "Limits > URL of an endpoint",
+    count(constantIn("src/platform/http-client/address-guard.ts", "MAX_URL_LENGTH")),
+  ),
+  fact("webhooks/reliability.md", "Limits > Time for one attempt", attempt.total, attempt.connect),
+  fact(
+    "webhooks/reliability.md",
+    "Limits > Deliveries on hold for one endpoint",
+    count(constantIn("src/webhooks/deliveries/retention.sql.ts", "MAX_ON_HOLD")),
+  ),
+  fact("webhooks/troubleshooting.md", "Outcomes > connect_timeout", attempt.connect),
+  fact("webhooks/troubleshooting.md", "Outcomes > timeout", attempt.total),
+  fact("webhooks/troubleshooting.md", "Outcomes > invalid_response", attempt.headers),
+  fact(
+    "webhooks/troubleshooting.md",
+    "The signature doesn't match > Since a rotation",
+    periods.secretRotation,
+  ),
+];
+
+const statementTimeout = duration(numberIn("src/app/graphql.ts", /statement_timeout: "(\d+)"/));
+
+const graphql = [
+  fact("graphql/overview.md", "Pages", count(limits.pageSize), count(DEFAULT_PAGE_SIZE)),
+  fact("graphql/overview.md", "Limits > Depth", count(limits.depth)),
+  fact("graphql/overview.md", "Limits > Aliases", count(limits.aliases)),
+  fact("graphql/overview.md", "Limits > Root fields", count(limits.rootFields)),
+  fact("graphql/overview.md", "Limits > Page or list", count(limits.pageSize), count(limits.listSize)),
+  fact("graphql/overview.md", "Limits > Filter", count(limits.filterParts), count(limits.filterDepth)),
+  fact("graphql/overview.md", "Limits > Groups of jobStats", count(limits.groups)),
+  fact("graphql/overview.md", "Limits > Cost", count(limits.cost)),
+  fact("graphql/overview.md", "Limits > Time", statementTimeout),
+  fact(
+    "graphql/overview.md",
+    "Limits",
+    count(constantIn("src/graphql/execution/cost.ts", "TOTAL_COUNT_COST")),
+    count(constantIn("src/graphql/execution/cost.ts", "STATS_COST")),
+    count(numberIn("src/graphql/authenticate.ts", /ANONYMOUS_LIMIT = \{ perSecond: (\d+)/)),
+  ),
+  fact("graphql/queries.md", "Jobs that changed since a time", periods.openTransaction),
+  fact("graphql/mutations.md", "Rotate an API key", count(keyRotationHours), periods.keyRevocation),
+  fact("graphql/mutations.md", "Replay what failed", ...replays),
+  fact("graphql/mutations.md", "Errors > CURSOR_EXPIRED", periods.feed),
+  fact("graphql/mutations.md", "Errors > TIMEOUT", statementTimeout),
+  fact(
+    "graphql/subscriptions.md",
+    "Limits > Subscriptions on one socket",
+    count(subscriptionLimits.subscriptionsPerConnection),
+  ),
+  fact(
+    "graphql/subscriptions.md",
+    "Limits > Sockets of a key",
+    count(subscriptionLimits.connectionsPerPrincipal),
+  ),
+  fact(
+    "graphql/subscriptions.md",
+    "Limits > Sockets of an organisation",
+    count(subscriptionLimits.connectionsPerOrganization),
+  ),
+  fact(
+    "graphql/subscriptions.md",
+    "Limits > Sockets of an IP address before connection_init",
+    count(subscriptionLimits.unauthenticatedPerAddress),
+  ),
+  fact(
+    "graphql/subscriptions.md",
+    "Limits > Events waiting for a slow client",
+    count(constantIn("src/events/subscriber-group.ts", "MAX_BUFFERED")),
+    bytes(subscriptionLimits.maxUnsentBytes),
+  ),
+  fact("graphql/subscriptions.md", "Close codes > 1008, 1009", bytes(subscriptionLimits.maxMessageBytes)),
+];
+
+export const guideFacts: readonly Fact[] = [...clients, ...webhooks, ...graphql];
