@@ -51,7 +51,8 @@ const createCommands = commandGroup("waymark", DESCRIPTION, [
   demoCommand,
 ]);
 
-function createProgram(cli: CliContext): Command {
+/** Returns the command tree, which runs nothing until it is parsed. */
+export function createProgram(cli: CliContext): Command {
   const program = createCommands(cli);
   program
     .version(manifest.version)

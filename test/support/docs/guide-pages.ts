@@ -32,10 +32,14 @@ export async function headingInGuide(target: string): Promise<string | null> {
   return page?.sections.find((section) => section.id === id)?.title ?? null;
 }
 
+/** Blocks in lists are indented; their text is not. */
 export function codeBlocks(markdown: string): CodeBlock[] {
-  return [...markdown.matchAll(/^```(\w+)(?: ([\w-]+))?\n([^]*?)^```$/gm)].map(
-    ([, language = "", note = "", text = ""]) => ({ language, note, text }),
-  );
+  const fences = markdown.matchAll(/^( *)```(\w+)(?: ([\w-]+))?\n([^]*?)^\1```$/gm);
+  return [...fences].map(([, indent = "", language = "", note = "", text = ""]) => ({
+    language,
+    note,
+    text: text.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+  }));
 }
 
 /** Returns the cells of the rows below the table header that begins with `head`, without backticks. */
