@@ -109,6 +109,24 @@ describe("the examples", () => {
     expect(missed.events.nodes.length).toBeGreaterThan(0);
   });
 
+  it("Keys, Rotate and Revoke: a rotated key is listed, and revoked", async () => {
+    const created = await queryData(
+      app,
+      'mutation { createApiKey(input: { name: "leaked" }) { apiKey { id } } }',
+      { key },
+    );
+    const { id } = created.createApiKey.apiKey;
+    const rotated = await queryData(app, example("Rotate").document, { key, variables: { id } });
+    expect(rotated.rotateApiKey).toMatchObject({ secret: expect.stringMatching(/^wmk_/), userErrors: [] });
+    const { apiKeys } = await queryData(app, example("Keys").document, { key });
+    expect(apiKeys.map((each: { id: string }) => each.id)).toContain(id);
+    const revoked = await queryData(app, example("Revoke").document, { key, variables: { id } });
+    expect(revoked.revokeApiKey).toMatchObject({
+      apiKey: { id, revokedAt: expect.any(String) },
+      userErrors: [],
+    });
+  });
+
   it("Dead and Again: returns a failed delivery with its error, and replays it", async () => {
     const created = await queryData(
       app,
@@ -130,7 +148,7 @@ describe("the examples", () => {
   });
 
   it("are all covered here", () => {
-    const tested = [...Object.keys(finds), "Live", "Missed", "Failed", "Again"];
+    const tested = [...Object.keys(finds), "Live", "Missed", "Failed", "Again", "Keys", "Rotate", "Revoke"];
     expect(examples.map(({ name }) => name).toSorted()).toEqual(tested.toSorted());
   });
 });
