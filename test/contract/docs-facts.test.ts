@@ -14,7 +14,7 @@ import { guideFacts } from "../support/docs/guide-facts.ts";
 import { operateFacts } from "../support/docs/operate-facts.ts";
 
 const facts = [...guideFacts, ...operateFacts];
-const pages = sections.flatMap(({ files }) => files).map((file) => `docs/${file}`);
+const pages = ["README.md", ...sections.flatMap(({ files }) => files).map((file) => `docs/${file}`)];
 
 const MEASURED = "a benchmark measures it";
 const OTHER_TEST = "another test compares the table";

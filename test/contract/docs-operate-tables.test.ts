@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv, type Env } from "../../src/config/env.ts";
-import { read } from "../support/docs/facts.ts";
+import { constantIn, read } from "../support/docs/facts.ts";
 import { readPage, tableRows } from "../support/docs/guide-pages.ts";
 
 /** The rows of all tables of the page: the setting, its default and its values. */
@@ -159,5 +159,31 @@ describe("the alerts", () => {
     expect(references.length).toBeGreaterThan(3);
     for (const [, page = "", heading = ""] of references)
       expect(readPage(page).split("\n")).toContain(`## ${heading}`);
+  });
+});
+
+describe("the oldest supported versions", () => {
+  const files = [
+    "docs/operate/install.md",
+    "docs/operate/settings.md",
+    "README.md",
+    "CONTRIBUTING.md",
+    ".env.example",
+  ];
+  const versionsOf = (program: string): number[] =>
+    files.flatMap((file) =>
+      [...read(file).matchAll(new RegExp(`${program}[^.|]{0,20}? \\(?(\\d+) or later`, "g"))].map(
+        ([, version]) => Number(version),
+      ),
+    );
+
+  it.each([
+    ["Node(?:\\.js)?", Number(/"node": ">=(\d+)"/.exec(read("package.json"))?.[1]), 2],
+    ["(?:MongoDB|mongod`)", constantIn("src/embedded/mongo/version.ts", "minMajorVersion"), 4],
+    // The oldest that the tests of backups have run on.
+    ["PostgreSQL", 15, 3],
+  ])("of %s are %i everywhere", (program, version, mentions) => {
+    expect(versionsOf(program).length).toBeGreaterThanOrEqual(mentions);
+    expect(new Set(versionsOf(program))).toEqual(new Set([version]));
   });
 });

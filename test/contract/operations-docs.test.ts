@@ -117,6 +117,16 @@ describe("the metrics", () => {
     expect(sorted(documented)).toEqual(sorted(declared));
   });
 
+  it("are histograms where the page says so", () => {
+    const source = globSync("src/**/*.ts", { cwd: root }).map(read).join("\n");
+    const histograms = [...source.matchAll(/new Histogram\(\{\s+name: "(waymark_\w+)"/g)].map(
+      ([, name]) => name,
+    );
+    const rows = metricsSection.split("\n").filter((line) => /^\| `[^|]+\| Histogram/.test(line));
+    expect(histograms.length).toBeGreaterThan(2);
+    expect(sorted(rows.map((row) => /waymark_\w+/.exec(row)?.[0]))).toEqual(sorted(histograms));
+  });
+
   it("include all series and labels that the alerts and the dashboard query", () => {
     const registry = new Registry();
     collectDefaultMetrics({ register: registry });

@@ -262,4 +262,13 @@ const graphql = [
   fact("graphql/subscriptions.md", "Close codes > 1008, 1009", bytes(subscriptionLimits.maxMessageBytes)),
 ];
 
-export const guideFacts: readonly Fact[] = [...clients, ...webhooks, ...graphql];
+const readme = [
+  { page: "README.md", place: "Waymark", states: [periods.retries] },
+  {
+    page: "README.md",
+    place: "Start",
+    states: [count(constantIn("src/embedded/demo/demo.ts", "JOB_COUNT"))],
+  },
+];
+
+export const guideFacts: readonly Fact[] = [...readme, ...clients, ...webhooks, ...graphql];
