@@ -17,7 +17,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Ends a test that hangs. It is no expectation: on a busy machine, what takes milliseconds can take seconds.
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 25_000 } },
     reporters: ["default", "./test/support/summary-line.reporter.ts"],
     coverage: {
       provider: "v8",

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import {
   VALID_PASSWORD,
@@ -27,6 +27,7 @@ import {
 import { createFakeClock, HOUR_MS, type FakeClock } from "../support/fake-clock.ts";
 import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 const NEW_PASSWORD = "two herons wait at the weir";
 
@@ -137,10 +138,7 @@ describe("a password reset", () => {
         body: JSON.stringify({ email, password }),
         headers,
       });
-      await vi.waitFor(async () => expect(await triesOf(email, address)).toBe(1), {
-        timeout: 10_000,
-        interval: 5,
-      });
+      await eventually(async () => expect(await triesOf(email, address)).toBe(1), { intervalMs: 5 });
       const body = JSON.stringify({ token, password: NEW_PASSWORD });
       expectData(await createSessionClient(other).call("/auth/password/reset", { method: "POST", body }));
       expectFailure(await underWay, 401);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import {
   createTestUser,
@@ -11,6 +11,7 @@ import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/
 import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
+import { eventually } from "../support/eventually.ts";
 
 let app: TestApp;
 let clock: FakeClock;
@@ -118,7 +119,7 @@ describe("200", () => {
     expectFailure(await trySignIn(person.email, "not my password"), 401);
     const browser = await signIn(app, person);
     expectData(await browser.post("/auth/sign-out"));
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(new Set(await actsOf(person.email))).toEqual(
         new Set(["session.sign_in_failed", "session.opened", "session.closed"]),
       ),

@@ -1,5 +1,5 @@
 import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SECRET_VERSION, deriveAuthSecret } from "../../src/accounts/auth/secret.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import {
@@ -17,6 +17,7 @@ import { testSecretBox } from "../support/test-secret.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { totpCode } from "../support/accounts/totp.ts";
 import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** The key that encrypts TOTP secrets and recovery codes. */
 const sealing = {
@@ -344,7 +345,7 @@ describe("signing in", () => {
     const locked = await enter(await halfway(person), totpCode(person.uri, 1));
     expectFailure(locked, 429);
     expect(Number(locked.headers.get("retry-after"))).toBeGreaterThan(0);
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(
         (await actsOf(person.email)).filter((act) => act === "session.sign_in_failed").length,
       ).toBeGreaterThan(9),

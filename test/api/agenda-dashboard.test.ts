@@ -154,12 +154,12 @@ describe("other callers", () => {
 describe("while MongoDB is unreachable", () => {
   it("responds 503 with a message, to the page and its requests", async () => {
     proxy.disconnect();
-    await expect.poll(async () => (await get("/", operator, PAGE)).status, { timeout: 15_000 }).toBe(503);
+    await expect.poll(async () => (await get("/", operator, PAGE)).status).toBe(503);
     const page = await get("/", operator, PAGE);
     expect(page.get("content-type")).toContain("text/html");
     expect(page.text).toContain("MongoDB is unreachable");
     expectFailure(await operator.get("/operator/agenda/api"), 503);
     proxy.restore();
-    await expect.poll(async () => (await get("/api", operator)).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await get("/api", operator)).status).toBe(200);
   });
 });

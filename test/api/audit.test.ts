@@ -1,5 +1,5 @@
 /** The audit log, and the suspension of organisations. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { recordAuditEvent } from "../../src/audit/audit.service.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { listenToChannel } from "../../src/platform/postgres/notify.ts";
@@ -18,6 +18,7 @@ import { queryData, graphql } from "../support/graphql/client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
+import { eventually } from "../support/eventually.ts";
 
 let app: TestApp;
 let operator: TestUser;
@@ -155,7 +156,7 @@ describe("the audit log", () => {
       body,
     });
     expectFailure(refused, 401);
-    const entry = await vi.waitFor(async () => {
+    const entry = await eventually(async () => {
       const [found] = await log(browser, { actions: ["session.sign_in_failed"] });
       expect(found).toBeDefined();
       return found;
@@ -253,13 +254,10 @@ describe("a suspended organisation", () => {
         )
       ).status,
     ).toBe(401);
-    await vi.waitFor(
-      async () => {
-        const refused = await app.call("/v1/jobs", { key: partner.key });
-        expect(refused.status).toBe(403);
-      },
-      { timeout: 2_000, interval: 50 },
-    );
+    await eventually(async () => {
+      const refused = await app.call("/v1/jobs", { key: partner.key });
+      expect(refused.status).toBe(403);
+    });
     expect((await restore(id)).userErrors).toEqual([]);
     expectFailure(await browser.get("/auth/session"), 401);
     expectData(await (await signIn(app, owner)).get("/auth/session"));
@@ -331,9 +329,9 @@ describe("deliveries of a suspended organisation", () => {
     });
     onTestFinished(() => listening[Symbol.asyncDispose]());
     // The first call belongs to the connection itself.
-    await vi.waitFor(() => expect(notifications).toBe(1));
+    await eventually(() => expect(notifications).toBe(1));
     await suspensions.restore(context, id);
-    await vi.waitFor(() => expect(notifications).toBe(2));
+    await eventually(() => expect(notifications).toBe(2));
     dispatcher.wake();
     expect(await rig.waitForStatus(endpoint, "delivered")).toHaveLength(pending.length);
   });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { generateKey } from "../../src/api-keys/api-key.format.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { startAppInstance, type AppInstance, type ApiResponse } from "../support/app/app-instance.ts";
@@ -6,6 +6,7 @@ import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
 import { listJobs, patchJob, type ApiClient } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 let app: TestApp;
 let clock: FakeClock;
@@ -219,7 +220,7 @@ describe("the time of last use", () => {
     expectData(await listJobs(process, partner));
     expectData(await listJobs(process, revoked));
     await app.keys.revoke(await keyIdOf(revoked));
-    await vi.waitFor(async () => expectFailure(await listJobs(process, revoked), 401), 10_000);
+    await eventually(async () => expectFailure(await listJobs(process, revoked), 401));
     await process[Symbol.asyncDispose]();
     expect(await lastUsed(partner)).toBe(clock.now());
   });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { assignContractors } from "../../src/jobs/update/upsert.sql.ts";
 import { systemActor } from "../../src/platform/principal.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -7,6 +7,7 @@ import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { getJob, jobPath, patchBatch, patchJob } from "../support/app/job-client.ts";
 import { lockJobRow } from "../support/database/row-lock.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 interface Step {
   sequence: number;
@@ -181,11 +182,11 @@ describe("a job that is reassigned while an update waits for its lock", () => {
         requestId: null,
       });
       updating = patchJob(app, former, number, { weight: 1 });
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const waiting = await app.database.query(sql`
           select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
         expect(waiting).toHaveLength(1);
-      }, 10_000);
+      });
     });
     expectFailure((await updating) as Awaited<ReturnType<typeof patchJob>>, 404);
     expect(expectData(await getJob(app, next, number)).weight).toBeNull();

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { Writable } from "node:stream";
 import type { Response } from "supertest";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fileColumns } from "../../src/jobs/import-export/file-codec.ts";
 import { importJobs } from "../../src/jobs/import-export/import.ts";
 import { readRows } from "../../src/jobs/import-export/import-rows.ts";
@@ -14,6 +14,7 @@ import { createLogger } from "../../src/platform/logger.ts";
 import { readCsv } from "../../src/platform/records/csv.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 let app: TestApp;
 let agent: TestOrganization;
@@ -202,7 +203,7 @@ describe("the CSV file", () => {
     const [response] = (await once(pendingRequest, "response")) as [IncomingMessage];
     await once(response, "readable");
     response.destroy();
-    await vi.waitFor(() => expect(log.slice(before)).toMatchObject([{ status: 499 }]), 10_000);
+    await eventually(() => expect(log.slice(before)).toMatchObject([{ status: 499 }]));
   }, 60_000);
 });
 

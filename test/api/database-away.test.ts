@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { startAppInstance, type AppInstance, type ApiResponse } from "../support/app/app-instance.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
@@ -6,6 +6,7 @@ import { startFaultProxy, type FaultProxy } from "../support/database/fault-prox
 import { getJob, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
 import { lockJobRow } from "../support/database/row-lock.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 let app: TestApp;
 let agent: TestOrganization;
@@ -36,8 +37,7 @@ async function expectReady(instance: AppInstance, ready: boolean): Promise<void>
 }
 
 /** Health results are cached for a moment. */
-const untilReady = (instance: AppInstance): Promise<void> =>
-  vi.waitFor(() => expectReady(instance, true), 5_000);
+const untilReady = (instance: AppInstance): Promise<void> => eventually(() => expectReady(instance, true));
 
 describe("503 with Retry-After while PostgreSQL is unreachable", () => {
   let proxy: FaultProxy;
@@ -75,7 +75,7 @@ describe("503 with Retry-After while PostgreSQL is unreachable", () => {
     expectFailure(await instance.call("/v1/nothing"), 404);
 
     proxy.restore();
-    await vi.waitFor(async () => expectData(await listJobs(instance, agent)), 10_000);
+    await eventually(async () => expectData(await listJobs(instance, agent)));
     await untilReady(instance);
     for (const response of await everyCall()) expectData(response);
   });
@@ -92,7 +92,7 @@ describe("503 with Retry-After while PostgreSQL is unreachable", () => {
     expectUnavailable(await dry);
     proxy.restore();
     await lock.release();
-    await vi.waitFor(async () => expectData(await getJob(instance, agent, own)), 10_000);
+    await eventually(async () => expectData(await getJob(instance, agent, own)));
   });
 
   it("when PostgreSQL ends the sessions, and the next request succeeds", async () => {
@@ -105,19 +105,19 @@ describe("503 with Retry-After while PostgreSQL is unreachable", () => {
     expectUnavailable(await patched);
     await lock.release();
     expect(expectData(await getJob(app, agent, own)).weight).toBeNull();
-    await vi.waitFor(async () => expectData(await patchJob(instance, agent, own, { weight: 2 })), 10_000);
+    await eventually(async () => expectData(await patchJob(instance, agent, own, { weight: 2 })));
   });
 
   it(
     "within seconds when it hangs without closing connections, until it responds again",
-    { timeout: 60_000 },
+    { timeout: 90_000 },
     async () => {
       expectData(await listJobs(instance, agent));
       proxy.stall();
       for (const response of await everyCall()) expectUnavailable(response);
       await expectReady(instance, false);
       proxy.restore();
-      await vi.waitFor(async () => expectData(await listJobs(instance, agent)), 20_000);
+      await eventually(async () => expectData(await listJobs(instance, agent)));
       await untilReady(instance);
     },
   );
@@ -150,7 +150,7 @@ describe("503 with Retry-After when the server is overloaded", () => {
     // PostgreSQL is up: readiness waits in the queue like accepted requests.
     const ready = expectReady(small, true);
     const inLine = POOL_SIZE * 20 + 2;
-    await vi.waitFor(() => expect(small.database.pool().waiting).toBe(inLine), 5_000);
+    await eventually(() => expect(small.database.pool().waiting).toBe(inLine));
     await lock.release();
     await ready;
     const statuses = (await responses).map((response) => response.status);

@@ -1,6 +1,6 @@
 /** Start and continuation of the feed: expired cursors, `latest`, and a feed delayed by an open transaction. */
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
@@ -9,6 +9,7 @@ import { queryData, graphql } from "../support/graphql/client.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 let app: TestApp;
 
@@ -81,15 +82,12 @@ describe("GET /v1/events", () => {
       try {
         await app.createJobs(agent, [{}]);
         expect(await listFeedEvents(app, agent)).toEqual([]);
-        await vi.waitFor(async () => expect(await lag()).toBeGreaterThan(0), {
-          timeout: 30_000,
-          interval: 200,
-        });
+        await eventually(async () => expect(await lag()).toBeGreaterThan(0), { timeoutMs: 30_000 });
       } finally {
         await open.end();
       }
       await waitForFeedEvents(app, agent, 1);
-      await vi.waitFor(async () => expect(await lag()).toBe(0), { timeout: 30_000, interval: 200 });
+      await eventually(async () => expect(await lag()).toBe(0), { timeoutMs: 30_000 });
     }, 80_000);
   });
 });

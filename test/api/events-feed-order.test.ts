@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { assignContractors, upsertRows } from "../../src/jobs/update/upsert.sql.ts";
 import { newUuid } from "../../src/platform/ids.ts";
 import { systemActor } from "../../src/platform/principal.ts";
@@ -7,6 +7,7 @@ import { expectData } from "../support/app/assertions.ts";
 import { waitForFeedEvents, getFeed, type FeedEvent } from "../support/app/feed-client.ts";
 import { patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 let app: TestApp;
 
@@ -77,10 +78,10 @@ it("returns each event once and each job's events in order to a reader that poll
   const writing = Promise.all(numbers.map(write));
   while (writers > 0) await poll();
   await writing;
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     await poll();
     expect(read.length).toBeGreaterThanOrEqual(88);
-  }, 20_000);
+  });
 
   expect(new Set(read.map((event) => event.id)).size).toBe(88);
   expect(read).toHaveLength(88);

@@ -5,6 +5,7 @@ import { graphql, type GraphqlResponse } from "../support/graphql/client.ts";
 import { listJobs } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** Requests that may be in flight during an overload: one per connection to PostgreSQL. */
 const CAPACITY = 20;
@@ -13,7 +14,6 @@ const MAX_CALLS = 5;
 /** More than may be in flight, and few enough to be sent before the first calls time out: after 15 s, or 4 s for DNS. */
 const TEST_EVENTS = 5 * CAPACITY;
 const URL_CHECKS = CAPACITY + 10;
-const PATIENCE = { timeout: 20_000, interval: 20 };
 const SEND =
   "mutation ($id: ID!) { sendTestEvent(endpointId: $id) { delivery { status } userErrors { message } } }";
 const CREATE =
@@ -81,7 +81,7 @@ async function settledBut(
 ): Promise<GraphqlResponse[]> {
   const settled: GraphqlResponse[] = [];
   for (const response of responses) void response.then((one) => settled.push(one));
-  await vi.waitFor(() => expect(settled).toHaveLength(responses.length - left), PATIENCE);
+  await eventually(() => expect(settled).toHaveLength(responses.length - left));
   return settled;
 }
 
@@ -115,7 +115,7 @@ describe("a flood of test events of one key to a receiver that does not respond"
     expect(listed).toEqual(new Set([200]));
     expectRefused(await settledBut(MAX_CALLS, responses), "test events");
     await receiver.waitFor(MAX_CALLS);
-    await vi.waitFor(async () => expect(await inFlight()).toBe(0), PATIENCE);
+    await eventually(async () => expect(await inFlight()).toBe(0));
     release();
     const succeeded = (await Promise.all(responses)).filter(({ status }) => status === 200);
     expect(succeeded.map(({ data }) => data.sendTestEvent.delivery.status)).toEqual(
@@ -155,7 +155,7 @@ describe("URL checks with a name server that does not respond", () => {
     });
     expect(listed).toEqual(new Set([200]));
     expectRefused(await settledBut(MAX_CALLS, responses), "URL checks");
-    await vi.waitFor(async () => expect(await inFlight()).toBe(0), PATIENCE);
+    await eventually(async () => expect(await inFlight()).toBe(0));
     release();
     const succeeded = (await Promise.all(responses)).filter(({ status }) => status === 200);
     expect(succeeded).toHaveLength(MAX_CALLS);

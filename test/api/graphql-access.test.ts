@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 import { codesOf, resolvers, typeDefs } from "../support/graphql/word-schema.ts";
+import { eventually } from "../support/eventually.ts";
 
 let rig: GraphqlFixture;
 
@@ -28,7 +29,7 @@ describe("an API key", () => {
     });
     const revoked = await rig.keys.create({ organizationId: id, name: "gone", createdBy: "test" });
     await rig.keys.revoke(revoked.key.id);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const response = await rig.post({ query: "{ word }" }, { "x-api-key": revoked.text });
       expect(codesOf(response)).toEqual(["UNAUTHENTICATED"]);
     });

@@ -1,8 +1,9 @@
 import { request } from "node:http";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** Number of connections in the test server's pool. */
 const POOL = 2;
@@ -46,7 +47,7 @@ function ask(query: string): { leave: () => void } {
 }
 
 async function untilWaiting(count: number): Promise<number[]> {
-  return await vi.waitFor(
+  return await eventually(
     async () => {
       const { rows } = await watcher.query<{ pid: number }>(
         "select pid from pg_stat_activity where datname = current_database() and state = 'active' and query like '%/* waits */%' and pid <> pg_backend_pid()",
@@ -54,7 +55,7 @@ async function untilWaiting(count: number): Promise<number[]> {
       expect(rows).toHaveLength(count);
       return rows.map(({ pid }) => pid);
     },
-    { timeout: 5_000, interval: 10 },
+    { intervalMs: 10 },
   );
 }
 
@@ -64,7 +65,7 @@ describe("a client that disconnects", () => {
     const [pid] = await untilWaiting(1);
     leave();
     await untilWaiting(0);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { rows } = await watcher.query("select from pg_stat_activity where pid = $1", [pid]);
       expect(rows).toHaveLength(0);
     });
@@ -75,12 +76,12 @@ describe("a client that disconnects", () => {
   it("frees its place, also while it waits for a connection", async () => {
     const clients = Array.from({ length: POOL + 3 }, () => ask("{ waits }"));
     await untilWaiting(POOL);
-    await vi.waitFor(() => expect(rig.readDatabase.pool().waiting).toBe(3));
+    await eventually(() => expect(rig.readDatabase.pool().waiting).toBe(3));
     for (const { leave } of clients) leave();
     await untilWaiting(0);
     const { body } = await rig.post({ query: "{ pid }" }, { "x-api-key": key });
     expect(body.data.pid).toEqual(expect.any(Number));
-    await vi.waitFor(() => expect(rig.readDatabase.pool().waiting).toBe(0));
+    await eventually(() => expect(rig.readDatabase.pool().waiting).toBe(0));
   });
 
   it("is logged as 499 without an error", async () => {
@@ -88,9 +89,9 @@ describe("a client that disconnects", () => {
     const { leave } = ask("{ waits }");
     await untilWaiting(1);
     leave();
-    await vi.waitFor(() => expect(rig.log).toMatchObject([{ route: "/graphql", status: 499 }]));
+    await eventually(() => expect(rig.log).toMatchObject([{ route: "/graphql", status: 499 }]));
     await untilWaiting(0);
-    await vi.waitFor(() => expect(rig.readDatabase.pool()).toMatchObject({ waiting: 0 }));
+    await eventually(() => expect(rig.readDatabase.pool()).toMatchObject({ waiting: 0 }));
     expect(rig.log.filter(({ level }) => level === "error")).toEqual([]);
   });
 

@@ -1,11 +1,12 @@
 /** Reads every connection page by page over HTTP: each row appears once, in both directions, also while rows change. */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { queryData, graphql, type GraphqlRequestOptions } from "../support/graphql/client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 let app: TestApp;
 let agent: TestOrganization;
@@ -70,7 +71,7 @@ beforeAll(async () => {
   });
   loggedKey = toTypedId("key", logged.id);
   for (let n = 0; n < 5; n += 1) await app.request("/v1/jobs", { key: text });
-  await vi.waitFor(whatComesLater, 10_000);
+  await eventually(whatComesLater);
 }, 60_000);
 
 /** The request log and account requests are written after the response. */

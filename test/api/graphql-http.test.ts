@@ -1,9 +1,10 @@
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WebSocketHandler } from "../../src/http/server/server.ts";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 import { codesOf, resolvers, typeDefs } from "../support/graphql/word-schema.ts";
 import { sendBytes } from "../support/app/raw-http-client.ts";
+import { eventually } from "../support/eventually.ts";
 
 let rig: GraphqlFixture;
 let key: string;
@@ -33,7 +34,7 @@ describe("POST /graphql", () => {
     expect(requestId).toMatch(/^req_/);
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(rig.log.filter((line) => line["request_id"] === requestId)).toMatchObject([
         {
           method: "POST",
@@ -52,7 +53,7 @@ describe("POST /graphql", () => {
     expect(response.status).toBe(200);
     const isLine = (line: Record<string, unknown>): boolean =>
       line["request_id"] === response.headers.get("x-request-id");
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(rig.log.find(isLine)).toMatchObject({ key: expect.stringMatching(/^key_/) }),
     );
     expect(rig.log.find(isLine)).not.toHaveProperty("organization");
@@ -60,7 +61,7 @@ describe("POST /graphql", () => {
 
   it("counts as /graphql in the metrics", async () => {
     await rig.post({ query: "{ word }" }, { "x-api-key": key });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { body } = await rig.request("/metrics");
       expect(body).toMatch(/duration_seconds_count\{method="POST",route="\/graphql",status="200"\} [1-9]/);
     });

@@ -3,7 +3,7 @@
  * another's data. The documents are generated from the schema, so new fields are covered automatically.
  */
 import { getNamedType, type GraphQLField } from "graphql";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { newUuid } from "../../src/platform/ids.ts";
 import { sql, type Sql } from "../../src/platform/postgres/sql.ts";
@@ -34,6 +34,7 @@ import {
   type GraphqlRequestOptions,
 } from "../support/graphql/client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 const schema = createSchema();
 
@@ -178,7 +179,7 @@ describe("reading", () => {
       const visible = await Promise.all(entitled.map((principal) => answersTo(principal, field)));
       expect(secrets.some((secret) => visible.flat().join("").includes(secret))).toBe(true);
     },
-    60_000,
+    120_000,
   );
 
   it.each(["organizations { totalCount }", "accountRequests { totalCount }", "mailOutbox { nodes { id } }"])(
@@ -201,9 +202,7 @@ async function followAll(key: string, calls: readonly string[]): Promise<JobSubs
       subscribe(client, {}, `subscription { ${call} { id type sequence cursor job { markingNumber } } }`),
     );
   });
-  await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + all.length), {
-    timeout: 20_000,
-  });
+  await eventually(async () => expect(await countSubscriptions(app)).toBe(before + all.length));
   return all;
 }
 
@@ -235,9 +234,9 @@ describe("subscribing", () => {
     await changeJob(victim.key, `${CANARY_MARKER}-2`);
     // Control: the same subscriptions send the events to principals that may see them.
     const eventCount = () => victims.flatMap(({ events }) => events).length;
-    await vi.waitFor(() => expect(eventCount()).toBeGreaterThan(3), 20_000);
+    await eventually(() => expect(eventCount()).toBeGreaterThan(3));
     await changeJob(outsider.key, "own-1");
-    await vi.waitFor(() => expect(own.at(-1)?.events).toHaveLength(1), 20_000);
+    await eventually(() => expect(own.at(-1)?.events).toHaveLength(1));
     const seen = JSON.stringify(own.map(({ events }) => events));
     for (const secret of secrets) expect(seen).not.toContain(secret);
   }, 60_000);
@@ -276,7 +275,7 @@ describe("changing", () => {
       }
       expect(await snapshotRows(app, victim)).toEqual(rows);
     },
-    60_000,
+    120_000,
   );
 
   // evidence: graphql-isolation-control-calls-succeed

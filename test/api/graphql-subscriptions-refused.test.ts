@@ -1,5 +1,5 @@
 /** Rejections on subscription sockets: invalid documents and messages, and exceeded limits. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createEventNotifier } from "../../src/events/tail.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import {
@@ -15,6 +15,7 @@ import {
 } from "../support/graphql/subscription-client.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 let app: TestApp;
 let happened: (organizationIds: readonly string[]) => void;
@@ -59,7 +60,7 @@ describe("a subscription socket rejects", () => {
       ]);
     }
     socket.send(subscribeMessage("2"));
-    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBeGreaterThan(0), 20_000);
+    await eventually(async () => expect(await countSubscriptions(app)).toBeGreaterThan(0));
   });
 
   it("invalid, too deep, too expensive and bomb documents, with the codes of HTTP", async () => {
@@ -104,12 +105,12 @@ describe("a subscription socket rejects", () => {
         id: String(index),
         payload: { query, variables: { types: ["NONE"] } },
       });
-      const errors = await vi.waitFor(() => {
+      const errors = await eventually(() => {
         const [message] = socket.messages;
         expect(message).toBeDefined();
         const payload = message?.["payload"] as ErrorMessage["payload"] | { errors: ErrorMessage["payload"] };
         return Array.isArray(payload) ? payload : payload.errors;
-      }, 20_000);
+      });
       expect({ query, ...errors[0] }).toMatchObject({
         query,
         extensions: { code, requestId: expect.stringMatching(/^req_/) },
@@ -122,7 +123,7 @@ describe("a subscription socket rejects", () => {
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     const before = await countSubscriptions(app);
     for (let index = 0; index < 20; index += 1) socket.send(subscribeMessage(String(index)));
-    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 20), 20_000);
+    await eventually(async () => expect(await countSubscriptions(app)).toBe(before + 20));
     socket.send(subscribeMessage("one too many"));
     expect(await refusal(socket)).toMatchObject({
       id: "one too many",
@@ -152,14 +153,14 @@ describe("a subscription socket rejects", () => {
     await subscribeAndWait(app, agent.key);
     const before = await countSubscriptions(app);
     for (let index = 20; index < 40; index += 1) socket.send(subscribeMessage(String(index)));
-    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 20), 20_000);
+    await eventually(async () => expect(await countSubscriptions(app)).toBe(before + 20));
     await app.createJobs(agent, [{}]);
     happened([agent.id]);
     const those = Array.from({ length: 20 }, (_, index) => index + 20);
-    await vi.waitFor(() => {
+    await eventually(() => {
       const receivedIds = socket.messages.filter(({ type }) => type === "next").map(({ id }) => Number(id));
       expect(receivedIds.toSorted((a, b) => a - b)).toEqual(those);
-    }, 20_000);
+    });
     const pings = socket.messages.filter(({ type }) => type === "ping");
     expect(pings).toEqual(
       those.map((id) => ({ type: "ping", payload: { subscribed: String(id), cursor: expect.any(String) } })),
@@ -173,11 +174,11 @@ describe("a subscription socket rejects", () => {
     void socket.closed.then((how) => (closed = how));
     await withFeedLocked(app, async () => {
       socket.send(subscribeMessage("a"));
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         await app.database.query(sql`select pg_terminate_backend(pid) from pg_locks
           where not granted and database = (select oid from pg_database where datname = current_database())`);
         expect(closed).toMatchObject({ code: 1013 });
-      }, 20_000);
+      });
     });
   });
 
@@ -269,9 +270,8 @@ describe("a subscription socket rejects", () => {
     expect(status).toBe(503);
     expect(body.errors[0]?.message).toBe("Too many WebSockets are open. Try again shortly");
     outsiders[0]?.socket.terminate();
-    await vi.waitFor(
-      async () => expect(await readMetric(crowded, "waymark_websocket_connections")).toBe(499),
-      20_000,
+    await eventually(async () =>
+      expect(await readMetric(crowded, "waymark_websocket_connections")).toBe(499),
     );
     await openRawWebSocket(crowded);
   });

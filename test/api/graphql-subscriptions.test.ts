@@ -1,5 +1,5 @@
 /** `jobChanged` over WebSocket: which events arrive, for whom, and in which order. */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { assignContractors } from "../../src/jobs/update/upsert.sql.ts";
 import { createEventNotifier } from "../../src/events/tail.ts";
 import { systemActor } from "../../src/platform/principal.ts";
@@ -21,6 +21,7 @@ import {
 import { patchBatch, patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
+import { eventually } from "../support/eventually.ts";
 
 let app: TestApp;
 let happened: (organizationIds: readonly string[]) => void;
@@ -152,11 +153,11 @@ describe("jobChanged", () => {
     const before = await countSubscriptions(app);
     const client = createSubscriptionClient(app, { authorization: `Bearer ${agent.key}` });
     const [one, two] = [subscribe(client), subscribe(client)];
-    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 2), 20_000);
+    await eventually(async () => expect(await countSubscriptions(app)).toBe(before + 2));
     await change(agent, number, 1);
     await waitForEventCount(one, 1);
     one.stop();
-    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 1), 20_000);
+    await eventually(async () => expect(await countSubscriptions(app)).toBe(before + 1));
     await change(agent, number, 2);
     await waitForEventCount(two, 2);
     expect(one.events).toHaveLength(1);
@@ -169,11 +170,11 @@ describe("jobChanged", () => {
     const subscriptions = Array.from({ length: 16 }, () =>
       createSubscriptionClient(app, { "x-api-key": agent.key }),
     ).flatMap((client) => Array.from({ length: 20 }, () => subscribe(client)));
-    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 320), 20_000);
+    await eventually(async () => expect(await countSubscriptions(app)).toBe(before + 320));
     await change(agent, number, 1);
-    await vi.waitFor(() => {
+    await eventually(() => {
       for (const { events } of subscriptions) expect(numbersOf(events)).toEqual([number]);
-    }, 20_000);
+    });
   });
 });
 
@@ -186,12 +187,9 @@ async function lastEvent(agent: TestOrganization, count: number): Promise<Subscr
 function eventsAfter(agent: TestOrganization, after: string | null, count = 0): Promise<SubscriptionEvent[]> {
   const query = `query ($after: String) { events(first: 100, after: $after) {
     nodes { id type sequence cursor job { markingNumber } } } }`;
-  return vi.waitFor(
-    async () => {
-      const { events } = await queryData(app, query, { key: agent.key, variables: { after } });
-      expect(events.nodes.length).toBeGreaterThanOrEqual(count);
-      return events.nodes as SubscriptionEvent[];
-    },
-    { timeout: 20_000, interval: 50 },
-  );
+  return eventually(async () => {
+    const { events } = await queryData(app, query, { key: agent.key, variables: { after } });
+    expect(events.nodes.length).toBeGreaterThanOrEqual(count);
+    return events.nodes as SubscriptionEvent[];
+  });
 }

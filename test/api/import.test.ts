@@ -234,7 +234,7 @@ describe("a client that disconnects", () => {
     await once(response, "data");
     expect(await audited()).toMatchObject([{ action: "import.started" }]);
     upload.destroy();
-    await expect.poll(audited, { timeout: 10_000 }).toMatchObject([{ action: "import.stopped" }]);
+    await expect.poll(audited).toMatchObject([{ action: "import.stopped" }]);
     expect(await jobOf(numbers[999]!)).toBeDefined();
   });
 });

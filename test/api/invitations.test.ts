@@ -1,5 +1,5 @@
 /** Invitations of members: links, tenant isolation and limits. */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { UserRole } from "../../src/organizations/user.entity.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import {
@@ -25,6 +25,7 @@ import {
   type MembersFixture,
 } from "../support/accounts/members.fixture.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { eventually } from "../support/eventually.ts";
 
 let fixture: MembersFixture;
 let app: MembersFixture["app"];
@@ -196,7 +197,7 @@ describe("invitations", () => {
   it("are mailed even after the e-mail address has reached its limit of password reset mails", async () => {
     const person = await member(other.id);
     for (let index = 0; index < 3; index += 1) expect((await forgotten(person.email)).status).toBe(202);
-    await vi.waitFor(async () => expect(await listMailsTo(app, person.email)).toHaveLength(3));
+    await eventually(async () => expect(await listMailsTo(app, person.email)).toHaveLength(3));
     expect((await invite(browser, person.email)).userErrors).toEqual([]);
   });
 

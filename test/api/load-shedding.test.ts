@@ -1,11 +1,12 @@
 import { request as httpRequest, type ClientRequest } from "node:http";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
 import { listJobs, patchJob } from "../support/app/job-client.ts";
 import { lockJobRow, type JobRowLock } from "../support/database/row-lock.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 const ORIGIN = "https://app.example.com";
 const CONNECTIONS = 2;
@@ -13,7 +14,6 @@ const CONNECTIONS = 2;
 const BURST = 20 * CONNECTIONS;
 /** The limit during an overload: the smallest one. */
 const SUSTAINED = 4;
-const PATIENCE = { timeout: 20_000, interval: 20 };
 
 let app: TestApp;
 let agent: TestOrganization;
@@ -49,7 +49,7 @@ async function metric(name: string): Promise<number> {
 }
 
 const waitForMetric = (name: string, value: number): Promise<void> =>
-  vi.waitFor(async () => expect(await metric(name)).toBe(value), PATIENCE);
+  eventually(async () => expect(await metric(name)).toBe(value));
 
 /**
  * Sends one request more than the server accepts, and resolves when requests are rejected: that one, or more on a machine that
@@ -65,7 +65,7 @@ async function fill(): Promise<void> {
     return response;
   });
   responses = Promise.all(sent);
-  await vi.waitFor(() => expect(rejected).toBeGreaterThan(0), PATIENCE);
+  await eventually(() => expect(rejected).toBeGreaterThan(0));
 }
 
 function isRejection({ status, body }: ApiResponse): boolean {
@@ -116,7 +116,7 @@ describe("slow clients", () => {
       await waitForMetric("waymark_http_requests_in_flight", slow.length + 1);
       await waitForMetric("waymark_http_concurrency_in_use", 0);
     }
-    await vi.waitFor(async () => expectData(await listJobs(app, agent)), PATIENCE);
+    await eventually(async () => expectData(await listJobs(app, agent)));
     await waitForMetric("waymark_http_concurrency_in_use", 0);
     for (const { request } of slow) request.end(body);
     expect(await Promise.all(slow.map(({ status }) => status))).toEqual(slow.map(() => 200));

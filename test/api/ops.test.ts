@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import { freePort } from "../support/free-port.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
@@ -9,6 +9,7 @@ import { jobPath, listJobs, patchBatch, patchJob } from "../support/app/job-clie
 import { lockJobRow } from "../support/database/row-lock.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { createTestMongo } from "../support/database/test-mongo.ts";
+import { eventually } from "../support/eventually.ts";
 
 type Line = Record<string, unknown>;
 
@@ -45,11 +46,11 @@ it("serves /metrics only on METRICS_PORT if that is set", async () => {
 
 /** The log line of a request, written after the response. */
 function lineOf(requestId: string): Promise<Line> {
-  return vi.waitFor(() => {
+  return eventually(() => {
     const requestLines = lines.filter((line) => line["request_id"] === requestId);
     expect(requestLines).toHaveLength(1);
     return requestLines[0] as Line;
-  }, 5_000);
+  });
 }
 
 async function metric(name: string, labels: string): Promise<number> {
@@ -62,7 +63,7 @@ const NOWHERE = "mongodb://127.0.0.1:1/waymark";
 
 /** Readiness once the state of MongoDB is known. */
 async function expectReadiness(instance: AppInstance, status: 200 | 503, mongodb: object): Promise<void> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const response = await instance.request("/health/ready");
     expect({ status: response.status, body: response.body }).toMatchObject({
       status,
@@ -71,7 +72,7 @@ async function expectReadiness(instance: AppInstance, status: 200 | 503, mongodb
         dependencies: { postgres: { status: "up" }, mongodb },
       },
     });
-  }, 10_000);
+  });
 }
 
 describe("GET /health", () => {
@@ -134,7 +135,7 @@ describe("GET /metrics", () => {
     const labels = 'method="PATCH",route="/v1/jobs/by-marking/{markingNumber}",status="200"';
     const before = await metric("waymark_http_request_duration_seconds_count", labels);
     expectData(await patchJob(app, agent, number, { weight: 1 }));
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await metric("waymark_http_request_duration_seconds_count", labels)).toBe(before + 1),
     );
     await app.call("/v1/made-up-path", {});
@@ -226,10 +227,9 @@ describe("a client that disconnects before the response", () => {
     await lock.waitForBlockedSessions();
     request.abort();
     await lock.release();
-    await vi.waitFor(() => expect(lines.some((line) => line["status"] === 499)).toBe(true), 5_000);
-    await vi.waitFor(
-      async () => expect((await app.call(jobPath(number), { key: agent.key })).body.data.weight).toBe(5),
-      5_000,
+    await eventually(() => expect(lines.some((line) => line["status"] === 499)).toBe(true));
+    await eventually(async () =>
+      expect((await app.call(jobPath(number), { key: agent.key })).body.data.weight).toBe(5),
     );
   });
 });
@@ -244,10 +244,10 @@ describe("a client that disconnects while sending its body", () => {
     await once(socket, "data");
     socket.write("{");
     socket.destroy();
-    await vi.waitFor(() => {
+    await eventually(() => {
       const line = lines.slice(before).find((one) => one["route"] === "/v1/jobs/batch");
       expect(line).toMatchObject({ level: "info", status: 499 });
-    }, 5_000);
+    });
     expect(lines.filter((line) => line["level"] === "error")).toEqual([]);
   });
 });
@@ -276,7 +276,7 @@ describe("stopping", () => {
     await lock.waitForBlockedSessions();
     const stopped = instance[Symbol.asyncDispose]();
     // Connections that had arrived before the stop are still answered.
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(fetch(`${instance.url}/health/live`, { headers: { connection: "close" } })).rejects.toThrow(
         "fetch failed",
       ),

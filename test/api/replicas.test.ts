@@ -18,6 +18,7 @@ import {
   type Standby,
 } from "../support/database/standby.fixture.ts";
 import { createFactories, type TestOrganization } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** Two independent service processes, each with its own connections. */
 let one: AppInstance;
@@ -59,9 +60,9 @@ async function replicaOf(instance: AppInstance): Promise<{ status: string; messa
 }
 
 const isUp = (): Promise<void> =>
-  vi.waitFor(async () => {
+  eventually(async () => {
     for (const instance of [one, other]) expect(await replicaOf(instance)).toEqual({ status: "up" });
-  }, 10_000);
+  });
 
 /** Waits until the replica is healthy and has caught up. */
 beforeEach(async () => {
@@ -85,14 +86,14 @@ async function expectAnswered(
   how: Record<string, number>,
   work: () => Promise<unknown>,
 ): Promise<void> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const before = await readCounts(instance);
     await work();
     const added = Object.entries(await readCounts(instance)).map(
       ([key, count]) => [key, count - (before[key] ?? 0)] as const,
     );
     expect(Object.fromEntries(added.filter(([, count]) => count > 0))).toMatchObject(how);
-  }, 20_000);
+  });
 }
 
 const byReplica = { "replica_1 current": 1 };
@@ -210,12 +211,12 @@ describe("a replica that lags", () => {
   it("is not used while it is too far behind, and reports that", async () => {
     await standby.pause();
     await createFactories(one).createJobs(agent, [{}]);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await replicaOf(one)).toEqual({
         status: "down",
         message: expect.stringMatching(/^\d+ s behind$/),
       });
-    }, 10_000);
+    });
     await expectAnswered(one, { "primary no_replica": 1 }, async () =>
       expectData(await listJobs(one, agent)),
     );
@@ -233,10 +234,7 @@ const lists = (): Promise<unknown> =>
     }),
   );
 const isDown = (): Promise<void> =>
-  vi.waitFor(
-    async () => expect(await replicaOf(one)).toEqual({ status: "down", message: "unreachable" }),
-    10_000,
-  );
+  eventually(async () => expect(await replicaOf(one)).toEqual({ status: "down", message: "unreachable" }));
 
 describe("an unreachable replica", () => {
   it("causes no failed reads when its connections break, and is used again once it is back", async () => {
@@ -312,8 +310,7 @@ describe("a statement that fails on a replica", () => {
   });
   const counted = async (): Promise<string[]> =>
     (await registry.metrics()).split("\n").filter((line) => line.startsWith("waymark_read_queries_total{"));
-  const usable = (): Promise<void> =>
-    vi.waitFor(() => expect(replicas.all[0]?.statusMessage).toBeNull(), 10_000);
+  const usable = (): Promise<void> => eventually(() => expect(replicas.all[0]?.statusMessage).toBeNull());
 
   it("is retried on the primary if WAL replay cancelled it", async () => {
     await postgres.primary.query(sql`create table in_the_way (at int)`);
@@ -326,12 +323,12 @@ describe("a statement that fails on a replica", () => {
       sql`select count(*) as count, pg_is_in_recovery() as "isStandby",
         case when pg_is_in_recovery() then pg_sleep(20) end from in_the_way`,
     );
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [held] = await reading.query<object>(
         sql`select from pg_locks join pg_class on pg_class.oid = relation where relname = 'in_the_way'`,
       );
       expect(held).toBeDefined();
-    }, 10_000);
+    });
     await postgres.primary.query(sql`truncate in_the_way`);
     expect(await query).toMatchObject([{ isStandby: false }]);
     expect(await counted()).toEqual(['waymark_read_queries_total{server="primary",reason="failed"} 1']);
@@ -349,12 +346,12 @@ describe("a statement that fails on a replica", () => {
       await isDone;
     }, "rollback");
     await begun;
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [held] = await reading.query<object>(
         sql`select from pg_locks join pg_class on pg_class.oid = relation where relname = 'locked'`,
       );
       expect(held).toBeDefined();
-    }, 10_000);
+    });
     await standby.pause();
     finish();
     await locking;
@@ -397,14 +394,13 @@ describe("a replica whose primary is unreachable", () => {
     const settings = { ...options, logger: createLogger("silent"), registry: new Registry() };
     await using replicas = await openReplicas(settings);
     const [replica] = replicas.all;
-    await vi.waitFor(() => expect(replica?.statusMessage).toBeNull(), 10_000);
+    await eventually(() => expect(replica?.statusMessage).toBeNull());
     way.disconnect();
-    await vi.waitFor(
-      () => expect([replica?.statusMessage, replica?.lagMs]).toEqual(["primary unreachable", null]),
-      10_000,
+    await eventually(() =>
+      expect([replica?.statusMessage, replica?.lagMs]).toEqual(["primary unreachable", null]),
     );
     way.restore();
-    await vi.waitFor(() => expect(replica?.statusMessage).toBeNull(), 10_000);
+    await eventually(() => expect(replica?.statusMessage).toBeNull());
   });
 });
 
@@ -418,9 +414,9 @@ describe("a configured replica that is not one", () => {
 
   it("is not used after it was promoted", async () => {
     await standby.promote();
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await replicaOf(one)).toEqual({ status: "down", message: "not a standby" });
-    }, 10_000);
+    });
     expectData(await patchJob(one, agent, number, { weight: 3 }));
     expect(await weights(other, agent.key)).toContain(3);
   });

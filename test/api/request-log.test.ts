@@ -50,7 +50,7 @@ async function entries(variables: Record<string, unknown>, key = agent.key): Pro
 
 /** Waits for the log entry of a request and returns it. */
 async function entryOf(requestId: string, key = agent.key): Promise<Entry> {
-  await expect.poll(() => entries({ requestId }, key), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => entries({ requestId }, key)).toHaveLength(1);
   return (await entries({ requestId }, key))[0] as Entry;
 }
 

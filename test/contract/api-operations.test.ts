@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";
 import { raw, sql } from "../../src/platform/postgres/sql.ts";
 import {
@@ -12,6 +12,7 @@ import { startFaultProxy, type FaultProxy } from "../support/database/fault-prox
 import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
 import { lockJobRow } from "../support/database/row-lock.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** A request. Fields of an invalid one default to those of the valid one. */
 interface Sample {
@@ -194,14 +195,14 @@ describe("the lists match the document", () => {
 
   it("with every type of event and actor", async () => {
     // The feed waits for older transactions, including those of other tests' databases.
-    const { body, items } = await vi.waitFor(async () => {
+    const { body, items } = await eventually(async () => {
       const feed = await app.call("/v1/events", { key: agent.key });
       const events = feed.body.data.items as { type: string; data: { actor: { type: string } } }[];
       expect(new Set(events.map(({ type }) => type))).toEqual(
         new Set(["job.created", "job.updated", "job.status_changed", "job.assigned"]),
       );
       return { body: feed.body, items: events };
-    }, 20_000);
+    });
     expect(new Set(items.map(({ data }) => data.actor.type))).toEqual(new Set(["key", "system"]));
     const next = await app.call(`/v1/events?after=${body.data.next_cursor}`, { key: agent.key });
     expect(next.body.data).toMatchObject({ items: [], has_more: false });

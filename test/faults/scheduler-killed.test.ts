@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { recurringHandler, taskHandler } from "../../src/scheduling/task.ts";
-import { eventually, openSchedulerFixture } from "../support/scheduler.fixture.ts";
+import { eventually } from "../support/eventually.ts";
+import { openSchedulerFixture } from "../support/scheduler.fixture.ts";
 import { recurringTask, onceTask } from "../support/scheduler-tasks.ts";
 
 const program = fileURLToPath(new URL("../support/scheduler-process.ts", import.meta.url));

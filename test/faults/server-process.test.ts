@@ -7,6 +7,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { startServerProcess, type ServerProcess } from "../support/processes/server-process.ts";
 import { createTestDatabase } from "../support/database/test-database.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** A test starts up to three servers, each with its databases. */
 vi.setConfig({ testTimeout: 90_000 });
@@ -48,10 +49,10 @@ describe("a server on the embedded databases", () => {
     expect(response.status).toBe(200);
     expect(data.pagination.total).toBeGreaterThan(900);
     expect(server.output()).toContain(`Tasks      MongoDB in ${dataDir}`);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const health = await (await fetch(`${server.url}/health/ready`)).json();
       expect(health).toMatchObject({ dependencies: { mongodb: { status: "up" } } });
-    }, 10_000);
+    });
   });
 
   it("refuses to start if its secret file is missing, and does not create one", async () => {
@@ -120,7 +121,7 @@ describe("a server without MongoDB", () => {
       PATH: dataDir,
     });
     await server.waitUntilReady();
-    await vi.waitFor(() => expect(server.output()).toContain("continues without MongoDB"), 5_000);
+    await eventually(() => expect(server.output()).toContain("continues without MongoDB"));
     expect(server.output()).toContain("No mongod was found on this computer");
     expect(server.output()).toContain("MONGODB_URL");
     expect(server.output()).not.toContain("    at ");

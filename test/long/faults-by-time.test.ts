@@ -1,6 +1,6 @@
 /** Faults that take real time: leases, locks and timeouts that expire. */
 import { MongoClient } from "mongodb";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
 import { startFaultTraffic } from "../support/faults/traffic.ts";
@@ -91,8 +91,5 @@ it("sockets of unauthenticated and vanished clients are closed after their timeo
   gone.socket.pause();
   expect(await readMetric(server, "waymark_websocket_connections")).toBe(2);
   expect(await unauthenticated.closed).toMatchObject({ code: 4408 });
-  await vi.waitFor(
-    async () => expect(await readMetric(server, "waymark_websocket_connections")).toBe(0),
-    60_000,
-  );
+  await eventually(async () => expect(await readMetric(server, "waymark_websocket_connections")).toBe(0));
 });

@@ -52,14 +52,11 @@ export function openSchedulerFixture(): SchedulerFixture {
   };
 }
 
-/** Retries `poll` for up to 25 s. */
-export function eventually<T>(poll: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(poll, { timeout: 25_000, interval: 10 });
-}
-
-/** Returns work for a task handler that does not finish until `letReturn` is called. */
+/** Returns work for a task handler that does not finish until `letReturn` is called, or the test ends. */
 export function createBlockedWork() {
   const { promise, resolve } = Promise.withResolvers<void>();
+  // A stop would wait for it after a failure.
+  onTestFinished(() => resolve());
   const work = vi.fn<() => Promise<void>>(() => promise);
   return { work, letReturn: resolve };
 }

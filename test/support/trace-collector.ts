@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { vi } from "vitest";
 import { openTracing } from "../../src/platform/tracing/sdk.ts";
 import type { Tracing } from "../../src/platform/tracing/tracing.ts";
+import { eventually } from "./eventually.ts";
 
 export interface CollectedSpan {
   readonly name: string;
@@ -78,17 +78,14 @@ export async function startTraceCollector(): Promise<TraceCollector> {
     status: 200,
     spans: () => posts.flatMap(({ body }) => parseSpans(JSON.parse(body) as OtlpRequest)),
     waitForTrace: (requestId, isMatch = () => true) =>
-      vi.waitFor(
-        () => {
-          const spans = collector.spans();
-          const root = spans.find(({ attributes }) => attributes["waymark.request.id"] === requestId);
-          const traceSpans = spans.filter(({ traceId }) => traceId === root?.traceId);
-          if (!traceSpans.some(isMatch))
-            throw new Error(`No matching span among ${JSON.stringify(spans.map(({ name }) => name))}`);
-          return traceSpans;
-        },
-        { timeout: 20_000, interval: 20 },
-      ),
+      eventually(() => {
+        const spans = collector.spans();
+        const root = spans.find(({ attributes }) => attributes["waymark.request.id"] === requestId);
+        const traceSpans = spans.filter(({ traceId }) => traceId === root?.traceId);
+        if (!traceSpans.some(isMatch))
+          throw new Error(`No matching span among ${JSON.stringify(spans.map(({ name }) => name))}`);
+        return traceSpans;
+      }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

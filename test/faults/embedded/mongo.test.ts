@@ -15,6 +15,7 @@ import {
   startHolder,
   waitUntilProcessEnds,
 } from "../../support/processes/embedded-processes.ts";
+import { eventually, eventuallyTruthy } from "../../support/eventually.ts";
 
 const unprivileged = { uid: 65_534, gid: 65_534 };
 const isRoot = process.getuid?.() === 0;
@@ -105,7 +106,7 @@ describe("opening the embedded MongoDB", () => {
   it("leaves no process running if it is disposed of while starting", async () => {
     const dataDir = await makeFolder();
     const starting = open(dataDir);
-    await vi.waitUntil(() => mongodPid(dataDir).catch(() => 0), { timeout: 20_000, interval: 5 });
+    await eventuallyTruthy(() => mongodPid(dataDir).catch(() => 0), { intervalMs: 5 });
     const pid = await mongodPid(dataDir);
     await starting[Symbol.asyncDispose]();
     expect(await isRunning(pid)).toBe(false);
@@ -115,7 +116,7 @@ describe("opening the embedded MongoDB", () => {
   it("leaves no process running if it is disposed of before mongod has written its process ID", async () => {
     const dataDir = await makeFolder();
     const starting = open(dataDir);
-    await vi.waitUntil(() => existsSync(join(dataDir, "mongo.log")), { timeout: 20_000, interval: 1 });
+    await eventuallyTruthy(() => existsSync(join(dataDir, "mongo.log")), { intervalMs: 1 });
     await starting[Symbol.asyncDispose]();
     expect(await commandLinesWith(dataDir)).toEqual([]);
     expect(await listReferences(dataDir)).toEqual([]);
@@ -133,7 +134,7 @@ describe("opening the embedded MongoDB", () => {
     ];
     await writeFile(binary, script.join("\n"), { mode: 0o755 });
     const starting = open(dataDir, binary);
-    await vi.waitUntil(() => existsSync(join(dataDir, "started")), { timeout: 20_000, interval: 5 });
+    await eventuallyTruthy(() => existsSync(join(dataDir, "started")), { intervalMs: 5 });
     await starting[Symbol.asyncDispose]();
     expect(await commandLinesWith(`--dbpath=${dataDir}`)).toEqual([]);
     expect(await listReferences(dataDir)).toEqual([]);
@@ -201,7 +202,7 @@ describe("the embedded MongoDB after a kill", () => {
     await insertNote(holder.url);
     const killed = await mongodPid(dataDir);
     process.kill(killed, "SIGKILL");
-    await vi.waitFor(async () => expect(await readNotes(holder.url)).toEqual([{ text: "kept" }]), 20_000);
+    await eventually(async () => expect(await readNotes(holder.url)).toEqual([{ text: "kept" }]));
     const restarted = await mongodPid(dataDir);
     expect(restarted).not.toBe(killed);
     await holder.release();

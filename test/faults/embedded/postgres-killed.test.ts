@@ -23,6 +23,7 @@ import {
   waitUntilProcessEnds,
   sharedFolder,
 } from "../../support/processes/embedded-processes.ts";
+import { eventually, eventuallyTruthy } from "../../support/eventually.ts";
 
 const isRoot = process.getuid?.() === 0;
 
@@ -65,7 +66,7 @@ const portInUseMessage = (port: number): string => `Port ${port}, which PostgreS
 async function takePort(port: number): Promise<Server> {
   const other = createServer((socket) => socket.destroy());
   onTestFinished(() => void other.close());
-  await vi.waitFor(() => once(other.listen(port, "127.0.0.1"), "listening"), 20_000);
+  await eventually(() => once(other.listen(port, "127.0.0.1"), "listening"));
   return other;
 }
 
@@ -105,9 +106,8 @@ describe("the embedded PostgreSQL after a kill", () => {
     });
     await query(holder.url, INSERT_NOTE_SQL);
     process.kill(await postmasterPid(dataDir), "SIGKILL");
-    await vi.waitFor(
-      async () => expect(await query(holder.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]),
-      20_000,
+    await eventually(async () =>
+      expect(await query(holder.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]),
     );
     const restarted = await postmasterPid(dataDir);
     await holder.release();
@@ -126,11 +126,10 @@ describe("the embedded PostgreSQL after a kill", () => {
     await waitUntilProcessEnds(killed);
     const other = await takePort(port);
     process.kill(holder.pid, "SIGCONT");
-    await vi.waitFor(() => expect(holder.progress).toContain(portInUseMessage(port)), 20_000);
+    await eventually(() => expect(holder.progress).toContain(portInUseMessage(port)));
     other.close();
-    await vi.waitFor(
-      async () => expect(await query(holder.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]),
-      20_000,
+    await eventually(async () =>
+      expect(await query(holder.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]),
     );
     await holder.release();
   });
@@ -143,10 +142,10 @@ describe("the embedded PostgreSQL after a kill", () => {
       for (let round = 0; round < 10; round += 1) {
         const killed = await postmasterPid(dataDir);
         process.kill(killed, "SIGKILL");
-        const started = await vi.waitUntil(async () => {
+        const started = await eventuallyTruthy(async () => {
           const current = await readPostmasterPid(join(dataDir, "postgres"));
           return current?.ready === true && current.pid !== killed && current;
-        }, 20_000);
+        });
         expect(started.port).toBe(port);
       }
     });
@@ -205,11 +204,11 @@ describe("the embedded PostgreSQL after a kill", () => {
     const checkpointerSql = "select pid from pg_stat_activity where backend_type = 'checkpointer'";
     const [before] = await query(server.url, checkpointerSql);
     process.kill(Number(before?.["pid"]), "SIGKILL");
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [current] = await query(server.url, checkpointerSql);
       expect(current).toBeDefined();
       expect(current).not.toEqual(before);
-    }, 20_000);
+    });
     await (await startHolder(dataDir, "shared")).release();
     expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
   });

@@ -19,6 +19,7 @@ import {
   waitUntilProcessEnds,
   sharedFolder,
 } from "../../support/processes/embedded-processes.ts";
+import { eventuallyTruthy } from "../../support/eventually.ts";
 
 const isRoot = process.getuid?.() === 0;
 
@@ -151,9 +152,9 @@ describe("sharing the embedded PostgreSQL", () => {
       const dataDir = await sharedFolder();
       await (await startHolder(dataDir, "shared")).release();
       const opening = openEmbeddedPostgres({ dataDir, exclusive: true });
-      const starting = vi.waitUntil(
+      const starting = eventuallyTruthy(
         async () => (await readPostmasterPid(join(dataDir, "postgres")))?.pid ?? 0,
-        { timeout: 20_000, interval: 1 },
+        { intervalMs: 1 },
       );
       process.kill(await Promise.race([starting, opening.then(() => NONEXISTENT_PID)]), signal);
       await using postgres = await opening;

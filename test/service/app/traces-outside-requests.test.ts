@@ -8,7 +8,8 @@ import { subscribeAndWait } from "../../support/graphql/subscription-client.ts";
 import { patchJob } from "../../support/app/job-client.ts";
 import { startTestSmtpServer } from "../../support/smtp-server.ts";
 import { LINK_TOKEN, newMailTo, openMailFixture } from "../../support/mail.fixture.ts";
-import { eventually, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openSchedulerFixture } from "../../support/scheduler.fixture.ts";
 import { onceTask } from "../../support/scheduler-tasks.ts";
 import { startTestApp } from "../../support/app/app.fixture.ts";
 import {

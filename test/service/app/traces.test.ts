@@ -230,9 +230,7 @@ it("counts exported and dropped spans in the metrics", async () => {
   collector.status = 400;
   try {
     await changeJob();
-    await expect
-      .poll(metricsText, { timeout: 10_000 })
-      .toMatch(/waymark_trace_spans_total\{outcome="dropped"\} [1-9]/);
+    await expect.poll(metricsText).toMatch(/waymark_trace_spans_total\{outcome="dropped"\} [1-9]/);
   } finally {
     collector.status = 200;
   }

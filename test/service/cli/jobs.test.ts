@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { waitForExit } from "../../support/processes/cli-process.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const EXPORT_HEADER = /^marking_number,agent,contractor,batch_number,.*,provider_status\n/;
 
@@ -146,7 +147,7 @@ describe("jobs import", () => {
     child.stdin?.write(
       Array.from({ length: 1_500 }, (_, index) => `{"marking_number":"I-${index}"}\n`).join(""),
     );
-    await vi.waitFor(async () => expect(await countInterruptedJobs()).toBe(1_000), { timeout: 20_000 });
+    await eventually(async () => expect(await countInterruptedJobs()).toBe(1_000));
     child.kill("SIGINT");
     expect(await end).toEqual({
       code: 1,

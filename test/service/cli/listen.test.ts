@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import type { ChildProcess } from "node:child_process";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { newUuid } from "../../../src/platform/ids.ts";
 import { newSecret, sign } from "../../../src/webhooks/signing/signature.ts";
 import { waitForExit } from "../../support/processes/cli-process.ts";
 import { useCliWebhooksFixture } from "../../support/processes/cli-webhooks.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const { start, run, services, agent, org } = useCliWebhooksFixture();
 
@@ -24,8 +25,7 @@ function startListen(args: readonly string[], environment: Record<string, string
     child,
     out: () => out,
     err: () => err,
-    until: (check) =>
-      vi.waitFor(() => expect(check(), `${out}\n${err}`).toBe(true), { timeout: 20_000, interval: 20 }),
+    until: (check) => eventually(() => expect(check(), `${out}\n${err}`).toBe(true)),
   };
 }
 

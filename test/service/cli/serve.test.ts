@@ -2,11 +2,12 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { on, once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { acquireLock } from "../../../src/embedded/lock-file.ts";
 import { waitForExit } from "../../support/processes/cli-process.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
 import { startHolder } from "../../support/processes/embedded-processes.ts";
+import { eventually, eventuallyTruthy } from "../../support/eventually.ts";
 
 const { start, run: waymark, folder } = useCliFixture();
 
@@ -63,7 +64,7 @@ describe("npm start", () => {
       });
       const urlOfShell = await urlInBanner(shell);
       shell.kill("SIGTERM");
-      await vi.waitFor(() => expect(fetch(urlOfShell)).rejects.toThrow("fetch failed"), 20_000);
+      await eventually(() => expect(fetch(urlOfShell)).rejects.toThrow("fetch failed"));
 
       const refused = await waitForExit(spawn(process.execPath, [launcher], { env: { ...env, PORT: "x" } }));
       expect(refused.code).toBe(1);
@@ -122,17 +123,17 @@ describe("without DATABASE_URL", () => {
     child.stdout?.on("data", (chunk) => (printed += String(chunk)));
     const exited = once(child, "exit");
     const reference = `postgres-reference-shared-${child.pid}-`;
-    await vi.waitUntil(
+    await eventuallyTruthy(
       async () => (await readdir(dataDir).catch(() => [])).some((name) => name.startsWith(reference)),
-      { timeout: 30_000, interval: 5 },
+      { timeoutMs: 30_000, intervalMs: 5 },
     );
     // The command held the lock when it added its reference, and needs it again to release the database.
-    const unlock = await vi.waitUntil(() => acquireLock(join(dataDir, "postgres-start.lock")), {
-      timeout: 30_000,
-      interval: 1,
+    const unlock = await eventuallyTruthy(() => acquireLock(join(dataDir, "postgres-start.lock")), {
+      timeoutMs: 30_000,
+      intervalMs: 1,
     });
     try {
-      await vi.waitFor(() => expect(printed).toContain(result), 20_000);
+      await eventually(() => expect(printed).toContain(result));
       expect(child.exitCode).toBeNull();
     } finally {
       unlock();

@@ -4,6 +4,7 @@ import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { findMongodBinary, type MongodSources } from "../../../src/embedded/mongo/binary.ts";
 import { StartupError } from "../../../src/platform/errors.ts";
+import { eventuallyTruthy } from "../../support/eventually.ts";
 
 let folder: string;
 let progress: string[];
@@ -189,7 +190,7 @@ describe("a download", () => {
     // The fake program needs `sleep`.
     vi.stubEnv("PATH", `${join(folder, "bin")}${delimiter}/usr/bin${delimiter}/bin`);
     const result = find({ download: "any" }, controller.signal);
-    await vi.waitUntil(() => progress.length > 0, { interval: 5 });
+    await eventuallyTruthy(() => progress.length > 0, { intervalMs: 5 });
     controller.abort();
     await expect(result).rejects.toThrow("aborted");
     expect(await readdir(join(folder, "cache"))).toEqual(["mongod-install.lock"]);

@@ -1,9 +1,10 @@
 /** Mails from their transaction to a mail server that accepts, rejects or is unavailable. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { leaseDue, RETRY_SCHEDULE } from "../../../src/mail/mail.queue.sql.ts";
 import { systemActor } from "../../../src/platform/principal.ts";
 import { startTestSmtpServer } from "../../support/smtp-server.ts";
 import { SENDER, LINK_TOKEN, newMailTo, useMailFixture } from "../../support/mail.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const OPERATOR = { actor: systemActor, ipAddress: null, requestId: null };
 
@@ -16,7 +17,7 @@ describe("a mail", () => {
       await rig.mails.enqueue(tx, newMailTo("agent@waymark.example"));
       expect(await rig.outbox()).toEqual([]);
     });
-    await vi.waitFor(() => expect(rig.server.received).toHaveLength(1));
+    await eventually(() => expect(rig.server.received).toHaveLength(1));
     const [mail] = rig.server.received;
     expect(mail).toMatchObject({
       subject: "Welcome",
@@ -26,7 +27,7 @@ describe("a mail", () => {
     });
     expect(mail?.text).toContain(`https://waymark.example/register#token=${LINK_TOKEN}`);
     expect(mail?.html).toContain(`<a href="https://waymark.example/register#token=${LINK_TOKEN}"`);
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await rig.onlyMail()).toMatchObject({
         status: "sent",
         attempts: 1,
@@ -113,7 +114,7 @@ describe("a mail server that rejects a mail", () => {
 
       expect(await rig.mails.resend(OPERATOR, failed.id)).toMatchObject({ status: "pending", attempts: 0 });
       await worker.sweep();
-      await vi.waitFor(async () => expect(await rig.onlyMail()).toMatchObject({ status: "sent" }));
+      await eventually(async () => expect(await rig.onlyMail()).toMatchObject({ status: "sent" }));
       expect(rig.server.received).toHaveLength(1);
       await expect(rig.mails.resend(OPERATOR, failed.id)).rejects.toMatchObject({
         code: "ConflictException",
@@ -208,7 +209,7 @@ describe("two workers", () => {
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     const slow = rig.startSmtpWorker();
     void slow.sweep();
-    await vi.waitFor(() => expect(rig.server.delayedCount).toBe(1));
+    await eventually(() => expect(rig.server.delayedCount).toBe(1));
     // It leases nothing more. Otherwise it could take the mail again itself, when its LISTEN connection is ready.
     const stopping = slow[Symbol.asyncDispose]();
     await using other = rig.startSmtpWorker();

@@ -6,6 +6,7 @@ import { entities } from "../../../src/app/entities.ts";
 import { StartupError } from "../../../src/platform/errors.ts";
 import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const NEXT = "20991231000000-next-note";
 
@@ -39,15 +40,15 @@ it("retries a migration while its table is in use, without blocking other statem
 
   const onLockWait = vi.fn<(message: string) => void>();
   const applied = migrateDatabase({ url, poolSize: 2, entities }, { onLockWait, migrationsList: [NextNote] });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { rowCount } = await other.query(
       "select from pg_locks where relation = 'job_event'::regclass and not granted",
     );
     expect(rowCount).toBe(1);
-  }, 20_000);
+  });
   // The reader's transaction is still open. This statement waits behind the migration until its lock timeout.
   await other.query("select from job_event limit 1");
-  await vi.waitFor(() => expect(onLockWait).toHaveBeenCalledOnce(), 20_000);
+  await eventually(() => expect(onLockWait).toHaveBeenCalledOnce());
   await reader.query("commit");
   expect(await applied).toEqual([NEXT]);
   await other.query("select next_note from job_event limit 1");

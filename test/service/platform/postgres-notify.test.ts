@@ -12,6 +12,7 @@ import {
 } from "../../../src/platform/postgres/notify.ts";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+import { eventually, eventuallyTruthy } from "../../support/eventually.ts";
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -40,9 +41,9 @@ it("delivers a notification, and merges many calls into few", async () => {
   const notify = createNotifier(database, "news");
   await using listener = listen(testDatabase.url);
   // The first call follows the connection.
-  await vi.waitFor(() => expect(listener.heard()).toBe(1));
+  await eventually(() => expect(listener.heard()).toBe(1));
   for (let n = 0; n < 1_000; n += 1) notify();
-  await vi.waitFor(() => expect(listener.heard()).toBeGreaterThan(1));
+  await eventually(() => expect(listener.heard()).toBeGreaterThan(1));
   expect(listener.heard()).toBeLessThan(100);
 });
 
@@ -56,26 +57,26 @@ it("delivers distinct words, and an empty payload if they do not fit", async () 
     logger: createLogger("silent"),
     onNotification: (payload) => payloads.push(payload),
   });
-  await vi.waitFor(() => expect(payloads).toEqual([""]));
+  await eventually(() => expect(payloads).toEqual([""]));
   notify(["a", "b"]);
   for (let n = 0; n < 1_000; n += 1) notify([n % 2 === 0 ? "c" : "d"]);
-  await vi.waitFor(() => expect(payloads.slice(1)).toEqual(["a,b", "c,d"]));
+  await eventually(() => expect(payloads.slice(1)).toEqual(["a,b", "c,d"]));
   notify(Array.from({ length: 216 }, (_, n) => String(n).padStart(36, "0")));
-  await vi.waitFor(() => expect(payloads[3]).toHaveLength(216 * 37 - 1));
+  await eventually(() => expect(payloads[3]).toHaveLength(216 * 37 - 1));
   notify(Array.from({ length: 217 }, (_, n) => String(n).padStart(36, "0")));
-  await vi.waitFor(() => expect(payloads[4]).toBe(""));
+  await eventually(() => expect(payloads[4]).toBe(""));
   expect(listener).toBeDefined();
 });
 
 it("reconnects after a lost connection, and reports that notifications may have been missed", async () => {
   await using proxy = await startFaultProxy(testDatabase.url);
   await using listener = listen(proxy.url);
-  await vi.waitFor(() => expect(listener.heard()).toBe(1));
+  await eventually(() => expect(listener.heard()).toBe(1));
   proxy.disconnect();
   proxy.restore();
-  await vi.waitFor(() => expect(listener.heard()).toBe(2), { timeout: 10_000 });
+  await eventually(() => expect(listener.heard()).toBe(2));
   createNotifier(database, "news")();
-  await vi.waitFor(() => expect(listener.heard()).toBe(3));
+  await eventually(() => expect(listener.heard()).toBe(3));
 });
 
 it("closes even if the server does not close the connection", async () => {
@@ -92,7 +93,7 @@ it("closes even if the server does not close the connection", async () => {
   await once(server, "listening");
   target.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const listener = listen(target.href);
-  await vi.waitFor(() => expect(listener.heard()).toBe(1));
+  await eventually(() => expect(listener.heard()).toBe(1));
   await listener[Symbol.asyncDispose]();
   for (const socket of sockets) socket.destroy();
   server.close();
@@ -114,7 +115,7 @@ it("closes although the server does not answer the LISTEN statement", async () =
   await once(server, "listening");
   target.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const listener = listen(target.href);
-  await vi.waitUntil(() => isHanging);
+  await eventuallyTruthy(() => isHanging);
   await listener[Symbol.asyncDispose]();
   expect(listener.heard()).toBe(0);
   server.close();

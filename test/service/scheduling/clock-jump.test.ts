@@ -1,7 +1,8 @@
 /** Changes of the computer's clock while tasks are scheduled. */
 import { afterEach, expect, it, vi } from "vitest";
 import { taskHandler, recurringHandler } from "../../../src/scheduling/task.ts";
-import { eventually, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openSchedulerFixture } from "../../support/scheduler.fixture.ts";
 import { recurringTask, onceTask } from "../../support/scheduler-tasks.ts";
 import { setDateOffset } from "../../support/processes/fake-date.ts";
 

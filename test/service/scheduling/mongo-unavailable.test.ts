@@ -1,7 +1,8 @@
 import { expect, it, vi } from "vitest";
 import { taskHandler, recurringHandler } from "../../../src/scheduling/task.ts";
 import { startFaultProxy, type FaultProxy } from "../../support/database/fault-proxy.ts";
-import { eventually, openSchedulerFixture, type LogLine } from "../../support/scheduler.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openSchedulerFixture, type LogLine } from "../../support/scheduler.fixture.ts";
 import { recurringTask, onceTask } from "../../support/scheduler-tasks.ts";
 
 const soon = (): Date => new Date();

@@ -4,13 +4,17 @@ import { MongoClient, type Document, type Sort } from "mongodb";
 import { describe, expect, it, vi } from "vitest";
 import { taskDocument } from "../../../src/scheduling/task-document.ts";
 import { taskHandler, recurringHandler } from "../../../src/scheduling/task.ts";
-import { eventually, createBlockedWork, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
+import { createBlockedWork, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
 import { recurringTask, onceTask } from "../../support/scheduler-tasks.ts";
 
 interface Look {
   query: Document;
   sort: Sort;
 }
+
+// Hundreds of tasks, each with several writes to MongoDB.
+vi.setConfig({ testTimeout: 60_000 });
 
 const soon = (): Date => new Date();
 const tomorrow = (): Date => new Date(Date.now() + 86_400_000);

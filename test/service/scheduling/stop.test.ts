@@ -1,7 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import { taskHandler, recurringHandler } from "../../../src/scheduling/task.ts";
-import { eventually, createBlockedWork, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
+import { createBlockedWork, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
 import { recurringTask, onceTask } from "../../support/scheduler-tasks.ts";
+
+// Hundreds of tasks, each with several writes to MongoDB.
+vi.setConfig({ testTimeout: 60_000 });
 
 const soon = (): Date => new Date();
 const HOUR_MS = 3_600_000;
@@ -15,11 +19,14 @@ describe("a stop", () => {
     const again = createBlockedWork();
     scheduler.start([taskHandler(onceTask, once.work), recurringHandler(recurringTask, HOUR_MS, again.work)]);
     for (let n = 0; n < 200; n += 1) scheduler.schedule(onceTask, { n }, soon());
-    await eventually(async () => {
-      expect(once.work).toHaveBeenCalledTimes(20);
-      expect(again.work).toHaveBeenCalledTimes(1);
-      expect(await tasks.countDocuments({ lockedAt: { $ne: null } })).toBeGreaterThan(21);
-    });
+    await eventually(
+      async () => {
+        expect(once.work).toHaveBeenCalledTimes(20);
+        expect(again.work).toHaveBeenCalledTimes(1);
+        expect(await tasks.countDocuments({ lockedAt: { $ne: null } })).toBeGreaterThan(21);
+      },
+      { timeoutMs: 50_000 },
+    );
     const stopped = scheduler[Symbol.asyncDispose]();
     once.letReturn();
     again.letReturn();

@@ -5,7 +5,8 @@ import {
   webhookHandlers,
   type WebhookWork,
 } from "../../../src/scheduling/worker-tasks.ts";
-import { eventually, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openSchedulerFixture } from "../../support/scheduler.fixture.ts";
 
 const fakeWork = () => ({
   enqueueDue: vi.fn<WebhookWork["enqueueDue"]>(),

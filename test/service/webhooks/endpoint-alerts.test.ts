@@ -88,7 +88,7 @@ async function failTimes(endpointId: string, count: number): Promise<void> {
     const rows = await rig.deliveries(endpointId);
     return rows.every(({ attempts, is_leased: isLeased }) => attempts === count && !isLeased);
   };
-  await expect.poll(look, { timeout: 20_000 }).toBe(true);
+  await expect.poll(look).toBe(true);
 }
 
 describe("an endpoint that keeps failing", () => {

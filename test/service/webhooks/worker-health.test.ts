@@ -1,6 +1,6 @@
 /** The worker's check for stuck deliveries, which must not depend on the wall clock. */
 import { Registry } from "prom-client";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
@@ -12,6 +12,7 @@ import { createFakeClock, HOUR_MS, MINUTE_MS } from "../../support/fake-clock.ts
 import { testSecretBox } from "../../support/test-secret.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 import { startDispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
 
 it("reports a problem if nothing was sent for a minute, even if the clock is set", async () => {
   await using rig = await startDispatcherFixture();
@@ -54,7 +55,7 @@ it("reports a problem if nothing was sent for a minute, even if the clock is set
   // The last attempt has just finished. The wall clock does not matter.
   expect(worker.problem()).toBeNull();
   clock.advance(MINUTE_MS);
-  await vi.waitFor(() => expect(worker.problem()).toContain("nothing is being sent"), 20_000);
+  await eventually(() => expect(worker.problem()).toContain("nothing is being sent"));
   clock.jump(-2 * HOUR_MS);
   expect(worker.problem()).toContain("nothing is being sent");
   letGo();

@@ -1,10 +1,10 @@
 /** Reads the mails that an app under test has queued. They are not sent, because WAYMARK_ROLE is `api`. */
 import { randomInt } from "node:crypto";
-import { vi } from "vitest";
 import { openBody } from "../../../src/mail/mail.encryption.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import type { AppInstance } from "../app/app-instance.ts";
 import { testSecretBox } from "../test-secret.ts";
+import { eventually } from "../eventually.ts";
 
 export interface DecryptedMail {
   kind: string;
@@ -41,14 +41,11 @@ export async function waitForMail(
   to: string,
   kind: string,
 ): Promise<DecryptedMail> {
-  return await vi.waitFor(
-    async () => {
-      const mail = (await listMailsTo(app, to)).findLast((candidate) => candidate.kind === kind);
-      if (!mail) throw new Error(`There is no mail "${kind}" to ${to}`);
-      return mail;
-    },
-    { timeout: 10_000, interval: 20 },
-  );
+  return await eventually(async () => {
+    const mail = (await listMailsTo(app, to)).findLast((candidate) => candidate.kind === kind);
+    if (!mail) throw new Error(`There is no mail "${kind}" to ${to}`);
+    return mail;
+  });
 }
 
 /** Returns the token of the mail's link to `page`. */

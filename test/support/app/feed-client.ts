@@ -1,11 +1,12 @@
 /** Polls the events feed (GET /v1/events). */
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import type { Queryable } from "../../../src/platform/postgres/database.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { expectData } from "./assertions.ts";
 import type { ApiClient } from "./job-client.ts";
 import type { TestOrganization } from "./app.fixture.ts";
 import type { ApiResponse } from "./app-instance.ts";
+import { eventually } from "../eventually.ts";
 
 export interface FeedEvent {
   id: string;
@@ -41,14 +42,14 @@ export function waitForFeedEvents(
     expect(events).toHaveLength(count);
     return events;
   };
-  return vi.waitFor(poll, { timeout: 20_000, interval: 20 });
+  return eventually(poll);
 }
 
 /** Resolves when no event is hidden by an older transaction of any database of the server. */
 export async function waitUntilFeedIsComplete(database: Queryable): Promise<void> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const hidden = await database.query(sql`select from job_event
       where transaction_id >= pg_snapshot_xmin(pg_current_snapshot()) limit 1`);
     expect(hidden).toEqual([]);
-  }, 20_000);
+  });
 }

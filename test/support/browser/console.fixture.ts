@@ -1,11 +1,11 @@
 /** An app with data for every console page: jobs, working and failing webhooks, users, account requests and mails. */
-import { vi } from "vitest";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { createTestUser, createSessionClient, type TestUser } from "../accounts/session-client.ts";
 import { ACCOUNT_ENV, waitForMail, extractLinkToken } from "../accounts/mails.ts";
 import { createSignedInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../app/app.fixture.ts";
 import { startTestReceiver } from "../webhooks/receiver.ts";
+import { eventually } from "../eventually.ts";
 
 export interface ConsoleFixture extends AsyncDisposable {
   readonly app: TestApp;
@@ -112,14 +112,11 @@ async function fillRequestLog(
 ): Promise<void> {
   await app.call("/v1/jobs", { key });
   await app.call("/v1/jobs/by-marking/NOWHERE", { key });
-  await vi.waitFor(
-    async () => {
-      const { requestLog } = await owner.queryData("{ requestLog(first: 10) { nodes { status } } }");
-      const statuses = requestLog.nodes.map(({ status }: { status: number }) => status);
-      if (!statuses.includes(404)) throw new Error(`The request log only has ${statuses.join(", ")}`);
-    },
-    { timeout: 20_000, interval: 50 },
-  );
+  await eventually(async () => {
+    const { requestLog } = await owner.queryData("{ requestLog(first: 10) { nodes { status } } }");
+    const statuses = requestLog.nodes.map(({ status }: { status: number }) => status);
+    if (!statuses.includes(404)) throw new Error(`The request log only has ${statuses.join(", ")}`);
+  });
 }
 
 async function fillAccounts(

@@ -1,7 +1,8 @@
 /** Blocks calls with an open transaction, and waits until they are blocked. */
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import type { Database, Queryable } from "../../../src/platform/postgres/database.ts";
 import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import { eventually } from "../eventually.ts";
 
 export interface OpenTransaction {
   commit(): Promise<void>;
@@ -33,5 +34,5 @@ export function waitForBlockedSessions(database: Queryable, count: number): Prom
       where not granted and datname = current_database()`);
     expect(row?.waiting).toBeGreaterThanOrEqual(count);
   };
-  return vi.waitFor(poll, { timeout: 10_000, interval: 10 });
+  return eventually(poll, { intervalMs: 10 });
 }

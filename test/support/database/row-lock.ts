@@ -1,6 +1,7 @@
 /** Locks a job's row from a second client, so that requests for the job stay in flight. */
 import pg from "pg";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
+import { eventually } from "../eventually.ts";
 
 export interface JobRowLock {
   /** Resolves when at least `count` sessions of this database wait for a lock. */
@@ -21,7 +22,7 @@ export async function lockJobRow(databaseUrl: string, markingNumber: string): Pr
   };
   return {
     waitForBlockedSessions: (count = 1) =>
-      vi.waitFor(
+      eventually(
         async () => {
           // Within a transaction, PostgreSQL otherwise returns the activity snapshot of the first query.
           await client.query("select pg_stat_clear_snapshot()");
@@ -30,7 +31,7 @@ export async function lockJobRow(databaseUrl: string, markingNumber: string): Pr
           );
           expect(rows[0]?.waiting).toBeGreaterThanOrEqual(count);
         },
-        { timeout: 10_000, interval: 10 },
+        { intervalMs: 10 },
       ),
     release: () => (released ??= rollback()),
   };

@@ -1,16 +1,17 @@
 /** A continuous load of job changes for fault tests, and responders that make webhook receivers slow or faulty. */
 import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { onTestFinished, vi } from "vitest";
+import { onTestFinished } from "vitest";
 import type { ReceivedRequest, ReceiverReply, ReceiverResponder } from "../webhooks/receiver.ts";
+import { eventually as retry } from "../eventually.ts";
 import type { ServerProcess } from "../processes/server-process.ts";
 
-/** Generous, for busy machines. */
-const TIMEOUT_MS = 60_000;
+/** Recovery includes starts of processes, and retries whose delays grow. */
+const RECOVERY_TIMEOUT_MS = 60_000;
 
-/** Retries `poll` until it does not throw, for up to a minute by default. */
-export function eventually<T>(poll: () => T | Promise<T>, timeoutMs = TIMEOUT_MS): Promise<T> {
-  return vi.waitFor(poll, { timeout: timeoutMs, interval: 20 });
+/** Calls `poll` until it succeeds, like `eventually` of `support/eventually.ts`, for longer. */
+export function eventually<T>(poll: () => T | Promise<T>, timeoutMs = RECOVERY_TIMEOUT_MS): Promise<T> {
+  return retry(poll, { timeoutMs });
 }
 
 export interface ChangeLoad {

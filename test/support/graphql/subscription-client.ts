@@ -3,12 +3,13 @@ import { once } from "node:events";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { inspect } from "node:util";
 import { createClient, type Client, type ClientOptions } from "graphql-ws";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { waitUntilFeedIsComplete } from "../app/feed-client.ts";
 import type { AppInstance } from "../app/app-instance.ts";
 import type { TestOrganization, TestApp, TestJob } from "../app/app.fixture.ts";
+import { eventually } from "../eventually.ts";
 
 type Url = Pick<AppInstance, "url">;
 
@@ -112,7 +113,7 @@ export async function waitForEventCount(
   subscription: Pick<JobSubscription, "events">,
   count: number,
 ): Promise<void> {
-  await vi.waitFor(() => expect(subscription.events).toHaveLength(count), 20_000);
+  await eventually(() => expect(subscription.events).toHaveLength(count));
 }
 
 /** Runs `act` while the event table is locked: subscriptions cannot start, because they read the feed first. */
@@ -176,11 +177,11 @@ export async function openRawWebSocket(
     closed,
     send: (message) => socket.send(typeof message === "string" ? message : JSON.stringify(message)),
     waitForMessage: (type) =>
-      vi.waitFor(() => {
+      eventually(() => {
         const message = messages.find((candidate) => candidate["type"] === type);
         expect(message, `a message of the type ${type}`).toBeDefined();
         return message as Record<string, unknown>;
-      }, 20_000),
+      }),
   };
 }
 

@@ -1,11 +1,12 @@
 /** An organisation with data of every kind that contains a marker, to detect leaks to other organisations. */
-import { vi, expect } from "vitest";
+import { expect } from "vitest";
 import { toTypedId, type IdPrefix } from "../../../src/platform/ids.ts";
 import { raw, sql } from "../../../src/platform/postgres/sql.ts";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";
 import { signInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
 import { queryData } from "./client.ts";
 import type { TestOrganization, TestApp } from "../app/app.fixture.ts";
+import { eventually } from "../eventually.ts";
 
 export const CANARY_MARKER = "zq-victim";
 
@@ -117,7 +118,7 @@ async function makeAccounts(app: TestApp, owner: SignedInTestUser): Promise<void
     });
     expect(response.status).toBe(202);
   }
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const requests = await app.database.query(sql`select 1 from account_request`);
     expect(requests).toHaveLength(2);
   });
@@ -128,12 +129,12 @@ async function logRequests(app: TestApp, { key }: TestOrganization): Promise<voi
   const patch = { method: "PATCH", body: JSON.stringify({ weight: CANARY_MARKER }), key };
   await app.request(`/v1/jobs/by-marking/${CANARY_MARKER}-1`, patch);
   await app.request(`/v1/jobs/by-marking/${CANARY_MARKER}-2`, patch);
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { requestLog } = await queryData(app, "{ requestLog(status: REFUSED) { nodes { path } } }", {
       key,
     });
     expect(requestLog.nodes.length).toBeGreaterThan(1);
-  }, 10_000);
+  });
 }
 
 async function collectIds(

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { inject, vi } from "vitest";
+import { inject } from "vitest";
 import { isRunning } from "../../../src/embedded/processes.ts";
+import { eventuallyTruthy } from "../eventually.ts";
 
 export interface HolderLine {
   readonly progress?: string;
@@ -105,7 +106,7 @@ export async function mongodPid(dataDir: string): Promise<number> {
 }
 
 export async function waitUntilProcessEnds(pid: number): Promise<void> {
-  await vi.waitUntil(async () => !(await isRunning(pid)), { timeout: 20_000, interval: 10 });
+  await eventuallyTruthy(async () => !(await isRunning(pid)), { intervalMs: 10 });
 }
 
 /** Runs one statement on a new connection. */

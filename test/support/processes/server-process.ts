@@ -2,7 +2,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { inject, onTestFinished, vi } from "vitest";
+import { inject, onTestFinished } from "vitest";
+import { eventually } from "../eventually.ts";
 import { freePort } from "../free-port.ts";
 import { TEST_SECRET } from "../test-secret.ts";
 import { createTestMongo } from "../database/test-mongo.ts";
@@ -18,6 +19,9 @@ export interface ServerProcess extends AsyncDisposable {
   /** Resolves when /health/ready returns 200. Rejects with the output if the process exits before that. */
   waitUntilReady(): Promise<void>;
 }
+
+/** A first start includes initdb, migrations and a mongod. */
+const READY_TIMEOUT_MS = 100_000;
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
@@ -67,12 +71,12 @@ export async function startServerProcess(
       const exitsEarly = exited.then((code): never => {
         throw new Error(`The server has exited with ${code}:\n${output}`);
       });
-      const ready = vi.waitFor(
+      const ready = eventually(
         async () => {
           const { status } = await fetch(`${url}/health/ready`);
           if (status !== 200) throw new Error(`Not ready: ${status}\n${output}`);
         },
-        { timeout: 60_000, interval: 20 },
+        { timeoutMs: READY_TIMEOUT_MS },
       );
       return Promise.race([ready, exitsEarly]);
     },

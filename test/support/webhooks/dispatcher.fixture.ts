@@ -1,6 +1,5 @@
 /** A database with jobs and endpoints, and dispatchers that the test wakes instead of timers. */
 import { Registry } from "prom-client";
-import { vi } from "vitest";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
 import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
 import { systemClock, type Clock } from "../../../src/platform/clock.ts";
@@ -21,6 +20,7 @@ import { testSecretBox } from "../test-secret.ts";
 import type { AppOverrides } from "../../../src/app/app.ts";
 import type { Tracing } from "../../../src/platform/tracing/tracing.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../app/app.fixture.ts";
+import { eventually } from "../eventually.ts";
 
 export interface DeliveryRow {
   id: string;
@@ -148,18 +148,15 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
           extract(epoch from due_at - clock_timestamp())::float8 as due_in_s
         from webhook_delivery ${endpointId ? sql`where endpoint_id = ${endpointId}` : sql``} order by id`),
     waitForStatus: (endpointId, status) =>
-      vi.waitFor(
-        async () => {
-          const rows = await fixture.deliveries(endpointId);
-          const others = rows.filter((row) => row.status !== status);
-          if (rows.length === 0 || others.length > 0)
-            throw new Error(
-              `Not all of ${rows.length} deliveries are ${status}: ${JSON.stringify(others.slice(0, 3))}`,
-            );
-          return rows;
-        },
-        { timeout: 20_000, interval: 20 },
-      ),
+      eventually(async () => {
+        const rows = await fixture.deliveries(endpointId);
+        const others = rows.filter((row) => row.status !== status);
+        if (rows.length === 0 || others.length > 0)
+          throw new Error(
+            `Not all of ${rows.length} deliveries are ${status}: ${JSON.stringify(others.slice(0, 3))}`,
+          );
+        return rows;
+      }),
     async makeDue() {
       await app.database.query(sql`
         update webhook_delivery set due_at = clock_timestamp() - interval '1 s' where status = 'pending' and lease_token is null`);

@@ -2,9 +2,10 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { ConcurrencyLimit, InFlightRequests } from "../../../src/http/load-shedding/load-shedding.ts";
 import { openRawSocket } from "../../support/app/raw-http-client.ts";
+import { eventually } from "../../support/eventually.ts";
 
 interface Served {
   limit: ConcurrencyLimit;
@@ -44,7 +45,7 @@ async function serve(handle: RequestListener): Promise<Served> {
     send: async (...requests) => {
       const count = responses.length + requests.length;
       socket.write(requests.join(""));
-      await vi.waitFor(() => expect(responses).toHaveLength(count));
+      await eventually(() => expect(responses).toHaveLength(count));
     },
   };
 }
@@ -75,7 +76,7 @@ it("releases the permits of responses that wait for an earlier response on the c
   expect(inFlightRequests.rejectionReason(null, performance.now())).toBeNull();
   expect(limit.inFlight).toBe(1);
   responses[0]?.end("{}");
-  await vi.waitFor(() => expect(responses.every(({ writableFinished }) => writableFinished)).toBe(true));
+  await eventually(() => expect(responses.every(({ writableFinished }) => writableFinished)).toBe(true));
   expect(limit.inFlight).toBe(0);
 });
 
