@@ -1,5 +1,7 @@
 /** Subscriptions with a console session: allowed for our own pages, and only while the session is valid. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { subscriptionLimits } from "../../src/graphql/subscriptions/limits.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
@@ -53,14 +55,11 @@ function changeJob(): Promise<unknown> {
   );
 }
 
-const WITHIN_MS = 3_000;
-
-/** Returns the time until the socket closed and its close code. */
+/** Resolves with the close code, without an event that would be a reason to check the session. */
 async function closedAfter(socket: RawWebSocket, end: () => Promise<unknown>) {
+  expect(socket.socket.readyState).toBe(WebSocket.OPEN);
   await end();
-  const endedMs = performance.now();
-  const { code, reason } = await socket.closed;
-  return { code, reason, inTime: performance.now() - endedMs < WITHIN_MS };
+  return await socket.closed;
 }
 
 it("sends the organisation's events to a signed-in user", async () => {
@@ -116,27 +115,26 @@ describe("closes with 4403", () => {
   });
 
   // evidence: websocket-closed-after-sign-out
-  it("within a second of signing out, and for no other socket of the user", async () => {
+  it("after signing out, and for no other socket of the user", async () => {
     const person = await signInUser(app, owner);
     const [ending, staying] = [await follow(person), await follow(owner)];
     expect(await closedAfter(ending, () => person.client.post("/auth/sign-out"))).toEqual({
       code: 4403,
       reason: "You are not signed in, or your session has ended",
-      inTime: true,
     });
     await changeJob();
     await staying.waitForMessage("next");
   });
 
-  it("within a second of the user's removal", async () => {
+  it("after the user's removal", async () => {
     const person = await createSignedInUser(app, agent.id, "member");
     const socket = await follow(person);
     const id = toTypedId("usr", person.id);
     const remove = () => owner.queryData(`mutation { removeMember(id: "${id}") { id userErrors { code } } }`);
-    expect(await closedAfter(socket, remove)).toMatchObject({ code: 4403, inTime: true });
+    expect(await closedAfter(socket, remove)).toMatchObject({ code: 4403 });
   });
 
-  it("within a second of the organisation's suspension", async () => {
+  it("after the organisation's suspension", async () => {
     const other = await app.createOrganization("agent");
     const socket = await follow(await createSignedInUser(app, other.id));
     const id = toTypedId("org", other.id);
@@ -144,18 +142,22 @@ describe("closes with 4403", () => {
       operator.queryData(
         `mutation { suspendOrganization(id: "${id}", reason: "test") { userErrors { code } } }`,
       );
-    expect(await closedAfter(socket, suspend)).toMatchObject({ code: 4403, inTime: true });
+    expect(await closedAfter(socket, suspend)).toMatchObject({ code: 4403 });
   });
 
-  it("within a second of the session's expiry", async () => {
+  it("after the session's expiry", async () => {
     const person = await createSignedInUser(app, agent.id);
     const socket = await follow(person);
     const expire = () =>
       app.database.query(
         sql`update user_session set expires_at = now() - interval '1 second' where user_id = ${person.id}::uuid`,
       );
-    expect(await closedAfter(socket, expire)).toMatchObject({ code: 4403, inTime: true });
+    expect(await closedAfter(socket, expire)).toMatchObject({ code: 4403 });
   });
+});
+
+it("is checked twice a second", () => {
+  expect(subscriptionLimits.revalidateIntervalMs).toBe(500);
 });
 
 it("does not extend the session", async () => {

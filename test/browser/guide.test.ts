@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { pathOfFile } from "../../src/guide/contents.ts";
 import { findAccessibilityViolations } from "../support/browser/axe.ts";
 import {
+  BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
   DESKTOP,
   expectVisible,
@@ -15,7 +16,7 @@ import {
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import { guidePages } from "../support/docs/guide-pages.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;
@@ -37,22 +38,22 @@ describe.each([
   ["a desktop", DESKTOP],
   ["a phone", PHONE],
 ])("on %s", (_device, viewport) => {
-  it("has no accessibility violation, error or foreign request on any page, in light and dark", async () => {
-    const { page, pageErrors } = await open("/guide/", viewport);
-    for (const path of [...guidePages.map(pathOfFile), "nope"]) {
-      await page.goto(`/guide/${path}`);
+  it.each([...guidePages.map(pathOfFile), "nope"])(
+    "/guide/%s has no accessibility violation, error or foreign request, in light and dark",
+    async (path) => {
+      const { page, pageErrors } = await open(`/guide/${path}`, viewport);
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        expect([path, colorScheme, await findAccessibilityViolations(page)]).toEqual([path, colorScheme, []]);
+        expect([colorScheme, await findAccessibilityViolations(page)]).toEqual([colorScheme, []]);
       }
       const hasSidewaysScroll = await page.evaluate(
         () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
       );
-      expect([path, hasSidewaysScroll]).toEqual([path, false]);
-    }
-    // The browser logs the status of the unknown page.
-    expect(pageErrors.filter((error) => !error.includes("404"))).toEqual([]);
-  });
+      expect(hasSidewaysScroll).toBe(false);
+      // The browser logs the status of the unknown page.
+      expect(pageErrors.filter((error) => !error.includes("404"))).toEqual([]);
+    },
+  );
 });
 
 describe("search", () => {
@@ -68,22 +69,25 @@ describe("search", () => {
     expect(pageErrors).toEqual([]);
   });
 
-  it("takes less than 100 ms for a query once its index is loaded", async () => {
+  it("shows the results of a query at once, without a request, once its index is loaded", async () => {
     const { page } = await open("/guide/");
     await page.keyboard.press("/");
     const field = page.getByRole("combobox", { name: "Search the guide" });
     await field.fill("webhook");
     await expectVisible(page.getByRole("option").first());
-    const medianMs = await field.evaluate((input: HTMLInputElement) => {
-      const times = ["signature", "limits", "cursor", "retry", "marking number"].map((query) => {
-        const start = performance.now();
-        input.value = query;
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(request.url()));
+    const queries = ["signature", "limits", "cursor", "retry", "marking number"];
+    const results = await field.evaluate((input: HTMLInputElement, texts: string[]) => {
+      const list = document.querySelector("#search-results");
+      return texts.map((text) => {
+        input.value = text;
         input.dispatchEvent(new Event("input"));
-        return performance.now() - start;
+        return list?.textContent.toLowerCase() ?? "";
       });
-      return times.toSorted((a, b) => a - b)[2];
-    });
-    expect(medianMs).toBeLessThan(100);
+    }, queries);
+    for (const [n, query] of queries.entries()) expect(results[n]).toContain(query.split(" ")[0]);
+    expect(requests).toEqual([]);
   });
 
   // evidence: guide-search-text-only

@@ -15,6 +15,7 @@ import { createLogger } from "../../../src/platform/logger.ts";
 import { systemActor, type OrganizationType, type Principal } from "../../../src/platform/principal.ts";
 import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+import { eventually } from "../../support/eventually.ts";
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -77,6 +78,23 @@ async function follow(
   return received;
 }
 
+/** Subscribes to a new tail, whose sweep then never runs. */
+async function followWithoutSweep(tail: EventTail, principal: Principal): Promise<TailRow[]> {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  return await follow(tail, principal).finally(() => vi.useRealTimers());
+}
+
+/** Resolves when the polls that followed a notification have ended. */
+async function waitUntilQuiet(polls: () => number): Promise<void> {
+  let before = -1;
+  const look = (): void => {
+    const seen = before;
+    before = polls();
+    expect(seen).toBe(before);
+  };
+  await eventually(look, { intervalMs: 300 });
+}
+
 async function upsert(tx: Transaction, agent: Partner, number: string, patch: JobPatch = {}): Promise<void> {
   await upsertRows(tx, [{ markingNumber: number, agentId: agent.organizationId, patch }], context);
 }
@@ -132,12 +150,12 @@ it("sends events to the agent, to the contractor from the assignment on, and to 
   await change(agent, number, { weight: 2 });
   await change(other, newNumber());
 
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(typesOf(byAgent)).toEqual(["job.created", "job.assigned", "job.updated"]);
     expect(typesOf(byContractor)).toEqual(["job.assigned", "job.updated"]);
     expect(typesOf(byOther)).toEqual(["job.created"]);
     expect(typesOf(byOperator)).toEqual(["job.created", "job.assigned", "job.updated", "job.created"]);
-  }, 20_000);
+  });
 });
 
 it("a subscription receives only events that become visible after it starts", async () => {
@@ -146,11 +164,11 @@ it("a subscription receives only events that become visible after it starts", as
   const first = await follow(tail, agent);
   // No notification, so that the same poll finds the event and starts the second subscription.
   await database.transaction((tx) => upsert(tx, agent, newNumber()));
-  await vi.waitFor(async () => expect(await shownTo(agent)).toBe(1), 20_000);
+  await eventually(async () => expect(await shownTo(agent)).toBe(1));
   const second = await follow(tail, agent);
   await change(agent, newNumber());
-  await vi.waitFor(() => expect(first).toHaveLength(2), 20_000);
-  await vi.waitFor(() => expect(second).toHaveLength(1), 20_000);
+  await eventually(() => expect(first).toHaveLength(2));
+  await eventually(() => expect(second).toHaveLength(1));
   expect(idsOf(second)).toEqual(idsOf(first).slice(1));
 });
 
@@ -170,12 +188,12 @@ it("misses no event if transaction ids are assigned again after a crash", async 
   });
   const first = await follow(tail, agent);
   await change(agent, newNumber());
-  await vi.waitFor(() => expect(first).toHaveLength(1), 20_000);
+  await eventually(() => expect(first).toHaveLength(1));
   const second = await follow(tail, agent);
   hasCrashed = true;
   await change(agent, newNumber());
-  await vi.waitFor(() => expect(first).toHaveLength(2), 20_000);
-  await vi.waitFor(() => expect(second).toHaveLength(1), 20_000);
+  await eventually(() => expect(first).toHaveLength(2));
+  await eventually(() => expect(second).toHaveLength(1));
   expect(idsOf(second)).toEqual(idsOf(first).slice(1));
 });
 
@@ -192,30 +210,39 @@ it("delivers each event once and in feed order under concurrent writes, also to 
     }
   };
   await Promise.all(Array.from({ length: 8 }, write));
-  await vi.waitFor(() => expect(whole).toHaveLength(200), 20_000);
+  await eventually(() => expect(whole).toHaveLength(200));
   const feed = await feedOf(agent);
   expect(idsOf(whole)).toEqual(feed);
   // Later subscribers received the rest of the feed without a gap.
-  await vi.waitFor(() => {
+  await eventually(() => {
     for (const rows of late) expect(idsOf(rows)).toEqual(rows.length > 0 ? feed.slice(-rows.length) : []);
     expect(late.some((rows) => rows.length > 0)).toBe(true);
-  }, 20_000);
+  });
 });
 
 it("delivers a hidden event in feed order when the older transaction ends, without a notification", async () => {
   const agent = await partner("agent");
   const { tail, polls } = openCountedTail();
-  const received = await follow(tail, agent);
+  const received = await followWithoutSweep(tail, agent);
   await database.transaction(async (tx) => {
     await upsert(tx, agent, "OLDER-AND-OPEN");
     await change(agent, "LATER-AND-DONE");
     // Some polls find no visible event.
     const before = polls();
-    await vi.waitFor(() => expect(polls()).toBeGreaterThan(before + 2), 20_000);
+    await eventually(() => expect(polls()).toBeGreaterThan(before + 2));
     expect(received).toEqual([]);
   });
-  await vi.waitFor(() => expect(received).toHaveLength(2), { timeout: 4_000 });
+  await eventually(() => expect(received).toHaveLength(2));
   expect(idsOf(received)).toEqual(await feedOf(agent));
+});
+
+it("a notification delivers an event without the sweep", async () => {
+  const agent = await partner("agent");
+  const { tail, polls } = openCountedTail();
+  const received = await followWithoutSweep(tail, agent);
+  await waitUntilQuiet(polls);
+  await change(agent, newNumber());
+  await eventually(() => expect(received).toHaveLength(1));
 });
 
 it("the sweep finds an event without a notification", async () => {
@@ -223,17 +250,10 @@ it("the sweep finds an event without a notification", async () => {
   const { tail, polls } = openCountedTail();
   const received = await follow(tail, agent);
   await change(agent, newNumber());
-  await vi.waitFor(() => expect(received).toHaveLength(1), 20_000);
-  // Wait until the polls after the notification have ended.
-  let before = -1;
-  const quiet = (): void => {
-    const seen = before;
-    before = polls();
-    expect(seen).toBe(before);
-  };
-  await vi.waitFor(quiet, { timeout: 20_000, interval: 300 });
+  await eventually(() => expect(received).toHaveLength(1));
+  await waitUntilQuiet(polls);
   await database.transaction((tx) => upsert(tx, agent, newNumber()));
-  await vi.waitFor(() => expect(received).toHaveLength(2), 20_000);
+  await eventually(() => expect(received).toHaveLength(2));
 });
 
 it("delivers more events of one commit than fit on a page, in order", async () => {
@@ -246,7 +266,7 @@ it("delivers more events of one commit than fit on a page, in order", async () =
   }));
   await database.transaction((tx) => upsertRows(tx, upserts, context));
   notifySubscribers([agent.organizationId]);
-  await vi.waitFor(() => expect(received).toHaveLength(900), 20_000);
+  await eventually(() => expect(received).toHaveLength(900));
   expect(idsOf(received)).toEqual(await feedOf(agent));
 });
 
@@ -262,8 +282,8 @@ it("a filter applies to the job after the change, not to its current state", asy
   await database.transaction((tx) => upsert(tx, agent, number, { weight: 60 }));
   await database.transaction((tx) => upsert(tx, agent, number, { weight: 5 }));
   notifySubscribers([agent.organizationId]);
-  await vi.waitFor(() => expect(all).toHaveLength(3), 20_000);
-  await vi.waitFor(() => expect(idsOf(matching)).toEqual(idsOf(all).slice(0, 2)), 20_000);
+  await eventually(() => expect(all).toHaveLength(3));
+  await eventually(() => expect(idsOf(matching)).toEqual(idsOf(all).slice(0, 2)));
   expect(idsOf(updates)).toEqual(idsOf(all).slice(1, 2));
 });
 
@@ -280,7 +300,7 @@ it("a failing filter ends only its own subscriptions", async () => {
   await expect(end).rejects.toThrow("invalid input syntax for type date");
   expect(await failing.next()).toEqual({ done: true, value: undefined });
   await change(agent, newNumber());
-  await vi.waitFor(() => expect(others).toHaveLength(2), 20_000);
+  await eventually(() => expect(others).toHaveLength(2));
 });
 
 it("rejects a 51st different filter and accepts it after another one ended", async () => {
@@ -308,7 +328,7 @@ it("a reader that falls behind gets a SlowReaderError and its subscription ends"
   }));
   await database.transaction((tx) => upsertRows(tx, upserts, context));
   notifySubscribers([agent.organizationId]);
-  await vi.waitFor(() => expect(quick).toHaveLength(1_001), 20_000);
+  await eventually(() => expect(quick).toHaveLength(1_001));
   await expect(slow.next()).rejects.toThrow(SlowReaderError);
   expect(await slow.next()).toEqual({ done: true, value: undefined });
 });
@@ -322,10 +342,10 @@ it("a subscription ends while its reader waits for an event", async () => {
 
 it("listens only while there are subscriptions, and ends active and pending ones when it stops", async () => {
   const tail = openTail();
-  await vi.waitFor(async () => expect(await listeners()).toBe(0), 20_000);
+  await eventually(async () => expect(await listeners()).toBe(0));
   const agent = await partner("agent");
   const events = await tail.subscribe(agent, everything);
-  await vi.waitFor(async () => expect(await listeners()).toBe(1), 20_000);
+  await eventually(async () => expect(await listeners()).toBe(1));
   const waiting = events.next();
   const pendingSubscription = tail.subscribe(agent, everything).catch((error: unknown) => error);
   await tail[Symbol.asyncDispose]();
@@ -334,7 +354,7 @@ it("listens only while there are subscriptions, and ends active and pending ones
   await expect(tail.subscribe(agent, everything)).rejects.toMatchObject({
     code: "ServiceUnavailableException",
   });
-  await vi.waitFor(async () => expect(await listeners()).toBe(0), 20_000);
+  await eventually(async () => expect(await listeners()).toBe(0));
 });
 
 it("rejects new subscriptions while the database is unavailable and loses no event of existing ones", async () => {
@@ -351,7 +371,7 @@ it("rejects new subscriptions while the database is unavailable and loses no eve
   await change(agent, newNumber());
   await expect(tail.subscribe(agent, everything)).rejects.toThrow("away");
   isAway = false;
-  await vi.waitFor(() => expect(received).toHaveLength(1), 20_000);
+  await eventually(() => expect(received).toHaveLength(1));
 });
 
 it("a subscriber that comes after the last one left during a poll starts at the end of the feed", async () => {
@@ -372,19 +392,19 @@ it("a subscriber that comes after the last one left during a poll starts at the 
   const { promise, resolve } = Promise.withResolvers<void>();
   held = promise;
   notifySubscribers([agent.organizationId]);
-  await vi.waitFor(() => expect(polls.at(-1)?.isHeld).toBe(true), 20_000);
+  await eventually(() => expect(polls.at(-1)?.isHeld).toBe(true));
   await events.return();
   held = null;
   resolve();
-  await vi.waitFor(() => expect(polls.at(-1)?.rows).toBe(0), 20_000);
+  await eventually(() => expect(polls.at(-1)?.rows).toBe(0));
 
   await database.transaction((tx) => upsert(tx, agent, newNumber()));
-  await vi.waitFor(async () => expect(await shownTo(agent)).toBe(1), 20_000);
+  await eventually(async () => expect(await shownTo(agent)).toBe(1));
   const before = polls.length;
   const received = await follow(tail, agent);
   expect(polls[before]?.rows).toBe(0);
   await change(agent, newNumber());
-  await vi.waitFor(() => expect(received).toHaveLength(1), 20_000);
+  await eventually(() => expect(received).toHaveLength(1));
 });
 
 /** More events than can wait to be matched. */

@@ -1,8 +1,12 @@
 /** Parses a client's side of the PostgreSQL protocol (version 3) and reports each executed statement. */
 
-const SSL_OR_CANCEL_CODES = new Set([80877102, 80877103, 80877104]);
+/** Reported in place of a statement when a client asks the server to cancel one. */
+export const CANCEL_REQUEST = "-- cancel request";
 
-/** Returns a parser for one connection's bytes. `onStatement` gets the text of each Query and Execute message. */
+const CANCEL_CODE = 80877102;
+const ENCRYPTION_CODES = new Set([80877103, 80877104]);
+
+/** Returns a parser for one connection's bytes. `onStatement` gets the text of each Query and Execute message, and CANCEL_REQUEST. */
 export function recordQueries(onStatement: (text: string) => void): (chunk: Buffer) => void {
   const textOfName = new Map<string, string>();
   let bound = "";
@@ -18,6 +22,11 @@ export function recordQueries(onStatement: (text: string) => void): (chunk: Buff
     if (type === "E") onStatement(bound);
   };
 
+  const onStart = (code: number): void => {
+    if (code === CANCEL_CODE) onStatement(CANCEL_REQUEST);
+    started = code !== CANCEL_CODE && !ENCRYPTION_CODES.has(code);
+  };
+
   return (chunk) => {
     pending = Buffer.concat([pending, chunk]);
     // The start-up message has no type byte.
@@ -26,7 +35,7 @@ export function recordQueries(onStatement: (text: string) => void): (chunk: Buff
       if (pending.length < head + length) return;
       const body = pending.subarray(head + 4, head + length);
       if (started) onMessage(pending.toString("latin1", 0, 1), body);
-      else started = !SSL_OR_CANCEL_CODES.has(body.readUInt32BE(0));
+      else onStart(body.readUInt32BE(0));
       pending = pending.subarray(head + length);
     }
   };

@@ -1,0 +1,178 @@
+/** The cache of API keys. The test moves the cache's clock and timer, so a busy machine changes nothing. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
+import { generateKey } from "../../../src/api-keys/api-key.format.ts";
+import {
+  createKeyVerifier,
+  unknownKeyRate,
+  type KeyVerifier,
+} from "../../../src/api-keys/api-key.verifier.ts";
+import { entities } from "../../../src/app/entities.ts";
+import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import type { AppError } from "../../../src/platform/errors.ts";
+import { openDatabase, type Database, type Queryable } from "../../../src/platform/postgres/database.ts";
+import type { Sql } from "../../../src/platform/postgres/sql.ts";
+import { createFakeClock, SECOND_MS } from "../../support/fake-clock.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+
+const clock = createFakeClock();
+const ADDRESS = "10.1.2.3";
+let testDatabase: TestDatabase;
+let database: Database;
+let keys: ApiKeyService;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
+  keys = new ApiKeyService({ database, clock });
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await testDatabase[Symbol.asyncDispose]();
+});
+
+/** The verifier's own database: counts look-ups of keys, and can fail. */
+let lookups: number;
+let isAway: boolean;
+let pending: Set<Promise<unknown>>;
+const watched: Queryable = {
+  async query<Row>(statement: Sql): Promise<Row[]> {
+    if (isAway) throw new Error("away");
+    if (statement.compile().text.includes("secret_hash")) lookups += 1;
+    const rows = database.query<Row>(statement);
+    pending.add(rows);
+    return await rows.finally(() => pending.delete(rows));
+  },
+};
+
+/** Moves the cache's time, and waits until the polls that became due have ended. */
+async function advance(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+  while (pending.size > 0) {
+    await Promise.all(pending);
+    // A poll may run another statement after its first.
+    await Promise.resolve();
+  }
+}
+
+let verifier: KeyVerifier;
+beforeEach(async () => {
+  [lookups, isAway, pending] = [0, false, new Set()];
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  verifier = createKeyVerifier({ database: watched, clock });
+  onTestFinished(async () => {
+    await verifier[Symbol.asyncDispose]();
+    vi.useRealTimers();
+  });
+  // The cache works once it has polled.
+  await advance(SECOND_MS);
+});
+
+interface Partner {
+  organizationId: string;
+  id: string;
+  text: string;
+}
+
+/** Creates a key that the verifier has cached. */
+async function cachedKey(): Promise<Partner> {
+  const name = `agent ${randomBytes(6).toString("hex")}`;
+  const { id: organizationId } = await new OrganizationService({ database }).create({ name, type: "agent" });
+  const { key, text } = await keys.create({ organizationId, name: "test", createdBy: "test" });
+  // The change of the access revision by this key is read before the key is cached.
+  await advance(SECOND_MS);
+  await verifier.verify(text, ADDRESS);
+  const before = lookups;
+  await verifier.verify(text, ADDRESS);
+  expect(lookups).toBe(before);
+  return { organizationId, id: key.id, text };
+}
+
+describe("a second later, a cached key is rejected", () => {
+  // evidence: api-key-revocation-immediate
+  it.each([
+    ["that was revoked", "Unauthorized", ({ id }: Partner) => keys.revoke(id)],
+    ["that was rotated without grace", "Unauthorized", ({ id }: Partner) => keys.rotate(id, 0, "test")],
+    [
+      "of a suspended organisation",
+      "Forbidden",
+      ({ organizationId }: Partner) => keys.setSuspended(organizationId, true),
+    ],
+  ])("%s", async (_, code, change) => {
+    // The change happens at different times between two polls.
+    for (const afterPollMs of [0, 1, 399]) {
+      const partner = await cachedKey();
+      await advance(afterPollMs);
+      await change(partner);
+      await advance(SECOND_MS);
+      await expect(verifier.verify(partner.text, ADDRESS)).rejects.toMatchObject({
+        code: `${code}Exception`,
+      });
+    }
+  });
+
+  // evidence: key-cache-refused-without-database
+  it("if the database cannot be asked", async () => {
+    const { text } = await cachedKey();
+    isAway = true;
+    await verifier.verify(text, ADDRESS);
+    await advance(SECOND_MS);
+    await expect(verifier.verify(text, ADDRESS)).rejects.toThrow("away");
+  });
+});
+
+describe("an unknown key", () => {
+  // evidence: unknown-key-cached
+  it("is looked up once in ten seconds", async () => {
+    const { text } = generateKey();
+    for (const [elapsedS, total] of [
+      [0, 1],
+      [9, 1],
+      [2, 2],
+    ] as const) {
+      await advance(elapsedS * SECOND_MS);
+      await expect(verifier.verify(text, ADDRESS)).rejects.toMatchObject({ code: "UnauthorizedException" });
+      expect(lookups).toBe(total);
+    }
+  });
+
+  it("costs a network a token, of which it has 100 and gets 20 a second; cached keys and other networks need none", async () => {
+    const { text } = await cachedKey();
+    const before = lookups;
+    /** Returns how many of 300 keys were refused without a look-up. */
+    const flood = async (): Promise<number> => {
+      const codes: string[] = [];
+      for (let host = 0; host < 300; host += 1) {
+        const address = `2001:db8:0:7::${host.toString(16)}`;
+        await verifier
+          .verify(generateKey().text, address)
+          .catch((error: unknown) => codes.push((error as AppError).code));
+      }
+      return codes.filter((code) => code === "TooManyRequestsException").length;
+    };
+    expect(await flood()).toBe(300 - unknownKeyRate.burst);
+    clock.advance(SECOND_MS);
+    expect(await flood()).toBe(300 - unknownKeyRate.perSecond);
+    expect(lookups - before).toBe(unknownKeyRate.burst + unknownKeyRate.perSecond);
+    await verifier.verify(text, "2001:db8:0:7::1");
+    await expect(verifier.verify(generateKey().text, "2001:db8:0:8::1")).rejects.toMatchObject({
+      code: "UnauthorizedException",
+    });
+  });
+});
+
+it("other keys stay cached when one is rotated and revoked, even repeatedly", async () => {
+  const [kept, rotated, revoked] = [await cachedKey(), await cachedKey(), await cachedKey()];
+  await keys.rotate(rotated.id, 0, "test");
+  // Several changes of a key between two polls.
+  await keys.rotate(revoked.id, 1, "test");
+  await keys.revoke(revoked.id);
+  await keys.revoke(revoked.id);
+  await advance(SECOND_MS);
+  for (const { text } of [rotated, revoked])
+    await expect(verifier.verify(text, ADDRESS)).rejects.toMatchObject({ code: "UnauthorizedException" });
+  const before = lookups;
+  await verifier.verify(kept.text, ADDRESS);
+  expect(lookups).toBe(before);
+});
