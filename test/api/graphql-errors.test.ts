@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AppError, badRequest, unavailable } from "../../src/platform/errors.ts";
 import { raw, sql } from "../../src/platform/postgres/sql.ts";
 import {
@@ -7,6 +7,7 @@ import {
   type GraphqlFixture,
   type FixtureContext,
 } from "../support/graphql/server.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 const typeDefs = /* GraphQL */ `
   type Query {
@@ -78,6 +79,7 @@ let own: Record<string, string>;
 beforeAll(async () => {
   rig = await startGraphqlFixture({
     typeDefs,
+    statementTimeoutMs: 1_000,
     resolvers: {
       Query: {
         fails,
@@ -166,7 +168,7 @@ describe("an error thrown by a resolver", () => {
 describe("an internal error", () => {
   it.each(["crash", "later", "refusedSql"])("is logged once, with its request: %s", async (how) => {
     const { headers } = await ask(how);
-    await vi.waitFor(() => expect(errorLines()).toHaveLength(1));
+    await eventually(() => expect(errorLines()).toHaveLength(1));
     expect(errorLines()).toMatchObject([
       {
         request_id: headers.get("x-request-id"),

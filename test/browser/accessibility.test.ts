@@ -3,6 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { findAccessibilityViolations } from "../support/browser/axe.ts";
 import {
+  BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
   DESKTOP,
   startBrowser,
@@ -13,7 +14,7 @@ import {
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { createConsoleFixture, type ConsoleFixture } from "../support/browser/console.fixture.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 /** `newcomer`: a user who must set up two-factor authentication first. */
 type Visitor = "anonymous" | "owner" | "operator" | "newcomer";

@@ -1,10 +1,16 @@
 /** Closing dialogs: while busy, with unsaved input, with a secret, and where the focus goes. */
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { BROWSER_TIMEOUT_MS, expectVisible, openTab, startBrowser } from "../support/browser/tabs.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  expectVisible,
+  openTab,
+  startBrowser,
+} from "../support/browser/tabs.ts";
 import { createConsoleFixture, type ConsoleFixture } from "../support/browser/console.fixture.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;

@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
 import {
+  BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
   expectVisible,
   openTab,
@@ -11,7 +12,7 @@ import {
 } from "../support/browser/tabs.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;

@@ -2,10 +2,16 @@
 import type { Browser, Page, Route, WebSocketRoute } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
-import { BROWSER_TIMEOUT_MS, expectVisible, startBrowser, openTab } from "../support/browser/tabs.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  expectVisible,
+  startBrowser,
+  openTab,
+} from "../support/browser/tabs.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;

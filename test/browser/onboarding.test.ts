@@ -3,7 +3,12 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { VALID_PASSWORD, createTestUser, type TestUser } from "../support/accounts/session-client.ts";
-import { BROWSER_TIMEOUT_MS, startBrowser, openTab } from "../support/browser/tabs.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  startBrowser,
+  openTab,
+} from "../support/browser/tabs.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import { createKeyboardUser, createMouseUser } from "../support/browser/page-user.ts";
 import * as journey from "../support/browser/onboarding-flow.ts";
@@ -11,8 +16,9 @@ import { startTestSmtpServer, type TestSmtpServer } from "../support/smtp-server
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import { createTestMongo } from "../support/database/test-mongo.ts";
 import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
+import { eventually } from "../support/eventually.ts";
 
-vi.setConfig({ testTimeout: 2 * BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+vi.setConfig({ testTimeout: 2 * BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;
@@ -78,7 +84,7 @@ it.each([
 );
 
 async function registrationLink(email: string): Promise<string> {
-  return await vi.waitFor(
+  return await eventually(
     () => {
       const texts = mails.received
         .filter(({ recipients }) => recipients.includes(email))
@@ -87,7 +93,7 @@ async function registrationLink(email: string): Promise<string> {
       if (link === undefined) throw new Error(`No link was sent to ${email}`);
       return link;
     },
-    { timeout: 30_000, interval: 20 },
+    { timeoutMs: 30_000 },
   );
 }
 

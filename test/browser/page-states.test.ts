@@ -3,6 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
 import {
+  BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
   expectVisible,
   startBrowser,
@@ -14,7 +15,7 @@ import { startAppInstance } from "../support/app/app-instance.ts";
 import { totpCode } from "../support/accounts/totp.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;

@@ -10,6 +10,7 @@ import {
 } from "../support/accounts/session-client.ts";
 import { findAccessibilityViolations } from "../support/browser/axe.ts";
 import {
+  BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
   browserCookies,
   expectVisible,
@@ -19,7 +20,7 @@ import {
 import { createKeyboardUser, type PageUser } from "../support/browser/page-user.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;
@@ -120,5 +121,5 @@ async function staleTwoFactor(opener: string, actionLabel: string) {
 
 async function expectFocus(element: Locator): Promise<void> {
   const focused = element.and(element.page().locator(":focus"));
-  await expect.poll(() => focused.count(), { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => focused.count()).toBe(1);
 }

@@ -2,13 +2,20 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { findAccessibilityViolations } from "../support/browser/axe.ts";
-import { BROWSER_TIMEOUT_MS, expectVisible, openTab, PHONE, startBrowser } from "../support/browser/tabs.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  expectVisible,
+  openTab,
+  PHONE,
+  startBrowser,
+} from "../support/browser/tabs.ts";
 import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;

@@ -1,11 +1,16 @@
 /** Agenda's dashboard in a real browser. */
 import { expect, it, vi } from "vitest";
 import { createTestUser } from "../support/accounts/session-client.ts";
-import { BROWSER_TIMEOUT_MS, openTab, startBrowser } from "../support/browser/tabs.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  openTab,
+  startBrowser,
+} from "../support/browser/tabs.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
 import { createTestMongo } from "../support/database/test-mongo.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 it("loads without console errors, because its event stream returns 204", async () => {
   await using opened = new AsyncDisposableStack();

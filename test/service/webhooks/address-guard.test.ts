@@ -27,13 +27,18 @@ describe("a host name, resolved by a real DNS server,", () => {
   let receiver: TestReceiver;
   let http: HttpClient;
 
-  const guardOf = (allowPrivate: boolean, timeoutMs = 4_000): AddressGuard => {
-    const resolver = new Resolver({ timeout: 500, tries: 2 });
+  const guardOf = (allowPrivate: boolean, timeoutMs = 20_000): AddressGuard => {
+    // It sends a query once: on a busy machine, a repetition would count as a second question.
+    const resolver = new Resolver({ timeout: 20_000, tries: 1 });
     resolver.setServers([dns.address]);
     return new AddressGuard({ allowPrivate, resolve: createDnsResolver({ resolver, timeoutMs }) });
   };
   const httpOf = (guard: AddressGuard): HttpClient =>
-    (http = new HttpClient({ guard, ca: selfSignedCertificate.cert }));
+    (http = new HttpClient({
+      guard,
+      ca: selfSignedCertificate.cert,
+      limits: { connectMs: 20_000, totalMs: 20_000 },
+    }));
   const post = (url: string) => http.post({ url, headers: {}, body: "{}" });
 
   beforeEach(async () => {
@@ -70,7 +75,7 @@ describe("a host name, resolved by a real DNS server,", () => {
     expect(dns.questions).toHaveLength(2);
 
     receiver.dropConnections();
-    await expect.poll(() => http.pool.stats.open, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => http.pool.stats.open).toBe(0);
     expect(await post(url)).toMatchObject({ kind: "failure", class: "dns" });
     expect(receiver.received).toHaveLength(2);
   });
@@ -116,7 +121,7 @@ describe("a host name, resolved by a real DNS server,", () => {
 
   it("is used with the records of one family if the other query times out", async () => {
     answer = ({ type }) => (type === "A" ? ["127.0.0.1"] : "silence");
-    httpOf(guardOf(true, 1_000));
+    httpOf(guardOf(true, 2_000));
     expect(await post(`https://receiver.test:${receiver.port}/`)).toMatchObject({ kind: "response" });
   });
 

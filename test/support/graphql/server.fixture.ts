@@ -78,7 +78,7 @@ export async function startGraphqlFixture({
   const settings = { NODE_ENV: "test", RATE_LIMITS: "off", WAYMARK_SECRET: TEST_SECRET, ...options.env };
   const config = toConfig(readEnv({ ...settings, DATABASE_URL: databaseUrl }));
   const clock = options.clock ?? systemClock;
-  const { statementTimeoutMs = 1_000 } = options;
+  const { statementTimeoutMs = 30_000 } = options;
   const session = { statement_timeout: String(statementTimeoutMs), plan_cache_mode: "auto" };
   const readDatabase = stack.use(await openDatabase({ url: databaseUrl, poolSize: 2, entities, session }));
   const database = stack.use(await openDatabase({ url: databaseUrl, poolSize: 2, entities }));
