@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { consoleRoutes } from "../../src/http/console.routes.ts";
 import { setContext } from "../../src/http/context.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
-import { buildSite } from "../support/site.ts";
+import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
 
 const html = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   app = await startTestApp();
   const names = await readdir(new URL("../../.site/console/assets/", import.meta.url));
   script = `/assets/${names.find((name) => /^index-.+\.js$/.test(name))!}`;
-}, 120_000);
+}, BUILD_TIMEOUT_MS);
 afterAll(() => app[Symbol.asyncDispose]());
 
 async function open(path: string, init: RequestInit = { headers: html }) {

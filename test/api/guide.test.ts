@@ -6,7 +6,7 @@ import { guidePages } from "../support/docs/guide-pages.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
-import { buildSite } from "../support/site.ts";
+import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
 
 /** Of the first page with everything that it loads before the reader does something. */
 const MAX_FIRST_PAGE_BYTES = 60_000;
@@ -19,7 +19,7 @@ beforeAll(async () => {
     PUBLIC_URL: "https://api.example.com/waymark",
     WEBHOOK_ALLOW_PRIVATE: "on",
   });
-}, 120_000);
+}, BUILD_TIMEOUT_MS);
 afterAll(() => app[Symbol.asyncDispose]());
 
 async function open(path: string) {

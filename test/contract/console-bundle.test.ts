@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { buildSite } from "../support/site.ts";
+import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
 
 const built = new URL("../../.site/console/", import.meta.url);
 const LIMIT_BYTES = 250_000;
@@ -30,7 +30,7 @@ let manifest: Manifest;
 beforeAll(async () => {
   await buildSite();
   manifest = JSON.parse(await readFile(new URL("manifest.json", built), "utf8")) as Manifest;
-}, 120_000);
+}, BUILD_TIMEOUT_MS);
 
 /** Returns the scripts of the entries and of all their static imports. */
 function scriptsOf(entries: readonly string[]): string[] {

@@ -3,6 +3,8 @@ import pg from "pg";
 import { inject } from "vitest";
 import { buildIfStale } from "../../src/build.ts";
 
+/** For a hook that may have to build, or to wait for the file that builds: a minute and a half on a busy machine. */
+export const BUILD_TIMEOUT_MS = 300_000;
 /** The PostgreSQL advisory lock shared by all test files. */
 const LOCK_ID = 4_190;
 

@@ -1,12 +1,14 @@
 /** Opens console pages in a real browser and collects their errors. */
 import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
-import { buildSite, withAdvisoryLock } from "../site.ts";
+import { BUILD_TIMEOUT_MS, buildSite, withAdvisoryLock } from "../site.ts";
 import { signIn, type TestUser } from "../accounts/session-client.ts";
 import { launchChromium } from "./chromium.ts";
 import type { TestApp } from "../app/app.fixture.ts";
 
 /** Generous, for busy machines. */
 export const BROWSER_TIMEOUT_MS = 120_000;
+/** For a hook that calls `startBrowser`. */
+export const BROWSER_START_TIMEOUT_MS = BUILD_TIMEOUT_MS + BROWSER_TIMEOUT_MS;
 const STEP_TIMEOUT_MS = 30_000;
 
 export const DESKTOP = { width: 1280, height: 800 };
