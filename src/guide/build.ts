@@ -2,10 +2,12 @@
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createOpenApiDocument } from "../http/v1/openapi/documents.ts";
 import { relativeUrl, renderLayout } from "./layout.ts";
 import { renderMarkdown } from "./markdown.ts";
 import { readPages, type Page } from "./pages.ts";
-import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "./placeholders.ts";
+import { COLLECTION_FILE, GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "./placeholders.ts";
+import { createPostmanCollection } from "./postman-collection.ts";
 import { createSearchIndex } from "./search-index.ts";
 import { createResolver } from "./targets.ts";
 
@@ -40,6 +42,8 @@ export async function buildGuide(outputDir: string, version: string): Promise<vo
   await write(NOT_FOUND_FILE, renderNotFound(pages, assetsPath));
   await write("llms.txt", renderLlmsTxt(pages));
   await write("llms-full.txt", renderLlmsFullTxt(pages));
+  const document = createOpenApiDocument(SAMPLE_BASE_URL);
+  await write(COLLECTION_FILE, createPostmanCollection(document, SAMPLE_BASE_URL));
   await write(`${assetsPath}/search.json`, createSearchIndex(pages));
   for (const url of ASSETS) await cp(url, join(outputDir, assetsPath, basename(url.pathname)));
   await write(`${assetsPath}/minisearch.js`, await readFile(MINISEARCH, "utf8"));

@@ -1,6 +1,6 @@
 /** The guide: pages that the build rendered from `docs/`, their Markdown, and texts for language models. */
 import { Router, type RequestHandler, type Response } from "express";
-import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "../guide/api.ts";
+import { COLLECTION_FILE, GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "../guide/api.ts";
 import { pathPrefix } from "../platform/public-url.ts";
 import { addRoute } from "./add-route.ts";
 import { builtFolder, readBuiltFile, sendBuiltAsset } from "./built-files.ts";
@@ -27,6 +27,8 @@ export function guideRoutes(
     const text = (await readBuiltFile(new URL(name, folder)))?.toString("utf8");
     if (text === undefined) return false;
     response.setHeader("Cache-Control", "no-cache");
+    // Browsers download it.
+    if (name === COLLECTION_FILE) response.attachment(name);
     // Operators type their samples on the server itself.
     const isLocal = name.startsWith("operate/");
     response.type(type).send(isLocal ? text : text.replaceAll(SAMPLE_BASE_URL, pageUrl("")));
@@ -54,10 +56,10 @@ export function guideRoutes(
     return sendBuiltAsset(new URL(assets, folder))(request, response, next);
   };
 
-  const sendForModels =
-    (name: string): RequestHandler =>
+  const sendFile =
+    (type: string, name: string): RequestHandler =>
     async (_request, response, next) => {
-      if (!(await sendText(response, "text/plain", name))) next();
+      if (!(await sendText(response, type, name))) next();
     };
 
   const router = Router({ caseSensitive: true, strict: true });
@@ -65,9 +67,10 @@ export function guideRoutes(
     addRoute(router, { path, name }, { get: [handler] });
   route("/guide", "/guide", (_request, response) => response.redirect(308, `${guideUrl}/`));
   route("/guide/assets/:version/:name", "/guide/assets/{name}", sendAsset);
+  route(`/guide/${COLLECTION_FILE}`, `/guide/${COLLECTION_FILE}`, sendFile("json", COLLECTION_FILE));
   route(["/guide/", "/guide/*page"], "/guide/{page}", sendPage);
-  route("/llms.txt", "/llms.txt", sendForModels("llms.txt"));
-  route("/llms-full.txt", "/llms-full.txt", sendForModels("llms-full.txt"));
+  route("/llms.txt", "/llms.txt", sendFile("text/plain", "llms.txt"));
+  route("/llms-full.txt", "/llms-full.txt", sendFile("text/plain", "llms-full.txt"));
   return router;
 }
 

@@ -1,0 +1,157 @@
+/** A Postman collection (format 2.1), which Bruno, Insomnia and Hoppscotch can import too, from the OpenAPI document. */
+import type { OpenApiDocument } from "../http/v1/openapi/documents.ts";
+
+const SCHEMA_URL = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
+
+interface Example {
+  summary?: string;
+  value: unknown;
+}
+interface Content {
+  content?: { "application/json"?: { examples?: Record<string, Example> } };
+}
+interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema?: { description?: string; examples?: (string | number | boolean | string[])[] };
+}
+interface Operation {
+  summary: string;
+  description: string;
+  tags: string[];
+  externalDocs?: { url: string };
+  parameters?: Parameter[];
+  requestBody?: Content;
+  responses: Record<string, Content & { description?: string }>;
+}
+
+interface Pair {
+  key: string;
+  value: string;
+  description?: string;
+  disabled?: true;
+}
+
+/**
+ * Returns the collection as JSON: a folder for each tag with a request for each operation, and for each example of its body.
+ * `baseUrl` is the value of the variable of that name; `document` must have been created for it.
+ */
+export function createPostmanCollection(document: OpenApiDocument, baseUrl: string): string {
+  const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({
+      method,
+      path,
+      operation,
+    })),
+  );
+  const requests = operations.flatMap(({ method, path, operation }) =>
+    bodiesOf(operation).map((body) => ({
+      tag: operation.tags[0],
+      request: toItem({ method: method.toUpperCase(), path, operation, body, baseUrl }),
+    })),
+  );
+  const folders = (document.tags ?? []).map(({ name, description = "" }) => ({
+    name,
+    description,
+    item: requests.filter(({ tag }) => tag === name).map(({ request }) => request),
+  }));
+  const collection = {
+    info: {
+      name: document.info.title,
+      description: `${document.info.description ?? ""}\n\n[Guide](${baseUrl}/guide/)`,
+      schema: SCHEMA_URL,
+    },
+    auth: {
+      type: "apikey",
+      apikey: Object.entries({ key: "x-api-key", value: "{{apiKey}}", in: "header" }).map(([key, value]) => ({
+        key,
+        value,
+        type: "string",
+      })),
+    },
+    variable: Object.entries({
+      baseUrl,
+      apiKey: "",
+      ...Object.fromEntries(operations.flatMap(({ operation }) => pathVariables(operation))),
+    }).map(([key, value]) => ({ key, value })),
+    // Webhooks are no requests to make.
+    item: folders.filter(({ item }) => item.length > 0),
+  };
+  return JSON.stringify(collection, null, 1);
+}
+
+/** Path parameters are variables of the collection, so that a reader sets each only once. */
+function pathVariables({ parameters = [] }: Operation): [string, string][] {
+  return parameters.filter((each) => each.in === "path").map((each) => [each.name, toPair(each).value]);
+}
+
+/** Returns the examples of the body; a null if the operation has no body. */
+function bodiesOf({ requestBody }: Operation): (Example | null)[] {
+  return requestBody === undefined ? [null] : examplesIn(requestBody);
+}
+
+function examplesIn({ content }: Content): Example[] {
+  return Object.values(content?.["application/json"]?.examples ?? {});
+}
+
+interface ItemInput {
+  method: string;
+  path: string;
+  operation: Operation;
+  body: Example | null;
+  baseUrl: string;
+}
+
+function toItem({ method, path, operation, body, baseUrl }: ItemInput) {
+  const { summary, description, externalDocs, parameters = [] } = operation;
+  const pairsOf = (place: string): Pair[] => parameters.filter((each) => each.in === place).map(toPair);
+  const segments = ["v1", ...path.split("/").slice(1)].map((segment) =>
+    segment.replace(/^\{(\w+)\}$/, ":$1"),
+  );
+  const request = {
+    method,
+    header: [...(body ? [{ key: "Content-Type", value: "application/json" }] : []), ...pairsOf("header")],
+    url: {
+      raw: `{{baseUrl}}/${segments.join("/")}`,
+      host: ["{{baseUrl}}"],
+      path: segments,
+      query: pairsOf("query"),
+      variable: pairsOf("path").map(({ key, description: text }) => ({
+        key,
+        value: `{{${key}}}`,
+        description: text,
+      })),
+    },
+    ...(body && { body: jsonBody(body.value) }),
+    description: `${description}\n\n[Guide](${externalDocs?.url ?? `${baseUrl}/guide/`})`,
+  };
+  const hasChoice = bodiesOf(operation).length > 1;
+  return {
+    name: hasChoice ? `${summary}: ${body?.summary ?? ""}` : summary,
+    request,
+    response: examplesIn(operation.responses["200"] ?? {}).map((example) => ({
+      name: example.summary ?? "OK",
+      originalRequest: request,
+      status: "OK",
+      code: 200,
+      header: [{ key: "Content-Type", value: "application/json" }],
+      body: JSON.stringify(example.value, null, 2),
+    })),
+  };
+}
+
+/** Optional parameters are off: their examples only show the format, and some exclude each other. */
+function toPair({ name, required = false, description, schema }: Parameter): Pair {
+  return {
+    key: name,
+    value: [schema?.examples?.[0] ?? ""].flat().join(","),
+    description: description ?? schema?.description ?? "",
+    ...(!required && { disabled: true }),
+  };
+}
+
+function jsonBody(value: unknown) {
+  return { mode: "raw", raw: JSON.stringify(value, null, 2), options: { raw: { language: "json" } } };
+}
