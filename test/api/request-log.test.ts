@@ -67,7 +67,6 @@ describe("a request that succeeded", () => {
   it("is logged with method, path, status and key, without query string and bodies", async () => {
     const before = Date.now();
     const { body } = await listJobs(app, { ...agent, query: "q=Someone" });
-    const after = Date.now();
     const entry = await entryOf(body.request_id);
     const [key] = await app.keys.list(agent.id);
     expect(entry).toMatchObject({
@@ -81,8 +80,7 @@ describe("a request that succeeded", () => {
       responseBody: null,
     });
     expect(entry.durationMs).toBeGreaterThan(0);
-    expect(Date.parse(entry.at)).toBeGreaterThanOrEqual(before);
-    expect(Date.parse(entry.at)).toBeLessThanOrEqual(after);
+    expect(Math.abs(Date.parse(entry.at) - before)).toBeLessThan(5_000);
   });
 });
 
@@ -283,20 +281,19 @@ describe("the list", () => {
 describe("usage", () => {
   it("counts an organisation's requests by day and key", async () => {
     const partner = await app.createOrganization("agent");
-    const today = new Date().toISOString().slice(0, 10);
     await listJobs(app, partner);
     await listJobs(app, partner);
     const { body } = await patchJob(app, partner, "nowhere", { weight: 1 });
     const { text } = await app.keys.create({ organizationId: partner.id, name: "reader", createdBy: "test" });
     await entryOf(body.request_id, text);
-    const query = "{ usage(days: 2) { day keyId keyName succeeded refused failed meanDurationMs } }";
+    const query = "{ usage(days: 1) { day keyId keyName succeeded refused failed meanDurationMs } }";
     interface Usage {
       usage: { keyName: string; day: string; meanDurationMs: number }[];
     }
     const { usage } = (await queryData(app, query, { key: text })) as Usage;
     const row = usage.find(({ keyName }) => keyName === "test");
     expect(row).toMatchObject({ succeeded: 2, refused: 1, failed: 0 });
-    expect(row?.day).toBe(today);
+    expect(row?.day).toBe(new Date().toISOString().slice(0, 10));
     expect(row?.meanDurationMs).toBeGreaterThan(0);
     for (const days of [0, 31]) {
       const { errors } = await graphql(app, `{ usage(days: ${days}) { day } }`, { key: text });

@@ -33,7 +33,7 @@ export const dateParameter = dateValue;
 const DATE_TIME_ERROR = "must be an ISO 8601 timestamp with a zone, such as 2026-11-21T08:00:00Z";
 /** Limited to what PostgreSQL accepts: years 0001 to 9999, up to nine fractional digits, offsets up to 15:59. */
 export const dateTimeParameter = z.iso
-  .datetime({ offset: true, error: DATE_TIME_ERROR })
+  .datetime({ offset: true, error: DATE_TIME_ERROR, abort: true })
   .regex(/^(?!0000)[^.]{19}(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/, { error: DATE_TIME_ERROR })
   .meta({ type: "string", format: "date-time" });
 export const booleanParameter = z

@@ -3,10 +3,6 @@
 /** Reported in place of a statement when a client asks the server to cancel one. */
 export const CANCEL_REQUEST = "-- cancel request";
 
-/** Statements that a process of the role `api` runs at any time, beside those of the request under test. */
-export const BACKGROUND_STATEMENT =
-  /access_revision|waymark\.job_counter|clock_timestamp\(\) - occurred_at|last_used_at|pg_notify|from api_key|request_log|delete from/;
-
 const CANCEL_CODE = 80877102;
 const ENCRYPTION_CODES = new Set([80877103, 80877104]);
 
