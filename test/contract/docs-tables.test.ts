@@ -219,6 +219,25 @@ describe("the guide on webhooks", () => {
     expect(content["webhook-redelivery"]).toContain(`${sent["webhook-redelivery"]}:`);
   });
 
+  it("says how large a body is, and can be", () => {
+    const page = readPage("guide/webhooks/quickstart.md");
+    const [, ...sizes] = /usually ([\d.]+) to ([\d.]+) KiB, and never more than (\d+) KiB/.exec(page) ?? [];
+    const [low = 0, high = 0, max = 0] = sizes.map((size) => Number(size) * 1024);
+    const examples = codeBlocks(readPage("guide/webhooks/events.md"))
+      .filter(({ language }) => language === "json")
+      .map(({ text }) => JSON.stringify(JSON.parse(text)).length);
+    expect(examples.length).toBeGreaterThan(3);
+    expect(examples.filter((size) => size > high)).toEqual([]);
+    expect(Math.max(...examples)).toBeGreaterThan(low);
+
+    // A character takes at most 6 bytes: \\u001f. A text is in the job, and as old and new value in the changes.
+    const { properties = {} } = contract.components.schemas["Job"] ?? {};
+    const jobBytes = Object.entries(properties as Record<string, FieldSchema>)
+      .map(([name, { maxLength = 255 }]) => name.length + 6 * maxLength)
+      .reduce((sum, size) => sum + size, 0);
+    expect(3 * jobBytes + 2 * 1024).toBeLessThan(max);
+  });
+
   it("lists the statuses of a delivery", () => {
     const [, list = ""] =
       /status text not null default 'pending' check \(status in \(([^)]+)\)/.exec(
