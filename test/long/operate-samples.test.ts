@@ -1,0 +1,209 @@
+/** Runs the shell blocks of the operator guide on PostgreSQL's own programs, with a stand-in for `docker`. */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import { startServerProcess, type ServerProcess } from "../support/processes/server-process.ts";
+import { codeBlocks, readPage } from "../support/docs/guide-pages.ts";
+import {
+  findMissingProgram,
+  startOperateMachine,
+  type OperateMachine,
+} from "../support/docs/operate-machine.ts";
+
+const missing = findMissingProgram();
+let machine: OperateMachine;
+
+/** Returns the shell blocks under the headings, in the order of the page. */
+function blocksUnder(page: string, ...headings: string[]): string[] {
+  const sections = readPage(`operate/${page}`).split(/^(?=##+ )/m);
+  const chosen =
+    headings.length === 0 ? sections : sections.filter((text) => headings.includes(titleOf(text)));
+  expect(chosen.length).toBeGreaterThanOrEqual(headings.length);
+  return chosen.flatMap((text) =>
+    codeBlocks(text)
+      .filter(({ language }) => language === "bash")
+      .map((block) => block.text),
+  );
+}
+
+const titleOf = (section: string): string => /^##+ (.+)\n/.exec(section)?.[1] ?? "";
+
+/** Runs a script, expects exit code 0, or 1 of a search without result, and returns its standard output. */
+async function outputOf(script: string, env: Record<string, string> = {}): Promise<string> {
+  const searches = /\bgrep\b/.test(script);
+  const { code, stdout, stderr } = await machine.run(`${searches ? "" : "set -eo pipefail\n"}${script}`, env);
+  expect([0, ...(searches ? [1] : [])], `${script}\n${stdout}\n${stderr}`).toContain(code);
+  expect(stderr, `stderr of ${script}`).not.toMatch(/error:|unknown|not found|Usage/i);
+  return stdout;
+}
+
+/** The prefix of the key in the pages. */
+const KEY = "wmk_ab12cd34";
+
+const waymark = (args: string): Promise<string> => outputOf(`node "$ROOT/src/cli/main.ts" ${args}`);
+const waymarkJson = async <T>(args: string): Promise<T> => JSON.parse(await waymark(`${args} --json`)) as T;
+async function newKeyPrefix(): Promise<string> {
+  return (await waymarkJson<{ prefix: string }>("key create --org 'Example Agency'")).prefix;
+}
+const countJobs = async (): Promise<number> =>
+  Number(await outputOf(`psql "$DATABASE_URL" --tuples-only --command="select count(*) from job"`));
+
+/** Starts the API or a worker on the machine's database, and tells `docker` where it is. */
+async function startRole(role: "api" | "worker"): Promise<ServerProcess> {
+  const metricsPort = String(await freePort());
+  const { DATABASE_URL = "", MONGODB_URL = "", WAYMARK_SECRET = "" } = machine.env;
+  const settings = {
+    DATABASE_URL,
+    MONGODB_URL,
+    WAYMARK_SECRET,
+    WAYMARK_ROLE: role,
+    METRICS_PORT: metricsPort,
+  };
+  const server = await startServerProcess({ ...settings, WEBHOOK_ALLOW_PRIVATE: "on" });
+  await server.waitUntilReady();
+  machine.env[`${role.toUpperCase()}_PORT`] = new URL(server.url).port;
+  machine.env[`${role.toUpperCase()}_METRICS_PORT`] = metricsPort;
+  return server;
+}
+
+describe.skipIf(missing !== null)("the shell blocks of", () => {
+  beforeAll(async () => {
+    machine = await startOperateMachine();
+    const jobs = "marking_number,recipient_name\nMN-1,First\nMN-2,Second\n";
+    await writeFile(join(machine.folder, "jobs.csv"), jobs);
+  });
+  afterAll(() => machine[Symbol.asyncDispose]());
+
+  it("Install: print the secret, create an operator, an organisation and a key, and import jobs", async () => {
+    const [secret = ""] = blocksUnder("install.md", "2. Keep a copy of the secrets");
+    expect(await outputOf(`${secret}\ncat waymark-secret.txt`)).toBe(`${machine.env["WAYMARK_SECRET"]}\n`);
+
+    const [operator = ""] = blocksUnder("install.md", "3. Create the first operator");
+    expect(await outputOf(operator)).toMatch(/https:\/\/api\.example\.com\/\S+/);
+
+    await using api = await startRole("api");
+    const [create = "", request = "", importJobs = ""] = blocksUnder(
+      "install.md",
+      "4. Create an organisation and a key",
+    );
+    const [key = ""] = /wmk_[\w-]{30,}/.exec(await outputOf(create)) ?? [];
+    await outputOf(importJobs);
+    const filled = request.replace(/wmk_…/, key).replace("http://127.0.0.1:4000", api.url);
+    expect(JSON.parse(await outputOf(filled))).toMatchObject({
+      error: null,
+      data: { pagination: { total: 2 } },
+    });
+  });
+
+  // Some 50 commands, each a process.
+  it("Runbooks run, and find what they name", { timeout: 900_000 }, async () => {
+    await using api = await startRole("api");
+    await using worker = await startRole("worker");
+    const receiver = createServer((_, response) => response.writeHead(204).end()).listen(0, "127.0.0.1");
+    onTestFinished(() => void receiver.close());
+    await once(receiver, "listening");
+    const { port } = receiver.address() as AddressInfo;
+    await waymark(`endpoint create --org 'Example Agency' --url http://127.0.0.1:${port}/`);
+    const { items: endpoints } = await waymarkJson<{ items: { id: string }[] }>("endpoint list");
+    const { items: organizations } = await waymarkJson<{ items: { id: string }[] }>("org list");
+    const endpoint = endpoints[0]?.id ?? "";
+    await waymark(`endpoint test ${endpoint}`);
+    await outputOf("printf 'marking_number\\nMN-3\\n' > more.csv");
+    await waymark('jobs import more.csv --agent "Example Agency"');
+    const workerMetrics = `http://127.0.0.1:${machine.env["WORKER_METRICS_PORT"]}/metrics`;
+    await expect
+      .poll(() => fetch(workerMetrics).then((response) => response.text()))
+      .toContain("waymark_webhook_attempt_duration_seconds_count");
+    const { items: deliveries } = await waymarkJson<{ items: { id: string }[] }>(
+      `deliveries list --endpoint ${endpoint}`,
+    );
+    for (const [name, server] of Object.entries({ api, worker, postgres: api, mongodb: api }))
+      await writeFile(join(machine.folder, "logs", `${name}.log`), server.output());
+
+    const [functions = "", ...blocks] = blocksUnder("runbooks.md");
+    // The second block has the functions without Compose. Another test runs statements with a placeholder.
+    const runnable = blocks.slice(1).filter((block) => !/PID|GID|NAME/.test(block));
+    expect(runnable.length).toBeGreaterThan(20);
+    const found: string[] = [];
+    for (const block of runnable) {
+      const filled = (block.includes(KEY) ? block.replaceAll(KEY, await newKeyPrefix()) : block)
+        .replaceAll(/whe_\w{26}/g, endpoint)
+        .replaceAll(/dlv_\w{26}/g, deliveries[0]?.id ?? "")
+        .replaceAll(/org_\w{26}/g, organizations[0]?.id ?? "")
+        .replaceAll("http://127.0.0.1:4000", api.url)
+        // It needs a user who has registered by e-mail.
+        .replace(/^waymark user reset-two-factor .*$/m, "");
+      const output = await outputOf(`${functions}\n${filled}`);
+      if (/key list \||metrics (?:api|worker) \|/.test(block)) found.push(output);
+    }
+    expect(found.length).toBeGreaterThan(4);
+    expect(found).not.toContain("");
+  });
+
+  it("Back up: a dump restores every job, with Compose and without", async () => {
+    const [dump = "", plainDump = ""] = blocksUnder("backup.md", "Dump");
+    const [restore = "", plainRestore = ""] = blocksUnder("backup.md", "Restore a dump");
+    const [afterRestore = ""] = blocksUnder("backup.md", "Restore");
+    const today = new Date().toISOString().slice(0, 10);
+    const jobs = await countJobs();
+    expect(jobs).toBeGreaterThan(1);
+    for (const [take, put] of [
+      [dump, restore],
+      [plainDump, plainRestore],
+    ] as const) {
+      await outputOf(take);
+      await outputOf(`psql "$DATABASE_URL" --command="truncate job cascade"`);
+      await outputOf(put.replaceAll("2026-11-22", today));
+      expect(await outputOf(afterRestore)).toContain("The restored database is ready.");
+      expect(await countJobs()).toBe(jobs);
+    }
+  });
+
+  it("Back up: a base backup and the archive restore a moment", async () => {
+    const [baseBackup = ""] = blocksUnder("backup.md", "Continuous archiving");
+    const [recover = ""] = blocksUnder("backup.md", "Point-in-time recovery");
+    await outputOf(baseBackup);
+    await waymark("org create --name Kept --type agent");
+    const moment = (
+      await outputOf(`psql "$DATABASE_URL" --tuples-only --no-align --command="select now()"`)
+    ).trim();
+    await waymark("org create --name Lost --type agent");
+    await outputOf(`psql "$DATABASE_URL" --command="select pg_switch_wal()"`);
+    const today = new Date().toISOString().slice(0, 10);
+    await outputOf(
+      recover
+        .replaceAll("base-2026-11-22", `base-${today}`)
+        .replaceAll("2026-11-22 14:05:00+00", moment)
+        .replaceAll("/archive/", `${machine.folder}/archive/`),
+    );
+    await expect
+      .poll(() => outputOf(`psql "$DATABASE_URL" --tuples-only --command="select pg_is_in_recovery()"`))
+      .toContain("f");
+    await outputOf(blocksUnder("backup.md", "Restore")[0] ?? "");
+    const names = (await waymarkJson<{ items: { name: string }[] }>("org list")).items.map(
+      ({ name }) => name,
+    );
+    expect(names).toContain("Kept");
+    expect(names).not.toContain("Lost");
+  });
+
+  it("Upgrade: a dump moves to a new major version of PostgreSQL", async () => {
+    const [dump = "", restore = ""] = blocksUnder("upgrade.md", "PostgreSQL");
+    const jobs = await countJobs();
+    await outputOf(dump.replace("docker compose down", "true"));
+    await outputOf("dropdb --force waymark && createdb waymark");
+    await outputOf(restore);
+    expect(await countJobs()).toBe(jobs);
+  });
+
+  it("Back up: a lost secret is replaced", async () => {
+    const [accept = ""] = blocksUnder("backup.md", "The secret");
+    const WAYMARK_SECRET = randomBytes(32).toString("base64");
+    expect(await outputOf(accept, { WAYMARK_SECRET })).toContain("endpoint rotate-secret whe_");
+  });
+});
