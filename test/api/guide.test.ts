@@ -1,6 +1,7 @@
 /** The guide: its pages, their Markdown, the texts for language models, and unknown paths. */
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { guide } from "../../src/console/app/guide/guide-pages.ts";
 import { pathOfFile } from "../../src/guide/contents.ts";
 import { guidePages } from "../support/docs/guide-pages.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
@@ -80,6 +81,13 @@ describe("200", () => {
     const sizes = [body, ...assets.map((asset) => asset.body)].map((text) => gzipSync(text).length);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_FIRST_PAGE_BYTES);
   });
+});
+
+it.each(Object.values(guide))("serves /guide/$target, which the console links", async ({ target }) => {
+  const [path = "", id] = target.split("#");
+  const { status, body } = await open(`/guide/${path}`);
+  expect(status).toBe(200);
+  expect(body).toContain(id === undefined ? "<h1" : ` id="${id}"`);
 });
 
 it("has the page that the User-Agent of a webhook names", async () => {

@@ -1,6 +1,7 @@
 /** Checks every page of the console with axe, on a phone and a desktop, in light and dark, and for console errors. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { screenGuides } from "../../src/console/app/guide/guide-pages.ts";
 import { findAccessibilityViolations } from "../support/browser/axe.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
@@ -110,7 +111,10 @@ it("covers every route of the console", async () => {
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   const paths = await page.evaluate<string[]>("Object.keys(__TSR_ROUTER__.routesByPath)");
   const routePaths = paths.map((path) => path.replace(/(?<=.)\/$/, ""));
-  expect([...Object.keys(PAGES), ...REDIRECTS].toSorted()).toEqual([...new Set(routePaths)].toSorted());
+  const expected = [...new Set(routePaths)].toSorted();
+  expect([...Object.keys(PAGES), ...REDIRECTS].toSorted()).toEqual(expected);
+  // Each has a page of the guide, which the help menu links.
+  expect(Object.keys(screenGuides).toSorted()).toEqual(expected);
 });
 
 const cases = Object.entries(PAGES).flatMap(([path, visits]) =>

@@ -54,21 +54,28 @@ describe("a new organisation", () => {
   });
 
   it.each([
-    ["/", "No jobs yet", "Create an API key"],
-    ["/jobs", "No jobs yet", null],
-    ["/integrations/keys", "No API keys yet", "Create API key"],
-    ["/integrations/endpoints", "No endpoints yet", "Create endpoint"],
-    ["/integrations/deliveries", "No deliveries yet", "Go to endpoints"],
-    ["/integrations/requests", "No requests yet", "Go to API keys"],
-    ["/integrations/usage", "No requests yet", null],
+    ["/", "No jobs yet", "Quickstart", "Create an API key"],
+    ["/jobs", "No jobs yet", "Who sees which jobs", null],
+    ["/jobs?q=nowhere", "No matching jobs", "Jobs", "Clear filters"],
+    ["/integrations/keys", "No API keys yet", "Get a key", "Create API key"],
+    ["/integrations/endpoints", "No endpoints yet", "Create an endpoint", "Create endpoint"],
+    ["/integrations/deliveries", "No deliveries yet", "Nothing arrives", "Go to endpoints"],
+    ["/integrations/requests", "No requests yet", "Send the key", "Go to API keys"],
+    ["/integrations/usage", "No requests yet", "Send the key", null],
     [
       "/integrations/requests?request_id=req_01JD0000000000000000000000",
       "No matching requests",
+      "Requests and usage",
       "Clear filters",
     ],
-  ])("sees at %s what will appear there and what to do next", async (path, title, action) => {
+  ])("sees at %s what will appear there and what to do next", async (path, title, guide, action) => {
     await page.goto(path);
     await expectVisible(page.getByRole("heading", { name: title }));
+    const opening = page.waitForEvent("popup");
+    await page.getByRole("link", { name: `Guide: ${guide} (opens a new tab)`, exact: true }).click();
+    const popup = await opening;
+    await expectVisible(popup.getByRole("main").getByRole("heading", { name: guide, exact: true }));
+    await popup.close();
     if (action === null) return;
     const next = page.getByRole("main").getByRole("button", { name: action });
     await expectVisible(next.or(page.getByRole("main").getByRole("link", { name: action })).first());
@@ -82,6 +89,8 @@ describe("a failure", () => {
     await page.goto("/jobs");
     const alert = page.getByRole("alert");
     await expectVisible(alert.getByText("Something went wrong"));
+    const link = alert.getByRole("link", { name: "Guide: InternalServerErrorException (500)" });
+    expect(await link.getAttribute("href")).toBe(`${app.url}/guide/errors#internalservererrorexception-500`);
 
     await page.unroute("**/graphql");
     await alert.getByRole("button", { name: "Try again" }).click();
@@ -104,6 +113,8 @@ describe("a failure", () => {
     await page.route("**/auth/session", (route) => route.abort());
     await page.goto("/jobs");
     await expectVisible(page.getByRole("alert").getByText("No connection"));
+    // The guide could not be reached either.
+    expect(await page.getByRole("link", { name: /^Guide:/ }).count()).toBe(0);
 
     await page.unroute("**/auth/session");
     await page.getByRole("button", { name: "Try again" }).click();
@@ -242,7 +253,7 @@ describe("access", () => {
     await fill(page.getByLabel("E-mail"), member.email);
     await fill(page.getByLabel("Password", { exact: true }), "not the password at all");
     await activate(page.getByRole("button", { name: "Sign in" }));
-    await expectVisible(page.getByRole("alert"));
+    await expectVisible(page.getByRole("alert").getByRole("link", { name: /^Guide: Getting access/ }));
     expect(pathOf(page)).toBe("/sign-in");
   });
 

@@ -11,6 +11,7 @@ import { AccountLayout } from "../app/layout/account-layout.tsx";
 import { parseReturnTo } from "../app/session/return-to.ts";
 import type { SessionStore } from "../app/session/session.ts";
 import { UnsavedChangesProvider } from "../app/interaction/unsaved-changes.tsx";
+import { ScreenGuideProvider, useMatchedScreenGuide } from "../app/guide/screen-guide.ts";
 import { Splash } from "../components/status/splash.tsx";
 
 export interface RouterContext {
@@ -21,9 +22,11 @@ export const rootRoute = createRootRouteWithContext<RouterContext>()({ component
 
 function Root() {
   return (
-    <UnsavedChangesProvider>
-      <Outlet />
-    </UnsavedChangesProvider>
+    <ScreenGuideProvider value={useMatchedScreenGuide()}>
+      <UnsavedChangesProvider>
+        <Outlet />
+      </UnsavedChangesProvider>
+    </ScreenGuideProvider>
   );
 }
 

@@ -1,11 +1,17 @@
 /** Turns anything thrown into a title and a message that users can read. */
 import { CombinedGraphQLErrors, ServerError } from "@apollo/client/errors";
+import { consoleErrorGuide, type GuidePage } from "../guide/guide-pages.ts";
 import { ApiError, OfflineError } from "./client.ts";
 import { UserErrorsError } from "./user-errors.ts";
 
-export interface ErrorDescription {
-  title: string;
+export interface Failure {
   message: string;
+  /** The page of the guide to link: `screen` is the one about the screen. Null without a connection. */
+  guide: GuidePage | "screen" | null;
+}
+
+export interface ErrorDescription extends Failure {
+  title: string;
   /** Shown so that users can quote it to support; null if the response had none. */
   requestId: string | null;
   isOffline: boolean;
@@ -17,10 +23,9 @@ const UNEXPECTED_MESSAGE =
 export function describeError(error: unknown): ErrorDescription {
   if (isOffline(error)) {
     const message = "Waymark cannot be reached. Check your connection and try again.";
-    return { title: "No connection", message, requestId: null, isOffline: true };
+    return { title: "No connection", message, requestId: null, guide: null, isOffline: true };
   }
-  const { message, requestId } = extractMessage(error);
-  return { title: "Something went wrong", message, requestId, isOffline: false };
+  return { title: "Something went wrong", ...extractMessage(error), isOffline: false };
 }
 
 /** The message alone, for use in forms and dialogs. */
@@ -28,21 +33,26 @@ export function errorMessage(error: unknown): string {
   return describeError(error).message;
 }
 
-function extractMessage(error: unknown): { message: string; requestId: string | null } {
-  if (error instanceof UserErrorsError) return { message: error.message, requestId: null };
-  if (error instanceof ApiError) return { message: error.message, requestId: error.requestId };
+function extractMessage(error: unknown): Failure & { requestId: string | null } {
+  if (error instanceof UserErrorsError) return { message: error.message, requestId: null, guide: "screen" };
+  if (error instanceof ApiError) {
+    const { message, requestId, status } = error;
+    return { message, requestId, guide: consoleErrorGuide(status) ?? "screen" };
+  }
   if (CombinedGraphQLErrors.is(error)) {
     const [first] = error.errors;
-    const requestId = first?.extensions?.["requestId"];
+    const { requestId, code } = first?.extensions ?? {};
     return {
       message: first?.message ?? UNEXPECTED_MESSAGE,
       requestId: typeof requestId === "string" ? requestId : null,
+      guide: consoleErrorGuide(String(code)) ?? "screen",
     };
   }
   if (ServerError.is(error)) {
-    return { message: UNEXPECTED_MESSAGE, requestId: error.response.headers.get("X-Request-Id") };
+    const requestId = error.response.headers.get("X-Request-Id");
+    return { message: UNEXPECTED_MESSAGE, requestId, guide: consoleErrorGuide(error.statusCode) ?? "screen" };
   }
-  return { message: UNEXPECTED_MESSAGE, requestId: null };
+  return { message: UNEXPECTED_MESSAGE, requestId: null, guide: "screen" };
 }
 
 /** `fetch` throws a TypeError if it cannot connect. */

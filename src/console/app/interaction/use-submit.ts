@@ -2,14 +2,14 @@
 import type { UseFormReturnType } from "@mantine/form";
 import { useState } from "react";
 import { fieldErrors } from "../api/client.ts";
-import { describeError } from "../api/describe-error.ts";
+import { describeError, type Failure } from "../api/describe-error.ts";
 import { useDialogControl, useUnsavedInput } from "./unsaved-changes.tsx";
 import { userErrorsByField } from "../api/user-errors.ts";
 
 interface SubmitState<Values> {
   isBusy: boolean;
   /** An error that belongs to no field; null if there is none. */
-  errorMessage: string | null;
+  failure: Failure | null;
   /** First argument of `form.onSubmit`. */
   onSubmit: (values: Values) => void;
   /** Second argument of `form.onSubmit`: focuses the first field that failed client-side validation. */
@@ -17,16 +17,16 @@ interface SubmitState<Values> {
 }
 
 /**
- * `send` throws if the server rejects the form. Errors about fields go to the fields, others to `errorMessage`. While
+ * `send` throws if the server rejects the form. Errors about fields go to the fields, others to `failure`. While
  * the form is busy, the dialog around it does not close; while it has changes, the dialog asks first.
  */
 export function useSubmit<Values extends Record<string, unknown>>(
   form: UseFormReturnType<Values>,
   send: (values: Values) => Promise<void>,
 ): SubmitState<Values> {
-  const [state, setState] = useState<{ isBusy: boolean; errorMessage: string | null }>({
+  const [state, setState] = useState<{ isBusy: boolean; failure: Failure | null }>({
     isBusy: false,
-    errorMessage: null,
+    failure: null,
   });
   const isInDialog = useDialogControl() !== null;
   useUnsavedInput(() => {
@@ -35,17 +35,17 @@ export function useSubmit<Values extends Record<string, unknown>>(
     return form.isDirty() ? "changed" : "clean";
   });
   const submit = async (values: Values): Promise<void> => {
-    setState({ isBusy: true, errorMessage: null });
+    setState({ isBusy: true, failure: null });
     try {
       await send(values);
       form.resetDirty();
-      setState({ isBusy: false, errorMessage: null });
+      setState({ isBusy: false, failure: null });
     } catch (error) {
       const errors = Object.entries({ ...fieldErrors(error), ...userErrorsByField(error, values) });
       const shown = errors.filter(([field]) => Object.hasOwn(values, field));
       form.setErrors(Object.fromEntries(shown));
       const areAllShown = errors.length > 0 && shown.length === errors.length;
-      setState({ isBusy: false, errorMessage: areAllShown ? null : describeError(error).message });
+      setState({ isBusy: false, failure: areAllShown ? null : describeError(error) });
       focusFirstError();
     }
   };

@@ -17,6 +17,8 @@ import { useOptionalSession, useSessionStore, type Session } from "../session/se
 import classes from "./shell.module.css";
 import { SideBar } from "./side-bar.tsx";
 
+/** Loaded after the first page, because of the size of Mantine's menu. */
+const HelpMenu = lazy(async () => ({ default: (await import("./help-menu.tsx")).HelpMenu }));
 const Toasts = lazy(async () => ({ default: (await import("../interaction/toasts.tsx")).Toasts }));
 
 export function Shell() {
@@ -53,7 +55,7 @@ function ShellLayout({ session }: { session: Session }) {
         Skip to content
       </button>
       <aside className={classes.side}>
-        <SideBar session={session} />
+        <SideBar session={session} help={<Help session={session} />} />
       </aside>
       <div className={classes.column}>
         <OfflineBanner />
@@ -65,6 +67,9 @@ function ShellLayout({ session }: { session: Session }) {
             onClick={() => drawer.current?.showModal()}
           />
           <Brand />
+          <div className={classes.help}>
+            <Help session={session} />
+          </div>
         </Group>
         <main ref={main} tabIndex={-1} className={classes.main}>
           <AuthorizedOutlet session={session} />
@@ -76,6 +81,14 @@ function ShellLayout({ session }: { session: Session }) {
       </Suspense>
       <ReauthenticationDialog />
     </div>
+  );
+}
+
+function Help({ session }: { session: Session }) {
+  return (
+    <Suspense>
+      <HelpMenu session={session} />
+    </Suspense>
   );
 }
 

@@ -2,6 +2,7 @@
 import { ActionIcon, Avatar, Stack, Text } from "@mantine/core";
 import { IconLogout } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { Brand } from "../../components/layout/brand.tsx";
 import { ColorSchemeSwitch } from "../../components/layout/color-scheme-switch.tsx";
 import { SideBarLink } from "../../components/layout/links.tsx";
@@ -11,7 +12,13 @@ import classes from "./side-bar.module.css";
 import { signOut } from "../session/sign-out.ts";
 import { useUnsavedChanges } from "../interaction/unsaved-changes.tsx";
 
-export function SideBar({ session }: { session: Session }) {
+interface SideBarProps {
+  session: Session;
+  /** The help menu. On a phone it is in the header, because a menu would be below the open drawer. */
+  help?: ReactNode;
+}
+
+export function SideBar({ session, help }: SideBarProps) {
   return (
     <div className={classes.root}>
       <Link to="/" className={classes.brand} aria-label="Waymark dashboard">
@@ -23,7 +30,10 @@ export function SideBar({ session }: { session: Session }) {
         ))}
       </nav>
       <Stack gap="sm" className={classes.foot}>
-        <ColorSchemeSwitch />
+        <div className={classes.tools}>
+          <ColorSchemeSwitch />
+          {help}
+        </div>
         <CurrentUser session={session} />
       </Stack>
     </div>

@@ -1,9 +1,10 @@
 /** Asks for confirmation. The button names the action ("Remove member"), never "OK". */
-import { Alert, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
-import { errorMessage } from "../../app/api/describe-error.ts";
+import { describeError } from "../../app/api/describe-error.ts";
 import { useUnsavedInput } from "../../app/interaction/unsaved-changes.tsx";
 import { Dialog } from "./dialog.tsx";
+import { FormAlert } from "../forms/form-alert.tsx";
 import { DialogActions } from "./dialog-actions.tsx";
 
 interface ConfirmDialogProps {
@@ -49,11 +50,7 @@ export function ConfirmForm(props: ConfirmFormProps) {
   return (
     <Stack>
       <Text component="div">{children}</Text>
-      {state.error !== null && (
-        <Alert color="red" role="alert">
-          {errorMessage(state.error)}
-        </Alert>
-      )}
+      <FormAlert failure={state.error === null ? null : describeError(state.error)} />
       <DialogActions
         action={action}
         isBusy={state.isBusy}

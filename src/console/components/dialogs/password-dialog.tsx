@@ -38,7 +38,7 @@ export function PasswordForm({ children, action, isDangerous = false, onPassword
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
         <Text component="div">{children}</Text>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <PasswordField
           key={form.key("password")}
           {...form.getInputProps("password")}

@@ -60,7 +60,7 @@ function ProofForm({ onBusy }: ProofFormProps) {
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
         <Text>Enter your password to continue. We ask at most once every ten minutes.</Text>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <PasswordField
           key={form.key("password")}
           {...form.getInputProps("password")}

@@ -10,7 +10,10 @@ import {
 } from "@tabler/icons-react";
 import type { ReactNode, RefObject } from "react";
 import { describeError } from "../../app/api/describe-error.ts";
+import { guide, type GuidePage } from "../../app/guide/guide-pages.ts";
+import { useScreenGuide } from "../../app/guide/screen-guide.ts";
 import { usePageHeading } from "../../app/interaction/page-heading.ts";
+import { GuideLink } from "../layout/guide-link.tsx";
 import classes from "./page-states.module.css";
 
 interface StateMessageProps {
@@ -21,6 +24,8 @@ interface StateMessageProps {
   heading?: RefObject<HTMLHeadingElement | null>;
   children?: ReactNode;
   action?: ReactNode;
+  /** Null for no link. */
+  guide: GuidePage | null;
 }
 
 function StateMessage({
@@ -30,6 +35,7 @@ function StateMessage({
   heading,
   children,
   action,
+  guide: guidePage,
 }: StateMessageProps) {
   return (
     <Stack align="center" gap="sm" className={classes.statement}>
@@ -45,6 +51,7 @@ function StateMessage({
         </Text>
       )}
       {action}
+      {guidePage && <GuideLink page={guidePage} />}
     </Stack>
   );
 }
@@ -55,10 +62,13 @@ interface EmptyStateProps {
   /** What will appear here, and how to get it. */
   children?: ReactNode;
   action?: ReactNode;
+  /** Explains how to fill it. Default: the page for the screen. */
+  guide?: GuidePage;
 }
 
-export function EmptyState({ icon = IconMoodEmpty, ...message }: EmptyStateProps) {
-  return <StateMessage icon={icon} {...message} />;
+export function EmptyState({ icon = IconMoodEmpty, guide: guidePage, ...message }: EmptyStateProps) {
+  const { about, whenEmpty = about } = useScreenGuide();
+  return <StateMessage icon={icon} guide={guidePage ?? whenEmpty} {...message} />;
 }
 
 interface ErrorStateProps {
@@ -68,13 +78,15 @@ interface ErrorStateProps {
 }
 
 export function ErrorState({ error, onRetry }: ErrorStateProps) {
-  const { title, message, requestId, isOffline } = describeError(error);
+  const { about } = useScreenGuide();
+  const { title, message, requestId, isOffline, guide: guidePage } = describeError(error);
   return (
     <div role="alert">
       <StateMessage
         icon={isOffline ? IconCloudOff : IconAlertTriangle}
         color={isOffline ? "gray" : "red"}
         title={title}
+        guide={guidePage === "screen" ? about : guidePage}
         action={
           onRetry && (
             <Button variant="default" onClick={onRetry}>
@@ -99,7 +111,7 @@ export function NoPermission({ children }: { children?: ReactNode }) {
   const title = "You don’t have access to this page";
   const heading = usePageHeading(title);
   return (
-    <StateMessage icon={IconLock} color="amber" title={title} heading={heading}>
+    <StateMessage icon={IconLock} color="amber" title={title} heading={heading} guide={guide.members}>
       {children ?? "If you need access, ask an owner of your organisation or an operator of this service."}
     </StateMessage>
   );
@@ -109,13 +121,22 @@ interface NotFoundProps {
   title?: string;
   action?: ReactNode;
   children?: ReactNode;
+  /** Default: the page about the screen. */
+  guide?: GuidePage;
 }
 
 /** Replaces a page that does not exist. */
-export function NotFound({ title = "Page not found", action, children }: NotFoundProps) {
+export function NotFound({ title = "Page not found", action, children, guide: guidePage }: NotFoundProps) {
+  const { about } = useScreenGuide();
   const heading = usePageHeading(title);
   return (
-    <StateMessage icon={IconMapQuestion} title={title} heading={heading} action={action}>
+    <StateMessage
+      icon={IconMapQuestion}
+      title={title}
+      heading={heading}
+      action={action}
+      guide={guidePage ?? about}
+    >
       {children ?? "The URL may be mistyped, or the page may have been removed."}
     </StateMessage>
   );

@@ -48,7 +48,7 @@ function AnswerForm({ token, link }: { token: string; link: EmailTokenView }) {
       />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.errorMessage} />
+          <FormAlert failure={submit.failure} />
           {link.question !== null && (
             <Blockquote p="md" my={0} style={{ whiteSpace: "pre-line", overflowWrap: "anywhere" }}>
               {link.question}

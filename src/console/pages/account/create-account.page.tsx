@@ -83,7 +83,7 @@ function CreateAccountForm({ token, link, title, description }: CreateAccountFor
       <PageHeader title={title} description={description} />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.errorMessage} />
+          <FormAlert failure={submit.failure} />
           <ReadOnlyEmailField value={link.email} autoComplete="username" />
           <TextInput
             key={form.key("name")}

@@ -42,7 +42,7 @@ function ForgottenPasswordForm({ onSent }: { onSent: (email: string) => void }) 
       />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.errorMessage} />
+          <FormAlert failure={submit.failure} />
           <EmailField key={form.key("email")} {...form.getInputProps("email")} autoComplete="username" />
           <Button type="submit" loading={submit.isBusy} fullWidth>
             Send link

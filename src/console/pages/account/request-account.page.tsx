@@ -40,7 +40,7 @@ function AccountRequestForm({ onSent }: { onSent: (email: string) => void }) {
       <PageHeader title="Request an account" description="We review each request and reply by e-mail." />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.errorMessage} />
+          <FormAlert failure={submit.failure} />
           <EmailField
             key={form.key("email")}
             {...form.getInputProps("email")}

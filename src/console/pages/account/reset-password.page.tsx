@@ -44,7 +44,7 @@ function ResetForm({ token, email }: { token: string; email: string }) {
       <PageHeader title="Choose a new password" description="You will be signed out on all devices." />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.errorMessage} />
+          <FormAlert failure={submit.failure} />
           <ReadOnlyEmailField value={email} autoComplete="username" />
           <NewPasswordInput
             key={form.key("password")}

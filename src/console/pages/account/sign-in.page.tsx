@@ -35,7 +35,7 @@ function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
       <PageHeader title="Sign in" />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.errorMessage} />
+          <FormAlert failure={submit.failure} />
           <EmailField key={form.key("email")} {...form.getInputProps("email")} autoComplete="username" />
           <PasswordField
             key={form.key("password")}

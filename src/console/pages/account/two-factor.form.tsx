@@ -41,7 +41,7 @@ export function TwoFactorForm({ onBack }: { onBack: () => void }) {
       <PageHeader title="Two-factor authentication" description={texts[kind].description} />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
-          <FormAlert message={submit.errorMessage} />
+          <FormAlert failure={submit.failure} />
           <CodeInput key={kind} kind={kind} {...form.getInputProps("code")} />
           <Button type="submit" loading={submit.isBusy} fullWidth>
             Sign in

@@ -1,6 +1,7 @@
 /** The dashboard before the first job. */
 import { Group } from "@mantine/core";
 import { IconPackage } from "@tabler/icons-react";
+import { guide } from "../../app/guide/guide-pages.ts";
 import { canVisit } from "../../app/session/access.ts";
 import { useSession } from "../../app/session/session.ts";
 import { ButtonLink } from "../../components/layout/links.tsx";
@@ -13,6 +14,7 @@ export function FirstSteps() {
       <EmptyState
         icon={IconPackage}
         title="No jobs yet"
+        guide={guide.importing}
         action={<ButtonLink to="/operator/import">Import jobs</ButtonLink>}
       >
         Import a file or create jobs through the API. Counts, trends and late jobs will appear here.

@@ -52,7 +52,7 @@ function InviteForm({ onClose, isOperator, onInvited }: Omit<InviteDialogProps, 
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <EmailField
           key={form.key("email")}
           {...form.getInputProps("email")}

@@ -57,7 +57,7 @@ function PromptForm(props: Omit<PromptDialogProps, "opened" | "title">) {
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
         {children && <Text component="div">{children}</Text>}
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <Textarea
           {...form.getInputProps(fieldName)}
           label={label}

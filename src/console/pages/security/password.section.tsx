@@ -23,7 +23,7 @@ export function PasswordSection() {
     <Section title="Password" description="Changing your password signs you out of all other sessions.">
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack maw={420}>
-          <FormAlert message={submit.errorMessage} />
+          <FormAlert failure={submit.failure} />
           {/* Password managers need a user name in the form. */}
           <input type="text" name="username" autoComplete="username" value={user.email} readOnly hidden />
           <PasswordField

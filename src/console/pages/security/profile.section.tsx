@@ -26,7 +26,7 @@ export function ProfileSection() {
     >
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack maw={420}>
-          <FormAlert message={submit.errorMessage} />
+          <FormAlert failure={submit.failure} />
           <ReadOnlyEmailField value={user.email} />
           <TextInput
             key={form.key("name")}

@@ -91,7 +91,7 @@ function CodeStep({ uri, onCodes }: { uri: string; onCodes: (codes: readonly str
           </Text>
           <CopyButton value={secret} label="key" />
         </Group>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <TextInput
           key={form.key("code")}
           {...form.getInputProps("code")}

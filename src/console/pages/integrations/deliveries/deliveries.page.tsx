@@ -4,6 +4,7 @@ import { useQuery } from "@apollo/client/react";
 import { Button } from "@mantine/core";
 import { IconFilterOff, IconSend } from "@tabler/icons-react";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { guide } from "../../../app/guide/guide-pages.ts";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { LoadMore } from "../../../components/tables/pager.tsx";
@@ -54,7 +55,12 @@ function NoDeliveries({ hasFilters }: { hasFilters: boolean }) {
       </Button>
     );
     return (
-      <EmptyState icon={IconFilterOff} title="No matching deliveries" action={clear}>
+      <EmptyState
+        icon={IconFilterOff}
+        title="No matching deliveries"
+        action={clear}
+        guide={guide.deliveryLog}
+      >
         No delivery in the log matches all filters.
       </EmptyState>
     );

@@ -2,6 +2,8 @@
 import { useQuery } from "@apollo/client/react";
 import { Group, Stack, Text, Title } from "@mantine/core";
 import { useId } from "react";
+import { guide } from "../../../app/guide/guide-pages.ts";
+import { GuideLink } from "../../../components/layout/guide-link.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import { WebhookDeliveriesDocument } from "../../../generated/webhook-deliveries.ts";
@@ -33,7 +35,8 @@ export function RecentDeliveries({ endpointId }: { endpointId: string }) {
       {!error && !data && <LoadingState rows={4} label="Loading deliveries" />}
       {data && deliveries.length === 0 && (
         <Text c="dimmed" fz="sm">
-          No deliveries yet. Send a test event to check your receiver.
+          No deliveries yet. Send a test event to check your receiver.{" "}
+          <GuideLink page={guide.nothingArrives} />
         </Text>
       )}
       {deliveries.length > 0 && <DeliveriesTable deliveries={deliveries} isCompact />}

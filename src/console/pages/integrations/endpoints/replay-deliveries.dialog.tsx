@@ -59,7 +59,7 @@ function ReplayDeliveriesForm({ endpoint, onDone }: { endpoint: Endpoint; onDone
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)} noValidate>
       <Stack>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <Radio.Group {...form.getInputProps("only")} label="Events">
           <Stack gap="sm" mt="xs">
             <Radio

@@ -90,7 +90,7 @@ function ResumeEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: 
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
       <Stack>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <Text>
           {pendingEventsText(endpoint.pending)} New events are sent in any case. If deliveries keep failing,
           the endpoint is disabled again after 5 days, or at once if the receiver returns 410.

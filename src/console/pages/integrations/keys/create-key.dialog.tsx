@@ -58,7 +58,7 @@ function CreateKeyForm({ onIssued }: CreateKeyFormProps) {
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
       <Stack>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <TextInput
           {...form.getInputProps("name")}
           label="Name"

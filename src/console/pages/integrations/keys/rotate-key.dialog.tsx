@@ -2,7 +2,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Slider, Stack, Text } from "@mantine/core";
 import { useId, useState } from "react";
-import { errorMessage } from "../../../app/api/describe-error.ts";
+import { describeError, type Failure } from "../../../app/api/describe-error.ts";
 import type { DialogState } from "../../../app/interaction/use-dialog.ts";
 import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
@@ -53,7 +53,7 @@ interface RotateKeyFormProps {
 function RotateKeyForm({ apiKey, onDone }: RotateKeyFormProps) {
   const [rotate, { loading }] = useMutation(RotateApiKeyDocument, { refetchQueries: ["ApiKeys"] });
   const [hours, setHours] = useState(MAX_GRACE_HOURS);
-  const [failure, setFailure] = useState<string | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
   const label = useId();
   useUnsavedInput(() => (loading ? "locked" : hours === MAX_GRACE_HOURS ? "clean" : "changed"));
   const send = async (): Promise<void> => {
@@ -63,12 +63,12 @@ function RotateKeyForm({ apiKey, onDone }: RotateKeyFormProps) {
       const { apiKey: created, secret } = payloadOrThrow(data?.rotateApiKey);
       if (created && secret !== null) onDone({ secret, scopes: created.scopes }, hours);
     } catch (error) {
-      setFailure(errorMessage(error));
+      setFailure(describeError(error));
     }
   };
   return (
     <Stack>
-      <FormAlert message={failure} />
+      <FormAlert failure={failure} />
       <Text>
         You get a new key with the same permissions. Switch your integration to it while the old key is still
         valid.

@@ -2,6 +2,8 @@
 import { useQuery } from "@apollo/client/react";
 import { Alert, Code, Group, Stack, Text, Title } from "@mantine/core";
 import { IconBulb } from "@tabler/icons-react";
+import { errorCodeGuide, guide } from "../../../app/guide/guide-pages.ts";
+import { ErrorGuideLink } from "../../../components/layout/guide-link.tsx";
 import { CodeBlock } from "../../../components/display/code-block.tsx";
 import { CopyButton } from "../../../components/display/copy-button.tsx";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
@@ -37,14 +39,13 @@ function RequestDetails({ requestId }: { requestId: string }) {
   if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!data) return <LoadingState label="Loading the request" />;
   return (
-    <EmptyState title="Request not found">
+    <EmptyState title="Request not found" guide={guide.requestsAndUsage}>
       It may be older than the log. New requests appear after a few seconds.
     </EmptyState>
   );
 }
 
 function EntryView({ entry }: { entry: Entry }) {
-  const hint = entry.errorCode === null ? null : errorHint(entry.errorCode);
   return (
     <Stack>
       <Text className={classes.anywhere} fw={600}>
@@ -70,9 +71,10 @@ function EntryView({ entry }: { entry: Entry }) {
           },
         ]}
       />
-      {hint !== null && (
+      {entry.errorCode !== null && (
         <Alert color="blue" icon={<IconBulb aria-hidden="true" />} title="How to fix it">
-          {hint}
+          {errorHint(entry.errorCode)}
+          <ErrorGuideLink guide={errorCodeGuide(entry.errorCode)} mt={6} />
         </Alert>
       )}
       <Bodies entry={entry} />

@@ -5,6 +5,7 @@ import { Button } from "@mantine/core";
 import { IconFilterOff, IconListSearch } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { useSession } from "../../../app/session/session.ts";
+import { guide } from "../../../app/guide/guide-pages.ts";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { LoadMore } from "../../../components/tables/pager.tsx";
@@ -43,7 +44,9 @@ export function RequestsPage() {
       />
       <RequestsFilters />
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {needsId && <EmptyState icon={IconListSearch} title="Enter a request ID" />}
+      {needsId && (
+        <EmptyState icon={IconListSearch} title="Enter a request ID" guide={guide.requestsAndUsage} />
+      )}
       {!needsId && !error && !log && <LoadingState label="Loading requests" rows={9} />}
       {!error && log && requests.length === 0 && <NoRequests hasFilters={hasRequestFilters(search)} />}
       {!error && requests.length > 0 && <RequestsTable requests={requests} isStale={isStale} onOpen={open} />}
@@ -68,7 +71,12 @@ function NoRequests({ hasFilters }: { hasFilters: boolean }) {
       </Button>
     );
     return (
-      <EmptyState icon={IconFilterOff} title="No matching requests" action={clear}>
+      <EmptyState
+        icon={IconFilterOff}
+        title="No matching requests"
+        action={clear}
+        guide={guide.requestsAndUsage}
+      >
         No request in the log matches all filters. New requests appear after a few seconds.
       </EmptyState>
     );

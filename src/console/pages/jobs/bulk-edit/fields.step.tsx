@@ -1,7 +1,7 @@
 /** The first step: choose fields and their new values. */
 import { ActionIcon, Button, Checkbox, Group, Paper, Select, Stack, Text } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
-import { errorMessage } from "../../../app/api/describe-error.ts";
+import { describeError } from "../../../app/api/describe-error.ts";
 import { focusFirstError } from "../../../app/interaction/use-submit.ts";
 import { CancelButton } from "../../../components/dialogs/dialog-actions.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
@@ -36,7 +36,7 @@ export function BulkEditFieldsStep({ bulkEdit, fieldEditor, referenceData }: Bul
         <Text c="dimmed" fz="sm">
           Choose the fields to change. You can review every change before it is made.
         </Text>
-        <FormAlert message={bulkEdit.error === null ? null : errorMessage(bulkEdit.error)} />
+        <FormAlert failure={bulkEdit.error === null ? null : describeError(bulkEdit.error)} />
         {fieldEditor.names.map((name) => (
           <EditedField key={name} name={name} fieldEditor={fieldEditor} referenceData={referenceData} />
         ))}

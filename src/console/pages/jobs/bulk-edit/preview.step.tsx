@@ -1,6 +1,6 @@
 /** The second step: preview the changes. Rejected jobs come first. */
 import { Alert, Button, Paper, Stack, Text } from "@mantine/core";
-import { errorMessage } from "../../../app/api/describe-error.ts";
+import { describeError } from "../../../app/api/describe-error.ts";
 import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
 import { ChangeList } from "../change.list.tsx";
@@ -29,7 +29,7 @@ export function BulkEditPreviewStep({
           `, ${unchanged.length} already ${unchanged.length === 1 ? "matches" : "match"}`}
         {failed.length > 0 && `, ${failed.length} can’t be changed`}. Nothing has been changed yet.
       </Text>
-      <FormAlert message={bulkEdit.error === null ? null : errorMessage(bulkEdit.error)} />
+      <FormAlert failure={bulkEdit.error === null ? null : describeError(bulkEdit.error)} />
       <RejectedRows rows={failed} title="These jobs can’t be changed" />
       <ChangedRows title="Changes" rows={updated} labels={labels} />
       <UnchangedRows rows={unchanged} />

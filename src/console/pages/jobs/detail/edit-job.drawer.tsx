@@ -48,7 +48,7 @@ function EditJobForm({ job, referenceData, onClose, onReload }: EditJobProps) {
       }}
     >
       <div className={classes.alerts}>
-        <FormAlert message={edit.failure} />
+        <FormAlert failure={edit.failure} />
         <ChangesByOthers edit={edit} labels={referenceData.labels} />
       </div>
       <Stack gap="lg">

@@ -3,6 +3,8 @@ import { useQuery } from "@apollo/client/react";
 import { Group, Paper, Text, Title } from "@mantine/core";
 import { useEffect } from "react";
 import { useRefetch } from "../../../app/api/use-refetch.ts";
+import { guide } from "../../../app/guide/guide-pages.ts";
+import { GuideLink } from "../../../components/layout/guide-link.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { LoadMore } from "../../../components/tables/pager.tsx";
 import { ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
@@ -49,7 +51,7 @@ function DeliveryList({ markingNumber, changes }: { markingNumber: string; chang
     return (
       <Text c="dimmed" fz="sm">
         No deliveries of this job in the log. <TextLink to="/integrations/endpoints">Endpoints</TextLink>{" "}
-        receive every change from the time they are created.
+        receive every change from the time they are created. <GuideLink page={guide.createEndpoint} />
       </Text>
     );
   return (

@@ -7,6 +7,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useSession } from "../../../app/session/session.ts";
 import { useRefetch } from "../../../app/api/use-refetch.ts";
+import { guide } from "../../../app/guide/guide-pages.ts";
 import { CopyButton } from "../../../components/display/copy-button.tsx";
 import { ButtonLink, TextLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
@@ -46,7 +47,11 @@ function JobLoader({ markingNumber }: { markingNumber: string }) {
       </>
     );
   return (
-    <NotFound title="Job not found" action={<ButtonLink to="/jobs">Go to jobs</ButtonLink>}>
+    <NotFound
+      title="Job not found"
+      action={<ButtonLink to="/jobs">Go to jobs</ButtonLink>}
+      guide={guide.whoSees}
+    >
       You can’t see a job with the Marking Number <strong>{markingNumber}</strong>. Marking Numbers are
       case-sensitive.
     </NotFound>

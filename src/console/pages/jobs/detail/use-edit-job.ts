@@ -1,7 +1,7 @@
 /** The form of a job. Saves only changed fields, with the version that they are based on. */
 import { useMutation } from "@apollo/client/react";
 import { useState } from "react";
-import { errorMessage } from "../../../app/api/describe-error.ts";
+import { describeError, type Failure } from "../../../app/api/describe-error.ts";
 import { focusFirstError } from "../../../app/interaction/use-submit.ts";
 import { notify } from "../../../app/interaction/notify.ts";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
@@ -23,7 +23,7 @@ export interface EditJob {
   isBusy: boolean;
   problems: Partial<Record<FieldName, string>>;
   /** An error about the form as a whole; null if there is none. */
-  failure: string | null;
+  failure: Failure | null;
   conflicts: readonly FieldConflict[];
   /** Fields that other users changed since the form was opened. */
   changedByOthers: readonly FieldName[];
@@ -44,7 +44,7 @@ interface Draft {
 
 interface SaveState {
   isBusy: boolean;
-  failure: string | null;
+  failure: Failure | null;
   problems: Partial<Record<FieldName, string>>;
 }
 
@@ -110,7 +110,7 @@ export function useEditJob({ job, onSaved, onReload }: UseEditJobOptions): EditJ
       focusFirstError();
       if (rejection.isConflict) onReload();
     } catch (error) {
-      setSaveState({ ...idleState, failure: errorMessage(error) });
+      setSaveState({ ...idleState, failure: describeError(error) });
     }
     return undefined;
   };
@@ -151,15 +151,16 @@ function toRejection(
   const otherErrors = userErrors.filter(
     (error) => userErrorField(error) === null && error.code !== "CONFLICT",
   );
+  const message =
+    otherErrors.length > 0
+      ? otherErrors.map(userErrorMessage).join(" ")
+      : isConflict
+        ? OUTDATED_MESSAGE
+        : null;
   return {
     isBusy: false,
     isConflict,
     problems: Object.fromEntries(fieldErrors) as SaveState["problems"],
-    failure:
-      otherErrors.length > 0
-        ? otherErrors.map(userErrorMessage).join(" ")
-        : isConflict
-          ? OUTDATED_MESSAGE
-          : null,
+    failure: message === null ? null : { message, guide: "screen" },
   };
 }

@@ -2,7 +2,7 @@
 import { Button, Group, List, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
-import { errorMessage } from "../../../app/api/describe-error.ts";
+import { describeError, type Failure } from "../../../app/api/describe-error.ts";
 import { notify } from "../../../app/interaction/notify.ts";
 import { useSubmit } from "../../../app/interaction/use-submit.ts";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
@@ -46,7 +46,7 @@ function SaveViewForm({ onClose, existingNames, onSave }: Omit<SaveViewDialogPro
           Saves the filters, sort order and columns. Only you can see it. To share a view, copy the page’s
           URL.
         </Text>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <TextInput
           {...form.getInputProps("name")}
           label="Name"
@@ -69,15 +69,15 @@ interface RemoveViewsDialogProps extends ViewDialogProps {
 }
 
 export function RemoveViewsDialog({ opened, onClose, views, onRemove }: RemoveViewsDialogProps) {
-  const [failure, setFailure] = useState<string | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
   const remove = (id: string): void => {
     setFailure(null);
-    onRemove(id).catch((error: unknown) => setFailure(errorMessage(error)));
+    onRemove(id).catch((error: unknown) => setFailure(describeError(error)));
   };
   return (
     <Dialog opened={opened} onClose={onClose} title="Remove views">
       <Stack>
-        <FormAlert message={failure} />
+        <FormAlert failure={failure} />
         {views.length === 0 && <Text c="dimmed">No saved views</Text>}
         <List
           listStyleType="none"

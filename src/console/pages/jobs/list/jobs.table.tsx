@@ -2,6 +2,7 @@
 import { Button } from "@mantine/core";
 import { IconPackage, IconSearchOff } from "@tabler/icons-react";
 import { useSession } from "../../../app/session/session.ts";
+import { guide } from "../../../app/guide/guide-pages.ts";
 import { DataTable, type ColumnSort } from "../../../components/tables/data-table.tsx";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { CursorPager } from "../../../components/tables/pager.tsx";
@@ -84,6 +85,7 @@ function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
       <EmptyState
         icon={IconSearchOff}
         title="This page is empty"
+        guide={guide.jobs}
         action={<Button onClick={onFirst}>Go to first page</Button>}
       >
         The jobs on this page have moved to other pages.
@@ -94,6 +96,7 @@ function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
       <EmptyState
         icon={IconSearchOff}
         title="No matching jobs"
+        guide={guide.jobs}
         action={
           <Button variant="default" onClick={onClear}>
             Clear filters
@@ -109,6 +112,7 @@ function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
       <EmptyState
         icon={IconPackage}
         title="No jobs yet"
+        guide={guide.importing}
         action={<ButtonLink to="/operator/import">Import jobs</ButtonLink>}
       >
         Import a file or create jobs through the API.

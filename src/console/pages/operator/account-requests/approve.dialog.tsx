@@ -51,7 +51,7 @@ function ApproveForm({ onClose, request }: ApproveFormProps) {
           {organizationTypeLabels[request.organizationType] === "Agent" ? "an agent" : "a contractor"} with{" "}
           {email} as its owner.
         </Text>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <TextInput
           {...form.getInputProps("organizationName")}
           label="Organisation name"

@@ -22,7 +22,7 @@ export function NoteForm({ id }: { id: string }) {
     <Paper component="section" p="lg" aria-label="Add a note">
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack gap="sm">
-          <FormAlert message={submit.errorMessage} />
+          <FormAlert failure={submit.failure} />
           <Textarea
             {...form.getInputProps("text")}
             label="Note for operators"

@@ -32,7 +32,7 @@ export function FileStep({ onChosen }: FileStepProps) {
   };
   return (
     <Stack maw={760}>
-      <FormAlert message={problem} />
+      <FormAlert failure={problem === null ? null : { message: problem, guide: "screen" }} />
       <DropArea onFile={(file) => void choose(file)} />
       <FileFormatHelp />
     </Stack>

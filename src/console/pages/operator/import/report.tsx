@@ -4,6 +4,7 @@ import { IconCircleCheck, IconDownload } from "@tabler/icons-react";
 import { useState } from "react";
 import { describeError } from "../../../app/api/describe-error.ts";
 import { downloadText } from "../../../app/download.ts";
+import { ErrorGuideLink } from "../../../components/layout/guide-link.tsx";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { columnLabel } from "./columns.ts";
 import type { FileSample } from "./file-sample.ts";
@@ -222,6 +223,7 @@ export function UnfinishedImport({ run, isDryRun, onRestart }: UnfinishedImportP
       <Stack gap="sm" align="flex-start">
         {description && <Text fz="sm">{description.message}</Text>}
         {!isDryRun && <Text fz="sm">{importedSoFarText(counts)}</Text>}
+        {description && <ErrorGuideLink guide={description.guide} />}
         {description?.requestId && <Text fz="sm">Request ID {description.requestId}</Text>}
         <Button variant="default" size="compact-sm" onClick={onRestart}>
           {isDryRun ? "Check again" : "Import the file again"}

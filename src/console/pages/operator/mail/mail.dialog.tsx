@@ -2,7 +2,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
-import { errorMessage } from "../../../app/api/describe-error.ts";
+import { describeError, type Failure } from "../../../app/api/describe-error.ts";
 import { notify } from "../../../app/interaction/notify.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
@@ -88,7 +88,7 @@ function MailText({ text }: { text: string }) {
 
 function ResendMailAction({ mail: { id, status, to } }: { mail: MailRowFragment }) {
   const [resend, { loading }] = useMutation(ResendMailDocument);
-  const [failure, setFailure] = useState<string | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
   if (status !== "FAILED" && status !== "STORED") return null;
   const send = async (): Promise<void> => {
     setFailure(null);
@@ -96,12 +96,12 @@ function ResendMailAction({ mail: { id, status, to } }: { mail: MailRowFragment 
       payloadOrThrow((await resend({ variables: { id } })).data?.resendMail);
       notify(`E-mail to ${to} is being resent.`);
     } catch (error) {
-      setFailure(errorMessage(error));
+      setFailure(describeError(error));
     }
   };
   return (
     <>
-      <FormAlert message={failure} />
+      <FormAlert failure={failure} />
       <Group justify="space-between">
         <Text fz="sm" c="dimmed">
           {status === "STORED"

@@ -3,6 +3,7 @@ import { useQuery } from "@apollo/client/react";
 import { Text } from "@mantine/core";
 import { IconBuildingCommunity, IconSearch } from "@tabler/icons-react";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { guide } from "../../../app/guide/guide-pages.ts";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { ButtonLink, TextLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
@@ -111,7 +112,8 @@ function OrganizationList({ search }: { search: string | undefined }) {
 }
 
 function NoOrganizations({ search }: { search: string | undefined }) {
-  if (search !== undefined) return <EmptyState icon={IconSearch} title="No matching organisations" />;
+  if (search !== undefined)
+    return <EmptyState icon={IconSearch} title="No matching organisations" guide={guide.organizations} />;
   return (
     <EmptyState
       icon={IconBuildingCommunity}

@@ -61,7 +61,7 @@ function StatusForm({ onClose, status, onSaved }: StatusFormProps) {
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <TextInput
           {...form.getInputProps("label")}
           label="Label"

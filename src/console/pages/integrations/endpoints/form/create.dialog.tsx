@@ -73,7 +73,7 @@ function CreateEndpointForm({ onCreated }: CreateEndpointFormProps) {
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
       <Stack>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <EndpointFields form={form} />
         <DialogActions action="Create endpoint" isBusy={submit.isBusy} />
       </Stack>

@@ -46,7 +46,7 @@ function EditEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: ()
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
       <Stack>
-        <FormAlert message={submit.errorMessage} />
+        <FormAlert failure={submit.failure} />
         <EndpointFields form={form} currentHeaders={endpoint.headers.map(({ name }) => name)} />
         {isUrlChanged && (
           <Text c="dimmed" fz="sm" role="status">

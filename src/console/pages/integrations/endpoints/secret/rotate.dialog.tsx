@@ -2,7 +2,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
-import { errorMessage } from "../../../../app/api/describe-error.ts";
+import { describeError, type Failure } from "../../../../app/api/describe-error.ts";
 import type { DialogState } from "../../../../app/interaction/use-dialog.ts";
 import { useUnsavedInput } from "../../../../app/interaction/unsaved-changes.tsx";
 import { payloadOrThrow } from "../../../../app/api/user-errors.ts";
@@ -58,7 +58,7 @@ interface RotateSecretFormProps {
 
 function RotateSecretForm({ endpoint, onSecret }: RotateSecretFormProps) {
   const [rotate, { loading }] = useMutation(RotateWebhookSecretDocument);
-  const [failure, setFailure] = useState<string | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
   useUnsavedInput(() => (loading ? "locked" : "clean"));
   const send = async (): Promise<void> => {
     setFailure(null);
@@ -67,12 +67,12 @@ function RotateSecretForm({ endpoint, onSecret }: RotateSecretFormProps) {
       const { secret } = payloadOrThrow(data?.rotateWebhookSecret);
       if (secret !== null) onSecret(secret);
     } catch (error) {
-      setFailure(errorMessage(error));
+      setFailure(describeError(error));
     }
   };
   return (
     <Stack>
-      <FormAlert message={failure} />
+      <FormAlert failure={failure} />
       <Text>
         You get a new secret now. For 24 hours every request is signed with both the new and the old secret.
         Update your receiver within that time.

@@ -1,0 +1,105 @@
+/** The help menu of the console, and its links. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { findAccessibilityViolations } from "../support/browser/axe.ts";
+import { createKeyboardUser } from "../support/browser/page-user.ts";
+import {
+  BROWSER_TIMEOUT_MS,
+  DESKTOP,
+  expectVisible,
+  openTab,
+  PHONE,
+  startBrowser,
+  type Tab,
+} from "../support/browser/tabs.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+
+const opened = new AsyncDisposableStack();
+let browser: Browser;
+let app: TestApp;
+let owner: TestUser;
+let operator: TestUser;
+
+beforeAll(async () => {
+  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
+  app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
+  const { id } = await app.createOrganization("agent");
+  owner = await createTestUser(app, { organizationId: id, role: "owner" });
+  operator = await createTestUser(app, { organizationId: null, role: "operator" });
+});
+afterAll(() => opened.disposeAsync());
+
+async function open(path: string, user: TestUser | null, viewport = DESKTOP): Promise<Tab> {
+  const tab = await openTab(browser, app, { ...(user && { user }), viewport });
+  onTestFinished(() => tab.context.close());
+  await tab.page.goto(path);
+  return tab;
+}
+
+const SHARED = ["Quickstart", "Error codes", "API reference", "GraphQL explorer", "Service health"];
+
+describe("the help menu", () => {
+  it.each([
+    ["an owner", "/integrations/endpoints", "Your first webhook", SHARED],
+    ["an operator", "/operator/import", "Importing jobs", SHARED.toSpliced(2, 0, "Runbooks")],
+  ])("opens by keyboard and lists pages for %s at %s", async (role, path, about, others) => {
+    const { page, pageErrors } = await open(path, role === "an owner" ? owner : operator);
+    const button = page.getByRole("button", { name: "Help" });
+    await createKeyboardUser(page).activate(button);
+    const items = page.getByRole("menuitem");
+    await expectVisible(items.first());
+    expect(await items.allInnerTexts()).toEqual([about, ...others]);
+    await page.keyboard.press("Escape");
+    await items.first().waitFor({ state: "hidden" });
+    expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
+    expect(pageErrors).toEqual([]);
+  });
+
+  it("opens each page of this server in a new tab", async () => {
+    const { page } = await open("/integrations/endpoints", owner);
+    await page.getByRole("button", { name: "Help" }).click();
+    const items = page.getByRole("menuitem");
+    await expectVisible(items.first());
+    const links = await items.evaluateAll((found) =>
+      found.map((item) => ({ href: (item as HTMLAnchorElement).href, target: item.getAttribute("target") })),
+    );
+    const answers = links.map(async ({ href, target }) => {
+      const { status } = await fetch(href);
+      return { href, target, isOwn: new URL(href).origin === app.url, status };
+    });
+    expect(await Promise.all(answers)).toEqual(
+      links.map(({ href }) => ({ href, target: "_blank", isOwn: true, status: 200 })),
+    );
+    const opening = page.waitForEvent("popup");
+    await items.first().click();
+    await expectVisible(
+      (await opening).getByRole("main").getByRole("heading", { name: "Your first webhook" }),
+    );
+  });
+
+  it.each([
+    ["light", DESKTOP],
+    ["dark", DESKTOP],
+    ["light", PHONE],
+    ["dark", PHONE],
+  ] as const)("has no axe violations: %s, %j", async (colorScheme, viewport) => {
+    const { page, pageErrors } = await open("/jobs", owner, viewport);
+    await page.emulateMedia({ colorScheme });
+    await page.getByRole("button", { name: "Help" }).click();
+    await expectVisible(page.getByRole("menuitem").first());
+    expect(await findAccessibilityViolations(page)).toEqual([]);
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(width).toBeLessThanOrEqual(viewport.width);
+    expect(pageErrors).toEqual([]);
+  });
+});
+
+it("links the guide from the sign-in page", async () => {
+  const { page } = await open("/sign-in", null);
+  const opening = page.waitForEvent("popup");
+  await page.getByRole("link", { name: /^Guide: Getting access/ }).click();
+  await expectVisible((await opening).getByRole("main").getByRole("heading", { name: "Getting access" }));
+});
