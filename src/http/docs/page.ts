@@ -57,7 +57,7 @@ export function referencePage(prefix: string): string {
 <a class="skip" href="#reference">Skip to the reference</a>
 <header class="bar">
 <span class="brand">${ICON}Waymark</span>
-<a href="${prefix}/guide/clients#postman-bruno-insomnia-and-hoppscotch">Postman collection</a>
+<a href="${prefix}/guide/clients#postman-bruno-insomnia-and-hoppscotch">Postman</a>
 <a href="${prefix}/openapi.json">openapi.json</a>
 </header>
 <div class="layout">
