@@ -6,6 +6,7 @@ query OpenJobs {
   jobs(first: 10, filter: { statusCategory: [OPEN, IN_PROGRESS, ATTENTION] }) {
     totalCount
     nodes {
+      id
       markingNumber
       recipientName
       scheduledDate
@@ -14,9 +15,11 @@ query OpenJobs {
         category
       }
       agent {
+        id
         name
       }
       contractor {
+        id
         name
       }
     }
@@ -31,11 +34,13 @@ query OpenJobs {
 query JobsWithHistory {
   jobs(first: 5, filter: { statusCategory: [ATTENTION] }, orderBy: { field: UPDATED_AT, direction: DESC }) {
     nodes {
+      id
       markingNumber
       normalizedStatus
       failureReason
       history(first: 5) {
         nodes {
+          id
           type
           occurredAt
           changes {
@@ -73,6 +78,7 @@ mutation Reschedule {
     }
   ) {
     job {
+      id
       markingNumber
       normalizedStatus
       version
@@ -88,9 +94,11 @@ mutation Reschedule {
 # Receives changes live. Run this, then change a job in another tab.
 subscription Follow {
   jobChanged {
+    id
     type
     cursor
     job {
+      id
       markingNumber
       normalizedStatus
     }
@@ -106,10 +114,12 @@ subscription Follow {
 query CatchUp {
   events(first: 20) {
     nodes {
+      id
       type
       occurredAt
       cursor
       job {
+        id
         markingNumber
       }
     }

@@ -7,6 +7,7 @@ const workers = {
   graphql: "graphql-worker.js",
 };
 let headers = options.headers;
+Object.assign(options, readUrl(new URLSearchParams(location.search)));
 
 globalThis.MonacoEnvironment = {
   globalAPI: false,
@@ -28,3 +29,29 @@ globalThis.YogaGraphiQL.renderYogaGraphiQL(root, {
   },
 });
 document.title = "Waymark GraphiQL";
+
+/**
+ * Returns the operation that a link puts into the editor; it is never run. Any site can make such a link, so headers are ignored,
+ * and so are texts that a reader could not check: very long ones, and those with invisible characters.
+ */
+function readUrl(parameters) {
+  const query = parameters.get("query");
+  if (query === null) return {};
+  if (!isReadable(query)) return { query: "# The link to this page has an operation that can't be shown.\n" };
+  return { query, variables: readVariables(parameters.get("variables") ?? "") };
+}
+
+/** Returns variables for the editor; undefined if `text` is no JSON object. */
+function readVariables(text) {
+  try {
+    const variables = isReadable(text) ? JSON.parse(text) : null;
+    const isObject = typeof variables === "object" && variables !== null && !Array.isArray(variables);
+    return isObject ? JSON.stringify(variables, null, 2) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isReadable(text) {
+  return text.length <= 10_000 && !/[^\P{C}\n\r\t]/u.test(text);
+}
