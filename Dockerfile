@@ -12,6 +12,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY docs docs
+COPY schema schema
 COPY src src
 RUN node src/build.ts
 

@@ -20,6 +20,7 @@ const SOURCE_DIRS = [
   join(ROOT, "docs", "guide"),
   join(ROOT, "docs", "operate"),
   join(ROOT, "src", "http", "v1"),
+  join(ROOT, "schema"),
 ];
 const VITE = join(ROOT, "node_modules", "vite", "bin", "vite.js");
 const OUTPUT_DIR = join(ROOT, ".site");

@@ -2,12 +2,16 @@
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildSchema } from "graphql";
+import { readSdl } from "../graphql/sdl.ts";
 import { createOpenApiDocument } from "../http/v1/openapi/documents.ts";
+import { checkSections, operationLinks, rootFieldLinks } from "./api-links.ts";
+import { examplesPage, readExamples } from "./examples-page.ts";
 import { relativeUrl, renderLayout } from "./layout.ts";
-import { renderMarkdown } from "./markdown.ts";
-import { readPages, type Page } from "./pages.ts";
+import { inReadingOrder, readPages, type Page } from "./pages.ts";
 import { COLLECTION_FILE, GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "./placeholders.ts";
 import { createPostmanCollection } from "./postman-collection.ts";
+import { referencePages } from "./reference-pages.ts";
 import { createSearchIndex } from "./search-index.ts";
 import { createResolver } from "./targets.ts";
 
@@ -23,7 +27,9 @@ const MINISEARCH = fileURLToPath(import.meta.resolve("minisearch"));
 
 /** `version` names the folder of the assets, so that browsers may keep them for ever. */
 export async function buildGuide(outputDir: string, version: string): Promise<void> {
-  const pages = await readPages(DOCS_DIR);
+  const pages = await allPages();
+  const links = [...operationLinks(createOpenApiDocument(null)), ...rootFieldLinks(schema)];
+  checkSections(links, pages);
   const assetsPath = `assets/${version}`;
   const images = new Set<string>();
   const write = async (path: string, content: string): Promise<void> => {
@@ -32,8 +38,8 @@ export async function buildGuide(outputDir: string, version: string): Promise<vo
   };
   for (const page of pages) {
     const onImage = (file: string): unknown => images.add(file);
-    const resolver = createResolver({ page, pages, docsDir: DOCS_DIR, assetsPath, onImage });
-    const content = renderMarkdown(page.markdown, resolver);
+    const resolver = createResolver({ page, pages, links, docsDir: DOCS_DIR, assetsPath, onImage });
+    const content = page.render(resolver);
     const name = page.path === "" ? "index" : page.path;
     const urlOf = (path: string): string => relativeUrl(page.path, path);
     await write(`${name}.html`, renderLayout({ page, pages, content, assetsPath, urlOf }));
@@ -50,6 +56,15 @@ export async function buildGuide(outputDir: string, version: string): Promise<vo
   for (const image of images) await cp(join(DOCS_DIR, image), join(outputDir, assetsPath, basename(image)));
 }
 
+const schema = buildSchema(readSdl());
+
+/** Returns the pages of `docs/` and the generated ones, in reading order. */
+async function allPages(): Promise<Page[]> {
+  const written = await readPages(DOCS_DIR);
+  const examples = readExamples(written);
+  return inReadingOrder([...written, examplesPage(examples), ...referencePages(schema, examples)]);
+}
+
 const urlFromAnywhere = (path: string): string => `${GUIDE_URL_PLACEHOLDER}/${path}`;
 
 function renderNotFound(pages: readonly Page[], assetsPath: string): string {
@@ -61,6 +76,7 @@ function renderNotFound(pages: readonly Page[], assetsPath: string): string {
     description: "The guide has no such page.",
     markdown: "",
     sections: [],
+    render: () => "",
   };
   const content = `<h1>Page not found</h1>
 <p>The guide has no page at this URL. Search for what you need, or pick a page from the contents.</p>

@@ -2,7 +2,24 @@
 export interface Section {
   title: string;
   files: readonly string[];
+  /** Files that the build writes itself, after `files`. They are not in the repository. */
+  generated?: readonly string[];
 }
+
+/** The page with all samples of GraphQL. */
+export const EXAMPLES_FILE = "guide/graphql/examples.md";
+
+/** The pages of the GraphQL reference, one for each kind of definition. */
+export const referenceFiles = {
+  queries: "guide/graphql/reference/queries.md",
+  mutations: "guide/graphql/reference/mutations.md",
+  subscriptions: "guide/graphql/reference/subscriptions.md",
+  objects: "guide/graphql/reference/objects.md",
+  inputs: "guide/graphql/reference/inputs.md",
+  enums: "guide/graphql/reference/enums.md",
+  interfaces: "guide/graphql/reference/interfaces.md",
+  scalars: "guide/graphql/reference/scalars.md",
+} as const;
 
 export const sections: readonly Section[] = [
   {
@@ -31,6 +48,12 @@ export const sections: readonly Section[] = [
       "guide/graphql/mutations.md",
       "guide/graphql/subscriptions.md",
     ],
+    generated: [EXAMPLES_FILE],
+  },
+  {
+    title: "GraphQL reference",
+    files: [],
+    generated: Object.values(referenceFiles),
   },
   {
     title: "Reference",
@@ -66,4 +89,13 @@ export function pathOfFile(file: string): string {
     .replace(/\.md$/, "")
     .replace(/^guide\//, "")
     .replace(/^index$/, "");
+}
+
+/** Returns the id that GitHub gives to a heading, so that links work in the repository too. */
+export function slugify(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(/\s/g, "-");
 }

@@ -44,7 +44,8 @@ export function renderLayout(input: LayoutInput): string {
 <button class="search-button" type="button" hidden><span>Search</span><kbd>/</kbd></button>
 <nav class="doors" aria-label="Waymark">
 <a href="${root}../docs">REST reference</a>
-<a href="${root}../graphiql">GraphQL explorer</a>
+<a href="${root}graphql/reference/queries">GraphQL reference</a>
+<a href="${root}../graphiql">GraphiQL</a>
 <a href="${root}../">Console</a>
 </nav>
 </header>
@@ -81,9 +82,15 @@ function renderHeadings({ sections }: Page): string {
   const headings = sections.filter(({ level }) => level > 1);
   if (headings.length < 2) return "";
   const items = headings.map(
-    ({ id, level, title }) => `<li class="level-${level}"><a href="#${id}">${escapeHtml(title)}</a></li>`,
+    ({ id, level, title }) => `<li class="level-${level}"><a href="#${id}">${breakable(title)}</a></li>`,
   );
   return `<nav class="headings" aria-label="On this page"><h2>On this page</h2><ul>${items.join("")}</ul></nav>`;
+}
+
+/** Returns a title as HTML that lets a long name, such as `jobsByMarkingNumber`, break between its words. */
+function breakable(title: string): string {
+  const html = escapeHtml(title);
+  return title.includes(" ") ? html : html.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "<wbr>");
 }
 
 function renderNeighbours({ page, pages, urlOf }: LayoutInput): string {

@@ -1,8 +1,10 @@
 /** Markdown to HTML: highlighted code, language tabs, headings with anchors, alerts, and links between pages. */
 import hljs from "highlight.js";
-import MarkdownIt, { type Token } from "markdown-it";
+import MarkdownIt, { type RendererRule, type Token } from "markdown-it";
 import anchor from "markdown-it-anchor";
 import githubAlerts from "markdown-it-github-alerts";
+import { slugify } from "./contents.ts";
+import { explorerLinks, readSample } from "./samples.ts";
 
 /** Labels of languages that become tabs where code blocks in several of them follow each other. */
 const TAB_LABELS: Readonly<Record<string, string>> = {
@@ -33,15 +35,10 @@ const TITLES: Readonly<Record<string, string>> = {
 export interface TargetResolver {
   link: (target: string) => string;
   image: (target: string) => string;
-}
-
-/** Returns the id that GitHub gives to a heading, so that links work in the repository too. */
-function slugify(text: string): string {
-  return text
-    .trim()
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-    .replaceAll(/\s/g, "-");
+  /** Returns the URL of `path` of the server, such as `docs`. */
+  server: (path: string) => string;
+  /** Returns the links to what a section of the page explains, as HTML; "" if there are none. `heading` is null for the page. */
+  references: (heading: string | null) => string;
 }
 
 /** The plug-in's own types are those of an earlier markdown-it. */
@@ -59,7 +56,27 @@ export function parseMarkdown(text: string): Token[] {
 export function renderMarkdown(text: string, resolver: TargetResolver): string {
   const tokens = parseMarkdown(text);
   for (const token of tokens.flatMap(({ children }) => children ?? [])) resolveTargets(token, resolver);
+  for (const [index, token] of tokens.entries()) {
+    const sample = readSample(token, tokens[index + 1]);
+    if (sample) token.meta = { after: explorerLinks(sample, resolver.server("graphiql")) };
+  }
+  addReferences(tokens, resolver);
   return markdown.renderer.render(tokens, markdown.options, {});
+}
+
+/** Renders paragraphs of Markdown. Links keep their targets. */
+export function renderText(text: string): string {
+  return markdown.render(text);
+}
+
+/** Adds the links to the reference below each heading; those of the page are below its first paragraph. */
+function addReferences(tokens: readonly Token[], { references }: TargetResolver): void {
+  const firstParagraph = tokens.findIndex(({ type }) => type === "paragraph_close");
+  for (const [index, token] of tokens.entries()) {
+    const isHeading = token.type === "heading_close" && token.tag !== "h1";
+    if (isHeading || index === firstParagraph)
+      token.meta = { after: references(isHeading ? plainText(tokens[index - 1] as Token) : null) };
+  }
 }
 
 function resolveTargets(token: Token, resolver: TargetResolver): void {
@@ -105,9 +122,18 @@ markdown.renderer.rules["fence"] = (tokens, index) => {
     (isContinued && !continues ? '<div class="tabs">' : "") +
     `<div class="code" data-language="${markdown.utils.escapeHtml(language)}"${isResponse ? " data-response" : ""}>` +
     `<div class="code-title">${markdown.utils.escapeHtml(title)}</div>` +
-    `<pre tabindex="0"><code>${code}</code></pre></div>\n` +
+    `<pre tabindex="0"><code>${code}</code></pre>${htmlAfter(token)}</div>\n` +
     (continues && !isContinued ? "</div>\n" : "")
   );
 };
+/** Returns the HTML that `renderMarkdown` has added to a token. */
+function htmlAfter({ meta }: Token): string {
+  return (meta as { after?: string } | null)?.after ?? "";
+}
+
+const renderWithHtmlAfter: RendererRule = (tokens, index, options) =>
+  `${markdown.renderer.renderToken(tokens, index, options)}${htmlAfter(tokens[index] as Token)}`;
+markdown.renderer.rules["heading_close"] = renderWithHtmlAfter;
+markdown.renderer.rules["paragraph_close"] = renderWithHtmlAfter;
 markdown.renderer.rules["table_open"] = () => '<div class="table" tabindex="0"><table>';
 markdown.renderer.rules["table_close"] = () => "</table></div>\n";

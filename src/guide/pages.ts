@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Token } from "markdown-it";
 import { invariant } from "../platform/errors.ts";
 import { pathOfFile, sections } from "./contents.ts";
-import { parseMarkdown, plainText } from "./markdown.ts";
+import { parseMarkdown, plainText, renderMarkdown, type TargetResolver } from "./markdown.ts";
 
 export interface PageSection {
   /** Id of the heading; "" for the title. */
@@ -27,24 +27,52 @@ export interface Page {
   description: string;
   markdown: string;
   sections: PageSection[];
+  /** Returns the HTML of the page's content. Throws if a link is broken. */
+  render: (resolver: TargetResolver) => string;
 }
 
-/** Returns the pages in reading order. Throws if one is missing or has no title and first paragraph. */
+/** Returns the pages in `docsDir` in reading order. Throws if one is missing or has no title and first paragraph. */
 export async function readPages(docsDir: string): Promise<Page[]> {
-  const entries = sections.flatMap(({ title, files }) => files.map((file) => ({ group: title, file })));
+  const files = sections.flatMap((section) => section.files);
   return await Promise.all(
-    entries.map(async ({ group, file }) => toPage(group, file, await readFile(join(docsDir, file), "utf8"))),
+    files.map(async (file) => markdownPage(file, await readFile(join(docsDir, file), "utf8"))),
   );
 }
 
-function toPage(group: string, file: string, markdown: string): Page {
+/** Returns `pages` in the order of the contents. Throws if one is missing. */
+export function inReadingOrder(pages: readonly Page[]): Page[] {
+  const files = sections.flatMap((section) => [...section.files, ...(section.generated ?? [])]);
+  return files.map((file) => {
+    const page = pages.find((each) => each.file === file);
+    invariant(page, `the guide has the page ${file}`);
+    return page;
+  });
+}
+
+/** Returns the title of the group that lists `file` in the contents. */
+export function groupOf(file: string): string {
+  const section = sections.find(({ files, generated = [] }) => [...files, ...generated].includes(file));
+  invariant(section, `the contents list ${file}`);
+  return section.title;
+}
+
+/** `file` is relative to `docs/`; it need not exist. */
+export function markdownPage(file: string, markdown: string): Page {
   const pageSections = readSections(markdown);
   const [first] = pageSections;
   invariant(first?.level === 1, `docs/${file} starts with a title`);
   const description = first.text.split("\n")[0] ?? "";
   invariant(description, `docs/${file} has a paragraph below its title`);
-  const path = pathOfFile(file);
-  return { file, path, group, title: first.title, description, markdown, sections: pageSections };
+  return {
+    file,
+    path: pathOfFile(file),
+    group: groupOf(file),
+    title: first.title,
+    description,
+    markdown,
+    sections: pageSections,
+    render: (resolver) => renderMarkdown(markdown, resolver),
+  };
 }
 
 function readSections(markdown: string): PageSection[] {

@@ -9,5 +9,8 @@ export const COLLECTION_FILE = "waymark.postman_collection.json";
 /** The base URL in samples. Replaced by that of the server, so that samples can be copied as they are. */
 export const SAMPLE_BASE_URL = "http://127.0.0.1:4000";
 
+/** A link to Apollo Sandbox, which only works outside production. Nothing else in a page has this class. */
+export const SANDBOX_LINK = /<a class="sandbox"[^>]*>[^<]*<\/a>/g;
+
 /** The URL of the guide in the page for unknown paths, which is sent at any depth. */
 export const GUIDE_URL_PLACEHOLDER = "WAYMARK_GUIDE";

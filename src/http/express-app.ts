@@ -98,7 +98,8 @@ export function createHttpApp(services: HttpServices): Express {
     app.use("/console-api", importRoutes(services));
     if (schedulerDashboard) app.use(schedulerDashboard);
     app.use(docsRoutes(config.http));
-    app.use(guideRoutes({ publicUrl: config.http.publicUrl, pageUrl: services.pageUrl }));
+    const isProduction = config.environment === "production";
+    app.use(guideRoutes({ publicUrl: config.http.publicUrl, isProduction, pageUrl: services.pageUrl }));
   }
   app.use(opsRoutes(services));
   // Last, because it answers browsers on every path that no other route handles.

@@ -1,6 +1,12 @@
 /** The guide: pages that the build rendered from `docs/`, their Markdown, and texts for language models. */
 import { Router, type RequestHandler, type Response } from "express";
-import { COLLECTION_FILE, GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "../guide/api.ts";
+import {
+  COLLECTION_FILE,
+  GUIDE_URL_PLACEHOLDER,
+  NOT_FOUND_FILE,
+  SAMPLE_BASE_URL,
+  SANDBOX_LINK,
+} from "../guide/api.ts";
 import { pathPrefix } from "../platform/public-url.ts";
 import { addRoute } from "./add-route.ts";
 import { builtFolder, readBuiltFile, sendBuiltAsset } from "./built-files.ts";
@@ -11,21 +17,24 @@ const PAGE_PATH = /^[a-z\d-]+(\/[a-z\d-]+)*$/;
 
 export interface GuideSettings {
   publicUrl: string | null;
+  /** Production has no Apollo Sandbox, so pages don't link it. */
+  isProduction: boolean;
   /** Returns the URL of a page of the service; "" is its base URL, for samples. */
   pageUrl: (path: string) => string;
 }
 
 /** Returns the routes of the guide built in `folder`. */
 export function guideRoutes(
-  { publicUrl, pageUrl }: GuideSettings,
+  { publicUrl, isProduction, pageUrl }: GuideSettings,
   folder: URL = builtFolder("guide"),
 ): Router {
   const guideUrl = `${pathPrefix(publicUrl)}/guide`;
 
   /** Sends a text of the build with the server's own URL in samples. Returns false if the file does not exist. */
   const sendText = async (response: Response, type: string, name: string): Promise<boolean> => {
-    const text = (await readBuiltFile(new URL(name, folder)))?.toString("utf8");
-    if (text === undefined) return false;
+    const built = (await readBuiltFile(new URL(name, folder)))?.toString("utf8");
+    if (built === undefined) return false;
+    const text = isProduction ? built.replaceAll(SANDBOX_LINK, "") : built;
     response.setHeader("Cache-Control", "no-cache");
     // Browsers download it.
     if (name === COLLECTION_FILE) response.attachment(name);

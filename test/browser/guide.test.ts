@@ -1,7 +1,6 @@
 /** The guide in a browser: accessibility, search, language tabs and the colour scheme. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { pathOfFile } from "../../src/guide/contents.ts";
 import { findAccessibilityViolations } from "../support/browser/axe.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
@@ -14,7 +13,7 @@ import {
   type Tab,
 } from "../support/browser/tabs.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
-import { guidePages } from "../support/docs/guide-pages.ts";
+import { guidePaths } from "../support/docs/guide-pages.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
@@ -38,7 +37,7 @@ describe.each([
   ["a desktop", DESKTOP],
   ["a phone", PHONE],
 ])("on %s", (_device, viewport) => {
-  it.each([...guidePages.map(pathOfFile), "nope"])(
+  it.each([...guidePaths, "nope"])(
     "/guide/%s has no accessibility violation, error or foreign request, in light and dark",
     async (path) => {
       const { page, pageErrors } = await open(`/guide/${path}`, viewport);

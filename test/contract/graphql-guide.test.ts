@@ -20,6 +20,7 @@ import { CloseCode } from "graphql-ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureDemo } from "../../src/embedded/demo/demo.ts";
 import { ErrorFormatter } from "../../src/graphql/execution/error-formatter.ts";
+import { exampleDocument } from "../../src/graphql/explorer/example-document.ts";
 import { limits } from "../../src/graphql/execution/limits.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { closeCodes, subscriptionLimits } from "../../src/graphql/subscriptions/limits.ts";
@@ -29,7 +30,7 @@ import { createLogger } from "../../src/platform/logger.ts";
 import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
-import { codeBlocks, readPage, tableRows } from "../support/docs/guide-pages.ts";
+import { codeBlocks, guidePages, readPage, tableRows } from "../support/docs/guide-pages.ts";
 
 const pages = {
   overview: readPage("guide/graphql/overview.md"),
@@ -192,6 +193,16 @@ function sendableCodes(): Set<string> {
   return new Set([...translated, ...written, ...apollo].filter((code) => code !== neverSent));
 }
 
+/** Returns the GraphQL documents of a page, also those inside samples in other languages, with the path of the page. */
+function documentsIn(path: string): (readonly [string, string])[] {
+  return codeBlocks(readPage(path)).flatMap(({ language, text }) => {
+    const inside = [...text.matchAll(/\bquery"?: ("(?:[^"\\]|\\.)*")/g)];
+    const documents =
+      language === "graphql" ? [text] : inside.map(([, json = ""]) => JSON.parse(json) as string);
+    return documents.map((document) => [path, document] as const);
+  });
+}
+
 /** Paths of selection sets that omit the `id` of an object type. */
 function selectionsWithoutId(schema: GraphQLSchema, document: string, name: string): string[] {
   const types = new TypeInfo(schema);
@@ -257,10 +268,14 @@ describe("the pages", () => {
     expect(new Set(listed)).toEqual(new Set(sent));
   });
 
-  it("selects the ID of each object in its queries", () => {
+  it("are valid, and select the ID of each object, in every sample of the guide and the explorers", () => {
     const schema = createSchema();
-    const missing = examples.flatMap(({ name, document }) => selectionsWithoutId(schema, document, name));
-    expect(missing).toEqual([]);
+    const documents = [...guidePages.flatMap(documentsIn), ["the explorers", exampleDocument] as const];
+    expect(documents.length).toBeGreaterThan(15);
+    for (const [path, document] of documents) {
+      expect([path, validate(schema, parse(document))]).toEqual([path, []]);
+      expect(selectionsWithoutId(schema, document, path)).toEqual([]);
+    }
   });
 
   it("names exactly the connections that can be read backwards", () => {

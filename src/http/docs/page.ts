@@ -57,8 +57,12 @@ export function referencePage(prefix: string): string {
 <a class="skip" href="#reference">Skip to the reference</a>
 <header class="bar">
 <span class="brand">${ICON}Waymark</span>
+<nav class="doors" aria-label="Waymark">
+<a href="${prefix}/guide/">Guide</a>
+<a class="wide" href="${prefix}/guide/graphql/reference/queries">GraphQL reference</a>
 <a href="${prefix}/guide/clients#postman-bruno-insomnia-and-hoppscotch">Postman</a>
 <a href="${prefix}/openapi.json">openapi.json</a>
+</nav>
 </header>
 <div class="layout">
 <nav class="contents" aria-label="Operations"><details open><summary>Operations</summary><div id="contents"></div></details></nav>

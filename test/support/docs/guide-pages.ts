@@ -1,7 +1,7 @@
 /** Reads the pages of `docs/` and the code blocks in them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { sections } from "../../../src/guide/contents.ts";
+import { pathOfFile, sections } from "../../../src/guide/contents.ts";
 import { readPages } from "../../../src/guide/pages.ts";
 
 const docsDir = join(import.meta.dirname, "../../../docs");
@@ -15,6 +15,11 @@ export interface CodeBlock {
 
 /** Paths relative to `docs/` of every page of the guide. */
 export const guidePages: readonly string[] = sections.flatMap(({ files }) => files);
+
+/** Paths below `/guide/` of every page, including those that the build generates. */
+export const guidePaths: readonly string[] = sections.flatMap(({ files, generated = [] }) =>
+  [...files, ...generated].map(pathOfFile),
+);
 
 /** `path`: relative to `docs/`. */
 export function readPage(path: string): string {

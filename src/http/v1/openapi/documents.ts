@@ -1,6 +1,7 @@
 /** The two OpenAPI documents: the partner API and the operations endpoints. */
 import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from "@asteasolutions/zod-to-openapi";
 import manifest from "../../../../package.json" with { type: "json" };
+import { guideSectionOf } from "../../../guide/api.ts";
 import { errorCodes } from "../../../platform/errors.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
 import { listEvents, listFailureReasons, listStatuses } from "./events-and-reference.ts";
@@ -81,18 +82,40 @@ export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument
   const registry = new OpenAPIRegistry();
   registerComponents(registry);
   registerResponses(registry, apiRoutes);
-  for (const route of apiRoutes) registry.registerPath(route);
-  for (const webhook of webhooks) registry.registerWebhook(webhook);
-  const config = { ...apiConfig, info: { ...apiConfig.info, contact: contactOf(publicUrl) } };
-  return generate(registry, { ...config, servers: [{ url: `${publicUrl ?? ""}/v1` }] });
+  for (const route of apiRoutes) registry.registerPath(withGuide(route, publicUrl));
+  for (const webhook of webhooks) registry.registerWebhook(withGuide(webhook, publicUrl));
+  return generate(registry, {
+    ...configFor(apiConfig, publicUrl),
+    servers: [{ url: `${publicUrl ?? ""}/v1` }],
+  });
 }
 
 /** Returns the document of the operations endpoints, which are outside `/v1`. */
 export function createOperationsDocument(publicUrl: string | null): OpenApiDocument {
   const registry = new OpenAPIRegistry();
-  for (const route of opsOperations) registry.registerPath(route);
-  const config = { ...operationsConfig, info: { ...operationsConfig.info, contact: contactOf(publicUrl) } };
-  return generate(registry, { ...config, servers: [{ url: publicUrl ?? "/" }] });
+  for (const route of opsOperations) registry.registerPath(withGuide(route, publicUrl));
+  return generate(registry, {
+    ...configFor(operationsConfig, publicUrl),
+    servers: [{ url: publicUrl ?? "/" }],
+  });
+}
+
+/** Adds the contact, and to each tag a link to the guide. */
+function configFor<T extends typeof apiConfig>(config: T, publicUrl: string | null): T {
+  const tags = config.tags.map((tag) => ({ ...tag, ...guideLink(tag.name, publicUrl) }));
+  return { ...config, tags, info: { ...config.info, contact: contactOf(publicUrl) } };
+}
+
+function withGuide(route: RouteConfig, publicUrl: string | null): RouteConfig {
+  return { ...route, ...guideLink(route.operationId ?? "", publicUrl) };
+}
+
+/** Returns `externalDocs` with the section of the guide that explains an operation or a tag. */
+function guideLink(name: string, publicUrl: string | null) {
+  const section = guideSectionOf(name);
+  if (!section) return {};
+  const description = section.heading === null ? "Guide" : `Guide: ${section.heading}`;
+  return { externalDocs: { description, url: `${publicUrl ?? ""}/guide/${section.path}` } };
 }
 
 type Config = Parameters<OpenApiGeneratorV31["generateDocument"]>[0];

@@ -1,0 +1,126 @@
+/** Which section of the guide explains each operation of REST, each of its tags, and the root fields of GraphQL. */
+import { pathOfFile, slugify } from "./contents.ts";
+
+export interface GuideSection {
+  /** Relative to `docs/`. */
+  file: string;
+  /** Text of the heading; null means the whole page. */
+  heading: string | null;
+}
+
+const section = (file: string, heading: string | null = null): GuideSection => ({
+  file: `${file}.md`,
+  heading,
+});
+
+/** By the name of the tag in OpenAPI. */
+export const tagSections: Readonly<Record<string, GuideSection>> = {
+  Jobs: section("guide/jobs"),
+  Events: section("guide/mirror"),
+  Reference: section("guide/jobs", "Status codes"),
+  Webhooks: section("guide/webhooks/quickstart"),
+  Operations: section("operate/monitoring"),
+};
+
+/** By `operationId`, webhooks included. */
+export const operationSections: Readonly<Record<string, GuideSection>> = {
+  listJobs: section("guide/jobs", "List jobs"),
+  getJob: section("guide/jobs", "Read one job"),
+  listJobHistory: section("guide/jobs", "History"),
+  listStatuses: section("guide/jobs", "Status codes"),
+  listFailureReasons: section("guide/jobs", "Failure reasons"),
+  updateJob: section("guide/updating", "Update one job"),
+  updateJobs: section("guide/updating", "Update up to 100 jobs"),
+  listEvents: section("guide/mirror", "Follow the feed"),
+  onJobCreated: section("guide/webhooks/events", "job.created"),
+  onJobUpdated: section("guide/webhooks/events", "job.updated"),
+  onJobStatusChanged: section("guide/webhooks/events", "job.status_changed"),
+  onJobAssigned: section("guide/webhooks/events", "job.assigned"),
+  onWebhookTest: section("guide/webhooks/events", "webhook.test"),
+  getLiveness: section("operate/monitoring", "Health"),
+  getReadiness: section("operate/monitoring", "Health"),
+  getMetrics: section("operate/monitoring", "Metrics"),
+  getOpenApi: section("guide/clients"),
+  getOperationsOpenApi: section("operate/monitoring"),
+  getReferencePage: section("guide/index", "Reference"),
+};
+
+const queries = (heading: string): GuideSection => section("guide/graphql/queries", heading);
+const mutations = (heading: string): GuideSection => section("guide/graphql/mutations", heading);
+const reliability = (heading: string): GuideSection => section("guide/webhooks/reliability", heading);
+const createEndpoint = section("guide/webhooks/quickstart", "Create an endpoint");
+const members = section("guide/console", "Members");
+const accountRequests = section("operate/console", "Reviewing requests");
+const organizations = section("operate/console", "Organisations");
+const statuses = section("operate/console", "Statuses, endpoints and tasks");
+const outbox = section("operate/console", "The outbox");
+
+/** By the name of the field of `Query`, `Mutation` or `Subscription`. */
+export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
+  viewer: section("guide/graphql/overview", "Limits"),
+  node: section("guide/graphql/overview", "Pages"),
+  nodes: section("guide/graphql/overview", "Pages"),
+  job: queries("History of a job"),
+  jobs: queries("Late jobs, most overdue first"),
+  jobsByMarkingNumber: queries("Look up jobs by Marking Number"),
+  jobStats: queries("Jobs of a day by status"),
+  webhookDeliveries: queries("Failed webhook deliveries"),
+  jobStatuses: section("guide/jobs", "Status codes"),
+  failureReasons: section("guide/jobs", "Failure reasons"),
+  events: section("guide/graphql/subscriptions", "Catch up after an interruption"),
+  jobChanged: section("guide/graphql/subscriptions", "Subscribe"),
+  webhookEndpoints: createEndpoint,
+  webhookEndpoint: createEndpoint,
+  apiKeys: mutations("Rotate an API key"),
+  members,
+  invitations: members,
+  requestLog: section("guide/console", "Requests and usage"),
+  usage: section("guide/console", "Requests and usage"),
+  auditLog: section("operate/console", "The audit log"),
+  savedViews: section("guide/console", "Jobs"),
+  organizations,
+  accountRequests,
+  failingWebhookEndpoints: statuses,
+  mailOutbox: outbox,
+  updateJob: mutations("Update jobs"),
+  updateJobs: mutations("Update jobs"),
+  createWebhookEndpoint: createEndpoint,
+  updateWebhookEndpoint: createEndpoint,
+  deleteWebhookEndpoint: createEndpoint,
+  sendTestEvent: createEndpoint,
+  pauseWebhookEndpoint: reliability("Pause and resume"),
+  resumeWebhookEndpoint: reliability("Pause and resume"),
+  replayDelivery: reliability("Replay"),
+  replayDeliveries: mutations("Replay what failed"),
+  rotateWebhookSecret: section("guide/webhooks/verify", "Rotate the secret"),
+  revealWebhookSecret: createEndpoint,
+  createApiKey: section("guide/authentication", "Restrict and replace keys"),
+  rotateApiKey: mutations("Rotate an API key"),
+  revokeApiKey: mutations("Rotate an API key"),
+  inviteMember: members,
+  resendInvitation: members,
+  revokeInvitation: members,
+  removeMember: members,
+  setMemberRole: members,
+  saveView: section("guide/console", "Jobs"),
+  deleteView: section("guide/console", "Jobs"),
+  approveAccountRequest: accountRequests,
+  rejectAccountRequest: accountRequests,
+  askAccountRequestQuestion: accountRequests,
+  addAccountRequestNote: accountRequests,
+  resendRegistration: accountRequests,
+  suspendOrganization: organizations,
+  restoreOrganization: organizations,
+  resendMail: outbox,
+  upsertJobStatus: statuses,
+};
+
+/**
+ * Returns the section that explains an operation or a tag: its path below `/guide/`, such as `jobs#list-jobs`, and its heading.
+ * Null if the guide has none.
+ */
+export function guideSectionOf(name: string): { path: string; heading: string | null } | null {
+  const { file, heading } = operationSections[name] ?? tagSections[name] ?? {};
+  if (file === undefined || heading === undefined) return null;
+  return { path: pathOfFile(file) + (heading === null ? "" : `#${slugify(heading)}`), heading };
+}

@@ -1,0 +1,184 @@
+/** The links between the guide, the OpenAPI reference and the GraphQL reference, in the running server. */
+import { buildSchema } from "graphql";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
+import { readSdl } from "../../src/graphql/sdl.ts";
+import { rootFieldSections } from "../../src/guide/api-sections.ts";
+import { pathOfFile, slugify } from "../../src/guide/contents.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { guidePaths } from "../support/docs/guide-pages.ts";
+
+const PUBLIC_URL = "https://api.example.com/waymark";
+
+let app: TestApp;
+/** HTML by the path of the URL. */
+let pages: Map<string, string>;
+
+beforeAll(async () => {
+  await buildSite();
+  app = await startTestApp({ WAYMARK_ROLE: "api", PUBLIC_URL });
+  const entries = guidePaths.map(async (path): Promise<[string, string]> => [
+    `/guide/${path}`,
+    (await app.request(`/guide/${path}`)).text,
+  ]);
+  pages = new Map(await Promise.all(entries));
+}, BUILD_TIMEOUT_MS);
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** Returns the targets of all links of a page as full URLs. */
+function linksOf(path: string): URL[] {
+  const html = pages.get(path) ?? "";
+  return [...html.matchAll(/<a [^>]*?href="([^"]*)"/g)].map(
+    ([, href = ""]) =>
+      new URL(href.replaceAll("&amp;", "&").replaceAll("&#39;", "'"), `${PUBLIC_URL}${path}`),
+  );
+}
+
+const hasId = (html: string | undefined, id: string): boolean => html?.includes(` id="${id}"`) ?? false;
+
+/** Returns the path of a URL without that of the public URL. */
+const pathOf = (url: URL): string => url.href.slice(PUBLIC_URL.length).split(/[?#]/)[0] ?? "";
+
+interface Entry {
+  operationId: string;
+  tags: string[];
+  externalDocs: { description: string; url: string };
+}
+
+interface Document {
+  tags: { name: string; externalDocs: { url: string } }[];
+  paths: Record<string, Record<string, Entry>>;
+  webhooks?: Record<string, Record<string, Entry>>;
+}
+
+async function documentAt(path: string): Promise<Document> {
+  return JSON.parse((await app.request(path)).text) as Document;
+}
+
+const entriesOf = (items: Document["paths"] = {}): Entry[] => Object.values(items).flatMap(Object.values);
+
+/** Returns the anchors of operations and tags in the reference page. */
+function anchorsOf({ tags, paths, webhooks }: Document): string[] {
+  return [
+    ...tags.map(({ name }) => `#/${name}`),
+    ...entriesOf(paths).map(({ operationId, tags: [tag] }) => `#/${String(tag)}/${operationId}`),
+    ...entriesOf(webhooks).map(({ operationId }) => `#/webhooks/${operationId}`),
+  ];
+}
+
+describe("the OpenAPI reference", () => {
+  it.each(["/openapi.json", "/docs/operations.json"])(
+    "%s links each operation and tag to the guide",
+    async (path) => {
+      const { tags, paths, webhooks } = await documentAt(path);
+      const urls = [...tags, ...entriesOf(paths), ...entriesOf(webhooks)].map(
+        ({ externalDocs }) => externalDocs.url,
+      );
+      expect(urls.length).toBeGreaterThan(6);
+      const broken = urls.filter((url) => {
+        const page = pages.get(pathOf(new URL(url)));
+        const [, id] = url.split("#");
+        return page === undefined || (id !== undefined && !hasId(page, id));
+      });
+      expect(broken).toEqual([]);
+    },
+  );
+
+  it("is linked from the sections that explain its operations", async () => {
+    const document = await documentAt("/openapi.json");
+    const operations = [...entriesOf(document.paths), ...entriesOf(document.webhooks)];
+    for (const { operationId, externalDocs } of operations) {
+      const links = linksOf(pathOf(new URL(externalDocs.url))).map(({ href }) => href);
+      expect(links.filter((href) => href.endsWith(`/${operationId}`))).toHaveLength(1);
+    }
+  });
+
+  it("has every operation and tag that the guide links", async () => {
+    const anchors = new Set(anchorsOf(await documentAt("/openapi.json")));
+    const linked = [...pages.keys()]
+      .flatMap(linksOf)
+      .filter((url) => pathOf(url) === "/docs" && url.hash !== "");
+    expect(linked.length).toBeGreaterThan(12);
+    expect(linked.filter(({ hash }) => !anchors.has(hash))).toEqual([]);
+  });
+});
+
+describe("the GraphQL reference", () => {
+  const roots = buildSchema(readSdl());
+  const fields = [
+    ["queries", roots.getQueryType()],
+    ["mutations", roots.getMutationType()],
+    ["subscriptions", roots.getSubscriptionType()],
+  ] as const;
+  const names = fields.flatMap(([page, type]) =>
+    Object.keys(type?.getFields() ?? {}).map((name) => [name, page]),
+  );
+
+  it.each(names)("has %s, which the guide and the reference link both ways", (name = "", page = "") => {
+    const reference = `/guide/graphql/reference/${page}`;
+    expect(hasId(pages.get(reference), name)).toBe(true);
+    const section = rootFieldSections[name];
+    if (!section) return;
+    const path = `/guide/${pathOfFile(section.file)}`;
+    const id = slugify(section.heading ?? "");
+    expect(hasId(pages.get(path), id)).toBe(true);
+    expect(linksOf(path).map(({ href }) => href)).toContain(`${PUBLIC_URL}${reference}#${name}`);
+    expect(linksOf(reference).map(({ href }) => href)).toContain(`${PUBLIC_URL}${path}#${id}`);
+  });
+
+  it("has every type of the schema", () => {
+    const types = Object.keys(roots.getTypeMap()).filter((name) => !name.startsWith("__"));
+    const defined = [...pages].flatMap(([path, html]) =>
+      path.startsWith("/guide/graphql/reference/") ? [html] : [],
+    );
+    const missing = types.filter((name) => !defined.some((html) => hasId(html, name)));
+    expect(missing).toEqual(["Query", "Mutation", "Subscription"]);
+  });
+});
+
+it.each(guidePaths)("/guide/%s has only links that work", async (path) => {
+  const links = linksOf(`/guide/${path}`).filter(({ href }) => href.startsWith(PUBLIC_URL));
+  expect(links.length).toBeGreaterThan(20);
+  const works = await Promise.all(links.map(isWorking));
+  expect(links.filter((_, index) => works[index] !== true).map(({ href }) => href)).toEqual([]);
+});
+
+async function isWorking(url: URL): Promise<boolean> {
+  const page = pages.get(pathOf(url));
+  if (page === undefined) return (await statusOf(pathOf(url))) === 200;
+  return url.hash === "" || hasId(page, url.hash.slice(1));
+}
+
+const statuses = new Map<string, Promise<number>>();
+
+function statusOf(path: string): Promise<number> {
+  const known =
+    statuses.get(path) ??
+    app.request(path, { headers: { accept: "text/html" } }).then(({ status }) => status);
+  statuses.set(path, known);
+  return known;
+}
+
+const sandboxLinks = (html: string): string[] =>
+  [...html.matchAll(/<a class="sandbox" href="([^"]+)"/g)].map(([, url = ""]) => url);
+
+describe("Apollo Sandbox", () => {
+  it("is linked with the endpoint of this server, and without a key", () => {
+    const links = sandboxLinks(pages.get("/guide/graphql/examples") ?? "");
+    expect(links.length).toBeGreaterThan(10);
+    for (const link of links) {
+      expect(link).toContain(`/sandbox/explorer?endpoint=${PUBLIC_URL}/graphql&amp;document=`);
+      expect(decodeURIComponent(link)).toContain('headers={"x-api-key":"your key"}');
+    }
+  });
+
+  it("is not linked in production", async () => {
+    await using production = await startTestApp({ WAYMARK_ROLE: "api", NODE_ENV: "production" });
+    for (const path of guidePaths) {
+      const { text } = await production.request(`/guide/${path}`);
+      expect(text).not.toMatch(/sandbox\/explorer|Open in Apollo Sandbox/);
+      const hasSample = sandboxLinks(pages.get(`/guide/${path}`) ?? "").length > 0;
+      expect([path, text.includes("Open in GraphiQL")]).toEqual([path, hasSample]);
+    }
+  });
+});
