@@ -9,8 +9,7 @@ import { checkSections, operationLinks, rootFieldLinks } from "./api-links.ts";
 import { examplesPage, readExamples } from "./examples-page.ts";
 import { relativeUrl, renderLayout } from "./layout.ts";
 import { inReadingOrder, readPages, type Page } from "./pages.ts";
-import { COLLECTION_FILE, GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "./placeholders.ts";
-import { createPostmanCollection } from "./postman-collection.ts";
+import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "./placeholders.ts";
 import { referencePages } from "./reference-pages.ts";
 import { createSearchIndex } from "./search-index.ts";
 import { createResolver } from "./targets.ts";
@@ -48,8 +47,6 @@ export async function buildGuide(outputDir: string, version: string): Promise<vo
   await write(NOT_FOUND_FILE, renderNotFound(pages, assetsPath));
   await write("llms.txt", renderLlmsTxt(pages));
   await write("llms-full.txt", renderLlmsFullTxt(pages));
-  const document = createOpenApiDocument(SAMPLE_BASE_URL);
-  await write(COLLECTION_FILE, createPostmanCollection(document, SAMPLE_BASE_URL));
   await write(`${assetsPath}/search.json`, createSearchIndex(pages));
   for (const url of ASSETS) await cp(url, join(outputDir, assetsPath, basename(url.pathname)));
   await write(`${assetsPath}/minisearch.js`, await readFile(MINISEARCH, "utf8"));

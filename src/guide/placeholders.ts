@@ -3,9 +3,6 @@
 /** The page for unknown paths. No path of a page has an underscore, so it is never sent as a page. */
 export const NOT_FOUND_FILE = "_not-found.html";
 
-/** The Postman collection of the REST API, below `/guide/`. */
-export const COLLECTION_FILE = "waymark.postman_collection.json";
-
 /** The base URL in samples. Replaced by that of the server, so that samples can be copied as they are. */
 export const SAMPLE_BASE_URL = "http://127.0.0.1:4000";
 

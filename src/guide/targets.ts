@@ -5,7 +5,7 @@ import { renderApiLinks, type ApiLink } from "./api-links.ts";
 import { relativeUrl } from "./layout.ts";
 import type { TargetResolver } from "./markdown.ts";
 import type { Page } from "./pages.ts";
-import { COLLECTION_FILE, SAMPLE_BASE_URL } from "./placeholders.ts";
+import { SAMPLE_BASE_URL } from "./placeholders.ts";
 
 interface TargetInput {
   page: Page;
@@ -40,7 +40,7 @@ export function createResolver({
   };
   const resolver: TargetResolver = {
     link(target) {
-      if (target.startsWith(GUIDE_URL) && target !== GUIDE_URL + COLLECTION_FILE) {
+      if (target.startsWith(GUIDE_URL)) {
         const [path = "", id = ""] = target.slice(GUIDE_URL.length).split("#");
         const linked = pages.find((each) => each.path === path) ?? fail(target, "the guide has no such page");
         checkHeading(target, linked, id);

@@ -97,7 +97,7 @@ export function createHttpApp(services: HttpServices): Express {
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));
     if (schedulerDashboard) app.use(schedulerDashboard);
-    app.use(docsRoutes(config.http));
+    app.use(docsRoutes({ publicUrl: config.http.publicUrl, pageUrl: services.pageUrl }));
     const isProduction = config.environment === "production";
     app.use(guideRoutes({ publicUrl: config.http.publicUrl, isProduction, pageUrl: services.pageUrl }));
   }

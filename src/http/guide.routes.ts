@@ -1,12 +1,6 @@
 /** The guide: pages that the build rendered from `docs/`, their Markdown, and texts for language models. */
 import { Router, type RequestHandler, type Response } from "express";
-import {
-  COLLECTION_FILE,
-  GUIDE_URL_PLACEHOLDER,
-  NOT_FOUND_FILE,
-  SAMPLE_BASE_URL,
-  SANDBOX_LINK,
-} from "../guide/api.ts";
+import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL, SANDBOX_LINK } from "../guide/api.ts";
 import { pathPrefix } from "../platform/public-url.ts";
 import { addRoute } from "./add-route.ts";
 import { builtFolder, readBuiltFile, sendBuiltAsset } from "./built-files.ts";
@@ -36,8 +30,6 @@ export function guideRoutes(
     if (built === undefined) return false;
     const text = isProduction ? built.replaceAll(SANDBOX_LINK, "") : built;
     response.setHeader("Cache-Control", "no-cache");
-    // Browsers download it.
-    if (name === COLLECTION_FILE) response.attachment(name);
     // Operators type their samples on the server itself.
     const isLocal = name.startsWith("operate/");
     response.type(type).send(isLocal ? text : text.replaceAll(SAMPLE_BASE_URL, pageUrl("")));
@@ -76,7 +68,6 @@ export function guideRoutes(
     addRoute(router, { path, name }, { get: [handler] });
   route("/guide", "/guide", (_request, response) => response.redirect(308, `${guideUrl}/`));
   route("/guide/assets/:version/:name", "/guide/assets/{name}", sendAsset);
-  route(`/guide/${COLLECTION_FILE}`, `/guide/${COLLECTION_FILE}`, sendFile("json", COLLECTION_FILE));
   route(["/guide/", "/guide/*page"], "/guide/{page}", sendPage);
   route("/llms.txt", "/llms.txt", sendFile("text/plain", "llms.txt"));
   route("/llms-full.txt", "/llms-full.txt", sendFile("text/plain", "llms-full.txt"));

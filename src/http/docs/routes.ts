@@ -1,4 +1,4 @@
-/** Routes of the OpenAPI documents and the reference page. */
+/** Routes of the OpenAPI documents, the Postman collection and the reference page. */
 import { createHash } from "node:crypto";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../../platform/errors.ts";
@@ -7,11 +7,8 @@ import { matchesEtag } from "../json.ts";
 import { addRoute } from "../add-route.ts";
 import { pagePolicy } from "../default-headers.ts";
 import { readAsset, referencePage } from "./page.ts";
-import {
-  createOpenApiDocument,
-  createOperationsDocument,
-  type OpenApiDocument,
-} from "../v1/openapi/documents.ts";
+import { createPostmanCollection } from "./postman-collection.ts";
+import { createOpenApiDocument, createOperationsDocument } from "../v1/openapi/documents.ts";
 
 const sendAsset: RequestHandler = (request, response) => {
   const asset = readAsset(String(request.params["name"]));
@@ -22,7 +19,13 @@ const sendAsset: RequestHandler = (request, response) => {
   response.type(asset.type).send(asset.content);
 };
 
-export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router {
+export interface DocsSettings {
+  publicUrl: string | null;
+  /** Returns the URL of a page of the service; "" is its base URL. */
+  pageUrl: (path: string) => string;
+}
+
+export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
   const prefix = pathPrefix(publicUrl);
   // Created by the first request, because most processes never get one.
   let page: string | undefined;
@@ -47,6 +50,11 @@ export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router 
     "/docs/operations.json",
     sendDocument(() => createOperationsDocument(publicUrl)),
   );
+  // Its name tells Postman the format.
+  route(
+    "/docs/waymark.postman_collection.json",
+    sendDocument(() => createPostmanCollection(pageUrl(""))),
+  );
   route("/docs", sendPage);
   route("/docs/assets/:version/:name", sendAsset);
   return router;
@@ -56,7 +64,7 @@ export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router 
  * Returns a handler that sends a document, or 304 if `If-None-Match` matches. Express itself never sends 304 to clients
  * that send `Cache-Control: no-cache`, as `fetch` does.
  */
-function sendDocument(create: () => OpenApiDocument): RequestHandler {
+function sendDocument(create: () => object): RequestHandler {
   let document: { text: string; etag: string } | undefined;
   return (request, response) => {
     document ??= withEtag(JSON.stringify(create()));

@@ -1,5 +1,5 @@
 /** A Postman collection (format 2.1), which Bruno, Insomnia and Hoppscotch can import too, from the OpenAPI document. */
-import type { OpenApiDocument } from "../http/v1/openapi/documents.ts";
+import { createOpenApiDocument } from "../v1/openapi/documents.ts";
 
 const SCHEMA_URL = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
 
@@ -21,7 +21,7 @@ interface Operation {
   summary: string;
   description: string;
   tags: string[];
-  externalDocs?: { url: string };
+  externalDocs: { url: string };
   parameters?: Parameter[];
   requestBody?: Content;
   responses: Record<string, Content & { description?: string }>;
@@ -35,10 +35,11 @@ interface Pair {
 }
 
 /**
- * Returns the collection as JSON: a folder for each tag with a request for each operation, and for each example of its body.
- * `baseUrl` is the value of the variable of that name; `document` must have been created for it.
+ * Returns the collection: a folder for each tag with a request for each operation, and for each example of its body.
+ * `baseUrl` is the value of the variable of that name.
  */
-export function createPostmanCollection(document: OpenApiDocument, baseUrl: string): string {
+export function createPostmanCollection(baseUrl: string): object {
+  const document = createOpenApiDocument(baseUrl);
   const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({
       method,
@@ -49,7 +50,7 @@ export function createPostmanCollection(document: OpenApiDocument, baseUrl: stri
   const requests = operations.flatMap(({ method, path, operation }) =>
     bodiesOf(operation).map((body) => ({
       tag: operation.tags[0],
-      request: toItem({ method: method.toUpperCase(), path, operation, body, baseUrl }),
+      request: toItem({ method: method.toUpperCase(), path, operation, body }),
     })),
   );
   const folders = (document.tags ?? []).map(({ name, description = "" }) => ({
@@ -57,7 +58,7 @@ export function createPostmanCollection(document: OpenApiDocument, baseUrl: stri
     description,
     item: requests.filter(({ tag }) => tag === name).map(({ request }) => request),
   }));
-  const collection = {
+  return {
     info: {
       name: document.info.title,
       description: `${document.info.description ?? ""}\n\n[Guide](${baseUrl}/guide/)`,
@@ -79,7 +80,6 @@ export function createPostmanCollection(document: OpenApiDocument, baseUrl: stri
     // Webhooks are no requests to make.
     item: folders.filter(({ item }) => item.length > 0),
   };
-  return JSON.stringify(collection, null, 1);
 }
 
 /** Path parameters are variables of the collection, so that a reader sets each only once. */
@@ -101,10 +101,9 @@ interface ItemInput {
   path: string;
   operation: Operation;
   body: Example | null;
-  baseUrl: string;
 }
 
-function toItem({ method, path, operation, body, baseUrl }: ItemInput) {
+function toItem({ method, path, operation, body }: ItemInput) {
   const { summary, description, externalDocs, parameters = [] } = operation;
   const pairsOf = (place: string): Pair[] => parameters.filter((each) => each.in === place).map(toPair);
   const segments = ["v1", ...path.split("/").slice(1)].map((segment) =>
@@ -125,7 +124,7 @@ function toItem({ method, path, operation, body, baseUrl }: ItemInput) {
       })),
     },
     ...(body && { body: jsonBody(body.value) }),
-    description: `${description}\n\n[Guide](${externalDocs?.url ?? `${baseUrl}/guide/`})`,
+    description: `${description}\n\n[Guide](${externalDocs.url})`,
   };
   const hasChoice = bodiesOf(operation).length > 1;
   return {
