@@ -1,4 +1,6 @@
 /** Composes the services for one command: opens the database, migrates it and creates the services. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { inviteOperator, resetTwoFactor, SuspensionService } from "../accounts/api.ts";
 import type { AuditContext } from "../audit/api.ts";
 import { printStatus } from "../config/banner.ts";
@@ -13,6 +15,7 @@ import { openDatabase, type Database } from "../platform/postgres/database.ts";
 import { migrateDatabase, type LockedConnection } from "../platform/postgres/migrate.ts";
 import { createNotifier } from "../platform/postgres/notify.ts";
 import { systemPrincipal } from "../platform/principal.ts";
+import { StartupError } from "../platform/errors.ts";
 import { createPublicUrl } from "../platform/public-url.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import {
@@ -39,6 +42,7 @@ const POOL_SIZE = 2;
 /** Opens DATABASE_URL, or the embedded PostgreSQL, which a running server may share. Throws StartupError. */
 export async function openCliServices({ startupCheck }: CliServicesOptions = {}) {
   const config = toConfig(readEnv());
+  rejectForgottenUrl(config, { isRepair: startupCheck !== undefined });
   await using stack = new AsyncDisposableStack();
   const embeddedOptions = { dataDir: config.dataDir, exclusive: false, onProgress: printStatus };
   const url = config.database.url ?? stack.use(await openEmbeddedPostgres(embeddedOptions)).url;
@@ -58,6 +62,23 @@ export async function openCliServices({ startupCheck }: CliServicesOptions = {})
     appliedMigrations,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/**
+ * Throws a StartupError if DATABASE_URL was probably forgotten: in production, or if a repair finds no embedded database. The
+ * command would create an empty one and report success.
+ */
+function rejectForgottenUrl(
+  { database, dataDir, environment }: Config,
+  { isRepair }: { isRepair: boolean },
+): void {
+  if (database.url !== null) return;
+  if (environment !== "production" && (!isRepair || existsSync(join(dataDir, "postgres")))) return;
+  throw new StartupError(
+    `DATABASE_URL is not set; this would use the embedded database in ${dataDir}.`,
+    "Run the command with the settings of the service (docs/operate/install.md, Run commands). For an embedded database, set " +
+      "WAYMARK_DATA_DIR to its folder and leave NODE_ENV empty.",
+  );
 }
 
 function createServices(config: Config, database: Database) {

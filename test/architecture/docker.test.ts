@@ -194,7 +194,7 @@ describe("docker-compose.yml", () => {
     expect(await contents()).toEqual(first);
   });
 
-  it("starts every process with the generated passwords, and the generated or the configured WAYMARK_SECRET", async () => {
+  it("starts every process with the generated or the configured passwords and WAYMARK_SECRET", async () => {
     const folder = await createSecrets(services);
     const env = await startedWith(services, folder);
     const password = (name: string) => readFile(join(folder, `${name}-password`), "utf8");
@@ -204,7 +204,13 @@ describe("docker-compose.yml", () => {
     expect(await startedWith(services, folder)).toEqual(env);
     const given = await startedWith(services, folder, { WAYMARK_SECRET: TEST_SECRET });
     expect(given).toEqual({ ...env, WAYMARK_SECRET: TEST_SECRET });
-    for (const { volumes, entrypoint } of ours) {
+    const urls = { DATABASE_URL: "postgresql://db/a", MONGODB_URL: "mongodb://db/b?replicaSet=rs0&tls=true" };
+    expect(await startedWith(services, folder, urls)).toEqual({ ...env, ...urls });
+    const empty = { DATABASE_URL: "", MONGODB_URL: "", WAYMARK_SECRET: "" };
+    expect(await startedWith(services, folder, empty)).toEqual(env);
+    for (const { volumes, entrypoint, environment } of ours) {
+      const passed = Object.keys(empty).map((name) => [name, environment![name]]);
+      expect(passed).toEqual(Object.keys(empty).map((name) => [name, `\${${name}:-}`]));
       expect(volumes).toContain("secrets:/secrets:ro");
       expect(entrypoint).toEqual(services["api"]!.entrypoint);
     }

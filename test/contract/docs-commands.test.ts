@@ -251,7 +251,8 @@ describe("the YAML of the pages", () => {
   it("with two API containers publishes only the proxy, which knows both and is trusted", () => {
     const page = readPage("operate/scaling.md");
     const blocks = codeBlocks(page);
-    const override = blocks.find(({ language }) => language === "yaml")?.text ?? "";
+    const override =
+      blocks.find(({ language, text }) => language === "yaml" && text.includes("api2"))?.text ?? "";
     const caddyfile = blocks.find(({ text }) => text.includes("reverse_proxy api:"))?.text ?? "";
     const { services: overrides = {} } = parseOverride(override);
     expect(Object.keys(overrides)).toEqual(["api", "api2", "proxy"]);

@@ -31,12 +31,23 @@ function blocksUnder(page: string, ...headings: string[]): string[] {
   );
 }
 
-const titleOf = (section: string): string => /^##+ (.+)\n/.exec(section)?.[1] ?? "";
+/** The functions `waymark` and `sql` for Compose. */
+const FUNCTIONS = [blocksUnder("install.md", "Run commands"), blocksUnder("runbooks.md", "Before you start")]
+  .map(([withCompose = ""]) => `${withCompose}\n`)
+  .join("");
+
+function titleOf(section: string): string {
+  return /^##+ (.+)\n/.exec(section)?.[1] ?? "";
+}
 
 /** Runs a script, expects exit code 0, or 1 of a search without result, and returns its standard output. */
 async function outputOf(script: string, env: Record<string, string> = {}): Promise<string> {
   const searches = /\bgrep\b/.test(script);
-  const { code, stdout, stderr } = await machine.run(`${searches ? "" : "set -eo pipefail\n"}${script}`, env);
+  const own = script.replaceAll("/etc/waymark/waymark.env", `${machine.folder}/waymark.env`);
+  const { code, stdout, stderr } = await machine.run(
+    `${searches ? "" : "set -eo pipefail\n"}${FUNCTIONS}${own}`,
+    env,
+  );
   expect([0, ...(searches ? [1] : [])], `${script}\n${stdout}\n${stderr}`).toContain(code);
   expect(stderr, `stderr of ${script}`).not.toMatch(/error:|unknown|not found|Usage/i);
   return stdout;
@@ -81,7 +92,9 @@ describe.skipIf(missing !== null)("the shell blocks of", () => {
 
   it("Install: print the secret, create an operator, an organisation and a key, and import jobs", async () => {
     const [secret = ""] = blocksUnder("install.md", "2. Keep a copy of the secrets");
-    expect(await outputOf(`${secret}\ncat waymark-secret.txt`)).toBe(`${machine.env["WAYMARK_SECRET"]}\n`);
+    expect(await outputOf(`${secret}\ncat waymark-secret.txt`)).toContain(
+      `\n${machine.env["WAYMARK_SECRET"]}\n`,
+    );
 
     const [operator = ""] = blocksUnder("install.md", "3. Create the first operator");
     expect(await outputOf(operator)).toMatch(/https:\/\/api\.example\.com\/\S+/);
@@ -125,9 +138,9 @@ describe.skipIf(missing !== null)("the shell blocks of", () => {
     for (const [name, server] of Object.entries({ api, worker, postgres: api, mongodb: api }))
       await writeFile(join(machine.folder, "logs", `${name}.log`), server.output());
 
-    const [functions = "", ...blocks] = blocksUnder("runbooks.md");
-    // The second block has the functions without Compose. Another test runs statements with a placeholder.
-    const runnable = blocks.slice(1).filter((block) => !/PID|GID|NAME/.test(block));
+    // The first two blocks define functions. Another test runs statements with a placeholder, and \password asks.
+    const blocks = blocksUnder("runbooks.md").slice(2);
+    const runnable = blocks.filter((block) => !/PID|GID|NAME|\\password/.test(block));
     expect(runnable.length).toBeGreaterThan(20);
     const found: string[] = [];
     for (const block of runnable) {
@@ -138,7 +151,7 @@ describe.skipIf(missing !== null)("the shell blocks of", () => {
         .replaceAll("http://127.0.0.1:4000", api.url)
         // It needs a user who has registered by e-mail.
         .replace(/^waymark user reset-two-factor .*$/m, "");
-      const output = await outputOf(`${functions}\n${filled}`);
+      const output = await outputOf(filled);
       if (/key list \||metrics (?:api|worker) \|/.test(block)) found.push(output);
     }
     expect(found.length).toBeGreaterThan(4);
@@ -157,16 +170,19 @@ describe.skipIf(missing !== null)("the shell blocks of", () => {
       [plainDump, plainRestore],
     ] as const) {
       await outputOf(take);
+      // The functions of a block are those of the next ones, too.
+      const defined = take.split("\n").filter((line) => line.includes("() {"));
       await outputOf(`psql "$DATABASE_URL" --command="truncate job cascade"`);
-      await outputOf(put.replaceAll("2026-11-22", today));
+      await outputOf([...defined, put.replaceAll("2026-11-22", today)].join("\n"));
       expect(await outputOf(afterRestore)).toContain("The restored database is ready.");
       expect(await countJobs()).toBe(jobs);
     }
   });
 
   it("Back up: a base backup and the archive restore a moment", async () => {
-    const [baseBackup = ""] = blocksUnder("backup.md", "Continuous archiving");
-    const [recover = ""] = blocksUnder("backup.md", "Point-in-time recovery");
+    const [, check = "", baseBackup = ""] = blocksUnder("backup.md", "Continuous archiving");
+    const [reset = "", recover = ""] = blocksUnder("backup.md", "Point-in-time recovery");
+    expect(await outputOf(check)).toMatch(/last_archived_wal/);
     await outputOf(baseBackup);
     await waymark("org create --name Kept --type agent");
     const moment = (
@@ -190,6 +206,10 @@ describe.skipIf(missing !== null)("the shell blocks of", () => {
     );
     expect(names).toContain("Kept");
     expect(names).not.toContain("Lost");
+    const setting = async (): Promise<string> => await outputOf(`cat "$PGDATA/postgresql.auto.conf"`);
+    expect(await setting()).toContain("recovery_target_time");
+    await outputOf(reset);
+    expect(await setting()).not.toMatch(/recovery_target|restore_command/);
   });
 
   it("Upgrade: a dump moves to a new major version of PostgreSQL", async () => {
@@ -202,8 +222,10 @@ describe.skipIf(missing !== null)("the shell blocks of", () => {
   });
 
   it("Back up: a lost secret is replaced", async () => {
-    const [accept = ""] = blocksUnder("backup.md", "The secret");
+    const accept = blocksUnder("runbooks.md", "The secret leaks").find((block) =>
+      block.startsWith("waymark accept-secret"),
+    );
     const WAYMARK_SECRET = randomBytes(32).toString("base64");
-    expect(await outputOf(accept, { WAYMARK_SECRET })).toContain("endpoint rotate-secret whe_");
+    expect(await outputOf(accept ?? "", { WAYMARK_SECRET })).toContain("endpoint rotate-secret whe_");
   });
 });

@@ -141,6 +141,22 @@ describe("without DATABASE_URL", () => {
     expect(await exited).toEqual([0, null]);
   });
 
+  it.each([
+    [["after-restore"], ""],
+    [["accept-secret"], ""],
+    [["org", "list"], "production"],
+    [["migrate"], "production"],
+  ])("creates no embedded database for %j with NODE_ENV %j", async (args, environment) => {
+    const dataDir = join(folder(), "forgotten");
+    const settings = { DATABASE_URL: "", WAYMARK_DATA_DIR: dataDir, NODE_ENV: environment };
+    const run = await waitForExit(start(args, settings));
+    expect(run).toMatchObject({ code: 1, stdout: "" });
+    expect(run.stderr).toContain(
+      `DATABASE_URL is not set; this would use the embedded database in ${dataDir}.`,
+    );
+    await expect(readdir(dataDir)).rejects.toThrow("ENOENT");
+  });
+
   it("refuses to create the demo in a database with other organisations", async () => {
     const run = await waymark("demo");
     expect(run).toMatchObject({

@@ -33,7 +33,7 @@ case "$action" in
     command=("${entrypoint[@]}" "$@")
     [ ${#command[@]} -gt 0 ] || command=(node src/cli/main.ts migrate)
     if [ "${services[0]}" = postgres ] && [ ${#entrypoint[@]} -gt 0 ]; then
-      exec "$POSTGRES_SERVICE" run "${command[@]//\/restore/$PWD}"
+      exec "$POSTGRES_SERVICE" run "${command[@]}"
     fi
     port=${services[0]^^}_PORT
     metrics=${services[0]^^}_METRICS_PORT

@@ -8,6 +8,7 @@ import { createTestMongo } from "../database/test-mongo.ts";
 import { freePort } from "../free-port.ts";
 import { waitForExit, type ProcessResult } from "../processes/cli-process.ts";
 import { TEST_SECRET } from "../test-secret.ts";
+import { readPage } from "./guide-pages.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
@@ -42,6 +43,7 @@ export async function startOperateMachine(): Promise<OperateMachine> {
   for (const name of ["bin", "postgres", "archive", "logs", "backups"]) await mkdir(join(folder, name));
   await chmod(folder, 0o755);
   await symlink(join(import.meta.dirname, "compose-shim.sh"), join(bin, "docker"));
+  await writeFile(join(bin, "sudo"), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   const service = join(bin, "postgres-service");
   await writeFile(service, serviceScript({ folder, port }), { mode: 0o755 });
   if (process.getuid?.() === 0) await run("chown", ["65534", postgres, join(folder, "archive")]);
@@ -61,6 +63,7 @@ export async function startOperateMachine(): Promise<OperateMachine> {
     PUBLIC_URL: "https://api.example.com",
     WEBHOOK_ALLOW_PRIVATE: "on",
   };
+  await writeFile(join(folder, "waymark.env"), `DATABASE_URL=${env.DATABASE_URL}\n`);
   await run(service, ["run", "initdb", "--username=waymark", "--auth=trust", "--encoding=UTF8"], { env });
   await run(service, ["start"], { env });
   await run("createdb", ["--username=waymark", "waymark"], { env });
@@ -79,12 +82,14 @@ export async function startOperateMachine(): Promise<OperateMachine> {
 /** PostgreSQL refuses to run as root. */
 function serviceScript({ folder, port }: { folder: string; port: string }): string {
   const unprivileged = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+  const [, command = ""] = /^archive_command = '(.+)'$/m.exec(readPage("operate/backup.md")) ?? [];
+  const archive = command.replaceAll("/archive/", `${folder}/archive/`);
   const flags = `-p ${port} -k ${folder}/postgres -c listen_addresses=127.0.0.1 -c archive_mode=on -c fsync=off`;
   return `#!/usr/bin/env bash
 as() { if [ "$(id -u)" = 0 ]; then ${unprivileged} "$@"; else "$@"; fi; }
 cd ${folder}/postgres
 case "$1" in
-  start) as pg_ctl status > /dev/null || as pg_ctl start -w -l ${folder}/postgres/log -o "${flags} -c archive_command='cp %p ${folder}/archive/%f'" > /dev/null ;;
+  start) as pg_ctl status > /dev/null || as pg_ctl start -w -l ${folder}/postgres/log -o "${flags} -c archive_command='${archive}'" > /dev/null ;;
   stop) as pg_ctl stop -w -m fast > /dev/null ;;
   run) shift; as "$@" ;;
 esac
