@@ -15,6 +15,8 @@ const run = promisify(execFile);
 interface Service {
   build?: string;
   image: string;
+  user?: string;
+  logging?: unknown;
   entrypoint?: string[];
   read_only?: boolean;
   cap_drop?: string[];
@@ -238,6 +240,26 @@ describe("docker-compose.yml", () => {
         security_opt: ["no-new-privileges:true"],
       });
     }
+  });
+
+  it("limits the log of every container, and the memory of every Waymark process", () => {
+    for (const { logging } of Object.values(services))
+      expect(logging).toEqual({ driver: "local", options: { "max-size": "50m", "max-file": "10" } });
+    for (const service of ours) expect(service).toMatchObject({ mem_limit: "1g", pids_limit: 256 });
+  });
+
+  it("runs every container except secrets as an unprivileged user, by its image or by name", () => {
+    const users = Object.entries(services).map(([name, { user }]) => [name, user]);
+    expect(Object.fromEntries(users)).toEqual({
+      secrets: "root",
+      postgres: "postgres",
+      mongodb: "mongodb",
+      mailpit: "65534:65534",
+    });
+  });
+
+  it("asks PostgreSQL over TCP, where it answers only after the database is created", () => {
+    expect(services["postgres"]!.healthcheck!.test).toContain("--host=127.0.0.1");
   });
 
   it("pins the exact version of every image", async () => {
