@@ -1,7 +1,7 @@
 /** Runs the shell blocks of the operator guide on PostgreSQL's own programs, with a stand-in for `docker`. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -138,9 +138,12 @@ describe.skipIf(missing !== null)("the shell blocks of", () => {
     for (const [name, server] of Object.entries({ api, worker, postgres: api, mongodb: api }))
       await writeFile(join(machine.folder, "logs", `${name}.log`), server.output());
 
-    // The first two blocks define functions. Another test runs statements with a placeholder, and \password asks.
+    // The first two blocks define functions. Another test runs statements with a placeholder, \password asks, and a certificate
+    // is of the internet.
     const blocks = blocksUnder("runbooks.md").slice(2);
-    const runnable = blocks.filter((block) => !/PID|GID|NAME|\\password/.test(block));
+    const runnable = blocks.filter(
+      (block) => !/PID|GID|NAME|\\password|openssl s_client|certbot/.test(block),
+    );
     expect(runnable.length).toBeGreaterThan(20);
     const found: string[] = [];
     for (const block of runnable) {
@@ -177,6 +180,17 @@ describe.skipIf(missing !== null)("the shell blocks of", () => {
       expect(await outputOf(afterRestore)).toContain("The restored database is ready.");
       expect(await countJobs()).toBe(jobs);
     }
+  });
+
+  it("Back up: the nightly script leaves a complete dump, and none if it fails", async () => {
+    const [script = ""] = blocksUnder("backup.md", "Every night");
+    const own = script.replace("/srv/waymark", machine.folder).replace("/backups/", "backups/");
+    const dumps = () => readdir(join(machine.folder, "backups"));
+    const failed = await machine.run(own.replace("--format=custom", "--format=wrong"));
+    expect(failed.code).not.toBe(0);
+    expect((await dumps()).filter((name) => name.endsWith(".dump"))).toEqual([]);
+    await outputOf(own);
+    expect(await dumps()).toEqual([expect.stringMatching(/^waymark-\d{4}-\d{2}-\d{2}\.dump$/)]);
   });
 
   it("Back up: a base backup and the archive restore a moment", async () => {

@@ -151,6 +151,11 @@ const run = [
     "The feed is stalled",
     duration(numberIn("src/platform/postgres/orm-options.ts", /idle_in_transaction_session_timeout=(\d+)/)),
   ),
+  fact(
+    "runbooks.md",
+    "A process is down",
+    duration(constantIn("src/webhooks/dispatcher/claim-due-and-record-attempts.sql.ts", "LEASE_MS")),
+  ),
   fact("runbooks.md", "A disk is full", duration(neededDays * DAY_MS)),
   fact(
     "runbooks.md",
