@@ -147,7 +147,7 @@ function isTimelineChanged(identity: DatabaseIdentity, last: DatabaseIdentity | 
 function databaseMovedError(): StartupError {
   return new StartupError(
     "This database was restored from a backup, or copied: it runs on another PostgreSQL cluster than before.",
-    "Run this once, before any server starts: npx waymark after-restore (docs/operate/backup.md). Run it after pg_upgrade too, which " +
+    "Run this once, before any server starts: waymark after-restore (docs/operate/backup.md). Run it after pg_upgrade too, which " +
       "creates a new cluster. Give a test copy another WAYMARK_SECRET first: with the production secret, it sends " +
       "webhooks to partners.",
   );

@@ -86,6 +86,6 @@ function wrongSecretError(): StartupError {
   return new StartupError(
     "WAYMARK_SECRET is not the one that the secrets in this database are encrypted with.",
     "Set the secret of this database; with the embedded PostgreSQL it is in the file `secret` of the data " +
-      "folder. If it is lost for good: npx waymark accept-secret (docs/operate/backup.md).",
+      "folder. If it is lost for good: waymark accept-secret (docs/operate/backup.md).",
   );
 }

@@ -132,7 +132,7 @@ it("flags repeated deliveries, keeps the restored data, and reuses no version af
   const refused = await startServerProcess({ DATABASE_URL: restored.url });
   expect(await refused.exited).toBe(1);
   expect(refused.output()).toContain("restored from a backup, or copied");
-  expect(refused.output()).toContain("npx waymark after-restore");
+  expect(refused.output()).toContain(": waymark after-restore");
   const { runJson } = createCliRunner(() => ({ DATABASE_URL: restored.url, WAYMARK_SECRET: TEST_SECRET }));
   const report = await runJson("after-restore");
   expect(report).toMatchObject({ deliveries_flagged: 2, sessions_ended: 0 });

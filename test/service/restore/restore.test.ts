@@ -241,7 +241,7 @@ describe("a starting process", () => {
       await app.database.query(raw(`update database_identity set ${column} = '1'`));
       const error = await runStartupCheck().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(StartupError);
-      expect(error).toMatchObject({ hint: expect.stringMatching(/npx waymark after-restore.*pg_upgrade/) });
+      expect(error).toMatchObject({ hint: expect.stringMatching(/: waymark after-restore.*pg_upgrade/) });
       await finish();
       await expect(runStartupCheck()).resolves.toEqual([]);
     },
@@ -254,7 +254,7 @@ describe("a starting process", () => {
     expect(error).toBeInstanceOf(StartupError);
     expect(error).toMatchObject({
       message: expect.stringContaining("WAYMARK_SECRET is not the one"),
-      hint: expect.stringContaining("npx waymark accept-secret"),
+      hint: expect.stringContaining(": waymark accept-secret"),
     });
 
     await fixture.createEndpoint({ url: "http://127.0.0.1:9/" });
