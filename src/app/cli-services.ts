@@ -1,11 +1,10 @@
 /** Composes the services for one command: opens the database, migrates it and creates the services. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { inviteOperator, resetTwoFactor, SuspensionService } from "../accounts/api.ts";
 import type { AuditContext } from "../audit/api.ts";
 import { printStatus } from "../config/banner.ts";
 import { toConfig, type Config } from "../config/config.ts";
 import { readEnv } from "../config/env.ts";
+import { hasCluster } from "../embedded/postgres/cluster.ts";
 import { openEmbeddedPostgres } from "../embedded/postgres/embedded-postgres.ts";
 import { openSecretBox } from "../embedded/secret-key.ts";
 import { exportJobs, type JobExport } from "../jobs/api.ts";
@@ -73,7 +72,7 @@ function rejectForgottenUrl(
   { isRepair }: { isRepair: boolean },
 ): void {
   if (database.url !== null) return;
-  if (environment !== "production" && (!isRepair || existsSync(join(dataDir, "postgres")))) return;
+  if (environment !== "production" && (!isRepair || hasCluster(dataDir))) return;
   throw new StartupError(
     `DATABASE_URL is not set; this would use the embedded database in ${dataDir}.`,
     "Run the command with the settings of the service (docs/operate/install.md, Run commands). For an embedded database, set " +

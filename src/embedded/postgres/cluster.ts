@@ -1,4 +1,5 @@
 /** Creates the PostgreSQL cluster in the data folder if it does not exist. */
+import { existsSync } from "node:fs";
 import { chown, mkdir, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -21,6 +22,13 @@ export interface Cluster {
 
 export const superuser = "waymark";
 
+const clusterDirOf = (dataDir: string): string => join(dataDir, "postgres");
+
+/** True if the data folder has a cluster, also one of another version. */
+export function hasCluster(dataDir: string): boolean {
+  return existsSync(clusterDirOf(dataDir));
+}
+
 /** Returns the cluster of a data folder, ready to start; runs initdb if there is none. Throws StartupError. */
 export async function prepareCluster(
   dataDirOption: string,
@@ -29,7 +37,7 @@ export async function prepareCluster(
   const binaries = await findPostgresBinaries();
   await prepareDataFolder(dataDirOption);
   const dataDir = await realpath(dataDirOption);
-  const clusterDir = join(dataDir, "postgres");
+  const clusterDir = clusterDirOf(dataDir);
   const exists = await clusterExists(clusterDir, binaries);
   const cluster = {
     dataDir,
