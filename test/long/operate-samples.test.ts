@@ -10,6 +10,7 @@ import { freePort } from "../support/free-port.ts";
 import { startServerProcess, type ServerProcess } from "../support/processes/server-process.ts";
 import { codeBlocks, readPage } from "../support/docs/guide-pages.ts";
 import {
+  archiveCommand,
   findMissingProgram,
   startOperateMachine,
   type OperateMachine,
@@ -191,6 +192,22 @@ describe.skipIf(missing !== null)("the shell blocks of", () => {
     expect((await dumps()).filter((name) => name.endsWith(".dump"))).toEqual([]);
     await outputOf(own);
     expect(await dumps()).toEqual([expect.stringMatching(/^waymark-\d{4}-\d{2}-\d{2}\.dump$/)]);
+  });
+
+  it("Back up: the archive keeps a file, accepts it twice, and rejects another of its name", async () => {
+    const archive = (content: string) => {
+      const command = archiveCommand()
+        .replaceAll("/archive/", "backups/")
+        .replaceAll("%f", "SEGMENT")
+        .replaceAll("%p", "segment");
+      return machine.run(`printf ${content} > segment; ${command}`);
+    };
+    expect(readPage("operate/backup.md")).toContain(`- archive_command=${archiveCommand()}`);
+    await writeFile(join(machine.folder, "backups", "SEGMENT.tmp"), "cut off");
+    expect((await archive("first")).code).toBe(0);
+    expect((await archive("first")).code).toBe(0);
+    expect((await archive("other")).code).not.toBe(0);
+    expect(await outputOf("gunzip < backups/SEGMENT.gz")).toBe("first");
   });
 
   it("Back up: a base backup and the archive restore a moment", async () => {

@@ -71,7 +71,13 @@ export async function startOperateMachine(): Promise<OperateMachine> {
     folder,
     env,
     run: (script, more = {}) =>
-      waitForExit(spawn("bash", ["--norc", "-c", script], { cwd: folder, env: { ...env, ...more } }), ""),
+      waitForExit(
+        spawn("bash", ["--norc", "-c", script], {
+          cwd: folder,
+          env: { ...env, ...more },
+          stdio: ["ignore", "pipe", "pipe"],
+        }),
+      ),
     async [Symbol.asyncDispose]() {
       await run(service, ["stop"], { env });
       await rm(folder, { recursive: true, force: true });
@@ -79,11 +85,15 @@ export async function startOperateMachine(): Promise<OperateMachine> {
   };
 }
 
+/** Returns the `archive_command` of the guide, with `/archive/`, `%f` and `%p`. */
+export function archiveCommand(): string {
+  return /^archive_command = '(.+)'$/m.exec(readPage("operate/backup.md"))?.[1] ?? "";
+}
+
 /** PostgreSQL refuses to run as root. */
 function serviceScript({ folder, port }: { folder: string; port: string }): string {
   const unprivileged = "setpriv --reuid=65534 --regid=65534 --clear-groups";
-  const [, command = ""] = /^archive_command = '(.+)'$/m.exec(readPage("operate/backup.md")) ?? [];
-  const archive = command.replaceAll("/archive/", `${folder}/archive/`);
+  const archive = archiveCommand().replaceAll("/archive/", `${folder}/archive/`);
   const flags = `-p ${port} -k ${folder}/postgres -c listen_addresses=127.0.0.1 -c archive_mode=on -c fsync=off`;
   return `#!/usr/bin/env bash
 as() { if [ "$(id -u)" = 0 ]; then ${unprivileged} "$@"; else "$@"; fi; }
