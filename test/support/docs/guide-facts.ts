@@ -217,6 +217,7 @@ const webhooks = [
 const statementTimeout = duration(numberIn("src/app/graphql.ts", /statement_timeout: "(\d+)"/));
 
 const graphql = [
+  fact("graphql/subscriptions.md", "A client that reconnects", periods.feed),
   fact("graphql/overview.md", "Pages", count(limits.pageSize), count(DEFAULT_PAGE_SIZE)),
   fact("graphql/overview.md", "Limits > Depth", count(limits.depth)),
   fact("graphql/overview.md", "Limits > Aliases", count(limits.aliases)),
