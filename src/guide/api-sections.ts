@@ -42,6 +42,7 @@ export const operationSections: Readonly<Record<string, GuideSection>> = {
   getMetrics: section("operate/monitoring", "Metrics"),
   getOpenApi: section("guide/clients"),
   getOperationsOpenApi: section("operate/monitoring"),
+  getPostmanCollection: section("guide/clients", "Postman, Bruno, Insomnia and Hoppscotch"),
   getReferencePage: section("guide/index", "Reference"),
 };
 

@@ -94,6 +94,7 @@ describe("the base URL", () => {
       "/metrics",
       "/openapi.json",
       "/docs/operations.json",
+      "/docs/waymark.postman_collection.json",
       "/docs",
     ]);
   });

@@ -46,6 +46,7 @@ export const routeCases: readonly RouteCase[] = [
   { method: "GET", path: "/console-api/jobs.csv", auth: "session" },
   { method: "GET", path: "/openapi.json", auth: "none" },
   { method: "GET", path: "/docs/operations.json", auth: "none" },
+  { method: "GET", path: "/docs/waymark.postman_collection.json", auth: "none" },
   { method: "GET", path: "/docs", auth: "none" },
   { method: "GET", path: "/health/live", auth: "none" },
   { method: "GET", path: "/health/ready", auth: "none" },

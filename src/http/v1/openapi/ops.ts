@@ -40,10 +40,10 @@ const malformedRequest = {
   },
 };
 
-/** Responses of the operations that return an OpenAPI document. */
-const documentResponses = {
+/** Responses of the operations that return a document with an ETag. */
+const documentResponses = (schema: z.ZodType) => ({
   200: {
-    ...responseOf("The document.", "application/json", { schema: z.looseObject({ openapi: z.string() }) }),
+    ...responseOf("The document.", "application/json", { schema }),
     headers: {
       ...requestIdHeader,
       ETag: {
@@ -55,7 +55,8 @@ const documentResponses = {
     },
   },
   304: { description: "The document matches `If-None-Match`.", headers: requestIdHeader },
-};
+});
+const openApiResponses = documentResponses(z.looseObject({ openapi: z.string() }));
 
 type OpsOperationSpec = Pick<RouteConfig, "path" | "operationId" | "summary" | "description" | "responses">;
 
@@ -125,14 +126,21 @@ export const opsOperations: readonly RouteConfig[] = [
     operationId: "getOpenApi",
     summary: "Get the OpenAPI document of the partner API",
     description: "OpenAPI 3.1, generated from the schemas that validate requests. Has an `ETag`.",
-    responses: documentResponses,
+    responses: openApiResponses,
   }),
   opsOperation({
     path: "/docs/operations.json",
     operationId: "getOperationsOpenApi",
     summary: "Get this document",
     description: "OpenAPI 3.1 of the operations endpoints. Has an `ETag`.",
-    responses: documentResponses,
+    responses: openApiResponses,
+  }),
+  opsOperation({
+    path: "/docs/waymark.postman_collection.json",
+    operationId: "getPostmanCollection",
+    summary: "Get a Postman collection of the partner API",
+    description: "Format 2.1, with a request for each operation and each example of its body. Has an `ETag`.",
+    responses: documentResponses(z.looseObject({ info: z.looseObject({ schema: z.string() }) })),
   }),
   opsOperation({
     path: "/docs",
