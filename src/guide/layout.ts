@@ -89,8 +89,7 @@ function renderHeadings({ sections }: Page): string {
 
 /** Returns a title as HTML that lets a long name, such as `jobsByMarkingNumber`, break between its words. */
 function breakable(title: string): string {
-  const html = escapeHtml(title);
-  return title.includes(" ") ? html : html.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "<wbr>");
+  return escapeHtml(title).replaceAll(/\w{16,}/g, (name) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "<wbr>"));
 }
 
 function renderNeighbours({ page, pages, urlOf }: LayoutInput): string {
