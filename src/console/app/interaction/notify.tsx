@@ -1,6 +1,7 @@
 /** Toasts in the corner of the page. */
 import { notifications } from "@mantine/notifications";
-import { errorMessage } from "../api/describe-error.ts";
+import { ErrorGuideLink } from "../../components/layout/guide-link.tsx";
+import { describeError, type Failure } from "../api/describe-error.ts";
 import type { RemovedValue } from "../search-params.ts";
 
 const closeButtonProps = { "aria-label": "Dismiss" };
@@ -9,15 +10,9 @@ export function notify(message: string): void {
   notifications.show({ message, closeButtonProps });
 }
 
-/** Stays until the user dismisses it. */
 export function notifyError(error: unknown): void {
-  notifications.show({
-    color: "red",
-    title: "Something went wrong",
-    message: errorMessage(error),
-    autoClose: false,
-    closeButtonProps,
-  });
+  const { title, ...failure } = describeError(error);
+  notifyProblem({ color: "red", title, failure });
 }
 
 const MAX_VALUE_LENGTH = 40;
@@ -25,11 +20,31 @@ const MAX_VALUE_LENGTH = 40;
 /** Its id makes it appear once per link, although the router parses a link several times. */
 export function notifyRepairedLink(removed: readonly RemovedValue[]): void {
   const filters = removed.map(({ name, value }) => `${name}=${truncate(value)}`).join(", ");
-  notifications.show({
+  notifyProblem({
     id: `repaired-link ${filters}`,
     color: "amber",
     title: "Part of the link was removed",
-    message: `Unknown filters were ignored: ${filters}`,
+    failure: { message: `Unknown filters were ignored: ${filters}`, guide: "screen" },
+  });
+}
+
+interface Problem {
+  id?: string;
+  color: string;
+  title: string;
+  failure: Failure;
+}
+
+/** Stays until the user dismisses it. */
+function notifyProblem({ failure: { message, guide }, ...toast }: Problem): void {
+  notifications.show({
+    ...toast,
+    message: (
+      <>
+        {message}
+        <ErrorGuideLink guide={guide} mt={4} />
+      </>
+    ),
     autoClose: false,
     closeButtonProps,
   });
