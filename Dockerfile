@@ -6,11 +6,13 @@ COPY package.json package-lock.json .npmrc ./
 # fetches the one nor the optional packages that hold the other.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
-# The console and the guide are built with the packages of development, which go no further.
+# The console, the guide and the clients are built with the packages of development, which go no further.
 FROM node:24.21.0-slim AS site
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
+COPY LICENSE LICENSE
+COPY clients clients
 COPY docs docs
 COPY schema schema
 COPY src src
@@ -23,6 +25,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 MALLOC_MMAP_THRESHOLD_=1048576
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=site /app/.site .site
 COPY package.json package.json
+COPY CHANGELOG.md CHANGELOG.md
 COPY schema schema
 COPY src src
 USER node

@@ -148,6 +148,21 @@ export const benchmarks: Benchmark[] = [
       return { a: () => workload.page(200, key, page), b: () => workload.page(1_000, key, 1) };
     },
   ),
+  {
+    id: "lookup",
+    async run({ bench, database, workload, waymark: server }) {
+      const largest = database.organizations[0] as { id: string; key: string };
+      const lookUps = { server, requests: () => workload.lookUps(1_000, largest, BATCH) };
+      const lists = { server, requests: () => workload.page(1_000, largest.key, 1, BATCH) };
+      const comparison = await compare(bench, CONNECTIONS, lookUps, lists);
+      const { requests, cpu } = comparison.ratios;
+      return {
+        name: "POST /v1/jobs/lookup of 100 (a) and a list of 100 (b), the largest organisation",
+        comparison,
+        budgets: [atLeast(requests.median, 0.83, "requests/s"), atMost(cpu.median, 1.2, "CPU")],
+      };
+    },
+  },
   updateBenchmark("update", "PATCH one", { count: 1_500, limit: 0.7, batch: 1 }),
   updateBenchmark("batch", "PATCH batch of 100", { count: 60, limit: 0.8, batch: BATCH }),
   {

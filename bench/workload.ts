@@ -32,9 +32,11 @@ export interface Workload {
   /** Makes list requests with pages of `pageSize`, which use the filters in rotation. */
   lists(count: number, pageSize: number, filters?: readonly FilterName[]): LoadRequest[];
   /** Makes `count` requests for one page of one organisation. */
-  page(count: number, key: string, page: number): LoadRequest[];
+  page(count: number, key: string, page: number, pageSize?: number): LoadRequest[];
   updates(count: number): LoadRequest[];
   batches(count: number, items: number, query?: string): LoadRequest[];
+  /** Makes look-ups of up to `items` Marking Numbers of the organisation. */
+  lookUps(count: number, organization: { id: string; key: string }, items: number): LoadRequest[];
 }
 
 /** Statuses that the requests set and filter by. */
@@ -76,6 +78,14 @@ export async function createWorkload(
     return { job, owner, key: keys.get(owner) as string };
   };
 
+  /** Picks up to `items` different Marking Numbers of an organisation. */
+  const drawNumbers = (owner: string, items: number): string[] => {
+    const own = byOwner.get(owner) ?? [];
+    const chosen = new Set<string>();
+    while (chosen.size < Math.min(items, own.length)) chosen.add(pick(own).number);
+    return [...chosen];
+  };
+
   return {
     lists: (count, pageSize, filters = filterNames) =>
       times(count, (at) => {
@@ -83,8 +93,8 @@ export async function createWorkload(
         const query = queryOf(filters[at % filters.length] as FilterName, job);
         return { method: "GET", path: `/v1/jobs?page_size=${pageSize}${query}`, key };
       }),
-    page: (count, key, page) =>
-      times(count, () => ({ method: "GET", path: `/v1/jobs?page=${page}&page_size=10`, key })),
+    page: (count, key, page, pageSize = 10) =>
+      times(count, () => ({ method: "GET", path: `/v1/jobs?page=${page}&page_size=${pageSize}`, key })),
     updates: (count) =>
       times(count, () => {
         const { job, key } = draw();
@@ -94,11 +104,15 @@ export async function createWorkload(
     batches: (count, items, query = "") =>
       times(count, () => {
         const { owner, key } = draw();
-        const own = byOwner.get(owner) ?? [];
-        const chosen = new Set<string>();
-        while (chosen.size < Math.min(items, own.length)) chosen.add(pick(own).number);
-        const body = { jobs: [...chosen].map((number) => ({ marking_number: number, ...patch() })) };
+        const body = {
+          jobs: drawNumbers(owner, items).map((number) => ({ marking_number: number, ...patch() })),
+        };
         return { method: "PATCH", path: `/v1/jobs/batch${query}`, key, body: JSON.stringify(body) };
+      }),
+    lookUps: (count, { id, key }, items) =>
+      times(count, () => {
+        const body = JSON.stringify({ marking_numbers: drawNumbers(id, items) });
+        return { method: "POST", path: "/v1/jobs/lookup", key, body };
       }),
   };
 }

@@ -40,8 +40,24 @@ export const secretExceptions: readonly SecretException[] = [
     reason: "The test vector of the page: base64 of `waymark-docs-test-vector-32bytes`.",
   },
   {
+    file: "clients/python/tests/test_webhooks.py",
+    kind: "WebhookSecret",
+    reason: "The test vector of docs/guide/webhooks/verify.md.",
+  },
+  {
     file: "test/unit/webhooks/signature.test.ts",
     kind: "WebhookSecret",
     reason: "The test vector of the Standard Webhooks specification, published there.",
   },
+  {
+    file: "src/http/v1/openapi/webhook-examples.ts",
+    kind: "WebhookSecret",
+    reason: "The test vector of docs/guide/webhooks/verify.md.",
+  },
+  {
+    file: "src/http/v1/webhooks.schema.ts",
+    kind: "WebhookSecret",
+    reason: "The test vector of docs/guide/webhooks/verify.md.",
+  },
+  { file: "test/api/parity-webhook-endpoints.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
 ];

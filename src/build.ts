@@ -1,5 +1,5 @@
 /**
- * Builds the console and the guide into `.site/`. With `--if-stale` it builds only if their sources or packages have changed, and
+ * Builds the console, the guide and the clients into `.site/`. With `--if-stale` it builds only if their sources or packages have changed, and
  * a failed build does not stop the server from starting, because the API works without them.
  */
 import { execFile } from "node:child_process";
@@ -10,6 +10,7 @@ import { extname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
+import { isInstalled } from "./sdk/installed.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const CONSOLE_DIR = join(ROOT, "src", "console");
@@ -17,6 +18,8 @@ const CONSOLE_DIR = join(ROOT, "src", "console");
 const SOURCE_DIRS = [
   CONSOLE_DIR,
   join(ROOT, "src", "guide"),
+  join(ROOT, "src", "sdk"),
+  join(ROOT, "clients"),
   join(ROOT, "docs", "guide"),
   join(ROOT, "docs", "operate"),
   join(ROOT, "src", "http", "v1"),
@@ -39,7 +42,7 @@ export async function buildIfStale(): Promise<boolean> {
 /** Builds into a staging directory, then replaces the output by renaming. */
 async function build(fingerprint: string): Promise<void> {
   const started = performance.now();
-  printStatus("Building the console and the guide…");
+  printStatus("Building the console, the guide and the clients…");
   const stagingDir = `${OUTPUT_DIR}-${process.pid}`;
   try {
     await runVite(join(stagingDir, "console"));
@@ -47,13 +50,15 @@ async function build(fingerprint: string): Promise<void> {
     const { buildGuide } = await import("./guide/build.ts");
     await buildGuide(join(stagingDir, "guide"), fingerprint.slice(0, 12));
     await compressAssets(stagingDir);
+    const { buildSdk } = await import("./sdk/build.ts");
+    await buildSdk(join(stagingDir, "sdk"));
     await writeFile(join(stagingDir, FINGERPRINT_FILE), fingerprint);
     await replaceOutput(stagingDir);
   } finally {
     await rm(stagingDir, { recursive: true, force: true });
   }
   printStatus(
-    `The console and the guide are built (${((performance.now() - started) / 1_000).toFixed(1)} s).`,
+    `The console, the guide and the clients are built (${((performance.now() - started) / 1_000).toFixed(1)} s).`,
   );
 }
 
@@ -106,8 +111,9 @@ async function compressAssets(folder: string): Promise<void> {
 /** Hash of all sources, of this file and of package-lock.json. */
 async function fingerprintOfSources(): Promise<string> {
   const hash = createHash("sha256");
-  const paths = (await Promise.all(SOURCE_DIRS.map(filesIn))).flat();
-  for (const path of [...paths.toSorted(), import.meta.filename, join(ROOT, "package-lock.json")]) {
+  const all = (await Promise.all(SOURCE_DIRS.map(filesIn))).flat();
+  const paths = all.filter((path) => !isInstalled(relative(ROOT, path))).toSorted();
+  for (const path of [...paths, import.meta.filename, join(ROOT, "package-lock.json")]) {
     const content = await readFile(path);
     hash.update(`${relative(ROOT, path)}\0${content.length}\0`).update(content);
   }
@@ -130,7 +136,7 @@ async function main(isForStart: boolean): Promise<void> {
     if (isForStart) await buildIfStale();
     else await build(await fingerprintOfSources());
   } catch (error) {
-    printStatus(`The console and the guide could not be built: ${errorOutput(error)}`);
+    printStatus(`The console, the guide and the clients could not be built: ${errorOutput(error)}`);
     if (isForStart) printStatus("Waymark starts anyway, with the previous build if there is one.");
     else process.exitCode = 1;
   }

@@ -1,4 +1,4 @@
-/** `npm start`: builds the console and the guide if they are stale, then runs the server with the memory settings of the image. */
+/** `npm start`: builds the console, the guide and the clients if they are stale, then runs the server with the memory settings of the image. */
 import { fileURLToPath } from "node:url";
 import { runNode } from "./cli/project-node.mjs";
 

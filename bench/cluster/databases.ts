@@ -38,8 +38,8 @@ export async function startMongo({ folder, binary, command }: MongoOptions): Pro
   const logFile = join(folder, "mongo.log");
   await mkdir(dbpath, { mode: 0o700 });
   // It listens on 127.0.0.1 only, so it needs no key file and no password.
-  const isForContainers = /^--(?:bind_ip_all$|keyFile=)/;
-  const given = command.slice(1).filter((argument) => !isForContainers.test(argument));
+  const replaced = new Set(["--bind_ip_all", "--keyFile", ...SETTINGS.map(optionName)]);
+  const given = command.slice(1).filter((argument) => !replaced.has(optionName(argument)));
   const args = [...given, `--dbpath=${dbpath}`, "--bind_ip=127.0.0.1", `--port=${port}`, ...SETTINGS];
   const program = await startProgram({ command: binary, args, env: {}, logFile });
   const replicaSet = /--replSet=(\S+)/.exec(given.join(" "))?.[1] ?? "";
@@ -57,6 +57,8 @@ export async function startMongo({ folder, binary, command }: MongoOptions): Pro
     },
   };
 }
+
+const optionName = (argument: string): string => argument.replace(/=.*/, "");
 
 interface StartingMongo {
   readonly host: string;

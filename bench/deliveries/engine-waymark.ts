@@ -9,6 +9,7 @@ import { openDatabase } from "../../src/platform/postgres/database.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { uuidV7Sql } from "../../src/platform/ids.ts";
 import { createLogger } from "../../src/platform/logger.ts";
+import { createScheduler } from "../../src/scheduling/api.ts";
 import { openMongo } from "../../src/platform/mongo.ts";
 import { createSecretBox } from "../../src/platform/secret-box.ts";
 import { ensurePartitions } from "../../src/webhooks/deliveries/weekly-partitions.sql.ts";
@@ -37,12 +38,14 @@ async function start(): Promise<void> {
       secretBox: createSecretBox(BENCH_SECRET),
     },
     {
-      mongo,
+      scheduler: createScheduler({ mongo, logger: createLogger("info") }),
       services: {
         sender: openSender(),
         endpoints: { disableFailing: () => Promise.resolve([]) },
         deliveries: { purgeExpired: () => Promise.resolve({ deleted: 0, dropped: [] }) },
         requests: { purgeExpired: () => Promise.resolve([]) },
+        deprecationUses: { mailOwners: () => Promise.resolve(), purgeExpired: () => Promise.resolve(0) },
+        jobs: { updateBatch: () => Promise.resolve({ results: [], ignored: [] }) },
       },
     },
   );

@@ -47,8 +47,8 @@ function typescript(name: string, version: string, generate: string): ClientGene
   };
 }
 
-const pip = (packages: string): string =>
-  `test -d $CACHE/python || python3 -m venv $CACHE/python; $CACHE/python/bin/pip install -q ${packages}`;
+const pip = (packages: string, folder = "python"): string =>
+  `test -d $CACHE/${folder} || python3 -m venv $CACHE/${folder}; $CACHE/${folder}/bin/pip install -q ${packages}`;
 const compilePython = "$CACHE/python/bin/python -m compileall -q waymark_client calls.py";
 const callPython = "$CACHE/python/bin/python calls.py";
 const compileGo =
@@ -88,7 +88,7 @@ export const clientGenerators: readonly ClientGenerator[] = [
     installCommand: `${fetchJar}; ${pip("pydantic urllib3 python-dateutil typing-extensions")}`,
     generateCommand: `${openapiGenerator("python", ".", `${OPEN_OBJECTS},packageName=waymark_client`)} && cp $PROGRAMS/openapi_generator.py calls.py`,
     // Nothing imports its module for webhooks, which this version generates with empty annotations.
-    compileCommand: compilePython.replace("-q", "-q -x webhooks_api"),
+    compileCommand: compilePython.replace("-q", "-q -x webhook_events_api"),
     callCommand: callPython,
   },
   {
@@ -154,6 +154,18 @@ export const clientGenerators: readonly ClientGenerator[] = [
     generateCommand: "true",
     compileCommand:
       "! $CACHE/redocly/node_modules/.bin/redocly lint --extends=recommended --format=json $DOCUMENT $OPERATIONS 2>/dev/null | grep '\"ruleId\"'",
+    callCommand: null,
+  },
+  {
+    name: "Schemathesis",
+    version: "4.32.5",
+    requiredCommands: ["python3"],
+    installCommand: pip("schemathesis==4.32.5", "schemathesis"),
+    // The operations in the configuration are only in the first document.
+    generateCommand:
+      "cp $PROGRAMS/schemathesis.toml . && mkdir operations && sed '/^\\[\\[operations/,$d' schemathesis.toml > operations/schemathesis.toml",
+    // Sends generated requests to each operation: all answers must be as the document says, and none a 5xx.
+    compileCommand: `$CACHE/schemathesis/bin/st run $DOCUMENT --url $BASE_URL -H "x-api-key: $API_KEY" && cd operations && $CACHE/schemathesis/bin/st run $OPERATIONS --url \${BASE_URL%/v1}`,
     callCommand: null,
   },
 ];

@@ -1,10 +1,10 @@
 /** The Waymark server that the generated clients call. */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { scopes } from "../../src/api-keys/api.ts";
 import { freePort } from "../../test/support/free-port.ts";
 
 export interface TargetServer extends AsyncDisposable {
@@ -27,33 +27,38 @@ async function startTargetServer(folder: string): Promise<TargetServer> {
   const port = String(await freePort());
   const url = `http://127.0.0.1:${port}`;
   const settings = { PORT: port, PUBLIC_URL: url, WAYMARK_DATA_DIR: folder, RATE_LIMITS: "off" };
-  const child = spawn(process.execPath, ["src/main.ts"], {
-    cwd: root,
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...settings },
-    stdio: "ignore",
-  });
+  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...settings };
+  // In a process group of its own: Ctrl-C would reach it too, and a second signal ends it before its databases.
+  const child = spawn(process.execPath, ["src/main.ts"], { cwd: root, env, stdio: "ignore", detached: true });
   const ended = once(child, "close");
   const stop = async (): Promise<void> => {
     child.kill("SIGTERM");
     await ended;
   };
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < deadline && child.exitCode === null) {
-    const key = await readDemoKey(folder, url);
-    if (key !== null) return { url, key, [Symbol.asyncDispose]: stop };
-    await wait(500);
+  try {
+    const deadline = Date.now() + START_TIMEOUT_MS;
+    while (!(await isReady(url))) {
+      if (Date.now() > deadline || child.exitCode !== null) throw new Error("The server did not start");
+      await wait(500);
+    }
+    return { url, key: await createKey(env), [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    await stop();
+    throw error;
   }
-  await stop();
-  throw new Error("The server did not start");
 }
 
-/** Returns null until the server responds. */
-async function readDemoKey(folder: string, url: string): Promise<string | null> {
-  try {
-    const { agent } = JSON.parse(await readFile(join(folder, "demo-keys.json"), "utf8")) as { agent: string };
-    const { ok } = await fetch(`${url}/v1/jobs?page_size=1`, { headers: { "x-api-key": agent } });
-    return ok ? agent : null;
-  } catch {
-    return null;
-  }
+function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/health/ready`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+/** Creates a key with all scopes for the organisation of the demo that has most jobs. */
+async function createKey(env: NodeJS.ProcessEnv): Promise<string> {
+  const options = ["--org", "Northwind Agency", "--scopes", scopes.join(","), "--json"];
+  const args = ["src/cli/main.ts", "key", "create", ...options];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env });
+  return (JSON.parse(stdout) as { key: string }).key;
 }

@@ -2,7 +2,7 @@
 import { LockMode, raw, type EntityManager, type FilterQuery, type InferEntity } from "@mikro-orm/postgresql";
 import type { AuditSource } from "../audit/api.ts";
 import type { AccessChange, RecordAccessChange } from "../mail/api.ts";
-import { Organization } from "../organizations/api.ts";
+import { modeOf, Organization } from "../organizations/api.ts";
 import { parseCidr } from "../platform/cidr.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/postgres/database.ts";
@@ -12,14 +12,21 @@ import { newUuid, toTypedId } from "../platform/ids.ts";
 import type { Actor } from "../platform/principal.ts";
 import { HOUR_MS } from "../platform/time.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
-import { AccessRevision, ApiKey, scopes as allScopes, type Scope } from "./api-key.entity.ts";
+import {
+  AccessRevision,
+  ApiKey,
+  ofLiveAndTest,
+  scopes as allScopes,
+  type Scope,
+  withoutKeyManagement,
+} from "./api-key.entity.ts";
 import { generateKey } from "./api-key.format.ts";
 
 export interface NewKey {
   /** Null for an operator's key. */
   organizationId: string | null;
   name: string;
-  /** Default: all. */
+  /** Default: all but `keys:manage`. */
   scopes?: readonly Scope[];
   expiresAt?: Date | null;
   /** CIDR ranges of client IP addresses that may use the key; absent or null: any. */
@@ -49,10 +56,14 @@ export interface KeyDeps {
 
 /**
  * Runs `change` in a transaction that holds the access lock: until it ends, no other transaction can change keys. Every process
- * rejects revoked keys within a second.
+ * rejects revoked keys within a second. `joined`: the caller's transaction; absent: a new one.
  */
-export function changeKeys<T>(deps: KeyDeps, change: (keys: KeyChanges) => Promise<T>): Promise<T> {
-  return deps.database.transactional(async (em, tx) =>
+export function changeKeys<T>(
+  deps: KeyDeps,
+  change: (keys: KeyChanges) => Promise<T>,
+  joined?: Transaction,
+): Promise<T> {
+  return deps.database.transactionalIn(joined, async (em, tx) =>
     change(new KeyChanges(deps, tx, await lockAccessRevision(em))),
   );
 }
@@ -86,7 +97,7 @@ export class KeyChanges {
 
   /** Throws BadRequestException for an invalid CIDR range, rate limit or expiry. */
   async issue(request: NewKey, by?: KeyAuthor): Promise<IssuedKey> {
-    const issued = this.#create(request);
+    const issued = await this.#create(request);
     await this.#record("key.created", issued.key, by);
     return issued;
   }
@@ -105,7 +116,7 @@ export class KeyChanges {
     if (!this.#isActive(old))
       throw new AppError("ConflictException", "An expired key cannot be rotated; create a new one");
     const { name, scopes, cidrs = null, rateLimits = null, expiresAt = null } = old;
-    const issued = this.#create({
+    const issued = await this.#create({
       organizationId: old.organization?.id ?? null,
       name,
       scopes,
@@ -138,15 +149,20 @@ export class KeyChanges {
   }
 
   /**
-   * Returns the active keys of one organisation (null: of the operators) that `creator` (a typed id) created, directly or
-   * through keys it created. The search also follows revoked and expired keys, as those may have created active ones.
+   * Returns the active keys of one organisation and of its test organisations (null: of the operators) that `creator` (a typed
+   * id) created, directly or through keys it created. The search also follows revoked and expired keys, as those may have
+   * created active ones.
    */
   async createdBy(creator: string, organizationId: string | null): Promise<ApiKey[]> {
     const found: ApiKey[] = [];
+    const organizations = organizationId === null ? [{ organization: null }] : ofLiveAndTest(organizationId);
     let creators = [creator];
     while (creators.length > 0) {
-      const where = { organization: organizationId, createdBy: { $in: creators } };
-      const created = await this.em.find(ApiKey, where, { populate: ["organization"] });
+      const created = await this.em.find(
+        ApiKey,
+        { $or: organizations, createdBy: { $in: creators } },
+        { populate: ["organization"] },
+      );
       found.push(...created);
       creators = created.map(({ id }) => toTypedId("key", id));
     }
@@ -157,19 +173,25 @@ export class KeyChanges {
     return !expiresAt || expiresAt.getTime() > this.#deps.clock.now();
   }
 
-  #create({ organizationId, scopes = allScopes, ...request }: NewKey): IssuedKey {
+  async #create({
+    organizationId,
+    scopes = withoutKeyManagement(allScopes),
+    ...request
+  }: NewKey): Promise<IssuedKey> {
     const now = this.#deps.clock.now();
     const cidrs = request.cidrs?.map((cidr) => parseCidr(cidr).text) ?? null;
     if (request.expiresAt && request.expiresAt.getTime() <= now)
       throw new AppError("BadRequestException", "The expiry must be in the future");
     checkRateLimits(request.rateLimits);
-    const { text, prefix, hash } = generateKey();
+    const organization =
+      organizationId === null ? null : await this.em.findOneOrFail(Organization, organizationId);
+    const { text, prefix, hash } = generateKey(organization ? modeOf(organization) : "live");
     const key = this.em.create(ApiKey, {
       ...request,
       id: newUuid(),
       prefix,
       secretHash: hash,
-      organization: organizationId === null ? null : this.em.getReference(Organization, organizationId),
+      organization,
       scopes: [...scopes],
       cidrs,
       createdAt: new Date(now),
@@ -191,7 +213,8 @@ export class KeyChanges {
       actor,
       ipAddress,
       requestId,
-      organizationId: key.organization?.id ?? null,
+      // The owners of the live organisation are notified of its test keys too.
+      organizationId: key.organization?.liveOrganization ?? key.organization?.id ?? null,
       subject: toTypedId("key", key.id),
       subjectName: `${key.name} (${key.prefix})`,
       details: { name: key.name, prefix: key.prefix, scopes: key.scopes, ...details },
@@ -217,8 +240,8 @@ export async function getKey(em: EntityManager, where: FilterQuery<ApiKey>): Pro
 }
 
 /**
- * Suspends or restores an organisation in the caller's transaction. Returns false if nothing changed. Throws
- * NotFoundException. Keep the transaction short, as it holds the access lock.
+ * Suspends or restores an organisation and its test organisations in the caller's transaction. Returns false if nothing
+ * changed. Throws NotFoundException, also for a test organisation. Keep the transaction short, as it holds the access lock.
  */
 export async function setSuspended(
   tx: Transaction,
@@ -228,11 +251,16 @@ export async function setSuspended(
   const access = await lockAccessRevision(em);
   const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
   const organization = await em.findOne(Organization, organizationId, lock);
-  if (!organization) throw new AppError("NotFoundException", "No such organisation");
+  if (!organization || modeOf(organization) === "test")
+    throw new AppError("NotFoundException", "No such organisation");
   if (Boolean(organization.suspendedAt) === suspended) return false;
-  organization.suspendedAt = suspended ? new Date(nowMs) : null;
+  const suspendedAt = (organization.suspendedAt = suspended ? new Date(nowMs) : null);
   const accessRevision = (access.revision += 1);
-  await em.nativeUpdate(ApiKey, { organization: organizationId }, { accessRevision });
+  await em.nativeUpdate(Organization, { liveOrganization: organizationId }, { suspendedAt });
+  const organizations = await em.find(Organization, {
+    $or: [{ id: organizationId }, { liveOrganization: organizationId }],
+  });
+  await em.nativeUpdate(ApiKey, { organization: { $in: organizations } }, { accessRevision });
   return true;
 }
 

@@ -1,17 +1,22 @@
 /** API keys. Only a hash of the secret is stored. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
-import { Organization } from "../organizations/api.ts";
+import { modeOf, Organization, type OrganizationMode } from "../organizations/api.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
 
-export const scopes = ["jobs:read", "jobs:write", "webhooks:manage"] as const;
+export const scopes = ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"] as const;
 export type Scope = (typeof scopes)[number];
+
+/** Returns those of `scopes` that a new key gets if its creator names none. Managing keys must be chosen. */
+export function withoutKeyManagement(granted: readonly Scope[]): Scope[] {
+  return granted.filter((scope) => scope !== "keys:manage");
+}
 
 export const ApiKey = defineEntity({
   name: "ApiKey",
   tableName: "api_key",
   properties: {
     id: p.uuid().primary(),
-    /** The key's public part, `wmk_` and 8 characters, by which it is found. */
+    /** The key's public part, `wmk_` or `wmk_test_` and 8 characters, by which it is found. */
     prefix: p.text().unique(),
     secretHash: p.blob().lazy(),
     /** Null for an operator's key. */
@@ -38,6 +43,21 @@ export const ApiKey = defineEntity({
 });
 
 export type ApiKey = InferEntity<typeof ApiKey>;
+
+/** Selects the keys of a live organisation (a uuid) and of its test organisations: one of these conditions holds. */
+export function ofLiveAndTest(liveOrganizationId: string) {
+  return [{ organization: liveOrganizationId }, ofTestOnly(liveOrganizationId)];
+}
+
+/** Selects the keys of the test organisations of a live one (a uuid). */
+export function ofTestOnly(liveOrganizationId: string) {
+  return { organization: { liveOrganization: liveOrganizationId } };
+}
+
+/** Returns the mode of a key whose organisation is loaded. Operators' keys are live. */
+export function modeOfKey({ organization }: Pick<ApiKey, "organization">): OrganizationMode {
+  return organization ? modeOf(organization) : "live";
+}
 
 /**
  * A single row. Its number grows with every change of a key or organisation that can remove access, and the affected keys

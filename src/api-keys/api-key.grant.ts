@@ -1,14 +1,14 @@
 /** Checks a new key: its values, and that it has no more rights than its grantor, a key or a user. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { AuditSource } from "../audit/api.ts";
-import { User } from "../organizations/api.ts";
+import { type OrganizationMode, User } from "../organizations/api.ts";
 import type { Clock } from "../platform/clock.ts";
-import { AppError, type Problem } from "../platform/errors.ts";
+import { AppError, badRequest, type Problem } from "../platform/errors.ts";
 import { toTypedId } from "../platform/ids.ts";
 import type { AuthenticatedActor } from "../platform/fresh-authentication.ts";
-import type { Principal } from "../platform/principal.ts";
+import { liveOrganizationOf, type OrganizationType, type Principal } from "../platform/principal.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
-import { ApiKey, scopes as allScopes, type Scope } from "./api-key.entity.ts";
+import { ApiKey, scopes as allScopes, type Scope, withoutKeyManagement } from "./api-key.entity.ts";
 import { unauthorized } from "./api-key.verifier.ts";
 import { isSubnetOf, parseCidr } from "../platform/cidr.ts";
 
@@ -49,15 +49,23 @@ async function loadKeyGrantor(em: EntityManager, clock: Clock, id: string): Prom
   return { typedId: toTypedId("key", id), isUser: false, scopes, expiresAt, cidrs, rateLimits };
 }
 
-async function loadUserGrantor(
-  em: EntityManager,
-  { actor, organizationId, scopes }: GrantorPrincipal,
-): Promise<Grantor> {
+async function loadUserGrantor(em: EntityManager, principal: GrantorPrincipal): Promise<Grantor> {
+  const { actor, scopes } = principal;
   const { id } = actor;
-  const user = id === null ? null : await em.findOne(User, { id, organization: organizationId });
+  const organization = liveOrganizationOf(principal);
+  const user = id === null ? null : await em.findOne(User, { id, organization });
   if (!id || !user) throw unauthorized("You are no longer a member");
   if (user.role === "member") throw forbidden("Only owners of your organisation can manage keys");
   return { typedId: toTypedId("usr", id), isUser: true, scopes, rateLimits: null };
+}
+
+/** Returns the scopes of a new key. Throws BadRequestException if it would have none by default. */
+export function grantedScopes(grantor: Grantor, requested: KeyRequest["scopes"]): Scope[] {
+  const granted = [...new Set(requested ?? withoutKeyManagement(grantor.scopes))];
+  if (granted.length > 0) return granted;
+  throw badRequest([
+    problemOf("scopes", "must be named, because the only scope of the key that creates it is keys:manage"),
+  ]);
 }
 
 /** Throws ForbiddenException if the grant exceeds the grantor's rights. */
@@ -89,15 +97,23 @@ function forbidden(message: string): AppError {
 
 export interface KeyRequest {
   name: string;
-  /** Null or absent, here and below: those of the key that creates it; for a user, no restriction beyond the role's scopes. */
-  scopes?: readonly Scope[] | null;
+  /**
+   * Null or absent, here and below: those of the key that creates it; for a user, no restriction beyond the role's scopes. Never
+   * `keys:manage`, which must be named.
+   */
+  scopes?: readonly Scope[] | null | undefined;
   expiresAt?: Date | null;
-  cidrs?: readonly string[] | null;
+  cidrs?: readonly string[] | null | undefined;
   /** A uuid. Null or absent: the principal's organisation; for an operator, an operator's key. */
   organizationId?: string | null;
+  /** `test`: a key of a test organisation. Null or absent: the mode of the principal or of `organizationId`. */
+  mode?: OrganizationMode | null | undefined;
+  /** For a test key: the side of test jobs that it sees. Null or absent: the principal's type. */
+  organizationType?: OrganizationType | null | undefined;
 }
 
-const MAX_GRACE_HOURS = 24;
+/** Hours for which a rotated key remains valid. */
+export const GRACE_HOURS = { min: 0, max: 24, default: 24 } as const;
 const MAX_NAME_LENGTH = 100;
 const MAX_CIDRS = 100;
 /** PostgreSQL can't parse the text of later JavaScript dates. */
@@ -114,9 +130,9 @@ export function checkKeyRequest(request: KeyRequest, clock: Clock): Problem[] {
 }
 
 export function checkGraceHours(graceHours: number): Problem[] {
-  return graceHours >= 0 && graceHours <= MAX_GRACE_HOURS
+  return graceHours >= GRACE_HOURS.min && graceHours <= GRACE_HOURS.max
     ? []
-    : [problemOf("graceHours", `must be from 0 to ${MAX_GRACE_HOURS}`)];
+    : [problemOf("grace_hours", `must be from ${GRACE_HOURS.min} to ${GRACE_HOURS.max}`)];
 }
 
 function nameProblems(name: string): Problem[] {
@@ -140,7 +156,7 @@ function expiryProblems(expiresAt: Date | null, clock: Clock): Problem[] {
   const ms = expiresAt.getTime();
   return ms > clock.now() && ms <= MAX_EXPIRY_MS
     ? []
-    : [problemOf("expiresAt", "must be in the future, and before the year 10000")];
+    : [problemOf("expires_at", "must be in the future, and before the year 10000")];
 }
 
 function cidrProblems(cidrs: readonly string[] | null): Problem[] {
@@ -148,7 +164,7 @@ function cidrProblems(cidrs: readonly string[] | null): Problem[] {
   if (cidrs.length === 0 || cidrs.length > MAX_CIDRS)
     return [problemOf("cidrs", `must be a list of 1 to ${MAX_CIDRS} ranges`)];
   return cidrs.flatMap((range, index) =>
-    isCidr(range) ? [] : [problemOf(`cidrs.${index}`, "must be a CIDR range such as 203.0.113.0/24")],
+    isCidr(range) ? [] : [problemOf(`cidrs[${index}]`, "must be a CIDR range such as 203.0.113.0/24")],
   );
 }
 

@@ -1,12 +1,13 @@
 /** Lists, creates, rotates and revokes API keys, with the rights of a principal or without restrictions. */
 import { raw, type FilterQuery } from "@mikro-orm/postgresql";
-import { Organization } from "../organizations/api.ts";
+import { Organization, testOrganizationOf } from "../organizations/api.ts";
 import type { AuditContext } from "../audit/api.ts";
 import type { Reader } from "../platform/postgres/database.ts";
-import { AppError, badRequest } from "../platform/errors.ts";
+import type { Transaction } from "../platform/postgres/transaction.ts";
+import { AppError, badRequest, type Problem } from "../platform/errors.ts";
 import { requireFreshAuthentication } from "../platform/fresh-authentication.ts";
 import { fromTypedId, toTypedId } from "../platform/ids.ts";
-import type { Principal } from "../platform/principal.ts";
+import type { OrganizationType, Principal } from "../platform/principal.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
 import {
@@ -18,12 +19,14 @@ import {
   type KeyDeps,
   type NewKey,
 } from "./api-key.changes.ts";
-import { ApiKey } from "./api-key.entity.ts";
+import { resolveOrganization } from "./api-key.organization.ts";
+import { ApiKey, ofLiveAndTest, ofTestOnly } from "./api-key.entity.ts";
 import {
   assertScopes,
   assertWithinGrant,
   checkGraceHours,
   checkKeyRequest,
+  grantedScopes,
   loadGrantor,
   type GrantorPrincipal,
   type KeyRequest,
@@ -81,21 +84,26 @@ export class ApiKeyService {
     return getKey(this.#deps.database.em(), visibleKey(principal, id));
   }
 
+  /** Returns the problems for which `createFor` would reject these members of a request. */
+  requestProblems(request: Partial<KeyRequest>): Problem[] {
+    return checkKeyRequest({ name: "key", ...request }, this.#deps.clock);
+  }
+
   /**
    * Throws BadRequestException with every problem, ForbiddenException if the key would have more rights than the principal,
    * and ConflictException above 100 active keys. Throws ReauthenticationRequiredError for a user without a fresh
-   * authentication, as does `rotateFor`.
+   * authentication, as does `rotateFor`. Both join the transaction `tx` if it is given.
    */
-  async createFor(principal: GrantorPrincipal, request: KeyRequest): Promise<IssuedKey> {
+  async createFor(principal: GrantorPrincipal, request: KeyRequest, tx?: Transaction): Promise<IssuedKey> {
     const { clock } = this.#deps;
     requireFreshAuthentication(principal, clock.now());
-    return await changeKeys(this.#deps, async (keys) => {
+    const create = async (keys: KeyChanges): Promise<IssuedKey> => {
       const grantor = await loadGrantor(keys.em, clock, principal);
-      const organizationId = await resolveOrganization(keys, principal, request);
+      const organizationId = await resolveOrganization(keys.em, principal, request);
       const problems = checkKeyRequest(request, clock);
       if (problems.length > 0) throw badRequest(problems);
       const grant = {
-        scopes: [...new Set(request.scopes ?? grantor.scopes)],
+        scopes: grantedScopes(grantor, request.scopes),
         expiresAt: request.expiresAt ?? grantor.expiresAt ?? null,
         cidrs: request.cidrs ?? grantor.cidrs ?? null,
       };
@@ -108,16 +116,22 @@ export class ApiKeyService {
         { organizationId, name, ...grant, rateLimits, createdBy: grantor.typedId },
         principal,
       );
-    });
+    };
+    return await changeKeys(this.#deps, create, tx);
   }
 
   /** Returns a new key with the old one's rights. The old one stays valid for `graceHours` (0 to 24). */
-  async rotateFor(principal: GrantorPrincipal, id: string, graceHours: number): Promise<IssuedKey> {
+  async rotateFor(
+    principal: GrantorPrincipal,
+    id: string,
+    graceHours: number,
+    tx?: Transaction,
+  ): Promise<IssuedKey> {
     const { clock } = this.#deps;
     requireFreshAuthentication(principal, clock.now());
     const problems = checkGraceHours(graceHours);
     if (problems.length > 0) throw badRequest(problems);
-    return await changeKeys(this.#deps, async (keys) => {
+    const rotate = async (keys: KeyChanges): Promise<IssuedKey> => {
       const grantor = await loadGrantor(keys.em, clock, principal);
       const old = await keys.get(visibleKey(principal, id));
       // The principal receives the new key's secret, so they must have all of its rights.
@@ -125,7 +139,8 @@ export class ApiKeyService {
       const organizationId = old.organization?.id ?? null;
       await assertKeyQuota(keys, clock.now(), { organizationId, freed: graceHours === 0 ? 1 : 0 });
       return await keys.replace(old, { graceHours, createdBy: grantor.typedId }, principal);
-    });
+    };
+    return await changeKeys(this.#deps, rotate, tx);
   }
 
   /** Every process rejects the key within a second. Idempotent. `includeCreatedKeys`: revoke the keys created with it, too. */
@@ -141,8 +156,17 @@ export class ApiKeyService {
     });
   }
 
-  create(request: NewKey, by?: AuditContext): Promise<IssuedKey> {
-    return changeKeys(this.#deps, (keys) => keys.issue(request, by));
+  /** `testSide`: creates a test key of the organisation, for this side of test jobs. */
+  create(
+    { testSide, ...request }: NewKey & { testSide?: OrganizationType | undefined },
+    by?: AuditContext,
+  ): Promise<IssuedKey> {
+    return changeKeys(this.#deps, async (keys) => {
+      if (testSide === undefined || request.organizationId === null) return await keys.issue(request, by);
+      const organization = await keys.em.findOneOrFail(Organization, { id: request.organizationId });
+      const { id } = await testOrganizationOf(keys.em, organization, testSide);
+      return await keys.issue({ ...request, organizationId: id }, by);
+    });
   }
 
   list(organizationId?: string): Promise<ApiKey[]> {
@@ -151,10 +175,11 @@ export class ApiKeyService {
     return this.#deps.database.em().find(ApiKey, where, options);
   }
 
-  /** Finds a key by typed id or prefix. */
+  /** Finds a key by typed id or prefix, and loads its organisation. */
   find(idOrPrefix: string): Promise<ApiKey | null> {
     const id = fromTypedId("key", idOrPrefix);
-    return this.#deps.database.em().findOne(ApiKey, id ? { id } : { prefix: idOrPrefix });
+    const where = id ? { id } : { prefix: idOrPrefix };
+    return this.#deps.database.em().findOne(ApiKey, where, { populate: ["organization"] });
   }
 
   revoke(id: string, by?: AuditContext, options?: RevokeOptions): Promise<RevokedKeys> {
@@ -191,17 +216,29 @@ export class ApiKeyService {
   }
 }
 
+/** Returns the uuid of a key's typed id. Throws NotFoundException for other text. */
+export function keyUuid(id: string): string {
+  const uuid = fromTypedId("key", id);
+  if (uuid === null) throw new AppError("NotFoundException", "No such key");
+  return uuid;
+}
+
 /** Returns the keys of `ids` (uuids) that the principal may see, in no particular order. Includes ended keys. */
 export function keysByIds(reader: Reader, principal: Principal, ids: readonly string[]): Promise<ApiKey[]> {
   const where = { ...visibleKeys(principal), id: { $in: [...ids] } };
   return reader.em().find(ApiKey, where, { populate: ["organization"] });
 }
 
-function visibleKeys({ organizationId }: Principal): { organization?: string } {
-  return organizationId === null ? {} : { organization: organizationId };
+/** A live principal sees live and test keys, a test principal the test keys of both sides. */
+function visibleKeys(principal: Principal): { $or?: FilterQuery<ApiKey>[] } {
+  if (principal.organizationId === null) return {};
+  const { organizationId, liveOrganizationId } = principal;
+  return {
+    $or: liveOrganizationId === undefined ? ofLiveAndTest(organizationId) : [ofTestOnly(liveOrganizationId)],
+  };
 }
 
-function visibleKey(principal: Principal, id: string): { id: string; organization?: string } {
+function visibleKey(principal: Principal, id: string) {
   return { id, ...visibleKeys(principal) };
 }
 
@@ -222,23 +259,12 @@ async function findKeysToRevoke(
 ): Promise<RevokedKeys> {
   const key = await keys.get(where);
   const created = includeCreatedKeys
-    ? await keys.createdBy(toTypedId("key", key.id), key.organization?.id ?? null)
+    ? await keys.createdBy(
+        toTypedId("key", key.id),
+        key.organization?.liveOrganization ?? key.organization?.id ?? null,
+      )
     : [];
   return { key, created };
-}
-
-/** Returns the new key's organisation (null: operators). Throws NotFoundException. */
-async function resolveOrganization(
-  { em }: KeyChanges,
-  principal: GrantorPrincipal,
-  { organizationId }: KeyRequest,
-): Promise<string | null> {
-  const id = organizationId ?? principal.organizationId;
-  if (id === null) return null;
-  const isVisible = principal.organizationId === null || principal.organizationId === id;
-  // Also loads it into `em`, so that the new key has its name.
-  if (isVisible && (await em.findOne(Organization, { id }))) return id;
-  throw new AppError("NotFoundException", "There is no such organisation");
 }
 
 /** Throws ConflictException if there are too many active keys. `freed`: keys that end in the same transaction. */

@@ -9,7 +9,7 @@ import { AppError } from "../platform/errors.ts";
 import { networkOf } from "../platform/network.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
 import type { OperatorPrincipal, OrganizationPrincipal } from "../platform/principal.ts";
-import { createMemoryStore, type RateLimitOverrides } from "../rate-limits/api.ts";
+import { createMemoryStore, limitHeaders, type RateLimitOverrides } from "../rate-limits/api.ts";
 import type { Scope } from "./api-key.entity.ts";
 import { hashKey, parsePrefix } from "./api-key.format.ts";
 import {
@@ -146,12 +146,14 @@ function createUnknownKeyLimit(clock: Clock) {
   return async <Key>(ipAddress: string, find: () => Promise<Key | null>): Promise<Key | null> => {
     const bucket = { id: networkOf(ipAddress), limit: unknownKeyRate };
     const [taken] = await store.take([bucket], 1);
-    if (!taken?.allowed)
+    if (taken?.allowed === false) {
+      const limits = limitHeaders([{ ...taken, name: "unknown-keys", limit: unknownKeyRate }]);
       throw new AppError(
         "TooManyRequestsException",
         "Too many requests from this IP address came with unknown API keys. Try again in 1 s.",
-        { headers: { "Retry-After": "1" } },
+        { headers: { "Retry-After": "1", ...limits } },
       );
+    }
     let isUnknown = false;
     try {
       const key = await find();
@@ -268,7 +270,13 @@ function toPrincipal(row: KeyRow): ApiKeyPrincipal {
   const grant = { keyId: id, rateBucket, scopes, rateLimits };
   const actor = { type: "key", id } as const;
   return organization_id !== null && organization_type !== null
-    ? { ...grant, actor, organizationId: organization_id, organizationType: organization_type }
+    ? {
+        ...grant,
+        actor,
+        organizationId: organization_id,
+        organizationType: organization_type,
+        liveOrganizationId: row.live_organization_id ?? undefined,
+      }
     : {
         ...grant,
         actor: { ...actor, isOperatorKey: true },

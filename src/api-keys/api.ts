@@ -1,8 +1,9 @@
 /** The exports of this feature: other features and the adapters import only from here. */
 export { changeKeys, type IssuedKey, purgeEndedKeys, setSuspended } from "./api-key.changes.ts";
-export { AccessRevision, ApiKey, type Scope, scopes } from "./api-key.entity.ts";
+export { AccessRevision, ApiKey, modeOfKey, type Scope, scopes } from "./api-key.entity.ts";
+export { GRACE_HOURS } from "./api-key.grant.ts";
 export { parsePrefix } from "./api-key.format.ts";
-export { ApiKeyService, keysByIds } from "./api-key.service.ts";
+export { ApiKeyService, keysByIds, keyUuid } from "./api-key.service.ts";
 export {
   type ApiKeyPrincipal,
   createKeyVerifier,
@@ -14,4 +15,5 @@ export {
   type OrganizationKeyPrincipal,
   requireApiKey,
   requireScope,
+  unauthorized,
 } from "./api-key.verifier.ts";

@@ -6,8 +6,14 @@ import { createServerHandle } from "./http-server.ts";
 import { startBackgroundTasks } from "./background-tasks.ts";
 import type { AppContext } from "./context.ts";
 import { openGraphql } from "./graphql.ts";
+import {
+  checkDeprecations,
+  deprecations as registeredDeprecations,
+  type Deprecation,
+} from "../deprecations/api.ts";
 import { openReplicaReaders } from "./replicas.ts";
 import { openServices } from "./services.ts";
+import { createScheduler, createStepScheduler } from "../scheduling/api.ts";
 import { startWorker } from "./worker.ts";
 import type { Config } from "../config/config.ts";
 import { entities } from "./entities.ts";
@@ -33,6 +39,8 @@ import type { Webhooks } from "../webhooks/api.ts";
 export interface AppOverrides {
   clock?: Clock;
   logger?: Logger;
+  /** Instead of the registry in `src/deprecations`. */
+  deprecations?: readonly Deprecation[];
   /** Absent: no tracing. The caller closes it after disposing the app. */
   tracing?: Tracing | undefined;
 }
@@ -73,16 +81,24 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
   const verifier = opened.use(createKeyVerifier(context));
   opened.use(startBackgroundTasks(context, verifier));
   const replicas = opened.use(await openReplicaReaders(context));
-  const { services, alertNotifier, setListenUrl } = opened.use(await openServices(context, replicas));
+  const { deprecations = registeredDeprecations } = overrides;
+  checkDeprecations(deprecations);
+  const scheduler = createScheduler({ mongo, ...context });
+  const scheduleStep = createStepScheduler(scheduler);
+  if (config.role === "api") opened.use(scheduler);
+  const opening = opened.use(await openServices(context, { replicas, deprecations, scheduleStep }));
+  const { services, alertNotifier, setListenUrl } = opening;
   const worker =
-    config.role === "api" ? null : opened.use(await startWorker(context, { mongo, services, alertNotifier }));
+    config.role === "api"
+      ? null
+      : opened.use(await startWorker(context, { scheduler, services, alertNotifier }));
   const limits = createRateLimits(context);
   const { sessionVerifier: sessions } = services.accounts;
   const graphql =
     config.role === "worker"
       ? null
       : opened.use(await openGraphql(context, { services, verifier, sessions, limits, replicas }));
-  const server = opened.use(createServerHandle(context, { graphql, setListenUrl }));
+  const server = opened.use(createServerHandle(context, { graphql, setListenUrl, ...services }));
   const httpApp = createHttpApp({
     ...context,
     ...services,

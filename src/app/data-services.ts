@@ -5,12 +5,15 @@ import { createEventNotifier } from "../events/api.ts";
 import { createImportService, createJobReferenceData, JobService, OperatorJobService } from "../jobs/api.ts";
 import type { RecordAccessChange } from "../mail/api.ts";
 import { OrganizationService } from "../organizations/api.ts";
+import { TestModeService, TestUseService } from "../test-mode/api.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
 import type { Principal } from "../platform/principal.ts";
 
 interface DataServiceDeps extends Pick<AppContext, "database" | "clock"> {
   notifyWorkers: () => void;
   recordAccessChange: RecordAccessChange;
+  /** Absent: the steps of test runs wait for the next sweep. */
+  scheduleStep?: ((atMs: number) => void) | undefined;
 }
 
 /** Without `readerFor`, lists read from `database`. */
@@ -20,9 +23,12 @@ export function createDataServices(deps: DataServiceDeps, readerFor?: (principal
   const notifySubscribers = createEventNotifier(database);
   const jobDeps = { database, referenceData, notifyWorkers, notifySubscribers };
   const organizations = new OrganizationService({ database });
+  const testMode = new TestModeService({ ...jobDeps, clock: deps.clock, scheduleStep: deps.scheduleStep });
   return {
     referenceData,
     jobs: new JobService({ ...jobDeps, ...(readerFor && { readerFor }) }),
+    testMode,
+    testUse: new TestUseService({ ...deps, testMode }),
     operations: new OperatorJobService(jobDeps),
     imports: createImportService({ ...jobDeps, organizations }),
     keys: new ApiKeyService(deps),

@@ -13,18 +13,22 @@ import {
 } from "../accounts/api.ts";
 import { User, Organization } from "../organizations/api.ts";
 import { AccessRevision, ApiKey } from "../api-keys/api.ts";
+import { DeprecationNotice, DeprecationUse } from "../deprecations/api.ts";
 import { JobEvent } from "../events/api.ts";
 import { IdempotencyRecord } from "../idempotency/api.ts";
 import { RateLimitBucket } from "../rate-limits/api.ts";
 import { FailureReason, Job, JobCounter, JobCounterDelta, JobStatus } from "../jobs/api.ts";
 import { Mail } from "../mail/api.ts";
 import { DatabaseIdentityRecord } from "../restore/api.ts";
+import { TestRun } from "../test-mode/api.ts";
 import { WebhookEndpoint } from "../webhooks/api.ts";
 
 export const entities = [
   Organization,
   ApiKey,
   AccessRevision,
+  DeprecationUse,
+  DeprecationNotice,
   JobStatus,
   FailureReason,
   Job,
@@ -47,4 +51,5 @@ export const entities = [
   SavedView,
   Mail,
   DatabaseIdentityRecord,
+  TestRun,
 ];

@@ -8,14 +8,15 @@ import type { ReplicaReaders } from "./replicas.ts";
 import { createContextFactory, type IncomingOperation } from "../graphql/context.ts";
 import { jobsCsvRoutes } from "../graphql/jobs-csv.routes.ts";
 import { createSchema } from "../graphql/schema.ts";
-import { createGraphqlAdapter, type GraphqlAdapter } from "../graphql/server.ts";
+import { createGraphqlAdapter, type GraphqlAdapter, type GraphqlAdapterDeps } from "../graphql/server.ts";
 import type { GraphqlServices } from "../graphql/services.ts";
 import type { SessionVerifier } from "../accounts/api.ts";
 import { openDatabase, type Queryable } from "../platform/postgres/database.ts";
 import type { Principal } from "../platform/principal.ts";
 
 interface GraphqlModuleOptions {
-  services: Omit<GraphqlServices, "tail" | "rateLimits">;
+  services: Omit<GraphqlServices, "tail" | "rateLimits"> &
+    Pick<GraphqlAdapterDeps<never>, "errorUrl" | "pageUrl" | "deprecations" | "useRecorder">;
   verifier: KeyVerifier;
   sessions: SessionVerifier;
   /** Null: rate limits are off. */
@@ -44,13 +45,17 @@ export async function openGraphql(
   const createReader = await replicas.connect(SESSION_SETTINGS);
   const tail = opened.use(new EventTail({ database, databaseUrl, logger }));
   const contextFactory = createContextFactory({ ...services, tail, rateLimits: limits });
-  const schema = createSchema();
+  const schema = createSchema(services.deprecations);
   const readerFor = (principal: Principal, signal: AbortSignal): Queryable =>
     createReader(database.withSignal(signal), principal, signal);
   const adapter = opened.use(
     await createGraphqlAdapter({
       ...context,
       ...options,
+      errorUrl: services.errorUrl,
+      pageUrl: services.pageUrl,
+      deprecations: services.deprecations,
+      useRecorder: services.useRecorder,
       schema,
       extraRoutes: (host) => jobsCsvRoutes({ ...options, schema, readerFor }, host),
       makeContext: (request: IncomingOperation) => {

@@ -11,12 +11,14 @@ interface HttpServerOptions {
   graphql: Pick<GraphqlAdapter, "webSockets"> | null;
   /** Called with the server's URL once it listens. */
   setListenUrl: (url: string) => void;
+  /** Returns the URL of the section of the guide about an error code. */
+  errorUrl: (code: string) => string;
 }
 
 /** Disposing closes the servers after answering the accepted requests. */
 export function createServerHandle(
   { config, logger, registry, metrics }: AppContext,
-  { graphql, setListenUrl }: HttpServerOptions,
+  { graphql, setListenUrl, errorUrl }: HttpServerOptions,
 ) {
   const stopping = new AbortController();
   let server: HttpServer | null = null;
@@ -27,9 +29,11 @@ export function createServerHandle(
     logger,
     registry,
     stopping: stopping.signal,
+    errorUrl,
   };
   const listenOptions = {
     ...config.http,
+    errorUrl,
     timeouts: { keepAlive: config.http.keepAliveMs },
     onConnectionRejected: (limit: ExceededLimit) => metrics.connectionsRejected.inc({ limit }),
   };

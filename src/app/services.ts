@@ -3,8 +3,10 @@ import { createAccessChangeRecorder, MailService } from "../mail/api.ts";
 import { openAccounts, SavedViewService } from "../accounts/api.ts";
 import type { AppContext } from "./context.ts";
 import { createDataServices } from "./data-services.ts";
+import { createUseRecorder, DeprecationUseService, type Deprecation } from "../deprecations/api.ts";
 import type { ReplicaReaders } from "./replicas.ts";
 import { createEventService } from "../events/api.ts";
+import { errorGuidePath } from "../guide/api.ts";
 import { createIdempotencyService } from "../idempotency/api.ts";
 import { createNotifier } from "../platform/postgres/notify.ts";
 import { createPublicUrl } from "../platform/public-url.ts";
@@ -16,8 +18,18 @@ import {
   openWebhooks,
 } from "../webhooks/api.ts";
 
+interface ServiceOptions {
+  replicas: Pick<ReplicaReaders, "connect">;
+  deprecations: readonly Deprecation[];
+  /** Schedules the steps of test runs that are due at a time. */
+  scheduleStep: (atMs: number) => void;
+}
+
 /** Stop the HTTP server before disposing, which writes buffered data and closes the connections to webhook receivers. */
-export async function openServices(context: AppContext, replicas: Pick<ReplicaReaders, "connect">) {
+export async function openServices(
+  context: AppContext,
+  { replicas, deprecations, scheduleStep }: ServiceOptions,
+) {
   const { config, database, clock, secretBox, logger } = context;
   const { twoFactorPolicy, retentionDays } = config;
   const { publicUrl } = config.http;
@@ -26,11 +38,13 @@ export async function openServices(context: AppContext, replicas: Pick<ReplicaRe
   const notifyWorkers = createNotifier(database, DELIVERIES_CHANNEL);
   const mails = new MailService({ database, secretBox, isSmtpConfigured: config.mail.smtp !== null });
   const { pageUrl, setListenUrl } = createPublicUrl(publicUrl, config.http);
+  const errorUrl = (code: string): string => pageUrl(errorGuidePath(code));
   const alertNotifier = createAlertNotifier({ mails, logger, pageUrl });
   const recordAccessChange = createAccessChangeRecorder({ mails, pageUrl });
-  const deps = { ...context, retentionDays, notifyWorkers, recordAccessChange, mails, pageUrl };
+  const deps = { ...context, retentionDays, notifyWorkers, recordAccessChange, mails, pageUrl, scheduleStep };
   const webhooks = opened.use(await openWebhooks({ ...deps, ...config.webhooks, alertNotifier }));
   const { accounts, membership } = opened.use(openAccounts({ ...deps, publicUrl, twoFactorPolicy }));
+  const useRecorder = opened.use(createUseRecorder({ ...context, deprecations }));
   const createReader = await replicas.connect();
   const services = {
     ...createDataServices(deps, (principal) => createReader(database, principal)),
@@ -41,10 +55,14 @@ export async function openServices(context: AppContext, replicas: Pick<ReplicaRe
     idempotency: createIdempotencyService({ database }),
     mails,
     pageUrl,
+    errorUrl,
     requests,
     accounts,
     secrets: createSecretReveal({ database, endpoints: webhooks.endpoints, passwords: accounts.passwords }),
     views: new SavedViewService({ database }),
+    deprecations,
+    useRecorder,
+    deprecationUses: new DeprecationUseService({ ...deps, deprecations }),
   };
   const resources = opened.move();
   return { services, alertNotifier, setListenUrl, [Symbol.asyncDispose]: () => resources.disposeAsync() };

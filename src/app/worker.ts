@@ -1,16 +1,21 @@
 /** Composes a worker: the webhook dispatcher, the mail worker, and the scheduler that wakes them. */
 import type { AppContext } from "./context.ts";
 import { entities } from "./entities.ts";
+import type { DeprecationUseService } from "../deprecations/api.ts";
 import { openDatabase } from "../platform/postgres/database.ts";
+import { applyDueSteps } from "../test-mode/api.ts";
+import type { JobService } from "../jobs/api.ts";
 import { createMailTransport, MailWorker } from "../mail/api.ts";
-import type { Mongo } from "../platform/mongo.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import {
-  createScheduler,
+  createStepScheduler,
   createWakeUpScheduler,
+  deprecationHandlers,
   mailHandlers,
   requestLogHandlers,
+  type Scheduler,
+  testRunHandlers,
   webhookHandlers,
   type WebhookWork,
 } from "../scheduling/api.ts";
@@ -18,18 +23,22 @@ import {
   type AlertNotifier,
   type DeliveryService,
   type EndpointService,
+  retryPolicies,
   type Sender,
   startWebhookWorker,
   type WebhookWorker,
 } from "../webhooks/api.ts";
 
 interface WorkerOptions {
-  mongo: Mongo;
+  /** The worker starts and disposes it. */
+  scheduler: Scheduler;
   services: {
     sender: Sender;
     endpoints: Pick<EndpointService, "disableFailing">;
     deliveries: Pick<DeliveryService, "purgeExpired">;
     requests: Pick<RequestLog, "purgeExpired">;
+    deprecationUses: Pick<DeprecationUseService, "mailOwners" | "purgeExpired">;
+    jobs: Pick<JobService, "updateBatch">;
   };
   alertNotifier?: AlertNotifier;
 }
@@ -45,10 +54,9 @@ const SESSION_SETTINGS = { enable_seqscan: "off", synchronous_commit: "off" };
 /** Starts sending webhooks and mails. Disposing claims nothing more and waits for what is in flight. */
 export async function startWorker(
   context: Omit<AppContext, "metrics">,
-  { mongo, services, alertNotifier }: WorkerOptions,
+  { scheduler, services, alertNotifier }: WorkerOptions,
 ): Promise<Pick<WebhookWorker, "problem"> & AsyncDisposable> {
   const { config, logger, tracing } = context;
-  const scheduler = createScheduler({ mongo, logger, tracing });
   const database = await openDatabase({
     url: context.databaseUrl,
     poolSize: POOL_SIZE,
@@ -62,8 +70,9 @@ export async function startWorker(
     alertNotifier,
     sender: services.sender,
     scheduleWakeUp: createWakeUpScheduler(scheduler),
-    schedule: config.webhooks.retrySchedule,
+    retryPolicies: retryPolicies(config.webhooks.retrySchedule),
   });
+  const scheduleStep = createStepScheduler(scheduler);
   const mails = new MailWorker({
     ...context,
     transport: createMailTransport({ ...config.mail, directory: config.mail.folder }),
@@ -75,6 +84,10 @@ export async function startWorker(
         const dropped = await services.requests.purgeExpired();
         if (dropped.length > 0) logger.info({ dropped }, "deleted request log entries past their retention");
       },
+    }),
+    ...deprecationHandlers(services.deprecationUses),
+    ...testRunHandlers({
+      applyDueSteps: () => applyDueSteps({ ...context, jobs: services.jobs, scheduleStep }),
     }),
     ...webhookHandlers(webhookWork(worker, services, logger)),
   ]);
@@ -99,10 +112,10 @@ function webhookWork(
   return {
     enqueueDue: (endpointId) => worker.enqueueDue(endpointId),
     sweep: () => worker.sweep(),
-    disableFailing: async () => {
-      for (const { id, url } of await endpoints.disableFailing())
+    disableFailing: async (mode) => {
+      for (const { id, url } of await endpoints.disableFailing(mode))
         logger.warn(
-          { endpoint: id, host: new URL(url).host },
+          { endpoint: id, host: new URL(url).host, mode },
           "disabled an endpoint whose deliveries all failed",
         );
     },

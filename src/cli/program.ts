@@ -11,6 +11,7 @@ import { keyCommands } from "./commands/keys.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { organizationCommands } from "./commands/organizations.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { testCommands } from "./commands/test.ts";
 import { operatorCommands, userCommands } from "./commands/users.ts";
 import type { CliContext } from "./context.ts";
 import { toCliFailure, UsageError } from "./exit.ts";
@@ -44,6 +45,7 @@ const createCommands = commandGroup("waymark", DESCRIPTION, [
   operatorCommands,
   userCommands,
   keyCommands,
+  testCommands,
   commandGroup("jobs", "import and export jobs", [jobsImportCommand, jobsExportCommand]),
   endpointCommands,
   deliveryCommands,

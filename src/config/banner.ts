@@ -17,6 +17,8 @@ interface DemoLogin {
 interface DemoAccess {
   agent: string;
   contractor: string;
+  /** Test key of the agent. */
+  test: string;
   operator: string;
   logins: { agent: DemoLogin; contractor: DemoLogin; operator: DemoLogin };
 }
@@ -78,6 +80,7 @@ export function banner(
       "",
       `  Demo agent key       ${demo.agent}`,
       `  Demo contractor key  ${demo.contractor}`,
+      `  Demo test key        ${demo.test}`,
       `  Demo operator key    ${demo.operator}`,
       "",
       "  Try it:",

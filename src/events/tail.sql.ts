@@ -3,7 +3,7 @@ import type { Queryable } from "../platform/postgres/database.ts";
 import { invariant } from "../platform/errors.ts";
 import type { Principal } from "../platform/principal.ts";
 import { sql, type Sql } from "../platform/postgres/sql.ts";
-import { visibleTo, visibleToAny } from "../jobs/api.ts";
+import { isTestColumn, visibleTo, visibleToAny } from "../jobs/api.ts";
 import type { FeedPosition } from "./feed-cursor.ts";
 import { FEED_START, feedPositionColumns } from "./feed.sql.ts";
 import { eventColumns, type EventWithPosition } from "./history.sql.ts";
@@ -12,6 +12,7 @@ import { eventColumns, type EventWithPosition } from "./history.sql.ts";
 export interface TailRow extends EventWithPosition {
   agent_id: string;
   contractor_id: string | null;
+  is_test: boolean;
 }
 
 export interface TailPage {
@@ -39,7 +40,7 @@ interface TailQueryRow {
 
 const PAGE_SIZE = 500;
 
-const columns = sql`${eventColumns}, agent_id, contractor_id, ${feedPositionColumns}`;
+const columns = sql`${eventColumns}, agent_id, contractor_id, ${isTestColumn("job_event")}, ${feedPositionColumns}`;
 
 /**
  * Reads the events after `after` that at least one of `principals` can see; null reads only the end of the feed. One statement

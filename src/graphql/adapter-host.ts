@@ -1,6 +1,8 @@
 /** The functions of the HTTP app that the GraphQL adapter uses. The composition root passes them in. */
-import type { RequestHandler, Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import type { AppError } from "../platform/errors.ts";
+import type { RateLimitClass, RateLimitSubject } from "../rate-limits/api.ts";
+import type { SimulatedStatus } from "../test-mode/api.ts";
 import type { AuthenticatedPrincipal } from "./authenticated-principal.ts";
 
 export interface AdapterHost {
@@ -9,8 +11,22 @@ export interface AdapterHost {
   contextOf(response: Response): HostContext;
   /** Runs a call to another server. The request does not count as in flight during the call. */
   duringExternalCall<Answer>(response: Response, call: () => Promise<Answer>): Promise<Answer>;
+  /**
+   * Simulates what a test key asks for, after its rate limit. Throws the simulated failure. Returns true if the request is to be
+   * handled, and false if its connection is closed.
+   */
+  simulate(request: Request, response: Response, simulated: SimulatedRequest): Promise<boolean>;
   /** Converts any thrown value to an error that is safe to return to the client. */
   toAppError(error: unknown): AppError;
+}
+
+interface SimulatedRequest {
+  /** Uuid of the live organisation of the test key. */
+  partner: string;
+  subject: RateLimitSubject;
+  kind: RateLimitClass;
+  /** The statuses that the interface has. */
+  statuses: readonly SimulatedStatus[];
 }
 
 /** What the HTTP app records of a request. */
@@ -21,4 +37,6 @@ interface HostContext {
   principal: AuthenticatedPrincipal | null;
   /** The first error's code and the response body, for the organisation's request log. */
   failure: { code: string; responseBody: unknown } | null;
+  /** The `X-Waymark-Simulate` header that was applied; null if none. */
+  readonly simulated: string | null;
 }

@@ -5,7 +5,7 @@ import { type RateLimits, type RateLimitSubject, takeTokens } from "../rate-limi
 import { networkOf } from "../platform/network.ts";
 import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import type { AdapterHost } from "./adapter-host.ts";
-import type { SessionVerifier } from "../accounts/api.ts";
+import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../accounts/api.ts";
 import { runWithRequest } from "./request-store.ts";
 
 export interface AuthenticationDeps {
@@ -25,7 +25,7 @@ async function identify(
   if (key !== null) return await verifier.verify(key, ip);
   if (sessions.hasSessionCookie(headers)) {
     sessions.requireSameOrigin(headers);
-    return await sessions.verify(headers, ip);
+    return await sessions.verify(headers, ip, parseSessionMode(headers[SESSION_MODE_HEADER]));
   }
   if (isProduction) throw keyRequired();
   return null;
@@ -40,6 +40,15 @@ function anonymousSubject({ ip = "" }: Request): RateLimitSubject {
   return { kind: "network", bucketKey, organizationId: null, rateLimits: { read: ANONYMOUS_LIMIT } };
 }
 
+/** Returns the live organisation of a test key; undefined for all other principals. */
+function partnerOfTestKey(principal: AuthenticatedPrincipal | null): string | undefined {
+  const isKey = principal && principal.keyId !== null && principal.organizationId !== null;
+  return isKey ? principal.liveOrganizationId : undefined;
+}
+
+/** The failures of GraphQL requests that are HTTP failures. Conflicts are in `userErrors`. */
+const STATUSES = ["401", "403", "429", "500", "503"] as const;
+
 /** Runs the following handlers inside the request store. In production, rejects anonymous requests with 401. */
 export function authenticate(deps: AuthenticationDeps, host: AdapterHost): RequestHandler {
   return async (request, response, next) => {
@@ -49,6 +58,11 @@ export function authenticate(deps: AuthenticationDeps, host: AdapterHost): Reque
     context.principal = principal;
     const subject = principal ? rateLimitSubjectOf(principal) : anonymousSubject(request);
     await takeTokens(deps.limits, subject, { kind: "read" }, setHeader);
+    const partner = partnerOfTestKey(principal);
+    const isOpen =
+      partner === undefined ||
+      (await host.simulate(request, response, { partner, subject, kind: "read", statuses: STATUSES }));
+    if (!isOpen) return;
     const disconnected = new AbortController();
     response.once("close", () => {
       if (!response.writableFinished) disconnected.abort();

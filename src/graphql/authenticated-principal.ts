@@ -1,6 +1,7 @@
 /** The authenticated principal of a request: an API key or a signed-in user. Users have no `keyId`. */
 import type { OperatorSessionPrincipal, SessionPrincipal } from "../accounts/api.ts";
 import type { ApiKeyPrincipal, OperatorKeyPrincipal } from "../api-keys/api.ts";
+import { isTestPrincipal, liveOrganizationOf } from "../platform/principal.ts";
 import type { RateLimitSubject } from "../rate-limits/api.ts";
 
 export type AuthenticatedPrincipal = ApiKeyPrincipal | SessionPrincipal;
@@ -23,9 +24,14 @@ export function canViewMembers(principal: AuthenticatedPrincipal): boolean {
   return isSessionPrincipal(principal) || principal.scopes.includes("webhooks:manage");
 }
 
-/** True for signed-in owners, and for operators who are signed in. */
+/** Users belong to the live organisation: in test mode too, so that changes of test data show their names. API keys see no live data. */
+export function memberGroupOf(principal: AuthenticatedPrincipal): { readonly organizationId: string | null } {
+  return isSessionPrincipal(principal) ? { organizationId: liveOrganizationOf(principal) } : principal;
+}
+
+/** True for signed-in owners and operators, except in test mode. */
 export function canManageMembers(principal: AuthenticatedPrincipal): boolean {
-  return isSessionPrincipal(principal) && principal.user.role !== "member";
+  return isSessionPrincipal(principal) && principal.user.role !== "member" && !isTestPrincipal(principal);
 }
 
 /** True for signed-in owners, and for operators with `webhooks:manage`, by session or by key. */

@@ -2,7 +2,7 @@
 import type { SessionPrincipal } from "../accounts/api.ts";
 import { keyRequired, requireScope, type Scope } from "../api-keys/api.ts";
 import { AppError } from "../platform/errors.ts";
-import type { ChangeContext } from "../platform/principal.ts";
+import { type ChangeContext, isTestPrincipal } from "../platform/principal.ts";
 import type { GraphqlContext } from "./context.ts";
 import {
   canManageMembers,
@@ -31,9 +31,20 @@ export function requireOperator(context: GraphqlContext, scope: Scope): Authenti
   return principal;
 }
 
-/** Returns a principal that may manage keys and webhooks, otherwise throws ForbiddenException. */
+/** Returns a principal that may manage webhooks, otherwise throws ForbiddenException. */
 export function requireManager(context: GraphqlContext): AuthenticatedPrincipal {
   return authorize(context, "webhooks:manage");
+}
+
+/** Returns a principal that may manage API keys, otherwise throws ForbiddenException. */
+export function requireKeyManager(context: GraphqlContext): AuthenticatedPrincipal {
+  return authorize(context, "keys:manage");
+}
+
+/** Returns any principal of an organisation, or an administrator, otherwise throws ForbiddenException. */
+export function requireLogReader(context: GraphqlContext): AuthenticatedPrincipal {
+  const principal = requirePrincipal(context);
+  return principal.organizationId === null ? requireAdministrator(context) : principal;
 }
 
 /** Returns an operator that may manage organisations, mails and requests, otherwise throws ForbiddenException. */
@@ -48,9 +59,10 @@ export function requireUser(context: GraphqlContext): SessionPrincipal {
   return principal;
 }
 
-/** Returns the signed-in owner of an organisation, or operator. Throws ForbiddenException for members and API keys. */
+/** Returns the signed-in owner of an organisation, or operator. Throws ForbiddenException for members, API keys and in test mode. */
 export function requireOwner(context: GraphqlContext): SessionPrincipal {
   const principal = requireUser(context);
+  if (isTestPrincipal(principal)) throw forbidden("This belongs to live mode. Switch to live mode first");
   if (!canManageMembers(principal)) throw forbidden("Only owners of your organisation can do this");
   return principal;
 }

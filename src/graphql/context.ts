@@ -1,7 +1,6 @@
 /** The context of resolvers: the principal, the database to read from and the services. */
 import type { Queryable, Reader } from "../platform/postgres/database.ts";
 import type { Principal } from "../platform/principal.ts";
-import { createFairSemaphore, type FairSemaphore } from "../platform/concurrency/semaphore.ts";
 import type { AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import { Loaders } from "./nodes/loaders.ts";
 import type { GraphqlServices } from "./services.ts";
@@ -27,22 +26,16 @@ export interface OperationRequest {
 export type IncomingOperation = Omit<OperationRequest, "database" | "readerFor">;
 
 export interface GraphqlContext extends OperationRequest {
-  /** Limits concurrent `jobStats` queries per organisation: each query may read all of its jobs. */
-  readonly statsSemaphore: FairSemaphore;
   readonly services: GraphqlServices;
   readonly loaders: Loaders;
 }
 
-/** Per process. One operation may select 10 `jobStats`, which must not use up the PostgreSQL connections. */
-const STATS_CONCURRENCY = { permits: 8, permitsPerKey: 4 };
-
 export function createContextFactory(
   services: GraphqlServices,
 ): (request: OperationRequest) => GraphqlContext {
-  const statsSemaphore = createFairSemaphore(STATS_CONCURRENCY);
   return (request) => {
     const { principal, database } = request;
     const loaders = new Loaders({ principal, database, services });
-    return { ...request, services, statsSemaphore, loaders };
+    return { ...request, services, loaders };
   };
 }

@@ -18,7 +18,7 @@ import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated
 import type { AdapterHost } from "./adapter-host.ts";
 import { inputProblems, exceedsDepth } from "./execution/input-limits.ts";
 import { checkedFilter, toJobOrder } from "./resolvers/job.ts";
-import type { SessionVerifier } from "../accounts/api.ts";
+import { parseSessionMode, type SessionMode, type SessionVerifier } from "../accounts/api.ts";
 
 export interface JobsCsvDeps {
   schema: GraphQLSchema;
@@ -65,10 +65,16 @@ function rejectOtherMethods({ method }: Request): void {
 
 function authenticate(
   { sessions }: JobsCsvDeps,
-  { headers, ip = "" }: Request,
+  { headers, ip = "", url }: Request,
 ): Promise<AuthenticatedPrincipal> {
   sessions.requireSameOrigin(headers);
-  return sessions.verify(headers, ip);
+  return sessions.verify(headers, ip, modeOf(url));
+}
+
+/** A parameter, because a link cannot send a header. */
+function modeOf(url: string): SessionMode {
+  const mode = parameterOf(new URL(url, "http://any").searchParams, "mode");
+  return parseSessionMode(mode, { location: "query", field: "mode" });
 }
 
 /** Reads the first part before sending the headers, so that an error can still set the status. */

@@ -1,6 +1,8 @@
 /** The executable schema: the SDL with its resolvers. */
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { parse, type GraphQLSchema } from "graphql";
+import { deprecations as registeredDeprecations, type Deprecation } from "../deprecations/api.ts";
+import { withDeprecatedDirectives } from "./deprecated.ts";
 import { enumValues } from "./enums.ts";
 import type { Resolvers } from "./generated/schema-types.ts";
 import { accountRequest, accountRequestQueries, reviewMutations } from "./resolvers/account-request.ts";
@@ -8,6 +10,7 @@ import { auditEntry, auditQueries } from "./resolvers/audit.ts";
 import { mail, mailMutations, mailQueries } from "./resolvers/mail.ts";
 import { memberMutations, memberQueries } from "./resolvers/member.ts";
 import { apiKeyMutations, apiKeyQueries } from "./resolvers/api-key.ts";
+import { deprecationQueries } from "./resolvers/deprecation.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
 import { updatedJob, jobMutations } from "./resolvers/job-mutations.ts";
@@ -18,6 +21,7 @@ import { failureReason, jobStatus, referenceQueries } from "./resolvers/referenc
 import { requestLogQueries } from "./resolvers/request-log.ts";
 import { savedViewMutations, savedViewQueries } from "./resolvers/saved-view.ts";
 import { statsQueries } from "./resolvers/job-stats.ts";
+import { testModeMutations } from "./resolvers/test-mode.ts";
 import { viewer, viewerQueries } from "./resolvers/viewer.ts";
 import { webhookAttempt, webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
 import { webhookMutations } from "./resolvers/webhook-mutations.ts";
@@ -40,6 +44,7 @@ const resolvers: Resolvers = {
     ...referenceQueries,
     ...webhookQueries,
     ...apiKeyQueries,
+    ...deprecationQueries,
     ...savedViewQueries,
     ...nodeQueries,
   },
@@ -53,6 +58,7 @@ const resolvers: Resolvers = {
     ...apiKeyMutations,
     ...operatorMutations,
     ...savedViewMutations,
+    ...testModeMutations,
   },
   Subscription: subscriptions,
   Node: node,
@@ -72,8 +78,9 @@ const resolvers: Resolvers = {
   WebhookAttempt: webhookAttempt,
 };
 
-export function createSchema(): GraphQLSchema {
-  const typeDefs = parse(readSdl());
+/** Adds `@deprecated` to what the registry names. */
+export function createSchema(deprecations: readonly Deprecation[] = registeredDeprecations): GraphQLSchema {
+  const typeDefs = parse(withDeprecatedDirectives(readSdl(), deprecations));
   return makeExecutableSchema({
     typeDefs,
     resolvers: [enumValues(typeDefs), resolvers],

@@ -26,6 +26,7 @@ import { graphiqlRoutes } from "./explorer/graphiql.routes.ts";
 import type { AdapterHost } from "./adapter-host.ts";
 import { MAX_BODY_BYTES, MAX_RECURSIVE_SELECTIONS, MAX_TOKENS } from "./execution/limits.ts";
 import { createOperationGuard } from "./execution/operation-guard.ts";
+import type { Deprecation, UseRecorder } from "../deprecations/api.ts";
 import type { SessionVerifier } from "../accounts/api.ts";
 import { currentRequest } from "./request-store.ts";
 import { createSubscriptionServer, type SubscriptionServer } from "./subscriptions/websocket-server.ts";
@@ -41,6 +42,14 @@ export interface GraphqlAdapterDeps<Context extends BaseContext> {
   logger: Logger;
   registry: Registry;
   tracing?: Tracing | undefined;
+  /** Returns the URL of the section of the guide about an error code. */
+  errorUrl: (code: string) => string;
+  /** Returns the URL of a page of the service. */
+  pageUrl: (path: string) => string;
+  /** What responses mark as deprecated. */
+  deprecations: readonly Deprecation[];
+  /** Counts the requests that use something deprecated. */
+  useRecorder: Pick<UseRecorder, "record">;
   /** Further routes, outside `/graphql`. */
   extraRoutes?: ((host: AdapterHost) => RequestHandler) | undefined;
 }
@@ -63,7 +72,7 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
 ): Promise<GraphqlAdapter> {
   const { config, makeContext, verifier, sessions, limits } = deps;
   const isProduction = config.environment === "production";
-  const errors = new ErrorFormatter(deps.logger);
+  const errors = new ErrorFormatter(deps);
   const apollo = createApolloServer(deps, errors);
   await apollo.start();
   const webSockets = createSubscriptionServer({ ...deps, http: config.http, path: PATH, apollo, errors });
@@ -109,9 +118,11 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
 }
 
 function createApolloServer<Context extends BaseContext>(
-  { schema, limits, config: { environment }, logger, tracing }: GraphqlAdapterDeps<Context>,
+  deps: GraphqlAdapterDeps<Context>,
   errors: ErrorFormatter,
 ): ApolloServer<Context> {
+  const { schema, config, logger, tracing } = deps;
+  const { environment } = config;
   return new ApolloServer<Context>({
     gateway: createGateway(schema, errors, tracing),
     nodeEnv: environment,
@@ -135,7 +146,7 @@ function createApolloServer<Context extends BaseContext>(
     },
     formatError: (formatted, error) => errors.formatError(formatted, error),
     plugins: [
-      createOperationGuard({ schema, limits, isProduction: environment === "production", errors }),
+      createOperationGuard({ ...deps, isProduction: environment === "production", errors }),
       // Cache control wraps every resolver.
       ApolloServerPluginCacheControlDisabled(),
       // Never report to Apollo, even if its environment variables are set.
@@ -179,10 +190,10 @@ function createErrorHandler(errors: ErrorFormatter, host: AdapterHost): ErrorReq
       return;
     }
     const context = host.contextOf(response);
-    const { requestId } = context;
+    const { requestId, simulated } = context;
     const failure = host.toAppError(error);
     const { status, headers } = failure;
-    const { message, extensions } = errors.translate(failure, { requestId });
+    const { message, extensions } = errors.translate(failure, { requestId, simulated });
     const { http: _, ...visibleExtensions } = extensions;
     const code = visibleExtensions["code"] === "BAD_USER_INPUT" ? "BAD_REQUEST" : visibleExtensions["code"];
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -190,8 +201,9 @@ function createErrorHandler(errors: ErrorFormatter, host: AdapterHost): ErrorReq
     response.type(
       request.accepts("application/json", "application/graphql-response+json") || "application/json",
     );
-    const answer = { errors: [{ message, extensions: { ...visibleExtensions, code, requestId } }] };
-    context.failure = { code: String(code), responseBody: answer };
+    const common = errors.commonExtensions(String(code), requestId);
+    const answer = { errors: [{ message, extensions: { ...visibleExtensions, ...common } }] };
+    context.failure = { code: common.code, responseBody: answer };
     response.send(JSON.stringify(answer));
   };
 }

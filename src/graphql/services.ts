@@ -7,12 +7,14 @@ import type {
   SuspensionService,
 } from "../accounts/api.ts";
 import type { ApiKeyService } from "../api-keys/api.ts";
+import type { DeprecationUseService } from "../deprecations/api.ts";
 import type { EventService, EventTail } from "../events/api.ts";
 import type { JobReferenceData, JobService, OperatorJobService } from "../jobs/api.ts";
 import type { MailService } from "../mail/api.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
 import type { RequestLog } from "../request-log/api.ts";
+import type { TestModeService } from "../test-mode/api.ts";
 import type { DeliveryService, EndpointService, SecretReveal } from "../webhooks/api.ts";
 
 export interface GraphqlServices {
@@ -30,8 +32,10 @@ export interface GraphqlServices {
   readonly views: SavedViewService;
   readonly mails: MailService;
   readonly requests: Pick<RequestLog, "list" | "usage">;
+  readonly deprecationUses: Pick<DeprecationUseService, "list">;
   readonly events: EventService;
   readonly tail: EventTail;
+  readonly testMode: TestModeService;
   readonly clock: Clock;
   /** Null: rate limits are off. */
   readonly rateLimits: RateLimits | null;

@@ -1,6 +1,7 @@
 /** Links from a section of the guide to what it explains: operations in the Swagger UI at `/docs`, and root fields of GraphQL. */
 import { posix } from "node:path";
 import { isObjectType, type GraphQLSchema } from "graphql";
+import { operationsOf } from "../http/v1/openapi/operations.ts";
 import { escapeHtml } from "../platform/escape-html.ts";
 import { operationSections, rootFieldSections, tagSections, type GuideSection } from "./api-sections.ts";
 import { referenceFiles } from "./contents.ts";
@@ -27,15 +28,24 @@ interface Operation {
 }
 
 /** Returns a link for each operation, webhook and tag of the document. Throws if one has no section. */
-export function operationLinks({ paths = {}, webhooks = {} }: OpenApiOperations): ApiLink[] {
-  const links = operationsOf(paths).map(({ method, path, operationId, tags: [tag = ""] }) => ({
-    tag,
-    section: sectionOf(operationSections, operationId),
-    kind: method.toUpperCase(),
-    name: `/v1${path}`,
-    target: { docs: `docs#/${tag}/${operationId}` },
-  }));
-  const events = operationsOf(webhooks).map(({ path, operationId }) => ({
+export function operationLinks({ paths, webhooks }: OpenApiOperations): ApiLink[] {
+  const links = operationsOf<Operation>(paths).map(
+    ({
+      method,
+      path,
+      operation: {
+        operationId,
+        tags: [tag = ""],
+      },
+    }) => ({
+      tag,
+      section: sectionOf(operationSections, operationId),
+      kind: method,
+      name: `/v1${path}`,
+      target: { docs: `docs#/${tag}/${operationId}` },
+    }),
+  );
+  const events = operationsOf<Operation>(webhooks).map(({ path, operation: { operationId } }) => ({
     section: sectionOf(operationSections, operationId),
     kind: "event",
     name: path,
@@ -48,16 +58,6 @@ export function operationLinks({ paths = {}, webhooks = {} }: OpenApiOperations)
     target: { docs: `docs#/${tag}` },
   }));
   return [...tags, ...links, ...events];
-}
-
-function operationsOf(items: Readonly<Record<string, object>>) {
-  return Object.entries(items).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({
-      ...operation,
-      method,
-      path,
-    })),
-  );
 }
 
 /** Returns a link for each root field that the guide explains. Throws if a name in `rootFieldSections` is no root field. */

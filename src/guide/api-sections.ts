@@ -13,12 +13,26 @@ const section = (file: string, heading: string | null = null): GuideSection => (
   heading,
 });
 
+const endpoints = (heading: string): GuideSection => section("guide/webhooks/endpoints", heading);
+const deliveries = (heading: string): GuideSection => section("guide/webhooks/deliveries", heading);
+const apiKeys = (heading: string): GuideSection => section("guide/api-keys", heading);
+const listEndpoints = endpoints("List and read endpoints");
+const createEndpoint = endpoints("Create an endpoint");
+const changeEndpoint = endpoints("Change an endpoint");
+const deleteEndpoint = endpoints("Delete an endpoint");
+const testEndpoint = endpoints("Send a test event");
+const pauseEndpoint = endpoints("Pause and resume");
+
 /** By the name of the tag in OpenAPI. */
 export const tagSections: Readonly<Record<string, GuideSection>> = {
   Jobs: section("guide/jobs"),
   Events: section("guide/mirror"),
   Reference: section("guide/jobs", "Status codes"),
-  Webhooks: section("guide/webhooks/quickstart"),
+  Webhooks: section("guide/webhooks/endpoints"),
+  "Webhook events": section("guide/webhooks/events"),
+  Account: section("guide/authentication", "Check a key"),
+  "API keys": section("guide/api-keys"),
+  Test: section("guide/test-mode"),
   Operations: section("operate/monitoring"),
 };
 
@@ -26,12 +40,38 @@ export const tagSections: Readonly<Record<string, GuideSection>> = {
 export const operationSections: Readonly<Record<string, GuideSection>> = {
   listJobs: section("guide/jobs", "List jobs"),
   getJob: section("guide/jobs", "Read one job"),
+  lookUpJobs: section("guide/lookup"),
+  getJobStats: section("guide/stats"),
+  createTestJobs: section("guide/test-mode", "Create test jobs"),
+  startTestRun: section("guide/test-mode", "Run a job"),
+  sendSampleEvent: section("guide/test-mode", "Send an event"),
+  resetTestData: section("guide/test-mode", "Delete test data"),
   listJobHistory: section("guide/jobs", "History"),
   listStatuses: section("guide/jobs", "Status codes"),
   listFailureReasons: section("guide/jobs", "Failure reasons"),
   updateJob: section("guide/updating", "Update one job"),
   updateJobs: section("guide/updating", "Update up to 100 jobs"),
   listEvents: section("guide/mirror", "Follow the feed"),
+  listWebhookEndpoints: listEndpoints,
+  createWebhookEndpoint: createEndpoint,
+  getWebhookEndpoint: listEndpoints,
+  updateWebhookEndpoint: changeEndpoint,
+  deleteWebhookEndpoint: deleteEndpoint,
+  sendTestEvent: testEndpoint,
+  rotateWebhookSecret: endpoints("Replace the secret"),
+  pauseWebhookEndpoint: pauseEndpoint,
+  resumeWebhookEndpoint: pauseEndpoint,
+  replayWebhookDeliveries: deliveries("Replay a time range"),
+  replayWebhookDelivery: deliveries("Replay one delivery"),
+  listWebhookDeliveries: deliveries("Delivery log"),
+  getWebhookDelivery: deliveries("Read one delivery"),
+  getMe: section("guide/authentication", "Check a key"),
+  listApiKeys: apiKeys("List keys"),
+  createApiKey: apiKeys("Create a key"),
+  rotateApiKey: apiKeys("Replace a key"),
+  revokeApiKey: apiKeys("Revoke a key"),
+  listRequests: section("guide/requests", "List requests"),
+  getRequest: section("guide/requests", "Read one request"),
   onJobCreated: section("guide/webhooks/events", "job.created"),
   onJobUpdated: section("guide/webhooks/events", "job.updated"),
   onJobStatusChanged: section("guide/webhooks/events", "job.status_changed"),
@@ -43,13 +83,15 @@ export const operationSections: Readonly<Record<string, GuideSection>> = {
   getOpenApi: section("guide/clients"),
   getOperationsOpenApi: section("operate/monitoring"),
   getPostmanCollection: section("guide/clients", "Postman, Bruno, Insomnia and Hoppscotch"),
+  getChangelogJson: section("guide/versioning", "Follow changes"),
+  getChangelogAtom: section("guide/versioning", "Follow changes"),
+  listSdkClients: section("guide/clients"),
+  getSdkFile: section("guide/clients"),
   getReferencePage: section("guide/index", "Reference"),
 };
 
 const queries = (heading: string): GuideSection => section("guide/graphql/queries", heading);
 const mutations = (heading: string): GuideSection => section("guide/graphql/mutations", heading);
-const reliability = (heading: string): GuideSection => section("guide/webhooks/reliability", heading);
-const createEndpoint = section("guide/webhooks/quickstart", "Create an endpoint");
 const members = section("guide/console", "Members");
 const accountRequests = section("operate/console", "Reviewing requests");
 const organizations = section("operate/console", "Organisations");
@@ -70,12 +112,12 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   failureReasons: section("guide/jobs", "Failure reasons"),
   events: section("guide/graphql/subscriptions", "Catch up after an interruption"),
   jobChanged: section("guide/graphql/subscriptions", "Subscribe"),
-  webhookEndpoints: createEndpoint,
-  webhookEndpoint: createEndpoint,
+  webhookEndpoints: listEndpoints,
+  webhookEndpoint: listEndpoints,
   apiKeys: mutations("Rotate an API key"),
   members,
   invitations: members,
-  requestLog: section("guide/console", "Requests and usage"),
+  requestLog: section("guide/requests", "List requests"),
   usage: section("guide/console", "Requests and usage"),
   auditLog: section("operate/console", "The audit log"),
   savedViews: section("guide/console", "Jobs"),
@@ -86,14 +128,14 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   updateJob: mutations("Update jobs"),
   updateJobs: mutations("Update jobs"),
   createWebhookEndpoint: createEndpoint,
-  updateWebhookEndpoint: createEndpoint,
-  deleteWebhookEndpoint: createEndpoint,
-  sendTestEvent: createEndpoint,
-  pauseWebhookEndpoint: reliability("Pause and resume"),
-  resumeWebhookEndpoint: reliability("Pause and resume"),
-  replayDelivery: reliability("Replay"),
+  updateWebhookEndpoint: changeEndpoint,
+  deleteWebhookEndpoint: deleteEndpoint,
+  sendTestEvent: testEndpoint,
+  pauseWebhookEndpoint: pauseEndpoint,
+  resumeWebhookEndpoint: pauseEndpoint,
+  replayDelivery: deliveries("Replay one delivery"),
   replayDeliveries: mutations("Replay what failed"),
-  rotateWebhookSecret: section("guide/webhooks/verify", "Rotate the secret"),
+  rotateWebhookSecret: endpoints("Replace the secret"),
   revealWebhookSecret: createEndpoint,
   createApiKey: section("guide/authentication", "Restrict and replace keys"),
   rotateApiKey: mutations("Rotate an API key"),
@@ -114,6 +156,10 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   restoreOrganization: organizations,
   resendMail: outbox,
   upsertJobStatus: statuses,
+  createTestJobs: section("guide/test-mode", "Create test jobs"),
+  runTestJob: section("guide/test-mode", "Run a job"),
+  sendSampleEvent: section("guide/test-mode", "Send an event"),
+  resetTestData: section("guide/test-mode", "Delete test data"),
 };
 
 /**

@@ -24,18 +24,27 @@ export const referenceFiles = {
 export const sections: readonly Section[] = [
   {
     title: "Start",
-    files: ["guide/index.md", "guide/quickstart.md", "guide/authentication.md", "guide/console.md"],
+    files: [
+      "guide/index.md",
+      "guide/quickstart.md",
+      "guide/authentication.md",
+      "guide/api-keys.md",
+      "guide/test-mode.md",
+      "guide/console.md",
+    ],
   },
   {
     title: "Jobs",
-    files: ["guide/jobs.md", "guide/updating.md", "guide/mirror.md"],
+    files: ["guide/jobs.md", "guide/lookup.md", "guide/stats.md", "guide/updating.md", "guide/mirror.md"],
   },
   {
     title: "Webhooks",
     files: [
       "guide/webhooks/quickstart.md",
+      "guide/webhooks/endpoints.md",
       "guide/webhooks/events.md",
       "guide/webhooks/verify.md",
+      "guide/webhooks/deliveries.md",
       "guide/webhooks/reliability.md",
       "guide/webhooks/troubleshooting.md",
     ],
@@ -59,6 +68,7 @@ export const sections: readonly Section[] = [
     title: "Reference",
     files: [
       "guide/errors.md",
+      "guide/requests.md",
       "guide/limits.md",
       "guide/contract.md",
       "guide/contract-text.md",

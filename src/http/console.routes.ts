@@ -12,7 +12,7 @@ const NONCE_PLACEHOLDER = "WAYMARK_NONCE";
 
 /** Paths of the API and its documents. Unknown paths below them return 404 in the envelope, to browsers too. */
 const SERVER_PATHS =
-  /^\/(v1|graphql|graphiql|auth|docs|guide|llms\.txt|llms-full\.txt|openapi\.json|health|metrics|console-api|assets|operator\/agenda)(\/|$)/;
+  /^\/(v1|graphql|graphiql|auth|docs|guide|sdk|llms\.txt|llms-full\.txt|openapi\.json|health|metrics|console-api|assets|operator\/agenda)(\/|$)/;
 
 /** Returns the routes of the console built in `folder`. */
 export function consoleRoutes(

@@ -21,8 +21,12 @@ export interface RequestContext {
   route: string;
   /** Null until the request is authenticated. */
   principal: ApiKeyPrincipal | SessionPrincipal | null;
+  /** Returns the URL of the section of the guide about an error code. */
+  readonly errorUrl: (code: string) => string;
   /** The error that was sent to the client; null if none. */
   failure: RecordedFailure | null;
+  /** The `X-Waymark-Simulate` header that was applied; null if none. */
+  simulated: string | null;
 }
 
 export interface RecordedFailure {
@@ -57,6 +61,12 @@ export function principalOf(response: Response): OrganizationKeyPrincipal {
   return principal;
 }
 
+/** Returns the principal with the request data that the audit log records. */
+export function callerOf(request: Request, response: Response) {
+  const { requestId } = contextOf(response);
+  return { ...principalOf(response), requestId, ipAddress: request.ip ?? null };
+}
+
 export interface RequestServices {
   logger: Logger;
   metrics: Metrics;
@@ -65,6 +75,8 @@ export interface RequestServices {
   tracing?: Tracing | undefined;
   /** Aborted once the server is stopping. */
   stopping: AbortSignal;
+  /** Returns the URL of the section of the guide about an error code. */
+  errorUrl: (code: string) => string;
 }
 
 interface CompletedRequest {
@@ -81,7 +93,7 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 
 /** Returns the first middleware. */
 export function startRequest(services: RequestServices): RequestHandler {
-  const { metrics, tracing, stopping } = services;
+  const { metrics, tracing, stopping, errorUrl } = services;
   const baseHeaders = defaultHeaders();
   const compress = compression();
 
@@ -102,7 +114,9 @@ export function startRequest(services: RequestServices): RequestHandler {
       requestId: newRequestId(),
       route: UNKNOWN_ROUTE,
       principal: null,
+      errorUrl,
       failure: null,
+      simulated: null,
     };
     setContext(response, context);
     const span = startSpan(tracing, request, context);
@@ -126,9 +140,12 @@ function recordCompletion(
   completed: CompletedRequest,
 ): void {
   const { context, method, status, durationMs } = completed;
-  const { route, requestId, principal } = context;
+  const { route, requestId, principal, simulated } = context;
   metrics.requestsInFlight.dec();
-  metrics.requestDuration.observe({ method, route, status: String(status) }, durationMs / 1000);
+  // A simulated failure must not look like one of the service.
+  if (simulated === null)
+    metrics.requestDuration.observe({ method, route, status: String(status) }, durationMs / 1000);
+  else metrics.simulatedRequests.inc({ simulation: simulated.split(":", 1)[0] as string });
   // Log the route pattern, because paths and queries may contain personal data.
   logger.info({
     request_id: requestId,
@@ -136,6 +153,7 @@ function recordCompletion(
     route,
     status,
     duration_ms: Math.round(durationMs * 100) / 100,
+    ...(simulated !== null && { simulated }),
     ...(principal && principalLogFields(principal)),
     ...span?.run(() => tracing?.currentIds()),
   });
@@ -150,7 +168,7 @@ function addToRequestLog(
   recorder: RequestRecorder,
   { request, context, status, durationMs }: CompletedRequest,
 ): void {
-  const { requestId, route, principal, failure } = context;
+  const { requestId, route, principal, failure, simulated } = context;
   if (!principal || principal.keyId === null || principal.organizationId === null) return;
   if (!LOGGED_ROUTES.test(route)) return;
   recorder.record({
@@ -162,6 +180,7 @@ function addToRequestLog(
     status,
     durationMs,
     errorCode: failure?.code ?? null,
+    simulated,
     requestBodyValue: request.body as unknown,
     responseBodyValue: failure?.responseBody,
   });
@@ -187,7 +206,8 @@ function startSpan(
 }
 
 /** The span's name is the route pattern, which contains no personal data. */
-function endSpan(span: Span, { method, status, context: { route, principal } }: CompletedRequest): void {
+function endSpan(span: Span, { method, status, context }: CompletedRequest): void {
+  const { route, principal, simulated } = context;
   const isRouted = route !== UNKNOWN_ROUTE;
   span.rename(isRouted ? `${method} ${route}` : "HTTP");
   span.set({
@@ -199,6 +219,7 @@ function endSpan(span: Span, { method, status, context: { route, principal } }: 
     }),
     ...(principal?.keyId && { "waymark.key.id": toTypedId("key", principal.keyId) }),
   });
-  if (status >= 500) span.fail(String(status));
+  if (simulated !== null) span.set({ "waymark.simulated": simulated });
+  else if (status >= 500) span.fail(String(status));
   span.end();
 }

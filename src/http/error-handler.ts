@@ -9,8 +9,8 @@ import { contextOf } from "./context.ts";
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     const failure = toAppError(error);
-    if (failure.status >= 500) {
-      const { requestId } = contextOf(response);
+    const { requestId, simulated } = contextOf(response);
+    if (failure.status >= 500 && simulated !== String(failure.status)) {
       logger.error({ request_id: requestId, err: serializeError(failure.cause ?? failure) }, failure.message);
     }
     // The response has started. Express closes the connection, so that the client notices the truncation.
@@ -19,8 +19,12 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
   };
 }
 
+export function noSuchRoute(): AppError {
+  return new AppError("NotFoundException", "There is no such route");
+}
+
 export const notFoundHandler: RequestHandler = () => {
-  throw new AppError("NotFoundException", "There is no such route");
+  throw noSuchRoute();
 };
 
 /** Returns a handler that throws MethodNotAllowedException, for a path that supports only the methods `allow`. */

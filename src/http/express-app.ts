@@ -1,12 +1,16 @@
 /** The Express app: all routes and middlewares. */
 import cors from "cors";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
-import type { KeyVerifier } from "../api-keys/api.ts";
+import type { ApiKeyService, KeyVerifier } from "../api-keys/api.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
 import type { Config } from "../config/config.ts";
+import type { Deprecation, UseRecorder } from "../deprecations/api.ts";
 import type { EventService } from "../events/api.ts";
 import type { ImportService, JobReferenceData, JobService } from "../jobs/api.ts";
 import type { IdempotencyService } from "../idempotency/api.ts";
+import type { DeliveryService, EndpointService } from "../webhooks/api.ts";
+import type { RequestLog } from "../request-log/api.ts";
+import type { TestModeService } from "../test-mode/api.ts";
 import { readJson } from "./json.ts";
 import { consoleRoutes } from "./console.routes.ts";
 import { accountRoutes, type AccountRouteServices } from "./account/routes.ts";
@@ -14,15 +18,24 @@ import { importRoutes } from "./console-api/import.routes.ts";
 import { contextOf, type RequestServices, startRequest } from "./context.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { guideRoutes } from "./guide.routes.ts";
+import { sdkRoutes } from "./sdk.routes.ts";
 import { errorHandler, notFoundHandler, toAppError } from "./error-handler.ts";
 import type { Dependency } from "./ops/dependencies.ts";
 import { opsRoutes } from "./ops/routes.ts";
 import { duringExternalCall } from "./load-shedding/load-shedding.ts";
 
 import { eventRoutes } from "./v1/events.routes.ts";
+import { markDeprecated } from "./v1/deprecation-headers.ts";
 import { createApiKeyGuards } from "./v1/api-key-guards.ts";
+import { createSimulator, type Simulate } from "./simulate.ts";
+import { apiKeyRoutes } from "./v1/api-keys.routes.ts";
 import { jobRoutes } from "./v1/jobs.routes.ts";
+import { meRoutes } from "./v1/me.routes.ts";
 import { referenceRoutes } from "./v1/reference.routes.ts";
+import { webhookDeliveryRoutes } from "./v1/webhook-deliveries.routes.ts";
+import { webhookEndpointRoutes } from "./v1/webhook-endpoints.routes.ts";
+import { requestRoutes } from "./v1/requests.routes.ts";
+import { testModeRoutes } from "./v1/test-mode.routes.ts";
 
 export interface HttpServices extends AccountRouteServices, RequestServices {
   config: Config;
@@ -31,6 +44,11 @@ export interface HttpServices extends AccountRouteServices, RequestServices {
   referenceData: JobReferenceData;
   imports: ImportService;
   events: EventService;
+  endpoints: EndpointService;
+  deliveries: DeliveryService;
+  keys: ApiKeyService;
+  testMode: TestModeService;
+  requests: RequestLog;
   verifier: KeyVerifier;
   /** Null if rate limits are off. */
   limits: RateLimits | null;
@@ -40,6 +58,10 @@ export interface HttpServices extends AccountRouteServices, RequestServices {
   graphql?: MountedAdapter | undefined;
   /** Returns the URL of a page of the service; "" is its base URL. */
   pageUrl: (path: string) => string;
+  /** What the API marks as deprecated. */
+  deprecations: readonly Deprecation[];
+  /** Counts the requests that use something deprecated. */
+  useRecorder: Pick<UseRecorder, "record">;
   /** The dashboard of scheduled tasks, for operators. */
   schedulerDashboard?: RequestHandler | undefined;
 }
@@ -52,18 +74,20 @@ interface MountedAdapter {
 }
 
 /** Functions of this app that mounted adapters may use. */
-const adapterHost = { readJson, contextOf, toAppError, duringExternalCall };
+const hostFunctions = { readJson, contextOf, toAppError, duringExternalCall };
 
-type AdapterHost = typeof adapterHost;
+type AdapterHost = typeof hostFunctions & { simulate: Simulate };
 
 /** Headers that pages of other origins may read. */
 const EXPOSED_HEADERS = [
+  "Deprecation",
   "ETag",
   "Link",
   "X-Request-Id",
   "X-Ignored-Fields",
   "Idempotency-Replayed",
   "Retry-After",
+  "Sunset",
   "RateLimit",
   "RateLimit-Policy",
   "X-RateLimit-Limit",
@@ -73,7 +97,9 @@ const EXPOSED_HEADERS = [
 
 export function createHttpApp(services: HttpServices): Express {
   const { config, logger } = services;
-  const guards = createApiKeyGuards(services.verifier, services.limits);
+  const simulate = createSimulator(services);
+  const adapterHost = { ...hostFunctions, simulate };
+  const guards = createApiKeyGuards(services, simulate);
   const baseUrl = config.http.publicUrl ?? "";
 
   const app = express();
@@ -91,14 +117,23 @@ export function createHttpApp(services: HttpServices): Express {
 
   if (config.role !== "worker") {
     if (graphql) app.use(graphql.routes(adapterHost));
+    const deprecated = markDeprecated(services);
+    if (deprecated) app.use("/v1", deprecated);
     app.use("/v1", jobRoutes({ ...services, guards, baseUrl }));
     app.use("/v1", eventRoutes({ ...services, guards }));
     app.use("/v1", referenceRoutes({ ...services, guards }));
+    app.use("/v1", webhookEndpointRoutes({ ...services, guards, baseUrl }));
+    app.use("/v1", webhookDeliveryRoutes({ ...services, guards, baseUrl }));
+    app.use("/v1", meRoutes({ ...services, guards }));
+    app.use("/v1", requestRoutes({ ...services, guards, baseUrl }));
+    app.use("/v1", apiKeyRoutes({ ...services, guards }));
+    app.use("/v1", testModeRoutes({ ...services, guards }));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));
     if (schedulerDashboard) app.use(schedulerDashboard);
-    app.use(docsRoutes({ publicUrl: config.http.publicUrl, pageUrl: services.pageUrl }));
+    app.use(docsRoutes({ ...services, publicUrl: config.http.publicUrl }));
     const isProduction = config.environment === "production";
+    app.use(sdkRoutes({ publicUrl: config.http.publicUrl, pageUrl: services.pageUrl }));
     app.use(guideRoutes({ publicUrl: config.http.publicUrl, isProduction, pageUrl: services.pageUrl }));
   }
   app.use(opsRoutes(services));

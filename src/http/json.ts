@@ -31,6 +31,19 @@ export function readJson(limitBytes: number): RequestHandler {
   };
 }
 
+/** The same for a route whose body is optional: without one, `objectBody` returns an empty object. */
+export function readOptionalJson(limitBytes: number): RequestHandler {
+  const read = readJson(limitBytes);
+  return (request, response, next) => {
+    if (hasBody(request)) {
+      void read(request, response, next);
+      return;
+    }
+    request.body = {};
+    next();
+  };
+}
+
 /** True if the headers announce a body. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
@@ -69,6 +82,8 @@ export interface ErrorBody {
   code: ErrorCode;
   message: string;
   details: unknown;
+  /** The section of the guide about the code. */
+  doc_url: string;
 }
 
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
@@ -94,7 +109,12 @@ export function sendError(response: Response, error: AppError): void {
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   const { code, message, details } = error;
   const context = contextOf(response);
-  const body = toErrorEnvelope(context.requestId, { code, message, details });
+  const body = toErrorEnvelope(context.requestId, {
+    code,
+    message,
+    details,
+    doc_url: context.errorUrl(code),
+  });
   context.failure = { code, responseBody: body };
   sendJson(response, error.status, JSON.stringify(body));
 }
@@ -116,7 +136,7 @@ export interface RouteResult {
 
 export type RouteHandler = (request: Request, response: Response) => Promise<RouteResult>;
 
-export function toRequestHandler(handler: RouteHandler, status: 200 | 202 = 200): RequestHandler {
+export function toRequestHandler(handler: RouteHandler, status: 200 | 201 | 202 = 200): RequestHandler {
   return async (request, response) => {
     const { data, headers = {}, isNotModified = false } = await handler(request, response);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);

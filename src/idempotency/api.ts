@@ -2,3 +2,4 @@
 export { IdempotencyRecord } from "./idempotency.entity.ts";
 export { createIdempotencyService, type IdempotencyService } from "./idempotency.service.ts";
 export { IDEMPOTENCY_STORAGE_LIMITS, purgeIdempotencyRecords, trimIdempotencyRecords } from "./purge.sql.ts";
+export type { KeyedRequest } from "./stored-response.sql.ts";

@@ -13,7 +13,17 @@ import {
   type StoredResponse,
 } from "./stored-response.sql.ts";
 
+/** The response of a request that runs for the first time. */
+interface FirstResponse extends StoredResponse {
+  changed: boolean;
+  /** Members of `data` that are stored as null, such as a new key. */
+  secrets?: readonly string[];
+}
+
 export interface IdempotencyService {
+  /** Returns the stored response as `runOnce` does, or null if there is none yet. */
+  findReplay(request: KeyedRequest): Promise<StoredResponse | null>;
+
   /**
    * Returns the result of `handle`, or the stored response with the header `Idempotency-Replayed`. Throws
    * UnprocessableEntityException if the key was used for a different request, and ConflictException while the first request
@@ -21,18 +31,20 @@ export interface IdempotencyService {
    */
   runOnce(
     request: KeyedRequest,
-    handle: (tx: Transaction) => Promise<StoredResponse & { changed: boolean }>,
+    handle: (tx: Transaction) => Promise<FirstResponse>,
   ): Promise<StoredResponse>;
 }
 
 export function createIdempotencyService({ database }: { database: Database }): IdempotencyService {
   return {
+    findReplay: (request) => findReplay(database, request),
+
     async runOnce(request, handle) {
-      const run = async (tx: Transaction): Promise<StoredResponse & { changed: boolean }> => {
+      const run = async (tx: Transaction): Promise<FirstResponse> => {
         const stored = await findReplay(tx, request);
         if (stored) return { ...stored, changed: false };
         const result = await handle(tx);
-        if (result.changed) await storeResponse(tx, request, result);
+        if (result.changed) await storeResponse(tx, request, withoutSecrets(result));
         return result;
       };
       const result = await database.tryTransaction(lockId(request), run, ({ changed }) =>
@@ -43,6 +55,14 @@ export function createIdempotencyService({ database }: { database: Database }): 
       if (replay) return replay;
       throw new AppError("ConflictException", "A request with this Idempotency-Key is still in progress");
     },
+  };
+}
+
+function withoutSecrets({ data, headers, secrets = [] }: FirstResponse): StoredResponse {
+  const nulls = Object.fromEntries(secrets.map((name) => [name, null]));
+  return {
+    data: secrets.length === 0 ? data : { ...(data as object), ...nulls },
+    ...(headers && { headers }),
   };
 }
 

@@ -1,7 +1,7 @@
 /** The public API of the jobs feature. Other modules import only from here. */
 export { JobCounter, JobCounterDelta } from "./counters/counter.entity.ts";
 export { compactCounters, rebuildCounters } from "./counters/counters.sql.ts";
-export { MAX_GROUPS } from "./counters/stats.sql.ts";
+export { type GroupKey, groupKeyProblem, type JobStatsGroup, MAX_GROUPS } from "./counters/stats.sql.ts";
 export { type ColumnMapping, fileColumns, isFileColumn } from "./import-export/file-codec.ts";
 export { type FileFormat, fileFormats } from "./import-export/import-rows.ts";
 export {
@@ -13,6 +13,7 @@ export {
 } from "./import-export/import.service.ts";
 export type { ImportCounts, RowFailure } from "./import-export/import.ts";
 export { exportJobs, type JobExport } from "./import-export/export.ts";
+export { exampleJobFields } from "./example-job.ts";
 export { Job } from "./job.entity.ts";
 export { type JobFieldName, jobFieldNames, jobFields, type JobPatch, jobPatchShape } from "./job.fields.ts";
 export { OperatorJobService } from "./job.operator.service.ts";
@@ -24,14 +25,16 @@ export {
   type JobStatusCode,
 } from "./job.reference-data.ts";
 export type { JobRow, JobWithOrganizations } from "./job.row.sql.ts";
-export { JobService, type UpdateItem } from "./job.service.ts";
-export { dateValue, markingNumberValue, textValue } from "./job.values.ts";
+export { JobService, type JobServiceDeps, type UpdateItem } from "./job.service.ts";
+export { dateValue, markingNumberValue, TEST_PREFIX, textValue } from "./job.values.ts";
 export { raiseVersionFloor } from "./job.version.sql.ts";
-export { isVisibleTo, visibleTo, visibleToAny } from "./job.visibility.sql.ts";
+export { isTestColumn, isVisibleTo, visibleTo, visibleToAny } from "./job.visibility.sql.ts";
+export { createTestJobs, deleteTestJobs } from "./test-jobs.ts";
 export { type JobWire, type ListedJobWire, toJobWire, toListedJobWire } from "./job.wire.ts";
+export { findJob } from "./list/find.sql.ts";
 export { defaultFilterLimits, validateFilter } from "./list/filter-validation.ts";
 export { jobCursor, type JobOrder, orderName, readJobCursor, toOrder } from "./list/cursor.ts";
 export { filterToSql, type JobFilterTree } from "./list/filter.sql.ts";
 export type { JobListQuery } from "./list/list.sql.ts";
 export { type BulkOptions, type ItemResult, JOB_NOT_FOUND, MAX_BATCH_ITEMS } from "./update/bulk.ts";
-export type { ItemFailure } from "./update/validate-patch.ts";
+export { type ItemFailure, unknownStatusProblem } from "./update/validate-patch.ts";

@@ -24,7 +24,7 @@ import {
 } from "./update/validate-patch.ts";
 import { updateRows } from "./update/update-and-fan-out.sql.ts";
 import { assignContractors, upsertRows, type Assignment, type JobUpsert } from "./update/upsert.sql.ts";
-import { providerStatusValue } from "./job.values.ts";
+import { liveMarkingNumberValue, providerStatusValue } from "./job.values.ts";
 
 /** A job to create. Organisation ids are UUIDs. */
 export interface NewJob {
@@ -121,7 +121,7 @@ async function checkNewJob(
     providerStatus: providerStatus ?? undefined,
   };
   return checkedItem(upsert, [
-    ...markingNumberProblems(markingNumber),
+    ...markingNumberProblems(markingNumber, liveMarkingNumberValue),
     ...agentProblems(types, agentId),
     ...contractorProblems(types, contractorId),
     ...problems,
@@ -177,14 +177,16 @@ function providerStatusProblems(providerStatus: string | null): Problem[] {
 
 type OrganizationTypes = ReadonlyMap<string, OrganizationType>;
 
-/** Looks up all `ids` in one statement. Ids that are null or not a UUID are skipped. */
+/** Looks up the live organisations of `ids` in one statement. Ids that are null or not a UUID are skipped. */
 async function readOrganizationTypes(
   database: Database,
   ids: readonly (string | null)[],
 ): Promise<OrganizationTypes> {
   const requested = [...new Set(ids)].filter((id) => id !== null && isUuid(id));
   const organizations =
-    requested.length === 0 ? [] : await database.em().find(Organization, { id: { $in: requested } });
+    requested.length === 0
+      ? []
+      : await database.em().find(Organization, { id: { $in: requested }, liveOrganization: null });
   return new Map(organizations.map(({ id, type }) => [id, type]));
 }
 

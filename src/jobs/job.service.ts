@@ -1,6 +1,7 @@
 /** Lists, reads and updates jobs: the one service behind REST, GraphQL and CSV. */
 import type { Database, Queryable } from "../platform/postgres/database.ts";
 import type { Transaction } from "../platform/postgres/transaction.ts";
+import { createFairSemaphore } from "../platform/concurrency/semaphore.ts";
 import { isDataError } from "../platform/postgres/errors.ts";
 import { AppError, invariant, type Problem } from "../platform/errors.ts";
 import type { Principal } from "../platform/principal.ts";
@@ -54,9 +55,13 @@ export interface JobServiceDeps extends ChangeListeners {
   readerFor?: (principal: Principal) => Queryable;
 }
 
+/** Per process, so that statistics don't use up the PostgreSQL connections: one GraphQL operation may select 10 `jobStats`. */
+const STATS_CONCURRENCY = { permits: 8, permitsPerKey: 4 };
+
 /** `reader` is the database to read from, such as a pool whose statements can be cancelled. */
 export class JobService {
   readonly #deps: JobServiceDeps;
+  readonly #statsSemaphore = createFairSemaphore(STATS_CONCURRENCY);
 
   constructor(deps: JobServiceDeps) {
     this.#deps = deps;
@@ -73,13 +78,19 @@ export class JobService {
     return job;
   }
 
-  /** The jobs with their organisations, in the order of the numbers; null for what is not visible. */
+  /**
+   * The jobs in the order of the numbers; null for what is not visible. One statement. `organizations`: with the names and types
+   * of their organisations, by default.
+   */
   findByMarkingNumbers(
     principal: Principal,
     markingNumbers: readonly string[],
-    reader: Queryable = this.#deps.database,
+    {
+      reader = this.#deps.database,
+      organizations = true,
+    }: { reader?: Queryable; organizations?: boolean } = {},
   ): Promise<(JobWithOrganizations | null)[]> {
-    return findJobsByMarkingNumber(reader, principal, markingNumbers);
+    return findJobsByMarkingNumber(reader, principal, markingNumbers, { organizations });
   }
 
   /** The same by id (UUIDs). */
@@ -100,8 +111,10 @@ export class JobService {
     return findOrganizationsById(reader, principal, ids);
   }
 
+  /** At most four queries of one organisation run at a time, and eight in all: each may read all of its jobs. Others wait. */
   stats(principal: Principal, query: JobStatsQuery, reader = this.#readerFor(principal)): Promise<JobStats> {
-    return jobStats(reader, principal, query);
+    const fairnessKey = principal.organizationId ?? principal.actor.id ?? "";
+    return this.#statsSemaphore(fairnessKey, () => jobStats(reader, principal, query));
   }
 
   /** The problem with the query parameter `normalized_status` if it is given and not a known status. */

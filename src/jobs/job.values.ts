@@ -54,3 +54,11 @@ export const providerStatusValue = textValue(255).nullable();
 export const markingNumberValue = textValue(120).refine((value) => value !== "", {
   error: "must not be empty",
 });
+
+/** The Marking Number of each test job starts with it, and that of no live job. */
+export const TEST_PREFIX = "TEST-";
+
+/** The Marking Number of a new live job. */
+export const liveMarkingNumberValue = markingNumberValue.refine((value) => !value.startsWith(TEST_PREFIX), {
+  error: `must not start with ${TEST_PREFIX}, which only test jobs do`,
+});

@@ -1,16 +1,24 @@
 /**
- * Job visibility: agents see their own jobs, contractors the jobs assigned to them, operators all jobs. Every read and write of
- * jobs and events must include the rule, in one of its two forms: the SQL condition or the MikroORM filter.
+ * Job visibility: agents see their own jobs, contractors the jobs assigned to them, operators all live jobs. Every read and
+ * write of jobs and events must include the rule, in one of its two forms: the SQL condition or the MikroORM filter.
  */
+import { raw as ormRaw } from "@mikro-orm/postgresql";
 import type { Principal } from "../platform/principal.ts";
 import { invariant } from "../platform/errors.ts";
 import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
+
+/** The agents of test jobs, as an array that PostgreSQL reads once per statement. */
+const TEST_AGENTS = "array(select id from organization where live_organization_id is not null)";
+const isLive = (table: string): string => `${table}.agent_id <> all (${TEST_AGENTS})`;
+
+/** A column for `isVisibleTo`: whether the row of `table` is of a test organisation. */
+export const isTestColumn = (table: "job_event"): Sql => raw(`not (${isLive(table)}) as is_test`);
 
 const organizationColumn = { agent: "agent_id", contractor: "contractor_id" } as const;
 
 /** SQL condition: the row of `table` is visible to `principal`. */
 export function visibleTo(principal: Principal, table: "job" | "job_event" = "job"): Sql {
-  if (principal.organizationId === null) return sql`true`;
+  if (principal.organizationId === null) return raw(isLive(table));
   return sql`${raw(`${table}.${organizationColumn[principal.organizationType]}`)} = ${principal.organizationId}`;
 }
 
@@ -20,7 +28,7 @@ export const visibilityFilter = {
   cond: ({ principal }: { principal?: Principal }) => {
     invariant(principal, "MikroORM throws if a filter has no arguments");
     return principal.organizationId === null
-      ? {}
+      ? { [ormRaw((alias) => isLive(alias))]: [] }
       : { [organizationColumn[principal.organizationType]]: principal.organizationId };
   },
   default: false,
@@ -36,8 +44,8 @@ export function visibleToAny(principals: readonly Principal[], table: "job" | "j
 /** True if `principal` can see the row. For rows read with `visibleToAny`. */
 export function isVisibleTo(
   principal: Principal,
-  row: Readonly<Record<"agent_id" | "contractor_id", string | null>>,
+  row: Readonly<Record<"agent_id" | "contractor_id", string | null> & { is_test: boolean }>,
 ): boolean {
-  if (principal.organizationId === null) return true;
+  if (principal.organizationId === null) return !row.is_test;
   return row[organizationColumn[principal.organizationType]] === principal.organizationId;
 }

@@ -2,5 +2,12 @@
 export { Organization } from "./organization.entity.ts";
 export { listOrganizations, organizationCursor } from "./organization.list.sql.ts";
 export { insertOrganization, organizationsByIds, OrganizationService } from "./organization.service.ts";
+export {
+  hasTestOrganizations,
+  modeOf,
+  type OrganizationMode,
+  organizationModes,
+  testOrganizationOf,
+} from "./test-organization.ts";
 export { forTenant, tenantFilter } from "./tenancy.ts";
 export { User, type UserRole } from "./user.entity.ts";

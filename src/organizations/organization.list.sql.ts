@@ -7,6 +7,8 @@ import type { Organization } from "./organization.entity.ts";
 
 type OrganizationRow = Pick<Organization, "id" | "name" | "type">;
 
+const LIVE = raw("live_organization_id is null");
+
 export interface OrganizationListOptions extends PageRequest {
   /** A part of the name, case-insensitive; null: any name. */
   search: string | null;
@@ -14,14 +16,14 @@ export interface OrganizationListOptions extends PageRequest {
 }
 
 /**
- * Returns one page of all organisations, ordered by name, and the number of matching organisations; null without
+ * Returns one page of all live organisations, ordered by name, and the number of matching organisations; null without
  * `include.total`. For operators.
  */
 export async function listOrganizations(
   database: Queryable,
   { search, limit, after, include }: OrganizationListOptions,
 ): Promise<Page<OrganizationRow> & { total: number | null }> {
-  const matching = search === null ? raw("true") : sql`strpos(lower(name), lower(${search})) > 0`;
+  const matching = search === null ? LIVE : sql`${LIVE} and strpos(lower(name), lower(${search})) > 0`;
   const [items, total] = await Promise.all([
     include.items ? database.query<OrganizationRow>(pageSql(matching, after, limit)) : [],
     include.total

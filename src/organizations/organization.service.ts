@@ -33,17 +33,18 @@ export class OrganizationService {
     return organization;
   }
 
+  /** Live organisations only. */
   list(): Promise<Organization[]> {
-    return this.#database.em().find(Organization, {}, { orderBy: { name: "asc" } });
+    return this.#database.em().find(Organization, { liveOrganization: null }, { orderBy: { name: "asc" } });
   }
 
-  /** By typed id or exact name; null if there is none. */
+  /** A live organisation by typed id or exact name; null if there is none. */
   async find(idOrName: string): Promise<Organization | null> {
     const id = fromTypedId("org", idOrName);
     const em = this.#database.em();
     return (
-      (id ? await em.findOne(Organization, { id }) : null) ??
-      (await em.findOne(Organization, { name: idOrName }))
+      (id ? await em.findOne(Organization, { id, liveOrganization: null }) : null) ??
+      (await em.findOne(Organization, { name: idOrName, liveOrganization: null }))
     );
   }
 
@@ -62,14 +63,14 @@ export class OrganizationService {
   }
 }
 
-/** Inserts an organisation in the caller's transaction. Returns its uuid, or null if the name is taken. */
+/** Inserts a live organisation in the caller's transaction. Returns its uuid, or null if the name is taken. */
 export async function insertOrganization(
   em: EntityManager,
   organization: { name: string; type: OrganizationType },
 ): Promise<string | null> {
   const id = newUuid();
   const insert = em.createQueryBuilder(Organization).insert({ id, ...organization });
-  const { affectedRows } = await insert.onConflict("name").ignore().execute<QueryResult>("run");
+  const { affectedRows } = await insert.onConflict().ignore().execute<QueryResult>("run");
   return affectedRows > 0 ? id : null;
 }
 

@@ -31,6 +31,11 @@ const statusByCode = {
 export type ErrorCode = keyof typeof statusByCode;
 export const errorCodes = Object.keys(statusByCode) as ErrorCode[];
 
+/** Returns the HTTP status of a code. */
+export function statusOf(code: ErrorCode): number {
+  return statusByCode[code];
+}
+
 export interface AppErrorOptions {
   details?: unknown;
   /** The kind of object that a NotFoundException is about, as the command line names it. */

@@ -25,6 +25,12 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),
+    simulatedRequests: new Counter({
+      name: "waymark_http_requests_simulated_total",
+      help: "Requests of test keys with a simulated failure, which waymark_http_request_duration_seconds does not count",
+      labelNames: ["simulation"] as const,
+      registers,
+    }),
     requestsInFlight: new Gauge({
       name: "waymark_http_requests_in_flight",
       help: "Requests in flight",

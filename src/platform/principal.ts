@@ -18,6 +18,8 @@ export interface Actor {
 export interface OrganizationPrincipal {
   readonly organizationId: string;
   readonly organizationType: OrganizationType;
+  /** Uuid of the live organisation if `organizationId` is a test organisation; absent for a live one. */
+  readonly liveOrganizationId?: string | undefined;
   readonly actor: Actor;
 }
 
@@ -29,6 +31,17 @@ export interface OperatorPrincipal {
 }
 
 export type Principal = OrganizationPrincipal | OperatorPrincipal;
+
+/** Returns the live organisation of a principal, also of a test one: members and the audit log belong to it. Null for operators. */
+export function liveOrganizationOf(principal: Principal): string | null {
+  return principal.organizationId === null
+    ? null
+    : (principal.liveOrganizationId ?? principal.organizationId);
+}
+
+export function isTestPrincipal(principal: Principal): boolean {
+  return principal.organizationId !== null && principal.liveOrganizationId !== undefined;
+}
 
 /** Recorded with each change. */
 export interface ChangeContext {

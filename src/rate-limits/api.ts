@@ -4,11 +4,14 @@ export { createPostgresStore, purgeBuckets } from "./rate-limit.sql.ts";
 export { createMemoryStore, type RateLimitStore } from "./rate-limit.store.ts";
 export {
   effectiveLimit,
-  organizationLimit,
+  exhaustLimit,
+  limitHeaders,
   type RateLimitClass,
   type RateLimitOverrides,
   rateLimitClasses,
   type RateLimits,
+  rateLimitsOf,
   type RateLimitSubject,
+  type RateLimitView,
   takeTokens,
 } from "./rate-limit.ts";

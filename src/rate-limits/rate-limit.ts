@@ -58,6 +58,28 @@ export function organizationLimit(
   };
 }
 
+/** The limits of one class of requests. */
+export interface RateLimitView extends TokenRate {
+  readonly class: RateLimitClass;
+  /** Shared by all keys of the organisation; null for operators. */
+  readonly organization: TokenRate | null;
+}
+
+/** Returns the limits of a key or user, without the classes that have none. Empty if rate limits are off. */
+export function rateLimitsOf(
+  limits: RateLimits | null,
+  { rateLimits, organizationId }: Pick<RateLimitSubject, "rateLimits" | "organizationId">,
+): RateLimitView[] {
+  if (!limits) return [];
+  return rateLimitClasses.flatMap((kind) => {
+    const limit = effectiveLimit(rateLimits, kind);
+    if (!limit) return [];
+    const isShared = organizationId !== null;
+    const organization = isShared ? organizationLimit(limit, kind, limits.organizationFactor) : null;
+    return [{ class: kind, ...limit, organization }];
+  });
+}
+
 /** Sets a response header. */
 type SetHeader = (name: string, value: string) => void;
 
@@ -80,9 +102,26 @@ export async function takeTokens(
   const limit = limits && effectiveLimit(subject.rateLimits, kind);
   if (!limit) return;
   const taken = await takeFromBuckets(limits, subject, { kind, limit, count });
-  setHeaders(taken, setHeader);
+  setLimitHeaders(taken, setHeader);
   const exhausted = taken.find(({ allowed }) => !allowed);
   if (exhausted) throw rateLimitError(exhausted, kind, count);
+}
+
+/**
+ * Returns the error of a request of class `kind` of a subject without tokens and sets its headers, without taking tokens. It is
+ * the error of the service's limit if the subject has none.
+ */
+export async function exhaustLimit(
+  limits: RateLimits | null,
+  subject: RateLimitSubject,
+  kind: RateLimitClass,
+  setHeader: SetHeader,
+): Promise<AppError> {
+  const limit = effectiveLimit(subject.rateLimits, kind) ?? defaultRateLimits[kind];
+  const own = { name: kind, appliesTo: appliesToEach(subject), limit, tokens: 0, allowed: false };
+  const [, ...shared] = limits ? await takeFromBuckets(limits, subject, { kind, limit, count: 0 }) : [];
+  setLimitHeaders([own, ...shared], setHeader);
+  return rateLimitError(own, kind, 1);
 }
 
 /** The result of one bucket. */
@@ -102,7 +141,7 @@ async function takeFromBuckets(
   const own = {
     id: `${subject.bucketKey}:${kind}`,
     name: kind,
-    appliesTo: `for each ${subject.kind}`,
+    appliesTo: appliesToEach(subject),
     limit,
   };
   // Keys and users have separate shared buckets, so that a busy integration can't lock the owners out of the console.
@@ -117,26 +156,32 @@ async function takeFromBuckets(
   return policies.map((policy, index) => ({ ...policy, ...(results[index] as TakeResult) }));
 }
 
-/** The `X-` headers describe one limit: the exceeded one, or else the one with the fewest requests left. */
-function setHeaders(taken: readonly TakenLimit[], setHeader: SetHeader): void {
-  const list = (toItem: (one: TakenLimit) => string): string => taken.map(toItem).join(", ");
-  setHeader(
-    "RateLimit-Policy",
-    list(({ name, limit }) => `"${name}";q=${limit.burst};w=${Math.ceil(limit.burst / limit.perSecond)}`),
-  );
-  setHeader(
-    "RateLimit",
-    list((one) => `"${one.name}";r=${Math.floor(one.tokens)};t=${secondsUntilFull(one)}`),
-  );
+function appliesToEach({ kind }: RateLimitSubject): string {
+  return `for each ${kind}`;
+}
+
+function setLimitHeaders(taken: readonly TakenLimit[], setHeader: SetHeader): void {
+  for (const [name, value] of Object.entries(limitHeaders(taken))) setHeader(name, value);
+}
+
+/** Returns the `RateLimit` and `X-RateLimit` headers. The latter describe one limit: the exceeded one, or else the one with the fewest requests left. */
+export function limitHeaders(taken: readonly Omit<TakenLimit, "appliesTo">[]): Record<string, string> {
+  const list = (toItem: (one: (typeof taken)[number]) => string): string => taken.map(toItem).join(", ");
   const tightest = taken.reduce((before, next) =>
     before.allowed && (!next.allowed || next.tokens < before.tokens) ? next : before,
   );
-  setHeader("X-RateLimit-Limit", String(tightest.limit.burst));
-  setHeader("X-RateLimit-Remaining", String(Math.floor(tightest.tokens)));
-  setHeader("X-RateLimit-Reset", String(secondsUntilFull(tightest)));
+  return {
+    "RateLimit-Policy": list(
+      ({ name, limit }) => `"${name}";q=${limit.burst};w=${Math.ceil(limit.burst / limit.perSecond)}`,
+    ),
+    RateLimit: list((one) => `"${one.name}";r=${Math.floor(one.tokens)};t=${secondsUntilFull(one)}`),
+    "X-RateLimit-Limit": String(tightest.limit.burst),
+    "X-RateLimit-Remaining": String(Math.floor(tightest.tokens)),
+    "X-RateLimit-Reset": String(secondsUntilFull(tightest)),
+  };
 }
 
-function secondsUntilFull({ limit, tokens }: TakenLimit): number {
+function secondsUntilFull({ limit, tokens }: Pick<TakenLimit, "limit" | "tokens">): number {
   return Math.ceil((limit.burst - tokens) / limit.perSecond);
 }
 

@@ -8,7 +8,9 @@ import { join, raw, sql, type Sql } from "../platform/postgres/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { toUtcDay } from "./request-log.partitions.sql.ts";
 
-type RequestLogOutcome = "succeeded" | "refused" | "failed";
+/** 2xx or 3xx, 4xx, and 5xx. */
+export const requestOutcomes = ["succeeded", "refused", "failed"] as const;
+type RequestLogOutcome = (typeof requestOutcomes)[number];
 
 export interface RequestLogFilter {
   /** The `request_id` of the response. */
@@ -35,6 +37,8 @@ export interface RequestLogEntryView {
   readonly keyName: string | null;
   readonly requestBody: string | null;
   readonly responseBody: string | null;
+  /** The simulated failure, as the client asked for it; null if none. */
+  readonly simulated: string | null;
 }
 
 export interface UsageView {
@@ -50,6 +54,8 @@ export interface UsageView {
 /** `organizationId`: a uuid; null for an operator, who can find a request only by its id. */
 export interface RequestLogReader {
   readonly organizationId: string | null;
+  /** Without `jobs:read` the reader sees no bodies and no Marking Numbers, which paths contain. */
+  readonly scopes: readonly string[];
 }
 
 /** As in the database: uuids, and milliseconds not rounded. */
@@ -88,14 +94,16 @@ export async function listRequestLog(
     from (${newestEntriesSql(all, limit + 1, await daysWithUsage(database, reader, filter))}) page
       left join api_key on api_key.id = page."keyId"
     order by page.id desc`);
-  return { items: rows.slice(0, limit).map(toEntryView), hasMore: rows.length > limit };
+  const toView = reader.scopes.includes("jobs:read") ? toEntryView : toViewWithoutJobs;
+  return { items: rows.slice(0, limit).map(toView), hasMore: rows.length > limit };
 }
 
 /** `days`: search only these days, each with its own index scan; null: any time. */
 function newestEntriesSql(conditions: readonly Sql[], limit: number, days: readonly string[] | null): Sql {
   const newest = (extraConditions: readonly Sql[]): Sql => sql`
     select log.id, method, path, status, duration_ms as "durationMs", error_code as "errorCode", key_id as "keyId",
-      request_body as "requestBody", response_body as "responseBody"
+      request_body as "requestBody", response_body as "responseBody",
+      simulated
     from request_log log where ${join([...conditions, ...extraConditions], " and ")} order by log.id desc limit ${limit}`;
   if (days === null) return newest([]);
   const starts = days.map((day) => minIdAt(Date.parse(day)));
@@ -112,7 +120,7 @@ function newestEntriesSql(conditions: readonly Sql[], limit: number, days: reado
  */
 async function daysWithUsage(
   database: Queryable,
-  { organizationId }: RequestLogReader,
+  { organizationId }: Pick<RequestLogReader, "organizationId">,
   { keyId, requestId }: RequestLogFilter,
 ): Promise<string[] | null> {
   if (keyId === undefined || requestId !== undefined || organizationId === null) return null;
@@ -178,6 +186,11 @@ function toEntryView({ id, keyId, durationMs, ...row }: RequestLogRow): RequestL
     keyId: toTypedId("key", keyId),
     durationMs: roundToHundredths(durationMs),
   };
+}
+
+function toViewWithoutJobs(row: RequestLogRow): RequestLogEntryView {
+  const path = row.path.replace(/^(\/v1\/jobs\/by-marking\/)[^/]+/, "$1***");
+  return { ...toEntryView(row), path, requestBody: null, responseBody: null };
 }
 
 function roundToHundredths(ms: number): number {

@@ -9,12 +9,13 @@ const MASK = '"***"';
  * values are masked: an allow list can't miss a sensitive field.
  */
 const ALLOWED_FIELDS = new Set(
-  `request_id success code message location field current_etag error_code
+  `request_id success code message location field current_etag error_code doc_url
   marking_number marking_numbers batch_number group_code piece_quantity labels pts weight
   scheduled_date scheduled_delivery_date scheduled_delivery_pending normalized_status provider_status status failure_reason
   query operation_name path line column cost limit
   id ids job_id endpoint_id key_id delivery_id event_id organization_id agent_id contractor_id
   first last after before order_by direction type types event_type event_types scope scopes days since until
+  which only pending grace_hours
   error_policy dry_run if_version version pending_policy max_in_flight per_second expires_at`
     .split(/\s+/)
     .map(normalizeFieldName),

@@ -1,5 +1,6 @@
 /** The log of organisations' API requests, for the console. Kept for RETENTION_DAYS, like the delivery log. */
 import type { Clock } from "../platform/clock.ts";
+import { AppError } from "../platform/errors.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
 import type { Page } from "../platform/postgres/list-page.ts";
 import { DAY_MS } from "../platform/time.ts";
@@ -26,6 +27,8 @@ export interface RequestLog extends RequestRecorder {
     request: RequestLogListOptions,
     on?: Queryable,
   ): Promise<Page<RequestLogEntryView>>;
+  /** Throws NotFoundException if there is no such request, or it is not in the log yet or no longer. `requestId`: typed. */
+  get(reader: RequestLogReader, requestId: string): Promise<RequestLogEntryView>;
   /** Returns usage by day and key, oldest first. `organizationId`: a uuid; `days`: including today. */
   usage(organizationId: string, days: number, on?: Queryable): Promise<UsageView[]>;
   /** Drops partitions past the retention time, and creates missing ones. Returns the dropped tables' names. */
@@ -41,10 +44,17 @@ interface RequestLogDeps extends RequestRecorderDeps {
 export async function openRequestLog(deps: RequestLogDeps): Promise<RequestLog> {
   const { database, clock, retentionDays } = deps;
   await ensureDailyPartitions(database, clock.now());
+  const list: RequestLog["list"] = (reader, request, on = database) =>
+    listRequestLog(on, reader, { ...request, sinceMs: clock.now() - retentionDays * DAY_MS });
   return {
     ...createRequestRecorder(deps),
-    list: (reader, request, on = database) =>
-      listRequestLog(on, reader, { ...request, sinceMs: clock.now() - retentionDays * DAY_MS }),
+    list,
+    async get(reader, requestId) {
+      const { items } = await list(reader, { filter: { requestId }, limit: 1, after: null });
+      if (items[0]) return items[0];
+      const message = `There is no such request in the log. Requests appear within seconds and are kept for ${retentionDays} days`;
+      throw new AppError("NotFoundException", message);
+    },
     usage: (organizationId, days, on = database) =>
       listUsage(on, organizationId, { nowMs: clock.now(), days }),
     async purgeExpired() {

@@ -19,6 +19,8 @@ export interface RequestLogEntry {
   readonly errorCode: string | null;
   readonly requestBody: string | null;
   readonly responseBody: string | null;
+  /** The simulated failure, as the client asked for it; null if none. */
+  readonly simulated: string | null;
 }
 
 /** Inserts the entries and counts them by organisation, key and day. Entries already inserted are not counted again. */
@@ -38,12 +40,14 @@ export async function insertRequestLogEntries(
         ${requests.map(({ status }) => status)}::smallint[], ${requests.map(({ durationMs }) => durationMs)}::real[],
         ${requests.map(({ errorCode }) => errorCode)}::text[],
         ${requests.map(({ requestBody }) => requestBody)}::text[],
-        ${requests.map(({ responseBody }) => responseBody)}::text[]
-      ) input (id, day, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body)
+        ${requests.map(({ responseBody }) => responseBody)}::text[], ${requests.map(({ simulated }) => simulated)}::text[]
+      ) input (id, day, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body,
+        simulated)
     ), written as (
       insert into request_log (id, organization_id, key_id, method, path, status, duration_ms, error_code, request_body,
-        response_body)
-      select id, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body
+        response_body, simulated)
+      select id, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body,
+        simulated
       from input
       -- The statement is retried if its result was lost.
       on conflict do nothing
@@ -59,4 +63,16 @@ export async function insertRequestLogEntries(
     on conflict (organization_id, day, key_id) do update set
       succeeded = usage.succeeded + excluded.succeeded, refused = usage.refused + excluded.refused,
       failed = usage.failed + excluded.failed, duration_ms = usage.duration_ms + excluded.duration_ms`);
+}
+
+/** Deletes the log and the usage of `organizationIds` (uuids). Returns the number of requests. For test organisations. */
+export async function deleteRequestsOf(on: Queryable, organizationIds: readonly string[]): Promise<number> {
+  const [row] = await on.query<{ deleted: number }>(sql`
+    with deleted as (
+      delete from request_log where organization_id = any(${[...organizationIds]}::uuid[]) returning id
+    ), usage as (
+      delete from request_usage where organization_id = any(${[...organizationIds]}::uuid[])
+    )
+    select count(*)::int as deleted from deleted`);
+  return row?.deleted ?? 0;
 }

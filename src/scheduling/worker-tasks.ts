@@ -11,7 +11,7 @@ export interface WebhookWork {
   enqueueDue(endpointId: string): void;
   /** Finds all deliveries that are due or whose lease has expired. */
   sweep(): Promise<void>;
-  disableFailing(): Promise<void>;
+  disableFailing(mode: "live" | "test"): Promise<void>;
   /** Deletes data past its retention. */
   purgeExpired(): Promise<void>;
 }
@@ -25,7 +25,8 @@ export function webhookHandlers(work: WebhookWork): TaskHandler[] {
   return [
     taskHandler(retryTask, ({ endpointId: id }) => work.enqueueDue(id)),
     sweep("webhooks.sweep", 5 * SECOND_MS, () => work.sweep()),
-    recurring("webhooks.disable", 5 * MINUTE_MS, () => work.disableFailing()),
+    recurring("webhooks.disable", 5 * MINUTE_MS, () => work.disableFailing("live")),
+    sweep("webhooks.disable-test", 10 * SECOND_MS, () => work.disableFailing("test")),
     recurring("webhooks.retention", HOUR_MS, () => work.purgeExpired()),
   ];
 }
@@ -42,6 +43,21 @@ export function requestLogHandlers(work: Pick<WebhookWork, "purgeExpired">): Tas
   return [recurring("requests.retention", HOUR_MS, () => work.purgeExpired())];
 }
 
+/** Implemented by the deprecations feature. */
+export interface DeprecationWork {
+  /** Mails the owners whose keys use something that is removed soon. */
+  mailOwners(): Promise<void>;
+  purgeExpired(): Promise<unknown>;
+}
+
+/** Hourly, so that a mail is at most an hour late after a process was down. */
+export function deprecationHandlers(work: DeprecationWork): TaskHandler[] {
+  return [
+    recurring("deprecations.mails", HOUR_MS, () => work.mailOwners()),
+    recurring("deprecations.retention", HOUR_MS, async () => void (await work.purgeExpired())),
+  ];
+}
+
 function recurring(name: string, intervalMs: number, run: () => Promise<void>): TaskHandler {
   return recurringHandler(defineTask(name, noPayload), intervalMs, run, { maxRunMs: intervalMs });
 }
@@ -51,13 +67,32 @@ function sweep(name: string, intervalMs: number, run: () => Promise<void>): Task
   return recurringHandler(defineTask(name, noPayload), intervalMs, run, { maxRunMs: 30 * SECOND_MS });
 }
 
+const stepTask = defineTask("test-runs.step", z.strictObject({ second: z.int() }));
+
+/** `applyDueSteps` changes the test jobs whose next step is due. The sweep finds steps whose task was lost. */
+export function testRunHandlers({ applyDueSteps }: { applyDueSteps: () => Promise<void> }): TaskHandler[] {
+  return [taskHandler(stepTask, applyDueSteps), sweep("test-runs.sweep", 30 * SECOND_MS, applyDueSteps)];
+}
+
+/** Returns a function that schedules `applyDueSteps` at `atMs`, rounded up to the next second. */
+export function createStepScheduler(scheduler: Pick<Scheduler, "schedule">): (atMs: number) => void {
+  return (atMs) => {
+    const second = nextSecond(atMs);
+    scheduler.schedule(stepTask, { second }, new Date(second * SECOND_MS));
+  };
+}
+
 /** Returns a function that schedules `enqueueDue` for an endpoint (UUID or typed id) at `atMs`, rounded up to the next second. */
 export function createWakeUpScheduler(
   scheduler: Pick<Scheduler, "schedule">,
 ): (endpointId: string, atMs: number) => void {
   return (id, atMs) => {
-    // Never schedule for a second that has started: its task may be running.
-    const second = Math.ceil(Math.max(atMs, Date.now()) / SECOND_MS);
+    const second = nextSecond(atMs);
     scheduler.schedule(retryTask, { endpointId: id, second }, new Date(second * SECOND_MS));
   };
+}
+
+/** Returns a second since 1970 that has not started, because the task of an earlier one may be running. */
+function nextSecond(atMs: number): number {
+  return Math.ceil(Math.max(atMs, Date.now()) / SECOND_MS);
 }

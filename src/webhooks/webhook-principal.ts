@@ -8,6 +8,8 @@ import type { AuthenticatedActor } from "../platform/fresh-authentication.ts";
 export interface WebhookPrincipal extends AuthenticatedActor, Partial<AuditSource> {
   /** Null for an operator, who can access every organisation. */
   readonly organizationId: string | null;
+  /** Set if `organizationId` is a test organisation. */
+  readonly liveOrganizationId?: string | undefined;
 }
 
 export const systemPrincipal: WebhookPrincipal = { organizationId: null, actor: systemActor };

@@ -82,7 +82,7 @@ describe("keys", () => {
   it("are revoked on request with the keys that they created, directly or indirectly", async () => {
     const { partner, owner } = await place();
     const makeBy = async (key: string): Promise<string> => {
-      const query = 'mutation { createApiKey(input: { name: "n" }) { secret } }';
+      const query = 'mutation { createApiKey(input: { name: "n", scopes: [KEYS_MANAGE] }) { secret } }';
       return (await queryData(app, query, { key })).createApiKey.secret as string;
     };
     const second = await makeBy(partner.key);
@@ -101,7 +101,8 @@ describe("keys", () => {
 it("a key created by a revoked key is revoked with that key's creator", async () => {
   const { partner, owner } = await place();
   const created = async (key: string): Promise<{ id: string; secret: string }> => {
-    const query = 'mutation { createApiKey(input: { name: "n" }) { apiKey { id } secret } }';
+    const query =
+      'mutation { createApiKey(input: { name: "n", scopes: [KEYS_MANAGE] }) { apiKey { id } secret } }';
     const { createApiKey } = await queryData(app, query, { key });
     return { id: createApiKey.apiKey.id, secret: createApiKey.secret };
   };

@@ -66,7 +66,7 @@ describe("200", () => {
         requires_two_factor: false,
       },
       organization: { id: expect.stringMatching(/^org_/), name: agent.name, type: "agent" },
-      scopes: ["jobs:read", "jobs:write", "webhooks:manage"],
+      scopes: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
       session_id: expect.any(String),
       expires_at: expect.any(String),
     });
@@ -85,7 +85,7 @@ describe("200", () => {
     expect(await sessionOf(operator)).toMatchObject({
       user: { role: "operator" },
       organization: null,
-      scopes: ["jobs:read", "jobs:write", "webhooks:manage"],
+      scopes: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
     });
   });
 

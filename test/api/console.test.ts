@@ -174,7 +174,14 @@ describe("the page", () => {
     const empty = await mkdtemp(join(tmpdir(), "waymark-console-"));
     const server = express()
       .use((_request, response, next) => {
-        setContext(response, { requestId: "req_1", route: "", principal: null, failure: null });
+        setContext(response, {
+          simulated: null,
+          requestId: "req_1",
+          route: "",
+          principal: null,
+          errorUrl: (code) => code,
+          failure: null,
+        });
         next();
       })
       .use(consoleRoutes({ publicUrl: null }, pathToFileURL(`${empty}/`)))

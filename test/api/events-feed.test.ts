@@ -244,26 +244,6 @@ describe("GET /v1/events", () => {
     expect(expectData(await getFeed(later, agent, "")).items).toHaveLength(0);
   });
 
-  it("returns 401 without a key", async () => {
-    expectFailure(await app.call("/v1/events"), 401);
-  });
-
-  it("returns 403 if the key lacks jobs:read", async () => {
-    expectFailure(
-      await getFeed(app, await app.createOrganization("agent", { scopes: ["webhooks:manage"] })),
-      403,
-    );
-  });
-
-  it("returns 405 with Allow for another method", async () => {
-    const response = await app.call("/v1/events", {
-      method: "POST",
-      key: (await app.createOrganization("agent")).key,
-    });
-    expectFailure(response, 405);
-    expect(response.headers.get("allow")).toBe("GET, HEAD");
-  });
-
   it("returns the same changes as the job's history", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{}]);

@@ -6,6 +6,11 @@ import { listJobs } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 import { eventually } from "../support/eventually.ts";
+import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
+import { expectFailure } from "../support/app/assertions.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
+import { fromTypedId } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
 
 /** Requests that may be in flight during an overload: one per connection to PostgreSQL. */
 const CAPACITY = 20;
@@ -160,5 +165,90 @@ describe("URL checks with a name server that does not respond", () => {
     const succeeded = (await Promise.all(responses)).filter(({ status }) => status === 200);
     expect(succeeded).toHaveLength(MAX_CALLS);
     for (const { text } of succeeded) expect(text).toContain("does not resolve");
+  });
+});
+
+const post = ({ key }: TestOrganization, path: string, body?: object, idempotencyKey = "once") =>
+  app.call(path, {
+    method: "POST",
+    key,
+    headers: { "idempotency-key": idempotencyKey },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+
+/** Transactions that wait for the process. */
+const idleTransactions = () =>
+  app.database.query(sql`
+    select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`);
+
+/** Expects the 429 of the operation's own limit. `app.call` compares its headers with the document. */
+function expectOwnLimit(response: ApiResponse, what: string): void {
+  expectFailure(response, 429, `${what} of this organisation are in flight`);
+  expect(response.headers.get("retry-after")).toBe("5");
+  expect([...response.headers.keys()].filter((name) => name.includes("ratelimit"))).toEqual([]);
+}
+
+describe("over REST", () => {
+  // evidence: external-calls-rest-hold-nothing
+  it("a test event and a URL check hold neither a slot nor a connection to PostgreSQL", async () => {
+    const agent = await app.createOrganization("agent");
+    const { receiver, release } = await startHangingReceiver();
+    const id = await newEndpoint(agent, receiver.url);
+    const tests = Array.from({ length: MAX_CALLS }, () => post(agent, `/v1/webhook-endpoints/${id}/test`));
+    await receiver.waitFor(MAX_CALLS);
+    const releaseNames = silenceNameServer();
+    const created = post(agent, "/v1/webhook-endpoints", { url: "https://dead.test/hook" });
+    await eventually(() => expect(vi.mocked(Resolver.prototype.resolve4)).toHaveBeenCalled());
+    await eventually(async () => expect(await inFlight()).toBe(0));
+    expect(await idleTransactions()).toEqual([]);
+    releaseNames();
+    release();
+    expect((await created).status).toBe(400);
+    for (const { status } of await Promise.all(tests)) expect(status).toBe(201);
+  });
+
+  it("429 of a sixth test event has Retry-After, and no RateLimit headers while rate limits are off", async () => {
+    const agent = await app.createOrganization("agent");
+    const { receiver, release } = await startHangingReceiver();
+    const path = `/v1/webhook-endpoints/${await newEndpoint(agent, receiver.url)}/test`;
+    const tests = Array.from({ length: MAX_CALLS }, () => post(agent, path));
+    await receiver.waitFor(MAX_CALLS);
+    expectOwnLimit(await post(agent, path), "test events");
+    release();
+    await Promise.all(tests);
+  });
+
+  it("429 of a sixth URL check has the same headers, in POST and PATCH", async () => {
+    const agent = await app.createOrganization("agent");
+    const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");
+    const release = silenceNameServer();
+    // Look-ups of the same name are shared.
+    const create = (name: string) =>
+      post(agent, "/v1/webhook-endpoints", { url: `https://${name}.test/hook` }, name);
+    const checks = Array.from({ length: MAX_CALLS }, (_, index) => create(`dead-${index}`));
+    await eventually(() => expect(vi.mocked(Resolver.prototype.resolve4)).toHaveBeenCalledTimes(MAX_CALLS));
+    expectOwnLimit(await create("sixth"), "URL checks");
+    const update = {
+      method: "PATCH",
+      key: agent.key,
+      body: JSON.stringify({ url: "https://seventh.test/hook" }),
+    };
+    expectOwnLimit(await app.call(`/v1/webhook-endpoints/${id}`, update), "URL checks");
+    release();
+    await Promise.all(checks);
+  });
+
+  it("429 of a third replay has the same headers", async () => {
+    const agent = await app.createOrganization("agent");
+    const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");
+    const lock = sql`select pg_advisory_xact_lock(hashtextextended(${`replay to ${fromTypedId("whe", id)}`}, 0))`;
+    const held = await openTransaction(app.database, lock);
+    const replay = (key: string) =>
+      post(agent, `/v1/webhook-endpoints/${id}/replay`, { which: "failed" }, key);
+    const running = [replay("one"), replay("two")];
+    await waitForBlockedSessions(app.database, running.length);
+    expectOwnLimit(await replay("three"), "replays");
+    await held.commit();
+    await Promise.all(running);
   });
 });

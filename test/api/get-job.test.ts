@@ -84,13 +84,4 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
       expectData(await getJob(app, agent, reassigned));
     });
   });
-
-  it("returns 401 without a key", async () => {
-    expectFailure(await app.call(jobPath(number)), 401);
-  });
-
-  it("returns 403 if the key lacks jobs:read", async () => {
-    const writer = await app.createOrganization("agent", { scopes: ["jobs:write"] });
-    expectFailure(await getJob(app, writer, number), 403, "jobs:read");
-  });
 });

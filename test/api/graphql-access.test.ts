@@ -19,6 +19,7 @@ describe("an API key", () => {
     expect(response.body.errors[0].extensions).toEqual({
       code: "UNAUTHENTICATED",
       requestId: response.headers.get("x-request-id"),
+      docUrl: "https://api.example.com/errors/UNAUTHENTICATED",
     });
   });
 

@@ -10,6 +10,7 @@ import {
 } from "../support/graphql/document-generator.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import { queryData, graphql, type GraphqlRequestOptions } from "../support/graphql/client.ts";
+import { scopes } from "../../src/api-keys/api.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
@@ -22,7 +23,8 @@ let principals: GraphqlRequestOptions[];
 beforeAll(async () => {
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
   agent = await app.createOrganization("agent");
-  operator = (await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" })).text;
+  operator = (await app.keys.create({ organizationId: null, name: "operator", scopes, createdBy: "test" }))
+    .text;
   await app.createJobs(agent, [{ markingNumber: "H-1" }]);
   principals = [
     { key: agent.key },

@@ -43,7 +43,7 @@ describe("200", () => {
   it("returns an owner's user, organisation and scopes", async () => {
     expect((await owner.queryData(VIEWER)).viewer).toEqual({
       kind: "AGENT",
-      scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE"],
+      scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE", "KEYS_MANAGE"],
       organization: { id: toTypedId("org", agent.id) },
       user: {
         id: toTypedId("usr", owner.id),
@@ -62,7 +62,7 @@ describe("200", () => {
     });
     expect((await operator.queryData(VIEWER)).viewer).toMatchObject({
       kind: "OPERATOR",
-      scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE"],
+      scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE", "KEYS_MANAGE"],
       organization: null,
       user: { role: "OPERATOR" },
     });
@@ -170,7 +170,7 @@ describe("403 FORBIDDEN", () => {
     const { status, errors } = await member.graphql("{ apiKeys { id } }");
     expect({ status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message }).toEqual({
       ...rejected,
-      message: "Your role does not have the scope webhooks:manage, which this needs",
+      message: "Your role does not have the scope keys:manage, which this needs",
     });
   });
 
@@ -182,7 +182,7 @@ describe("403 FORBIDDEN", () => {
 });
 
 describe("a key created by a user", () => {
-  it("names the user as creator and has the same scopes", async () => {
+  it("names the user as creator and has the same scopes, without KEYS_MANAGE", async () => {
     const { createApiKey } = await owner.queryData(NEW_KEY);
     expect(createApiKey.apiKey).toMatchObject({
       createdBy: toTypedId("usr", owner.id),
@@ -237,7 +237,7 @@ describe("a key created by a user", () => {
     const { id } = await createTestUser(app, { organizationId: agent.id, role: "owner" });
     const asking = {
       keyId: null,
-      scopes: ["jobs:read", "jobs:write", "webhooks:manage"],
+      scopes: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
       organizationId: agent.id,
       organizationType: "agent",
       actor: { type: "user", id },

@@ -55,7 +55,11 @@ describe("a subscription socket rejects", () => {
       expect(payload).toEqual([
         {
           message: "Send queries and mutations by POST",
-          extensions: { code: "BAD_USER_INPUT", requestId: expect.stringMatching(/^req_/) },
+          extensions: {
+            code: "BAD_USER_INPUT",
+            requestId: expect.stringMatching(/^req_/),
+            docUrl: `${app.url}/guide/errors#bad_user_input`,
+          },
         },
       ]);
     }

@@ -41,6 +41,7 @@ describe("invalid variables", () => {
         extensions: {
           code: "BAD_USER_INPUT",
           requestId: expect.stringMatching(/^req_/) as string,
+          docUrl: `${app.url}/guide/errors#bad_user_input`,
           problems: [{ field, code, message: expect.stringMatching(/\w/) as string }],
         },
       },

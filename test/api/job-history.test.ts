@@ -133,19 +133,6 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
     },
   );
 
-  it("returns 403 if the key lacks jobs:read", async () => {
-    expectFailure(
-      await history(await app.createOrganization("agent", { scopes: ["jobs:write"] }), "MN"),
-      403,
-    );
-  });
-
-  it("returns 405 with Allow for another method", async () => {
-    const response = await app.call(`${jobPath("MN")}/history`, { method: "DELETE", key: agent.key });
-    expectFailure(response, 405);
-    expect(response.headers.get("allow")).toBe("GET, HEAD");
-  });
-
   it("is not rewritten by later changes", async () => {
     const number = await newJob();
     const before = expectData(await history(agent, number)).items;

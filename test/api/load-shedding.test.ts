@@ -170,7 +170,11 @@ describe("503 with Retry-After at the limit of requests in flight", () => {
         errors: [
           {
             message: "The server is overloaded. Try again shortly.",
-            extensions: { code: "SERVICE_UNAVAILABLE", requestId },
+            extensions: {
+              code: "SERVICE_UNAVAILABLE",
+              requestId,
+              docUrl: `${app.url}/guide/errors#service_unavailable`,
+            },
           },
         ],
       });

@@ -14,6 +14,9 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
+/** A key has the scope for keys only if its creator names it. */
+const SCOPES = ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE", "KEYS_MANAGE"];
+
 interface Created {
   id: string;
   secret: string;
@@ -23,12 +26,17 @@ const CREATE =
   "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { apiKey { id } secret } }";
 
 async function createdBy(person: SignedInTestUser, organizationId?: string): Promise<Created> {
-  const { createApiKey } = await person.queryData(CREATE, { input: { name: "of a person", organizationId } });
+  const { createApiKey } = await person.queryData(CREATE, {
+    input: { name: "of a person", organizationId, scopes: SCOPES },
+  });
   return { id: createApiKey.apiKey.id, secret: createApiKey.secret };
 }
 
 async function createdByKey(key: string): Promise<Created> {
-  const { createApiKey } = await queryData(app, CREATE, { key, variables: { input: { name: "of a key" } } });
+  const { createApiKey } = await queryData(app, CREATE, {
+    key,
+    variables: { input: { name: "of a key", scopes: SCOPES } },
+  });
   return { id: createApiKey.apiKey.id, secret: createApiKey.secret };
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
-import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { expectData } from "../support/app/assertions.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
@@ -70,24 +70,5 @@ describe("GET /v1/reference/failure-reasons", () => {
     expect(expectData(await app.call("/v1/reference/failure-reasons", { key: agent.key })).items).toEqual(
       expected,
     );
-  });
-});
-
-describe.each(["/v1/reference/statuses", "/v1/reference/failure-reasons"])("%s", (path) => {
-  it("returns 401 without a key", async () => {
-    expectFailure(await app.call(path), 401);
-  });
-
-  it("returns 403 if the key lacks jobs:read", async () => {
-    expectFailure(
-      await app.call(path, { key: (await app.createOrganization("agent", { scopes: ["jobs:write"] })).key }),
-      403,
-    );
-  });
-
-  it("returns 405 with Allow for another method", async () => {
-    const response = await app.call(path, { method: "POST", key: agent.key });
-    expectFailure(response, 405);
-    expect(response.headers.get("allow")).toBe("GET, HEAD");
   });
 });

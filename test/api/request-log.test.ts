@@ -202,12 +202,36 @@ describe("access to the log", () => {
     expect(usage.map((row) => row.keyId)).not.toContain(keyId);
   });
 
-  it("requires the scope webhooks:manage", async () => {
-    const { key } = await app.createOrganization("agent", { scopes: ["jobs:read", "jobs:write"] });
-    for (const query of ["{ requestLog { nodes { path } } }", "{ usage { day } }"]) {
-      const { errors } = await graphql(app, query, { key });
-      expect(errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-    }
+  it("requires no scope, but webhooks:manage of an operator", async () => {
+    const { key } = await app.createOrganization("agent", { scopes: ["jobs:write"] });
+    expect(await entries({}, key)).toEqual([]);
+    const { text } = await app.keys.create({
+      organizationId: null,
+      name: "operator",
+      createdBy: "test",
+      scopes: ["jobs:read"],
+    });
+    const query = `{ requestLog(requestId: "req_00000000000000000000000000") { nodes { path } } }`;
+    expect((await graphql(app, query, { key: text })).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    const usage = await graphql(app, "{ usage { day } }", { key });
+    expect(usage.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+  });
+
+  it("hides bodies and the Marking Numbers of paths from a key without jobs:read", async () => {
+    const { body } = await patchJob(app, agent, number, { weight: "heavy" });
+    const { text } = await app.keys.create({
+      organizationId: agent.id,
+      name: "writer",
+      createdBy: "test",
+      scopes: ["jobs:write", "webhooks:manage", "keys:manage"],
+    });
+    expect((await entryOf(body.request_id)).path).toBe(`/v1/jobs/by-marking/${number}`);
+    expect(await entryOf(body.request_id, text)).toMatchObject({
+      path: "/v1/jobs/by-marking/***",
+      status: 400,
+      requestBody: null,
+      responseBody: null,
+    });
   });
 
   it("lets an operator find any request, only by its id", async () => {

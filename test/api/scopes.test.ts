@@ -1,8 +1,8 @@
 /** A key without `jobs:read` may change jobs or manage webhooks, but sees no job. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { expectData } from "../support/app/assertions.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
-import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";
+import { getJob, patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
@@ -32,26 +32,6 @@ async function errorsOf(partner: TestOrganization, query: string) {
   const { data, errors = [], text } = await graphql(app, query, { key: partner.key });
   return { data: data as unknown, messages: errors.map(({ message }) => message), text };
 }
-
-describe("a key with only jobs:write, over REST", () => {
-  it.each(["", "?dry_run=true"])(
-    "gets 403 for an update (%s), which would return the job, and changes nothing",
-    async (query) => {
-      const number = await newJob();
-      const send = (path: string, body: object) =>
-        app.call(`${path}${query}`, {
-          method: "PATCH",
-          key: writer.key,
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify(body),
-        });
-      expectFailure(await send(jobPath(number), { weight: 7 }), 403, "jobs:read");
-      const items = [{ marking_number: number, weight: 7 }];
-      expectFailure(await send("/v1/jobs/batch", { jobs: items }), 403, "jobs:read");
-      expect(expectData(await getJob(app, all, number)).weight).toBeNull();
-    },
-  );
-});
 
 describe("a key with only jobs:write, over GraphQL", () => {
   it("can change jobs, but not select the job in the payload", async () => {

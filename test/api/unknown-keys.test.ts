@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { generateKey } from "../../src/api-keys/api-key.format.ts";
 import { unknownKeyRate } from "../../src/api-keys/api-key.verifier.ts";
 import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
-import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { createApiClient, startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
@@ -51,4 +51,18 @@ it("a thousand unknown keys from one IPv6 /64 cost 100 statements and 20 more a 
   expect(1_000 - refused).toBeGreaterThanOrEqual(unknownKeyRate.burst);
   expect(1_000 - refused).toBeLessThanOrEqual(most + 1);
   expect((await list(generateKey().text, "2001:db8:0:8::1")).status).toBe(401);
+});
+
+it("429 for too many unknown keys has the headers that the OpenAPI document declares, of that limit", async () => {
+  const api = createApiClient(other.url);
+  const headers = { "x-forwarded-for": "2001:db8:0:9::1" };
+  const responses = await Promise.all(
+    Array.from({ length: 2 * unknownKeyRate.burst }, () =>
+      api.call("/v1/jobs", { key: generateKey().text, headers }),
+    ),
+  );
+  const refused = responses.find(({ status }) => status === 429);
+  expect(refused?.headers.get("retry-after")).toBe("1");
+  expect(refused?.headers.get("ratelimit-policy")).toBe('"unknown-keys";q=100;w=5');
+  expect(refused?.headers.get("x-ratelimit-limit")).toBe("100");
 });

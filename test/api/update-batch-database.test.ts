@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
-import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
+import { startFaultProxy, type FaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
 import { getJob, patchBatch, patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
@@ -150,14 +150,13 @@ describe("the number of statements of a batch", () => {
     await proxy[Symbol.asyncDispose]();
   });
 
-  /** The statements of a request, without those of background work. */
+  /** The statements of a request, without those of background work and the look-up of the key. */
   async function statementsOf(jobs: readonly object[]): Promise<string[]> {
     const start = proxy.statements.length;
     expectData(await patchBatch(instance, agent, jobs));
-    // Feed subscribers are notified once after the commit, for any number of jobs.
-    const beside =
-      /pg_notify|access_revision|waymark\.job_counter|last_used_at|from api_key|delete from idempotency/;
-    return proxy.statements.slice(start).filter((statement) => !beside.test(statement));
+    return withoutBackground(proxy.statements.slice(start)).filter(
+      (statement) => !statement.includes("from api_key"),
+    );
   }
 
   it("is the same for 100 jobs as for one", async () => {

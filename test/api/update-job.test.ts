@@ -261,26 +261,4 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       }
     });
   });
-
-  it("returns 401 without a key", async () => {
-    expectFailure(await app.call(jobPath("MN"), { method: "PATCH", body: '{"weight":1}' }), 401);
-  });
-
-  it("returns 403 if the key lacks jobs:write, and changes nothing", async () => {
-    const number = await newJob();
-    const { text: key } = await app.keys.create({
-      organizationId: agent.id,
-      name: "reader",
-      scopes: ["jobs:read"],
-      createdBy: "test",
-    });
-    expectFailure(await patchJob(app, { key }, number, { weight: 1 }), 403, "jobs:write");
-    expect(expectData(await getJob(app, { key }, number)).weight).toBeNull();
-  });
-
-  it("returns 405 with Allow for another method", async () => {
-    const response = await app.call(jobPath("MN"), { method: "PUT", key: agent.key, body: "{}" });
-    expectFailure(response, 405);
-    expect(response.headers.get("allow")).toBe("GET, HEAD, PATCH");
-  });
 });

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -41,6 +42,28 @@ describe("the lock file of bench", () => {
       products.filter((name) => `node_modules/${name}` in packages);
     expect(inLock(ofBench)).toEqual(products);
     expect(inLock(own)).toEqual([]);
+  });
+});
+
+describe("the starter kits", () => {
+  interface Package {
+    readonly dependencies?: Readonly<Record<string, string>>;
+    readonly devDependencies?: Readonly<Record<string, string>>;
+  }
+  const kits = join("clients", "examples");
+  const versionsIn = async (folder: string): Promise<Record<string, string>> => {
+    const { dependencies, devDependencies } = JSON.parse(
+      await readFile(join(root, folder, "package.json"), "utf8"),
+    ) as Package;
+    return { ...dependencies, ...devDependencies };
+  };
+
+  const packages = readdirSync(join(root, kits)).filter((kit) =>
+    existsSync(join(root, kits, kit, "package.json")),
+  );
+
+  it.each(packages)("%s has the versions that the project tests", async (kit) => {
+    expect(await versionsIn(".")).toMatchObject(await versionsIn(join(kits, kit)));
   });
 });
 

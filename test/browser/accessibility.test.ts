@@ -60,6 +60,7 @@ const PAGES: Record<string, [Visitor, string | RegExp, PageUrl?][]> = {
   ],
   "/integrations/requests": [["owner", "Request log"]],
   "/integrations/usage": [["owner", "Usage"]],
+  "/simulator": [["owner", "This page belongs to test mode"]],
   "/members": [
     ["owner", "Members"],
     ["operator", "Operators"],

@@ -59,7 +59,7 @@ describe("search", () => {
   it("opens with a key, finds a section, and goes there", async () => {
     const { page, pageErrors } = await open("/guide/webhooks/verify");
     await page.keyboard.press("/");
-    await page.getByRole("combobox", { name: "Search the guide" }).fill("idempotency key repeat");
+    await page.getByRole("combobox", { name: "Search the guide" }).fill("retry change twice");
     await expectVisible(page.getByRole("option").first());
     await page.keyboard.press("Enter");
     await expect
@@ -117,8 +117,8 @@ describe("search", () => {
 it("language tabs remember the choice, on this page and the next", async () => {
   const { page } = await open("/guide/quickstart");
   await page.getByRole("tab", { name: "Python" }).first().click();
-  expect(await page.getByText("response = httpx.get(").isVisible()).toBe(true);
-  expect(await page.getByText("updated = httpx.patch(").isVisible()).toBe(true);
+  expect(await page.getByText("in_transit = waymark.jobs.list_page(").isVisible()).toBe(true);
+  expect(await page.getByText("job = waymark.jobs.update(").isVisible()).toBe(true);
   await page.goto("/guide/jobs");
   expect(await page.getByRole("tab", { name: "Python", selected: true }).count()).toBeGreaterThan(1);
 });

@@ -16,7 +16,6 @@ import { startTestSmtpServer, type TestSmtpServer } from "../support/smtp-server
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import { createTestMongo } from "../support/database/test-mongo.ts";
 import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
-import { eventually } from "../support/eventually.ts";
 
 vi.setConfig({ testTimeout: 2 * BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
@@ -61,7 +60,7 @@ it.each([
     await reviewer.page.goto("/sign-in");
     await journey.signInByForm(reviewer, operator);
     await journey.approveRequest(reviewer, name);
-    await journey.registerAccount(partner, await registrationLink(email), "Dispatch desk");
+    await journey.registerAccount(partner, await journey.registrationLink(mails, email), "Dispatch desk");
     await journey.signInByForm(partner, { email, password: VALID_PASSWORD });
 
     const key = await journey.createKey(partner, "Warehouse sync");
@@ -82,20 +81,6 @@ it.each([
     expect([...partner.errors, ...reviewer.errors]).toEqual([]);
   },
 );
-
-async function registrationLink(email: string): Promise<string> {
-  return await eventually(
-    () => {
-      const texts = mails.received
-        .filter(({ recipients }) => recipients.includes(email))
-        .map(({ text }) => text ?? "");
-      const [link] = /http:\S+\/register#token=[\w-]+/.exec(texts.join("\n")) ?? [];
-      if (link === undefined) throw new Error(`No link was sent to ${email}`);
-      return link;
-    },
-    { timeoutMs: 30_000 },
-  );
-}
 
 async function jobsOf(key: string): Promise<[string, string][]> {
   const { status, body } = await app.call("/v1/jobs", { key });

@@ -2,10 +2,12 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
+import { findAccessibilityViolations } from "../support/browser/axe.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
   expectVisible,
+  PHONE,
   startBrowser,
   openTab,
   type Tab,
@@ -82,6 +84,24 @@ describe("a new organisation", () => {
   });
 });
 
+it("short lists that are empty link the guide", async () => {
+  const { page } = await openAs(member);
+  await page.goto("/");
+  for (const [name, text] of [
+    ["Due today", "No open jobs are due today."],
+    ["Late", "No late jobs."],
+    ["Why jobs need attention", "No jobs need attention."],
+  ] as const) {
+    const panel = page.getByRole("region", { name, exact: true });
+    await expectVisible(panel.getByText(text));
+    await expectVisible(panel.getByRole("link", { name: "Guide: The dashboard" }));
+  }
+  await page.goto("/jobs");
+  await page.getByRole("button", { name: "Views" }).click();
+  await expectVisible(page.getByText("No saved views"));
+  await expectVisible(page.getByRole("menuitem", { name: "Guide: Jobs" }));
+});
+
 describe("a failure", () => {
   it("of the server shows a message, and Try again works once it is over", async () => {
     const { page } = await openAs(owner);
@@ -119,6 +139,41 @@ describe("a failure", () => {
     await page.unroute("**/auth/session");
     await page.getByRole("button", { name: "Try again" }).click();
     await expectVisible(page.getByRole("link", { name: "WM-1" }));
+  });
+
+  it("to sign out closes the menu of a phone, which would cover the toast", async () => {
+    const { page, context } = await openTab(browser, app, { user: owner, viewport: PHONE });
+    onTestFinished(() => context.close());
+    await page.goto("/jobs");
+    await page.route("**/auth/sign-out", (route) => route.fulfill({ status: 500, body: "" }));
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    await page.getByRole("dialog", { name: "Menu" }).getByRole("button", { name: "Sign out" }).click();
+    const toast = page.getByRole("alert").filter({ hasText: "Something went wrong" });
+    const opening = page.waitForEvent("popup");
+    await toast.getByRole("link", { name: "Guide: InternalServerErrorException (500)" }).click();
+    expect((await opening).url()).toContain("/guide/errors#");
+  });
+
+  it("of an action shows a toast whose link the keyboard reaches, also after leaving the screen", async () => {
+    const { page, pageErrors } = await openAs(owner);
+    await page.goto("/jobs");
+    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+    await page.route("**/auth/sign-out", (route) => route.fulfill({ status: 409, body: "" }));
+    await page.getByRole("button", { name: "Sign out" }).click();
+    const toast = page.getByRole("alert").filter({ hasText: "Something went wrong" });
+    const link = toast.getByRole("link", { name: "Guide: Jobs (opens a new tab)" });
+    await expectVisible(link);
+    expect(await findAccessibilityViolations(page)).toEqual([]);
+
+    await page.getByRole("link", { name: "Members" }).click();
+    await expectVisible(page.getByRole("heading", { level: 1, name: "Members" }));
+    await toast.getByRole("button", { name: "Dismiss" }).focus();
+    await page.keyboard.press("Shift+Tab");
+    const opening = page.waitForEvent("popup");
+    await page.keyboard.press("Enter");
+    expect((await opening).url()).toBe(`${app.url}/guide/console#jobs`);
+    // The browser logs the status.
+    expect(pageErrors.filter((error) => !error.includes("409"))).toEqual([]);
   });
 
   it("of the network shows a banner until the connection is back", async () => {

@@ -33,7 +33,9 @@ const CREATE = "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $inp
 async function leavingOwner(): Promise<{ owner: SignedInTestUser; leaving: SignedInTestUser }> {
   const { id } = await app.createOrganization("agent");
   const [owner, leaving] = [await createSignedInUser(app, id), await createSignedInUser(app, id)];
-  const { createApiKey } = await leaving.queryData(CREATE, { input: { name: "Till" } });
+  const { createApiKey } = await leaving.queryData(CREATE, {
+    input: { name: "Till", scopes: ["JOBS_READ", "KEYS_MANAGE"] },
+  });
   await queryData(app, CREATE, { key: createApiKey.secret, variables: { input: { name: "Till backup" } } });
   await leaving.queryData(
     'mutation { inviteMember(input: { email: "friend@test.example" }) { userErrors { message } } }',

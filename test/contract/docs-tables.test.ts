@@ -8,7 +8,9 @@ import { sortFields } from "../../src/http/v1/jobs.read.ts";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
 import type { TokenRate } from "../../src/platform/concurrency/token-bucket.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { AppError, errorCodes } from "../../src/platform/errors.ts";
+import { errorHeadings } from "../../src/guide/error-sections.ts";
+import { SAMPLE_BASE_URL } from "../../src/guide/api.ts";
+import { errorCodes, statusOf } from "../../src/platform/errors.ts";
 import { createMemoryStore } from "../../src/rate-limits/rate-limit.store.ts";
 import {
   defaultRateLimits,
@@ -102,13 +104,12 @@ describe("the guide on jobs", () => {
   });
 });
 
-const statusOf = (code: (typeof errorCodes)[number]): number => new AppError(code, "").status;
-
-/** Returns the example of the OpenAPI document. */
+/** Returns the example of the OpenAPI document, with the base URL of the guide's samples. */
 function documentedError(code: string): unknown {
   const { content } = contract.components.responses[code.replace("Exception", "")] ?? {};
   const [example] = Object.values(content?.["application/json"]?.examples ?? {});
-  return (example?.value as { error?: unknown } | undefined)?.error;
+  const { error } = (example?.value ?? { error: { doc_url: "" } }) as { error: { doc_url: string } };
+  return { ...error, doc_url: error.doc_url.replace("https://api.example.com", SAMPLE_BASE_URL) };
 }
 
 describe("the guide on errors", () => {
@@ -121,6 +122,11 @@ describe("the guide on errors", () => {
     expect(rows).toEqual(errorCodes.map((code) => `${statusOf(code)} ${code}`));
     expect(readPage("guide/contract.md")).toContain("[Fourteen codes](errors.md)");
     expect(errorCodes).toHaveLength(14);
+  });
+
+  it("has the section that the doc_url of each code names", () => {
+    const headings = new Set(page.split("\n").map((line) => line.replace(/^#+ /, "")));
+    expect([...errorHeadings.values()].filter((heading) => !headings.has(heading))).toEqual([]);
   });
 
   it.each(errorCodes)("has the cause, the fix and an example of %s", (code) => {
@@ -244,6 +250,6 @@ describe("the guide on webhooks", () => {
         read("src/migrations/20261123000000-initial.ts"),
       ) ?? [];
     const statuses = [...list.matchAll(/'(\w+)'/g)].map(([, status]) => status);
-    expect(firstColumn("guide/webhooks/reliability.md", "Status")).toEqual(statuses);
+    expect(firstColumn("guide/webhooks/deliveries.md", "Status")).toEqual(statuses);
   });
 });

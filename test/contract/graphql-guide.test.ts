@@ -24,6 +24,8 @@ import { exampleDocument } from "../../src/graphql/explorer/example-document.ts"
 import { limits } from "../../src/graphql/execution/limits.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { closeCodes, subscriptionLimits } from "../../src/graphql/subscriptions/limits.ts";
+import { errorGuidePath } from "../../src/guide/api.ts";
+import { errorHeadings } from "../../src/guide/error-sections.ts";
 import { AppError, errorCodes } from "../../src/platform/errors.ts";
 import { ReauthenticationRequiredError } from "../../src/platform/fresh-authentication.ts";
 import { createLogger } from "../../src/platform/logger.ts";
@@ -165,9 +167,13 @@ async function codeOf(body: string): Promise<string | undefined> {
   return ((await response.json()) as GraphqlCodes).errors?.[0]?.extensions.code;
 }
 
+it("every code has a section in the guide on errors", () => {
+  expect([...sendableCodes()].filter((code) => !errorHeadings.has(code))).toEqual([]);
+});
+
 /** Every `extensions.code` that can be sent: those of Apollo Server and those of the adapter. */
 function sendableCodes(): Set<string> {
-  const format = new ErrorFormatter(createLogger("silent"));
+  const format = new ErrorFormatter({ logger: createLogger("silent"), errorUrl: errorGuidePath });
   const during = { requestId: "req_1" };
   const cancelled = new AppError("ServiceUnavailableException", "", { cause: { code: "57014" } });
   const failures = [

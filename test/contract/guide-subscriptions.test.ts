@@ -2,13 +2,13 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { patchJob } from "../support/app/job-client.ts";
+import { startTcpProxy } from "../support/app/tcp-proxy.ts";
 import { codeBlocks, readPage } from "../support/docs/guide-pages.ts";
 import { createVisibleJobs } from "../support/graphql/subscription-client.ts";
 import { waitForExit } from "../support/processes/cli-process.ts";
@@ -35,65 +35,6 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
-
-interface Proxy {
-  readonly url: string;
-  /** Connections accepted so far. */
-  readonly accepted: number;
-  /** Closes all connections, and new ones until `accept`. */
-  cut(): void;
-  accept(): void;
-  /** Keeps the connections open and forwards no more of their data, as a network that drops packets. */
-  silence(): void;
-}
-
-/** A TCP proxy of the app. The test closes it. */
-async function startProxy(): Promise<Proxy> {
-  const sockets = new Set<Socket>();
-  let isCut = false;
-  let accepted = 0;
-  const server = createServer((front) => {
-    front.on("error", () => front.destroy());
-    if (isCut) {
-      front.destroy();
-      return;
-    }
-    accepted += 1;
-    const back = connect(Number(new URL(app.url).port), "127.0.0.1");
-    for (const [socket, peer] of [
-      [front, back],
-      [back, front],
-    ] as const) {
-      sockets.add(socket);
-      socket.pipe(peer);
-      socket.on("error", () => peer.destroy());
-      socket.on("close", () => {
-        sockets.delete(socket);
-        peer.destroy();
-      });
-    }
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const cut = (): void => {
-    isCut = true;
-    for (const socket of sockets) socket.destroy();
-  };
-  onTestFinished(() => {
-    cut();
-    server.close();
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    get accepted() {
-      return accepted;
-    },
-    cut,
-    accept: () => void (isCut = false),
-    silence() {
-      for (const socket of sockets) socket.unpipe().resume();
-    },
-  };
-}
 
 interface Client {
   process: ChildProcessWithoutNullStreams;
@@ -140,7 +81,7 @@ describe.for(clients)(
       skipWithoutPackages(skip);
       const agent = await app.createOrganization("agent");
       const [a = "", b = "", c = ""] = await createVisibleJobs(app, agent, [{}, {}, {}]);
-      const proxy = await startProxy();
+      const proxy = await startTcpProxy(app.url);
       const client = await startClient(program, `client.${extension}`, proxy.url, agent.key);
       const lines: string[] = [];
       const printed = async (...numbers: string[]): Promise<void> => {

@@ -1,5 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
+import { sortFields } from "../../src/http/v1/jobs.read.ts";
+import { operationsOf } from "../../src/http/v1/openapi/operations.ts";
 import type { ErrorCode } from "../../src/platform/errors.ts";
 import {
   apiDocument,
@@ -21,17 +23,15 @@ interface Named {
   operation: Operation;
 }
 
-function operationsOf(items: typeof paths): Named[] {
-  return Object.entries(items).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => ({
-      name: `${method.toUpperCase()} ${path}`,
-      operation,
-    })),
-  );
+function namedOperations(items: typeof paths): Named[] {
+  return operationsOf<Operation>(items).map(({ method, path, operation }) => ({
+    name: `${method} ${path}`,
+    operation,
+  }));
 }
 
-const operations = operationsOf(paths);
-const all = [...operations, ...operationsOf(webhooks)];
+const operations = namedOperations(paths);
+const all = [...operations, ...namedOperations(webhooks)];
 const v1 = operations.filter(({ name }) => name.includes(" /v1/"));
 
 const mediaOf = (content: Record<string, MediaType> = {}): MediaType[] => Object.values(content);
@@ -39,6 +39,19 @@ const examplesOf = ({ example, examples = {} }: MediaType): unknown[] => [
   ...(example === undefined ? [] : [example]),
   ...Object.values(examples).map(({ value }) => value),
 ];
+function scopesOf(name: string): string[] {
+  // An endpoint receives whole jobs.
+  if (/^POST \/v1\/(webhook-endpoints|test\/events\/\{type\})$/.test(name))
+    return ["webhooks:manage", "jobs:read"];
+  if (name.includes(" /v1/webhook-")) return ["webhooks:manage"];
+  if (name.includes(" /v1/api-keys")) return ["keys:manage"];
+  if (/^GET \/v1\/(me|requests)/.test(name)) return [];
+  // Changes return the job.
+  return name.startsWith("PATCH") || name.includes(" /v1/test/")
+    ? ["jobs:write", "jobs:read"]
+    : ["jobs:read"];
+}
+
 const statusesOf = ({ responses }: Operation): string[] => Object.keys(responses);
 
 /** The names of operations for which `has` is false. */
@@ -123,8 +136,7 @@ describe("every operation", () => {
       ]),
     );
     const expected = operations.map(({ name }) => {
-      // Changes return the job.
-      const scopes = name.startsWith("PATCH") ? ["jobs:write", "jobs:read"] : ["jobs:read"];
+      const scopes = scopesOf(name);
       return [name, name.includes(" /v1/") ? { scopes, security: key } : { scopes: undefined, security: [] }];
     });
     expect(security).toEqual(Object.fromEntries(expected));
@@ -136,6 +148,24 @@ describe("every operation", () => {
 
   it("has X-Request-Id in every response", () => {
     expect(operationsWithout(withId, operations)).toEqual([]);
+  });
+});
+
+describe("the list of jobs", () => {
+  const { description = "" } = apiDocument.paths["/jobs"]?.get ?? {};
+
+  // test/api/updated-at.test.ts has the proof of each sentence.
+  it.each(sortFields)(
+    "says what it guarantees while jobs change, sorted by %s in both directions",
+    (field) => {
+      for (const sort of [field, `-${field}`])
+        expect(description).toMatch(new RegExp(`^- (\`.*\`, )?\`${sort}\`[,:]`, "m"));
+    },
+  );
+
+  it("says what pages by number guarantee, and recommends the events feed to keep a copy", () => {
+    expect(description).toMatch(/With `page`, a job can be returned twice or not at all/);
+    expect(description).toMatch(/To keep a copy of the jobs,\s+follow `GET \/v1\/events`/);
   });
 });
 
@@ -186,7 +216,7 @@ describe("the error table", () => {
   };
   const failures = v1.flatMap(({ name, operation }) =>
     Object.entries(operation.responses)
-      .filter(([status]) => status !== "200" && status !== "304")
+      .filter(([status]) => Number(status) >= 400)
       .map(([status, response]) => ({
         name: `${name} ${status}`,
         status: Number(status),
@@ -219,16 +249,55 @@ describe("the error table", () => {
       "GET /v1/jobs/by-marking/{markingNumber}": [304, 400, 404],
       "PATCH /v1/jobs/by-marking/{markingNumber}": [400, 404, 412, ...body],
       "GET /v1/jobs/by-marking/{markingNumber}/history": [400, 404],
+      "GET /v1/jobs/stats": [400],
+      "POST /v1/jobs/lookup": [400, 413, 415],
       "GET /v1/events": [400, 410],
       "GET /v1/reference/statuses": [],
       "GET /v1/reference/failure-reasons": [],
+      "GET /v1/webhook-endpoints": [],
+      "POST /v1/webhook-endpoints": [400, ...body],
+      "GET /v1/webhook-endpoints/{id}": [404],
+      "PATCH /v1/webhook-endpoints/{id}": [400, 404, 413, 415],
+      "DELETE /v1/webhook-endpoints/{id}": [404],
+      "POST /v1/webhook-endpoints/{id}/rotate-secret": [400, 404, 409, 422],
+      "POST /v1/webhook-endpoints/{id}/pause": [404],
+      "POST /v1/webhook-endpoints/{id}/resume": [400, 404, 413, 415],
+      "POST /v1/webhook-endpoints/{id}/test": [404, 409],
+      "POST /v1/webhook-endpoints/{id}/replay": [400, 404, ...body],
+      "GET /v1/webhook-deliveries": [400, 404],
+      "GET /v1/webhook-deliveries/{id}": [404],
+      "POST /v1/webhook-deliveries/{id}/replay": [400, 404, 409, 422],
+      "GET /v1/me": [],
+      "GET /v1/requests": [400],
+      "GET /v1/requests/{request_id}": [404],
+      "GET /v1/api-keys": [],
+      "POST /v1/api-keys": [400, ...body],
+      "POST /v1/api-keys/{id}/rotate": [400, 404, ...body],
+      "DELETE /v1/api-keys/{id}": [400, 404],
+      "POST /v1/test/jobs": [400, 404, ...body],
+      "POST /v1/test/jobs/by-marking/{markingNumber}/run": [400, 404, 409, 413, 415],
+      "POST /v1/test/events/{type}": [400, 404, ...body],
+      "POST /v1/test/reset": [404, 409],
     };
+    const creating = new Set([
+      "POST /v1/webhook-endpoints",
+      "POST /v1/webhook-endpoints/{id}/test",
+      "POST /v1/webhook-deliveries/{id}/replay",
+      "POST /v1/api-keys",
+      "POST /v1/api-keys/{id}/rotate",
+      "POST /v1/test/jobs",
+      "POST /v1/test/jobs/by-marking/{markingNumber}/run",
+      "POST /v1/test/events/{type}",
+    ]);
     const declared = v1.map(({ name, operation }) => [name, new Set(statusesOf(operation).map(Number))]);
-    const wanted = Object.entries(expected).map(([name, own]) => [name, new Set([200, ...own, ...common])]);
+    const wanted = Object.entries(expected).map(([name, own]) => [
+      name,
+      new Set([creating.has(name) ? 201 : 200, ...own, ...common]),
+    ]);
     expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(wanted));
   });
 
-  it("has the headers of 401, 429 and 503, required", () => {
+  it("has the headers of 401, 429 and 503, required; those of the rate limit only where each 429 has them", () => {
     const { Unauthorized, TooManyRequests, ServiceUnavailable } = components.responses;
     const required = (response: typeof Unauthorized): string[] =>
       Object.entries(response?.headers ?? {}).flatMap(([name, header]) =>
@@ -239,6 +308,19 @@ describe("the error table", () => {
       expect.arrayContaining(["Retry-After", "RateLimit", "RateLimit-Policy", "X-RateLimit-Remaining"]),
     );
     expect(required(ServiceUnavailable)).toContain("Retry-After");
+    // Rate limits can be off while an operation's own limit is reached.
+    const ownLimits = v1.flatMap(({ name, operation: { responses } }) =>
+      "$ref" in responses[429]! ? [] : [[name, required(responses[429])]],
+    );
+    const withOwnLimit = [
+      "POST /v1/webhook-endpoints",
+      "PATCH /v1/webhook-endpoints/{id}",
+      "POST /v1/webhook-endpoints/{id}/test",
+      "POST /v1/webhook-endpoints/{id}/replay",
+    ];
+    expect(Object.fromEntries(ownLimits)).toEqual(
+      Object.fromEntries(withOwnLimit.map((name) => [name, ["X-Request-Id", "Retry-After"]])),
+    );
   });
 });
 

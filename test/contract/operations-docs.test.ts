@@ -152,8 +152,10 @@ describe("the metrics", () => {
       ),
     );
     const lookedUp = [
+      "waymark_deprecation_uses_total",
       "waymark_graphql_subscription_events_total",
       "waymark_http_requests_in_flight",
+      "waymark_http_requests_simulated_total",
       "waymark_idempotency_records_trimmed_total",
       "waymark_job_counter_deltas_compacted_total",
       "waymark_websocket_closes_total",

@@ -8,9 +8,11 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { readEnv } from "../../src/config/env.ts";
 import { eventTypes } from "../../src/events/api.ts";
+import { rootFieldSections } from "../../src/guide/api-sections.ts";
 import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "../../src/webhooks/endpoints/entity.ts";
 import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/service.ts";
 import type { OutcomeClass } from "../../src/webhooks/dispatcher/lease.ts";
+import { retryPolicies } from "../../src/webhooks/retry-policy.ts";
 import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/platform/retry-schedule.ts";
 import { newSecret, sign } from "../../src/webhooks/signing/signature.ts";
 import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/test-event.ts";
@@ -26,6 +28,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database/test-
 
 const events = readPage("guide/webhooks/events.md");
 const verify = readPage("guide/webhooks/verify.md");
+const endpoints = readPage("guide/webhooks/endpoints.md");
 const reliability = readPage("guide/webhooks/reliability.md");
 const troubleshooting = readPage("guide/webhooks/troubleshooting.md");
 
@@ -247,6 +250,13 @@ describe("the pages on webhooks", () => {
       return index === 0 ? ["1", "none", ""] : [String(index + 1), inWords(delayMs), inWords(sinceMs)];
     });
     expect(tableRows(reliability, "Attempt")).toEqual(rows);
+    const delays = Object.values(retryPolicies(schedule)).map((policy) =>
+      ["none", ...policy.schedule.slice(1).map(inWords)].join(", "),
+    );
+    expect(tableRows(readPage("guide/test-mode.md"), "Rule")).toContainEqual([
+      "Delays before the ten attempts",
+      ...delays,
+    ]);
   });
 
   it("describe exactly the existing outcomes", () => {
@@ -266,6 +276,18 @@ describe("the pages on webhooks", () => {
     expect(new Set(documented)).toEqual(new Set([...Object.keys(known), "http_NNN"]));
   });
 
+  it("name a field of GraphQL for each REST operation of webhooks", () => {
+    const rows = tableRows(endpoints, "REST");
+    const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(new Set(rows.map(([rest]) => rest))).toEqual(
+      new Set(operations.filter((name) => name.includes(" /v1/webhook-"))),
+    );
+    const fields = Object.keys(rootFieldSections);
+    expect(rows.filter(([, field = ""]) => !fields.includes(field.split(" ")[0] ?? ""))).toEqual([]);
+  });
+
   it("have the limits of the code", () => {
     const limits = Object.fromEntries(tableRows(reliability, "What"));
     expect(limits).toMatchObject({
@@ -273,7 +295,7 @@ describe("the pages on webhooks", () => {
       "Requests to one endpoint per second": withRange(RATE_LIMITS),
       "Endpoints of an organisation": String(MAX_ENDPOINTS),
     });
-    expect(reliability).toContain(
+    expect(endpoints).toContain(
       `for the retention time of the service: ${readEnv({}).RETENTION_DAYS} days by default`,
     );
   });

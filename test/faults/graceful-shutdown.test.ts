@@ -83,6 +83,7 @@ const startListening = () =>
     port: 0,
     connections: { total: 10, perAddress: 10 },
     onConnectionRejected: () => undefined,
+    errorUrl: (code) => code,
   });
 
 /** Blocks for 1.5 s, which is longer than a stop keeps idle connections open. */

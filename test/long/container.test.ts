@@ -81,15 +81,17 @@ function withDefaults(compose: string): string {
   return compose.replaceAll(/\$\{\w+:-([^}]*)\}/g, "$1");
 }
 
-/** Builds the console and the guide as the stage `site` does, but with the installed packages. */
+/** Builds the console, the guide and the clients as the stage `site` does, but with the installed packages. */
 async function buildSite(dockerfile: string): Promise<void> {
   const [, stage = ""] = /^FROM \S+ AS site\n(.+?)\n\n/ms.exec(dockerfile) ?? [];
-  expect(stage).toContain("COPY docs docs\nCOPY schema schema\nCOPY src src\n");
+  expect(stage).toContain(
+    "COPY LICENSE LICENSE\nCOPY clients clients\nCOPY docs docs\nCOPY schema schema\nCOPY src src\n",
+  );
   expect(stage).toContain("RUN node src/build.ts");
   expect(dockerfile).toContain("COPY --from=site /app/.site .site");
   const folder = await mkdtemp(join(tmpdir(), "waymark-console-stage-"));
   try {
-    for (const name of ["package.json", "package-lock.json", "docs", "schema", "src"])
+    for (const name of ["package.json", "package-lock.json", "LICENSE", "clients", "docs", "schema", "src"])
       await cp(join(root, name), join(folder, name), { recursive: true });
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
     await run(process.execPath, ["src/build.ts"], { cwd: folder });

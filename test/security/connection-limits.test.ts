@@ -42,6 +42,7 @@ async function serve(
     port: 0,
     connections: ROOM,
     onConnectionRejected: (limit) => rejections.push(limit),
+    errorUrl: (code) => code,
     ...options,
   });
   let stopped: Promise<void> | null = null;

@@ -7,11 +7,14 @@ import { startTestApp, type TestOrganization, type TestApp } from "../support/ap
 
 let app: TestApp;
 let agent: TestOrganization;
+let testKey: string;
 let cookie: string;
 
 beforeAll(async () => {
   app = await startTestApp({ NODE_ENV: "production" });
   agent = await app.createOrganization("agent");
+  const test = { organizationId: agent.id, name: "t", createdBy: "test", testSide: "agent" } as const;
+  testKey = (await app.keys.create(test)).text;
   const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   ({ cookie } = await signIn(app, owner));
 });
@@ -28,7 +31,7 @@ async function send(
 ): Promise<number> {
   const headers: Record<string, string> = { "content-type": "application/json" };
   if (encoding !== undefined) headers["content-encoding"] = encoding;
-  if (route.auth === "key") headers["x-api-key"] = agent.key;
+  if (route.auth === "key") headers["x-api-key"] = route.path.startsWith("/v1/test/") ? testKey : agent.key;
   if (route.auth === "session") headers["cookie"] = cookie;
   const response = await sendFromOwnPage(app, route, { body, headers });
   await response.text();

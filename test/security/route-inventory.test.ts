@@ -18,7 +18,14 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 /** Replaces ids and marking numbers by the router's parameter names. */
 const asRoute = (path: string): string =>
-  path.replace(/\/NONE/, "/{markingNumber}").replace(/\/sessions\/.+/, "/sessions/{id}");
+  path
+    .replace(/(?<=\/requests)\/NONE/, "/{request_id}")
+    .replace(/(?<=\/api-keys)\/NONE/, "/{id}")
+    .replace(/(?<=\/events)\/NONE/, "/{type}")
+    .replace(/\/NONE/, "/{markingNumber}")
+    .replace(/\/sdk\/.+/, "/sdk/{name}")
+    .replace(/\/(?:whe|dlv)_NONE/, "/{id}")
+    .replace(/\/sessions\/.+/, "/sessions/{id}");
 
 const titled = (by: string): [string, (typeof routeCases)[number]][] =>
   routeCases

@@ -1,4 +1,4 @@
-/** Builds the console and the guide once for all test files. */
+/** Builds the console, the guide and the clients once for all test files. */
 import pg from "pg";
 import { inject } from "vitest";
 import { buildIfStale } from "../../src/build.ts";

@@ -2,12 +2,14 @@ import java.math.BigDecimal;
 import java.util.List;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
+import org.openapitools.client.api.AccountApi;
 import org.openapitools.client.api.EventsApi;
 import org.openapitools.client.api.JobsApi;
 import org.openapitools.client.api.ReferenceApi;
 import org.openapitools.client.model.BatchItem;
 import org.openapitools.client.model.BatchUpdate;
 import org.openapitools.client.model.JobList;
+import org.openapitools.client.model.JobLookup;
 import org.openapitools.client.model.JobPatch;
 
 public class OpenapiGenerator {
@@ -64,6 +66,9 @@ public class OpenapiGenerator {
     Object changed = history.getItems().get(0).getChanges().get("weight").getTo();
     check(((Number) changed).longValue() == more.longValue(), "history");
     check(new ReferenceApi(client).listStatuses().getData().getItems().size() > 3, "reference");
+    check(new AccountApi(client).getMe().getData().getApiKey().getScopes().contains("jobs:read"), "me");
+    var found = jobs.lookUpJobs(new JobLookup().markingNumbers(List.of(number, "no-such-job"))).getData().getItems();
+    check(found.get(0).getId().equals(job.getId()) && found.get(1) == null, "look up");
     check(statusOf(() -> jobs.getJob("no-such-job", null)) == 404, "404");
     check(statusOf(() -> jobs.updateJob(number, patch, null, null, "\"99999\"")) == 412, "412");
   }

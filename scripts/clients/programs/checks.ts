@@ -11,6 +11,8 @@ export interface Calls {
   events(types: string[]): Promise<Answer>;
   history(markingNumber: string): Promise<Answer>;
   statuses(): Promise<Answer>;
+  me(): Promise<Answer>;
+  lookUp(markingNumbers: string[]): Promise<Answer>;
 }
 
 function check(condition: unknown, what: string): asserts condition {
@@ -42,6 +44,9 @@ export async function makeCalls(calls: Calls): Promise<void> {
   check(events.status === 200 && events.body.data.items[0].data.job.id, "events with types");
   check((await calls.history(number)).body.data.items[0].changes.weight.to === weight + 1, "history");
   check((await calls.statuses()).body.data.items.length > 3, "reference");
+  check((await calls.me()).body.data.api_key.scopes.includes("jobs:read"), "me");
+  const found = (await calls.lookUp([number, "no-such-job"])).body.data.items;
+  check(found[0].id === job.id && found[1] === null, "look up");
   const missing = await calls.get("no-such-job");
   check(missing.status === 404 && missing.body.error.code === "NotFoundException", "404");
   const conflict = await calls.patch(number, { weight: 1 }, '"99999"');

@@ -23,4 +23,6 @@ await makeCalls({
   events: async (types) => answer(await api.listEvents({ query: { types } })),
   history: async (markingNumber) => answer(await api.listJobHistory({ path: { markingNumber } })),
   statuses: async () => answer(await api.listStatuses()),
+  me: async () => answer(await api.getMe()),
+  lookUp: async (numbers) => answer(await api.lookUpJobs({ body: { marking_numbers: numbers } })),
 });

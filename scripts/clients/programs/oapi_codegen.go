@@ -60,6 +60,11 @@ func main() {
 	check(err == nil && history.JSON200.Data.Items[0].Changes["weight"].To != nil, "history")
 	statuses, err := client.ListStatusesWithResponse(ctx)
 	check(err == nil && len(statuses.JSON200.Data.Items) > 3, "reference")
+	me, err := client.GetMeWithResponse(ctx)
+	check(err == nil && me.JSON200.Data.ApiKey.Scopes[0] == "jobs:read", "me")
+	lookup := waymark.JobLookup{MarkingNumbers: []string{number, "no-such-job"}}
+	found, err := client.LookUpJobsWithResponse(ctx, lookup)
+	check(err == nil && found.JSON200.Data.Items[0].Id == job.Id && found.JSON200.Data.Items[1] == nil, "look up")
 	missing, err := client.GetJobWithResponse(ctx, "no-such-job", nil)
 	check(err == nil && missing.StatusCode() == 404, "404")
 	params := &waymark.UpdateJobParams{IfMatch: of(`"99999"`)}

@@ -25,4 +25,7 @@ await makeCalls({
   history: async (markingNumber) =>
     answer(await client.GET(`${path}/history`, { params: { path: { markingNumber } } })),
   statuses: async () => answer(await client.GET("/reference/statuses")),
+  me: async () => answer(await client.GET("/me")),
+  lookUp: async (numbers) =>
+    answer(await client.POST("/jobs/lookup", { body: { marking_numbers: numbers } })),
 });

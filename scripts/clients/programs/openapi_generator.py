@@ -1,5 +1,5 @@
 import os, time
-from waymark_client import ApiClient, Configuration, JobsApi, EventsApi, ReferenceApi, JobPatch, BatchUpdate, BatchItem
+from waymark_client import AccountApi, ApiClient, Configuration, JobLookup, JobsApi, EventsApi, ReferenceApi, JobPatch, BatchUpdate, BatchItem
 from waymark_client.exceptions import ApiException
 import json
 
@@ -29,6 +29,9 @@ check(updated.job.weight == weight + 1 and failed.error_code == "NotFoundExcepti
 check(EventsApi(client).list_events(types=["job.updated", "job.status_changed"]).data.items[0].data.job.id, "events with types")
 check(jobs.list_job_history(number).data.items[0].changes["weight"].to == weight + 1, "history")
 check(len(ReferenceApi(client).list_statuses().data.items) > 3, "reference")
+check("jobs:read" in AccountApi(client).get_me().data.api_key.scopes, "me")
+found = jobs.look_up_jobs(JobLookup(marking_numbers=[number, "no-such-job"])).data.items
+check(found[0].id == job.id and found[1] is None, "look up")
 for status, what, call in [(404, "404", lambda: jobs.get_job("no-such-job")), (412, "412", lambda: jobs.update_job(number, JobPatch(weight=1), if_match='"99999"'))]:
     try:
         call()

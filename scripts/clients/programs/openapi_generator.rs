@@ -1,5 +1,5 @@
-use waymark_client::apis::{configuration::*, events_api::*, jobs_api::*, reference_api::*, Error};
-use waymark_client::models::{BatchItem, BatchUpdate, JobPatch};
+use waymark_client::apis::{account_api::*, configuration::*, events_api::*, jobs_api::*, reference_api::*, Error};
+use waymark_client::models::{BatchItem, BatchUpdate, JobLookup, JobPatch};
 
 fn check(condition: bool, what: &str) {
     assert!(condition, "{what}");
@@ -56,6 +56,11 @@ async fn main() {
     let change = serde_json::to_value(&history.items[0].changes["weight"]).unwrap();
     check(change["to"] == weight + 1.0, "history");
     check(list_statuses(&api).await.unwrap().data.items.len() > 3, "reference");
+    let scopes = get_me(&api).await.unwrap().data.api_key.scopes;
+    check(scopes.contains(&"jobs:read".to_string()), "me");
+    let lookup = JobLookup::new(vec![number.into()]);
+    let found = look_up_jobs(&api, lookup).await.unwrap().data.items;
+    check(found[0].id == job.id, "look up");
     let missing = get_job(&api, "no-such-job", None).await.unwrap_err();
     check(status(&missing) == 404, "404");
     let conflict = update_job(&api, number, patch, None, None, Some("\"99999\"")).await.unwrap_err();

@@ -1,9 +1,10 @@
 import os, time
 from waymark_client import AuthenticatedClient
+from waymark_client.api.account import get_me
 from waymark_client.api.events import list_events
-from waymark_client.api.jobs import get_job, list_job_history, list_jobs, update_job, update_jobs
+from waymark_client.api.jobs import get_job, list_job_history, list_jobs, look_up_jobs, update_job, update_jobs
 from waymark_client.api.reference import list_statuses
-from waymark_client.models import BatchItem, BatchUpdate, ErrorEnvelope, JobPatch, ListJobsSort
+from waymark_client.models import BatchItem, BatchUpdate, ErrorEnvelope, JobLookup, JobPatch, ListJobsSort
 
 
 def check(condition, what):
@@ -31,6 +32,9 @@ events = list_events.sync(client=client, types=["job.updated", "job.status_chang
 check(events.data.items[0].data.job.id, "events with types")
 check(list_job_history.sync(number, client=client).data.items[0].changes["weight"].to == weight + 1, "history")
 check(len(list_statuses.sync(client=client).data.items) > 3, "reference")
+check("jobs:read" in get_me.sync(client=client).data.api_key.scopes, "me")
+found = look_up_jobs.sync(client=client, body=JobLookup(marking_numbers=[number, "no-such-job"])).data.items
+check(found[0].id == job.id and found[1] is None, "look up")
 missing = get_job.sync_detailed("no-such-job", client=client)
 check(missing.status_code == 404 and isinstance(missing.parsed, ErrorEnvelope), "404")
 conflict = update_job.sync_detailed(number, client=client, body=JobPatch(weight=1), if_match='"99999"')

@@ -16,4 +16,6 @@ await makeCalls({
   events: async (types) => answer(await api.listEvents({ types }, { headers })),
   history: async (number) => answer(await api.listJobHistory(number, {}, { headers })),
   statuses: async () => answer(await api.listStatuses({ headers })),
+  me: async () => answer(await api.getMe({ headers })),
+  lookUp: async (numbers) => answer(await api.lookUpJobs({ marking_numbers: numbers }, { headers })),
 });

@@ -1,5 +1,6 @@
 import { makeCalls } from "./checks.ts";
 import {
+  AccountApi,
   BatchUpdateFromJSON,
   Configuration,
   EventsApi,
@@ -48,4 +49,6 @@ await makeCalls({
   events: (types) => answer(new EventsApi(configuration).listEventsRaw({ types })),
   history: (markingNumber) => answer(jobs.listJobHistoryRaw({ markingNumber })),
   statuses: () => answer(new ReferenceApi(configuration).listStatusesRaw()),
+  me: () => answer(new AccountApi(configuration).getMeRaw()),
+  lookUp: (markingNumbers) => answer(jobs.lookUpJobsRaw({ jobLookup: { markingNumbers } })),
 });

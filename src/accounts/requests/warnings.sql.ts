@@ -16,6 +16,7 @@ export async function accountRequestWarnings(
     union all
     select undecided.id, format('An organisation named "%s" already exists', organization.name)
       from undecided join organization on lower(organization.name) = lower(undecided.organization_name)
+        and organization.live_organization_id is null
     union all
     select undecided.id, format('Other undecided requests for the same organisation: %s', count(*))
       from undecided join account_request other on lower(other.organization_name) = lower(undecided.organization_name)

@@ -46,9 +46,9 @@ export function requiresTwoFactor(policy: TwoFactorPolicy, role: UserRole): bool
 
 /** The API scopes of each role. */
 export const scopesByRole: Readonly<Record<UserRole, readonly Scope[]>> = {
-  owner: ["jobs:read", "jobs:write", "webhooks:manage"],
+  owner: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
   member: ["jobs:read", "jobs:write"],
-  operator: ["jobs:read", "jobs:write", "webhooks:manage"],
+  operator: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
 };
 
 /** The 401 for a missing, expired or revoked session: the same for every reason. */

@@ -3,6 +3,7 @@ import type { Queryable } from "../../platform/postgres/database.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
 import { sql } from "../../platform/postgres/sql.ts";
 import type { UserRole } from "../../organizations/api.ts";
+import type { SessionMode } from "./session-mode.ts";
 
 export interface SessionRow {
   id: string;
@@ -17,23 +18,37 @@ export interface SessionRow {
   organization_id: string | null;
   organization_name: string | null;
   organization_type: OrganizationType | null;
+  /** Set if the organisation is a test organisation. */
+  live_organization_id: string | null;
   suspended: boolean;
 }
 
-/** Returns the session with this token or uuid, its user and their organisation, or undefined. */
+/**
+ * Returns the session with this token or uuid, its user and the organisation that `mode` selects, or undefined. In test mode
+ * the organisation is null until test organisations exist.
+ */
 export async function selectSession(
   database: Queryable,
   session: { token: string } | { id: string },
+  mode: SessionMode,
 ): Promise<SessionRow | undefined> {
   const [row] = await database.query<SessionRow>(sql`
     select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, account.id as user_id, account.name, account.email,
       account.role, account.two_factor_enabled, organization.id as organization_id,
       organization.name as organization_name, organization.type as organization_type,
-      organization.suspended_at is not null as suspended
+      organization.live_organization_id, organization.suspended_at is not null as suspended
     from user_session session join user_account account on account.id = session.user_id
-      left join organization on organization.id = account.organization_id
+      ${organizationJoins(mode)}
     where ${"token" in session ? sql`session.token = ${session.token}` : sql`session.id = ${session.id}::uuid`}`);
   return row;
+}
+
+function organizationJoins(mode: SessionMode) {
+  if (mode === "live") return sql`left join organization on organization.id = account.organization_id`;
+  const [, side = null] = mode.split(":");
+  return sql`left join organization live on live.id = account.organization_id
+      left join organization on organization.live_organization_id = live.id
+        and organization.type = coalesce(${side}::text, live.type)`;
 }
 
 /** Saves the use of a session at `now` (ISO 8601), unless a later one is already saved. */

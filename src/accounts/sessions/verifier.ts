@@ -5,6 +5,7 @@ import { MINUTE_MS } from "../../platform/time.ts";
 import { SESSION_COOKIE, readSignedCookie } from "../auth/cookies.ts";
 import type { AccountContext } from "../context.ts";
 import { SESSION_IDLE_MS } from "./entity.ts";
+import type { SessionMode } from "./session-mode.ts";
 import {
   notSignedInError,
   requiresTwoFactor,
@@ -36,33 +37,44 @@ export class SessionVerifier {
 
   /**
    * Throws UnauthorizedException for a missing or expired session, and ForbiddenException if the organisation is suspended
-   * or the user must first turn on two-factor authentication. Counts as use of the session.
+   * or the user must first turn on two-factor authentication. Counts as use of the session. In test mode the principal is of
+   * a test organisation; throws ForbiddenException if there is none.
    */
-  async verify(headers: OriginHeaders, ipAddress: string): Promise<SessionPrincipal> {
-    return requireTwoFactor(await this.verifyAllowingNoTwoFactor(headers, ipAddress));
+  async verify(
+    headers: OriginHeaders,
+    ipAddress: string,
+    mode: SessionMode = "live",
+  ): Promise<SessionPrincipal> {
+    return requireTwoFactor(await this.#verify(headers, ipAddress, mode));
   }
 
   /** As `verify`, but allows users who must still turn on two-factor authentication: for managing their own account. */
-  async verifyAllowingNoTwoFactor({ cookie }: OriginHeaders, ipAddress: string): Promise<SessionPrincipal> {
+  verifyAllowingNoTwoFactor(headers: OriginHeaders, ipAddress: string): Promise<SessionPrincipal> {
+    return this.#verify(headers, ipAddress, "live");
+  }
+
+  /** As `verify`, for the session with this uuid, without counting as use: for connections that stay open. */
+  async revalidate(sessionId: string, mode: SessionMode = "live"): Promise<SessionPrincipal> {
+    const row = await this.#read({ id: sessionId }, mode);
+    return requireTwoFactor(toPrincipal(row, this.#context.twoFactorPolicy));
+  }
+
+  async #verify({ cookie }: OriginHeaders, ipAddress: string, mode: SessionMode): Promise<SessionPrincipal> {
     const { database, clock, authSecret, twoFactorPolicy } = this.#context;
     const token = readSignedCookie(cookie, SESSION_COOKIE, authSecret);
     if (!token) throw notSignedInError();
-    const row = await this.#read({ token });
+    const row = await this.#read({ token }, mode);
     if (clock.now() - Date.parse(row.last_seen_at) >= TOUCH_INTERVAL_MS)
       await updateLastSeen(database, { id: row.id, ipAddress, now: new Date(clock.now()).toISOString() });
     return toPrincipal(row, twoFactorPolicy);
   }
 
-  /** As `verify`, for the session with this uuid, without counting as use: for connections that stay open. */
-  async revalidate(sessionId: string): Promise<SessionPrincipal> {
-    return requireTwoFactor(toPrincipal(await this.#read({ id: sessionId }), this.#context.twoFactorPolicy));
-  }
-
-  async #read(session: { token: string } | { id: string }): Promise<SessionRow> {
+  async #read(session: { token: string } | { id: string }, mode: SessionMode): Promise<SessionRow> {
     const { database, clock } = this.#context;
-    const row = await selectSession(database, session);
+    const row = await selectSession(database, session, mode);
     if (!row || isExpired(row, clock.now())) throw notSignedInError();
     if (row.suspended) throw new AppError("ForbiddenException", "The organisation is suspended");
+    if (mode !== "live" && row.organization_id === null) throw noTestMode(row);
     return row;
   }
 }
@@ -75,6 +87,13 @@ function requireTwoFactor(principal: SessionPrincipal): SessionPrincipal {
       "Your account must use two-factor authentication: turn it on in the console first",
     );
   return principal;
+}
+
+function noTestMode({ role }: Pick<SessionRow, "role">): AppError {
+  return new AppError(
+    "ForbiddenException",
+    role === "operator" ? "Operators have no test mode" : "Your organisation does not use test mode yet",
+  );
 }
 
 function isExpired(row: Pick<SessionRow, "expires_at" | "last_seen_at">, nowMs: number): boolean {
@@ -106,6 +125,7 @@ function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): Session
         organizationId: organization_id,
         organizationType: organization_type,
         organizationName: organization_name,
+        liveOrganizationId: row.live_organization_id ?? undefined,
       }
     : { ...common, organizationId: null, organizationType: null, organizationName: null };
 }

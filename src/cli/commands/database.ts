@@ -77,12 +77,13 @@ export const demoCommand = serviceCommand("demo", {
         "ConflictException",
         "The database contains organisations other than the demo's, so no demo data was created",
       );
-    const { agent, contractor, logins } = demo;
+    const { agent, contractor, test, logins } = demo;
     return {
-      document: { agent_key: agent, contractor_key: contractor, logins },
+      document: { agent_key: agent, contractor_key: contractor, test_key: test, logins },
       text: formatList({
         "Agent key": agent,
         "Contractor key": contractor,
+        "Test key": test,
         "Agent's login": formatLogin(logins.agent),
         "Contractor's login": formatLogin(logins.contractor),
         "Operator's login": formatLogin(logins.operator),

@@ -181,9 +181,11 @@ const replay = webhookCommand("replay", {
       return { document: toDocument(created), text: `Replay queued as ${created.id}.` };
     }
     const since = missing === true ? undefined : missing;
-    const { replayed } = failedSince
-      ? await deliveries.replayFailed(systemPrincipal, endpoint, failedSince)
-      : await deliveries.replayMissing(systemPrincipal, endpoint, since);
+    const { replayed } = await deliveries.replayMany(
+      systemPrincipal,
+      endpoint,
+      failedSince ? { which: "failed", since: failedSince } : { which: "missing", since },
+    );
     const events = `${replayed.toLocaleString("en")} ${replayed === 1 ? "event" : "events"}`;
     return { document: { endpoint_id: endpoint, replayed }, text: `${events} queued for replay.` };
   },

@@ -1,10 +1,11 @@
 /** `waymark key` */
 import { InvalidArgumentError } from "commander";
-import { type ApiKey, type ApiKeyService, parsePrefix, type Scope } from "../../api-keys/api.ts";
+import { type ApiKey, type ApiKeyService, modeOfKey, parsePrefix, type Scope } from "../../api-keys/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import { toTypedId } from "../../platform/ids.ts";
+import { organizationTypes } from "../../platform/principal.ts";
 import { effectiveLimit, rateLimitClasses } from "../../rate-limits/api.ts";
-import { commandGroup, flag, option, required, serviceCommand, withDefault } from "../command.ts";
+import { choice, commandGroup, flag, option, required, serviceCommand, withDefault } from "../command.ts";
 import { cliAuditContext } from "../context.ts";
 import { parseExpiry, parseHours, parseRateLimit, parseScopes } from "../option-parsers.ts";
 import { formatList, listResult } from "../output.ts";
@@ -18,6 +19,7 @@ function presentKey(key: ApiKey) {
     prefix: key.prefix,
     organization_id: key.organization ? toTypedId("org", key.organization.id) : null,
     name: key.name,
+    mode: modeOfKey(key),
     scopes: key.scopes,
     cidrs: key.cidrs ?? null,
     created_by: key.createdBy,
@@ -30,7 +32,9 @@ function presentKey(key: ApiKey) {
 
 /** Finds a key by its ID, its prefix (with or without `wmk_`) or the full key. Throws NotFoundException. */
 async function getKey(keys: ApiKeyService, text: string): Promise<ApiKey> {
-  const key = await keys.find(parsePrefix(text) ?? text.replace(/^(?:wmk_)?([0-9a-z]{8})_?$/, "wmk_$1"));
+  const key = await keys.find(
+    parsePrefix(text) ?? text.replace(/^(?:wmk_)?((?:test_)?[0-9a-z]{8})_?$/, "wmk_$1"),
+  );
   // The text may be a full key, so the message must not repeat it.
   if (!key) throw new AppError("NotFoundException", "No API key has this ID or prefix", { resource: "key" });
   return key;
@@ -43,12 +47,18 @@ const create = serviceCommand("create", {
     operator: flag(
       "create an operator key instead: it can read and write jobs of all organisations through GraphQL",
     ),
+    test: flag("create a test key: it sees and changes only test data"),
+    as: choice(
+      "<type>",
+      "side of test jobs that a test key sees (default: the organisation's)",
+      organizationTypes,
+    ),
     name: withDefault("API key", option("<name>", "name of the key")),
     scopes: withDefault<Scope[]>(
       ["jobs:read", "jobs:write"],
       option(
         "<scopes>",
-        "permissions, separated by commas: jobs:read, jobs:write, webhooks:manage",
+        "permissions, separated by commas: jobs:read, jobs:write, webhooks:manage, keys:manage",
         parseScopes,
       ),
     ),
@@ -63,11 +73,13 @@ const create = serviceCommand("create", {
       (range, previous = []) => [...previous, range],
     ),
   },
-  check({ org, operator }) {
+  check({ org, operator, test, as }) {
     if ((org === undefined) === (operator === undefined))
       throw new InvalidArgumentError("specify either --org or --operator");
+    if (test && operator) throw new InvalidArgumentError("--test needs --org");
+    if (as !== undefined && !test) throw new InvalidArgumentError("--as needs --test");
   },
-  async run({ organizations, keys }, { org, name, scopes, expires, cidr }) {
+  async run({ organizations, keys }, { org, test, as, name, scopes, expires, cidr }) {
     const organization = org === undefined ? null : await organizations.get(org);
     const { key, text } = await keys.create(
       {
@@ -76,6 +88,7 @@ const create = serviceCommand("create", {
         scopes,
         expiresAt: expires ?? null,
         cidrs: cidr ?? null,
+        testSide: test ? (as ?? organization?.type) : undefined,
         createdBy: "cli",
       },
       cliAuditContext,
@@ -85,6 +98,7 @@ const create = serviceCommand("create", {
       Key: text,
       ID: document.id,
       Organisation: organization?.name ?? "(operator)",
+      Mode: document.mode,
       Scopes: scopes.join(", "),
       Expires: document.expires_at?.toISOString() ?? "never",
       "Allowed IPs": document.cidrs?.join(", ") ?? "any",

@@ -7,8 +7,10 @@ import { integrationsRoutes } from "../routes/integrations.routes.ts";
 import { jobsRoutes } from "../routes/jobs.routes.ts";
 import { operatorRoutes } from "../routes/operator.routes.ts";
 import { membersRoutes } from "../routes/members.routes.ts";
+import { simulatorRoutes } from "../routes/simulator.routes.ts";
 import { consoleRoute, publicRoute, rootRoute, type RouterContext } from "../routes/root.route.tsx";
 import type { Access } from "./session/access.ts";
+import type { Mode } from "./session/mode.ts";
 import { basePath } from "./api/server-url.ts";
 import { requestHeadingFocus } from "./interaction/page-heading.ts";
 import { parseSearch, stringifySearch } from "./search-params.ts";
@@ -20,12 +22,20 @@ declare module "@tanstack/react-router" {
   interface StaticDataRouteOption {
     /** Which users may open the page; default: any signed-in user. */
     access?: Access;
+    /** The page is about the live organisation, or about test data. The other mode does not show it. */
+    onlyIn?: Mode;
   }
 }
 
 const routeTree = rootRoute.addChildren([
   publicRoute.addChildren(accountRoutes),
-  consoleRoute.addChildren([...jobsRoutes, ...integrationsRoutes, ...operatorRoutes, ...membersRoutes]),
+  consoleRoute.addChildren([
+    ...jobsRoutes,
+    ...integrationsRoutes,
+    ...simulatorRoutes,
+    ...operatorRoutes,
+    ...membersRoutes,
+  ]),
 ]);
 
 export function createConsoleRouter(context: RouterContext) {

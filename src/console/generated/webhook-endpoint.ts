@@ -28,7 +28,7 @@ export type WebhookEndpointStatus =
 export type WebhookDisabledReason =
   /** The receiver returned 410. */
   | 'GONE'
-  /** No delivery succeeded for 5 days. */
+  /** No delivery succeeded for 5 days. For test endpoints: 75 seconds. */
   | 'FAILING';
 
 /** Status of a delivery. */

@@ -6,12 +6,14 @@ import { consoleRoute } from "./root.route.tsx";
 const members = createRoute({
   getParentRoute: () => consoleRoute,
   path: "members",
+  staticData: { onlyIn: "live" },
   component: lazyRouteComponent(() => import("../pages/members/members.page.tsx"), "MembersPage"),
 });
 
 const security = createRoute({
   getParentRoute: () => consoleRoute,
   path: "security",
+  staticData: { onlyIn: "live" },
   component: lazyRouteComponent(() => import("../pages/security/security.page.tsx"), "SecurityPage"),
 });
 
@@ -26,7 +28,7 @@ const notFound = createRoute({
 const audit = createRoute({
   getParentRoute: () => consoleRoute,
   path: "audit",
-  staticData: { access: "integrations" },
+  staticData: { access: "integrations", onlyIn: "live" },
   beforeLoad({ context }) {
     if (context.session.current()?.user.role === "operator")
       throw redirect({ to: "/operator/audit", replace: true });

@@ -111,6 +111,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-anchor": colors.spruce[7],
     "--mantine-color-default-border": colors.gray[3],
     "--waymark-focus": colors.spruce[6],
+    "--waymark-test": colors.violet[7],
   },
   dark: {
     "--mantine-color-body": colors.dark[7],
@@ -128,6 +129,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-gray-light-color": colors.dark[0],
     "--waymark-control-line": colors.dark[3],
     "--waymark-focus": colors.spruce[4],
+    "--waymark-test": colors.violet[6],
     ...lightVariantInDarkScheme(),
   },
 });

@@ -1,9 +1,9 @@
 /** Creates the demo data: two agents, three contractors and 2,000 jobs with their histories. */
 import { join } from "node:path";
 import { z } from "zod";
-import { type ApiKeyService, parsePrefix } from "../../api-keys/api.ts";
+import { type ApiKeyService, modeOfKey, parsePrefix, scopes } from "../../api-keys/api.ts";
 import { rebuildCounters } from "../../jobs/api.ts";
-import type { Organization, OrganizationService } from "../../organizations/api.ts";
+import type { Organization, OrganizationMode, OrganizationService } from "../../organizations/api.ts";
 import type { Database, Queryable } from "../../platform/postgres/database.ts";
 import { newUuid } from "../../platform/ids.ts";
 import { sql } from "../../platform/postgres/sql.ts";
@@ -15,6 +15,8 @@ import { demoRows } from "./rows.ts";
 export interface DemoKeys {
   agent: string;
   contractor: string;
+  /** Test key of the agent. */
+  test: string;
   /** Operator key: can read and write the jobs of both agents through GraphQL. */
   operator: string;
 }
@@ -100,22 +102,31 @@ async function ensureKeys(
   const stored = await readEntries(file, z.string());
   const keyOf = async (name: keyof DemoKeys, organizationId: string | null): Promise<string> => {
     const text = stored[name];
-    if (text !== undefined && (await isUsable(keys, text, organizationId))) return text;
-    return (await keys.create({ organizationId, name: "Demo", createdBy: "demo" })).text;
+    const mode = name === "test" ? "test" : "live";
+    if (text !== undefined && (await isUsable(keys, text, { organizationId, mode }))) return text;
+    const testSide = name === "test" ? "agent" : undefined;
+    return (await keys.create({ organizationId, name: "Demo", scopes, createdBy: "demo", testSide })).text;
   };
   const issued = {
     agent: await keyOf("agent", organizations.agent.id),
     contractor: await keyOf("contractor", organizations.contractor.id),
+    test: await keyOf("test", organizations.agent.id),
     operator: await keyOf("operator", null),
   };
   await writeEntries(file, issued);
   return issued;
 }
 
-async function isUsable(keys: ApiKeyService, text: string, organizationId: string | null): Promise<boolean> {
+/** `organizationId`: the live organisation, also of a test key; null for an operator's key. */
+async function isUsable(
+  keys: ApiKeyService,
+  text: string,
+  { organizationId, mode }: { organizationId: string | null; mode: OrganizationMode },
+): Promise<boolean> {
   const prefix = parsePrefix(text);
   const key = prefix === null ? null : await keys.find(prefix);
-  return key !== null && (key.organization?.id ?? null) === organizationId && !key.revokedAt;
+  if (!key || key.revokedAt || modeOfKey(key) !== mode) return false;
+  return (key.organization?.liveOrganization ?? key.organization?.id ?? null) === organizationId;
 }
 
 function* batchesOf<Row>(rows: readonly Row[]): Generator<Row[]> {

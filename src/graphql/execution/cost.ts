@@ -74,7 +74,7 @@ class CostCalculator {
   #objectCost(field: PlannedField, values: Values): number {
     const selectionCost = this.#selectionCost(field);
     const items = field.definition.args.find(isListOfItems);
-    const count = items ? lengthOf(values[items.name]) : 1;
+    const count = items ? lengthOf(values[items.name]) : requestedCount(values["input"]);
     return field.isList ? count * (1 + selectionCost) : 1 + count * selectionCost;
   }
 
@@ -138,6 +138,12 @@ function isConnection(type: GraphQLNamedOutputType): boolean {
 
 function isNumber(size: unknown): size is number {
   return typeof size === "number";
+}
+
+/** The number of objects that an input asks for; 1 if it has no `count`. The service rejects a count outside the limits. */
+function requestedCount(input: unknown): number {
+  const { count } = (input ?? {}) as { count?: number | null };
+  return Math.min(Math.max(count ?? 1, 1), limits.listSize);
 }
 
 function lengthOf(value: unknown): number {

@@ -32,13 +32,25 @@ const extensionCodes: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Identifies the request in the log. Errors are not logged once `signal` is aborted. */
-type FailedRequest = Pick<RequestStore, "requestId"> & Partial<Pick<RequestStore, "signal">>;
+type FailedRequest = Pick<RequestStore, "requestId"> &
+  Partial<Pick<RequestStore, "signal">> & {
+    /** The status of a simulated failure, which is not logged. */
+    simulated?: string | null;
+  };
+
+export interface ErrorFormatterDeps {
+  logger: Logger;
+  /** Returns the URL of the section of the guide about an error code. */
+  errorUrl: (code: string) => string;
+}
 
 export class ErrorFormatter {
   readonly #logger: Logger;
+  readonly #errorUrl: (code: string) => string;
 
-  constructor(logger: Logger) {
+  constructor({ logger, errorUrl }: ErrorFormatterDeps) {
     this.#logger = logger;
+    this.#errorUrl = errorUrl;
   }
 
   /** Converts any error to a GraphQL error with HTTP status and headers. */
@@ -46,7 +58,8 @@ export class ErrorFormatter {
     const thrown = unwrapResolverError(error);
     if (thrown instanceof GraphQLError && hasCode(thrown)) return thrown;
     const failure = toAppError(thrown);
-    if (failure.status >= 500) this.#log(failure.cause ?? failure, failure.message, request);
+    if (failure.status >= 500 && request.simulated !== String(failure.status))
+      this.#log(failure.cause ?? failure, failure.message, request);
     return toGraphQLError(failure);
   }
 
@@ -64,7 +77,12 @@ export class ErrorFormatter {
     };
   }
 
-  /** Adds the request ID and masks internal errors. Apollo calls it for every error, including its own. */
+  /** Returns the extensions that every error has. */
+  commonExtensions(code: string, requestId: string): { code: string; requestId: string; docUrl: string } {
+    return { code, requestId, docUrl: this.#errorUrl(code) };
+  }
+
+  /** Adds the request ID and a link to the guide, and masks internal errors. Apollo calls it for every error, including its own. */
   formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
     const request = currentRequest();
     const isUnmasked = formatted.extensions?.["code"] === INTERNAL && formatted.message !== MASKED_MESSAGE;
@@ -72,7 +90,10 @@ export class ErrorFormatter {
     return {
       ...formatted,
       message: isUnmasked ? MASKED_MESSAGE : formatted.message,
-      extensions: { ...formatted.extensions, requestId: request.requestId },
+      extensions: {
+        ...formatted.extensions,
+        ...this.commonExtensions(String(formatted.extensions?.["code"]), request.requestId),
+      },
     };
   }
 

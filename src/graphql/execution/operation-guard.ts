@@ -12,11 +12,13 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from "graphql";
+import { deprecationHeaders, type Deprecation, type UseRecorder } from "../../deprecations/api.ts";
 import { keyRequired } from "../../api-keys/api.ts";
 import { type RateLimitClass, type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { badRequest } from "../../platform/errors.ts";
 import { costOf } from "./cost.ts";
 import type { ErrorFormatter } from "./error-formatter.ts";
+import { createDeprecationFinder } from "../deprecated.ts";
 import { rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { tooDeepProblem, exceedsDepth } from "./input-limits.ts";
 import { checkLimit, MAX_VARIABLE_ERRORS } from "./limits.ts";
@@ -29,6 +31,10 @@ export interface OperationGuardDeps {
   limits: RateLimits | null;
   isProduction: boolean;
   errors: ErrorFormatter;
+  deprecations: readonly Deprecation[];
+  useRecorder: Pick<UseRecorder, "record">;
+  /** Returns the URL of a page of the service. */
+  pageUrl: (path: string) => string;
 }
 
 /** Mutations that use the `batch` rate limit. */
@@ -46,7 +52,11 @@ export function createOperationGuard({
   limits,
   isProduction,
   errors,
+  deprecations,
+  useRecorder,
+  pageUrl,
 }: OperationGuardDeps): ApolloServerPlugin {
+  const findDeprecations = createDeprecationFinder(schema, deprecations);
   const check = async (
     document: DocumentNode,
     requested: RequestedOperation,
@@ -71,6 +81,13 @@ export function createOperationGuard({
           await check(document, { operation, variables }, currentRequest()).catch((error: unknown) => {
             throw errors.translate(error);
           });
+          // After the check, because it bounds the depth of variables.
+          const deprecated = findDeprecations?.(document, operation, variables) ?? [];
+          if (deprecated.length === 0) return;
+          const { principal, setHeader } = currentRequest();
+          useRecorder.record(principal, deprecated);
+          for (const [name, value] of Object.entries(deprecationHeaders(deprecated, pageUrl)))
+            setHeader(name, value);
         },
         willSendResponse({ response: { body } }) {
           const { measured } = currentRequest();

@@ -354,6 +354,34 @@ export type DeleteViewPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
+/** Something deprecated: a part of REST or GraphQL that will be removed. */
+export type Deprecation = {
+  /** Stable name of the deprecation, such as `jobs-page`. */
+  readonly code: Scalars['String']['output'];
+  /** What is deprecated, such as `GET /v1/jobs: query parameter page`. */
+  readonly name: Scalars['String']['output'];
+  /** Day of the announcement. */
+  readonly since: Scalars['LocalDate']['output'];
+  /** First day without it. */
+  readonly sunset: Scalars['LocalDate']['output'];
+  /** What to use instead, as a sentence. */
+  readonly replacement: Scalars['String']['output'];
+  /** The API keys that used it in the last 30 days, the latest first. Keys that have ended are left out. */
+  readonly uses: ReadonlyArray<DeprecationUse>;
+};
+
+/** The use of something deprecated by one API key. */
+export type DeprecationUse = {
+  /** The key. */
+  readonly apiKey: ApiKey;
+  /** Time of the first use. It starts again after 90 days without a use. */
+  readonly firstUsedAt: Scalars['DateTime']['output'];
+  /** Time of the last use. It is updated within seconds. */
+  readonly lastUsedAt: Scalars['DateTime']['output'];
+  /** Number of requests that used it, since `firstUsedAt`. */
+  readonly requests: Scalars['Int']['output'];
+};
+
 /** A change of a job. */
 export type JobEvent = Node & {
   /** Event ID (`evt_…`), the `webhook-id` of its deliveries. */
@@ -1008,12 +1036,32 @@ export type Viewer = {
   readonly organization: Maybe<Organization>;
   /** The signed-in user; null for an API key. */
   readonly user: Maybe<User>;
+  /** Live or test; operators are live. */
+  readonly mode: OrganizationMode;
+  /** Whether the organisation has test data, so that its users can switch to test mode. Created with its first test key. */
+  readonly hasTestMode: Scalars['Boolean']['output'];
+  /** First steps of the organisation; null for an API key or an operator. */
+  readonly firstSteps: Maybe<FirstSteps>;
   /** Scopes of the API key or user. */
   readonly scopes: ReadonlyArray<Scope>;
   /** Limits of each GraphQL operation. */
   readonly limits: Limits;
   /** Rate limits by class of request, for each API key or user. Empty if unlimited. */
   readonly rateLimits: ReadonlyArray<RateLimit>;
+};
+
+/** The first steps of a new organisation. Each is true once the stored data show it. */
+export type FirstSteps = {
+  /** Whether the organisation has a test key. */
+  readonly hasTestKey: Scalars['Boolean']['output'];
+  /** Whether a test key was used. */
+  readonly hasCalled: Scalars['Boolean']['output'];
+  /** Whether an endpoint of test data accepted a delivery. */
+  readonly hasReceivedWebhook: Scalars['Boolean']['output'];
+  /** Whether a test job was delivered. */
+  readonly hasDeliveredJob: Scalars['Boolean']['output'];
+  /** Whether the organisation has a live key. */
+  readonly hasLiveKey: Scalars['Boolean']['output'];
 };
 
 /** Rate limit of one class of requests. */
@@ -1057,14 +1105,23 @@ export type ViewerKind =
   /** An operator of the service: sees the data of all organisations. */
   | 'operator';
 
+/** Whether data is real. */
+export type OrganizationMode =
+  /** Real jobs. */
+  | 'live'
+  /** Test data. It changes nothing that is real. */
+  | 'test';
+
 /** A permission of an API key. */
 export type Scope =
   /** Read jobs, events and the reference tables. */
   | 'jobs:read'
   /** Change jobs. */
   | 'jobs:write'
-  /** Manage webhook endpoints, deliveries and API keys. */
-  | 'webhooks:manage';
+  /** Manage webhook endpoints and deliveries. */
+  | 'webhooks:manage'
+  /** Manage API keys. A new key has this scope only if its creator names it. */
+  | 'keys:manage';
 
 /** Limits of one operation. An operation over a limit is rejected, not truncated. */
 export type Limits = {
@@ -1097,10 +1154,12 @@ export type Limits = {
 export type ApiKey = Node & {
   /** Key ID (`key_…`). */
   readonly id: Scalars['ID']['output'];
-  /** Prefix of the key: `wmk_` and 8 characters. */
+  /** Prefix of the key: `wmk_`, or `wmk_test_` for a test key, and 8 characters. */
   readonly prefix: Scalars['String']['output'];
   /** Name that says what the key is for. */
   readonly name: Scalars['String']['output'];
+  /** Live or test. */
+  readonly mode: OrganizationMode;
   /** Its organisation; null for an operator's key. */
   readonly organization: Maybe<Organization>;
   /** Scopes of the key. */
@@ -1123,7 +1182,7 @@ export type ApiKey = Node & {
 export type CreateApiKeyInput = {
   /** Name that says what the key is for. */
   readonly name: Scalars['String']['input'];
-  /** Scopes of the key, at most those of the calling key; default: the same scopes. */
+  /** Scopes of the key, at most those of the calling key; default: the same scopes, without `KEYS_MANAGE`. */
   readonly scopes?: InputMaybe<ReadonlyArray<Scope>>;
   /** Expiry time, no later than that of the calling key. */
   readonly expiresAt?: InputMaybe<Scalars['DateTime']['input']>;
@@ -1131,6 +1190,10 @@ export type CreateApiKeyInput = {
   readonly cidrs?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** For operators: organisation of the key. Null: an operator's key. */
   readonly organizationId?: InputMaybe<Scalars['ID']['input']>;
+  /** `TEST` creates a test key; default: the mode of the calling key. */
+  readonly mode?: InputMaybe<OrganizationMode>;
+  /** For a test key: the side of test jobs that it sees; default: the type of your organisation. */
+  readonly organizationType?: InputMaybe<OrganizationType>;
 };
 
 /** Result of `createApiKey`. */
@@ -1171,9 +1234,9 @@ export type RequestLogEntry = {
   readonly at: Scalars['DateTime']['output'];
   /** HTTP method. */
   readonly method: Scalars['String']['output'];
-  /** Path without the query string. */
+  /** Path without the query string. Without the scope `jobs:read`, Marking Numbers are masked. */
   readonly path: Scalars['String']['output'];
-  /** HTTP status. 499: the client disconnected before the response. */
+  /** HTTP status. 499: the connection was closed before the response. */
   readonly status: Scalars['Int']['output'];
   /** Duration in milliseconds. */
   readonly durationMs: Scalars['Float']['output'];
@@ -1183,10 +1246,12 @@ export type RequestLogEntry = {
   readonly keyId: Scalars['ID']['output'];
   /** Name of the key; null if the key no longer exists. */
   readonly keyName: Maybe<Scalars['String']['output']>;
-  /** First 4 KiB of the request body, only for failed requests. Personal data is masked. */
+  /** First 4 KiB of the request body, only for failed requests and readers with the scope `jobs:read`. Personal data is masked. */
   readonly requestBody: Maybe<Scalars['String']['output']>;
-  /** First 4 KiB of the response body, only for failed requests. Personal data is masked. */
+  /** First 4 KiB of the response body, only for failed requests and readers with the scope `jobs:read`. Personal data is masked. */
   readonly responseBody: Maybe<Scalars['String']['output']>;
+  /** The `X-Waymark-Simulate` header of a test key that was applied; null if none. */
+  readonly simulated: Maybe<Scalars['String']['output']>;
 };
 
 /** Outcome of a request. */
@@ -1315,9 +1380,14 @@ export type Query = {
   readonly webhookDeliveries: Maybe<WebhookDeliveryConnection>;
   /**
    * Your API keys, oldest first: valid keys, and keys that expired or were revoked within the retention time of this
-   * service. At most 1,000; valid keys take precedence, then the newest. Needs the scope `webhooks:manage`.
+   * service. At most 1,000; valid keys take precedence, then the newest. Needs the scope `keys:manage`.
    */
   readonly apiKeys: Maybe<ReadonlyArray<ApiKey>>;
+  /**
+   * What is deprecated and will be removed, the earliest removal first, with the API keys of your organisation that still
+   * use it: at most 1,000 uses, the latest. For operators: the keys of all organisations. Needs the scope `keys:manage`.
+   */
+  readonly deprecations: Maybe<ReadonlyArray<Deprecation>>;
   /**
    * The members of your organisation, by name, at most 1,000. For an operator: the operators. API keys need the scope
    * `webhooks:manage`.
@@ -1326,8 +1396,9 @@ export type Query = {
   /** Pending invitations to your organisation, newest first. For owners. For an operator: the invitations of operators. */
   readonly invitations: Maybe<ReadonlyArray<Invitation>>;
   /**
-   * Requests made with your organisation's API keys, newest first. Requests appear within seconds. Needs the scope
-   * `webhooks:manage`. An operator can look up a request of any organisation by its `requestId`.
+   * Requests made with your organisation's API keys, newest first. Requests appear within seconds. Needs no scope; without
+   * `jobs:read` bodies are null and paths have no Marking Numbers. An operator with the scope `webhooks:manage` can look up
+   * a request of any organisation by its `requestId`.
    */
   readonly requestLog: Maybe<RequestLogConnection>;
   /** Number of your organisation's requests per day and API key, oldest first, within the retention time. Needs the scope `webhooks:manage`. */
@@ -1405,6 +1476,8 @@ export type QueryWebhookDeliveriesArgs = {
   status?: InputMaybe<WebhookDeliveryStatus>;
   eventType?: InputMaybe<WebhookEventType>;
   markingNumber?: InputMaybe<Scalars['String']['input']>;
+  since?: InputMaybe<Scalars['DateTime']['input']>;
+  until?: InputMaybe<Scalars['DateTime']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
 };
@@ -1500,18 +1573,38 @@ export type Mutation = {
   readonly replayDelivery: ReplayDeliveryPayload;
   /** Replays many events. Needs the scope `webhooks:manage`. */
   readonly replayDeliveries: ReplayDeliveriesPayload;
-  /** Creates an API key with at most the permissions of the calling key. Needs the scope `webhooks:manage`. */
+  /** Creates an API key with at most the permissions of the calling key. Needs the scope `keys:manage`. */
   readonly createApiKey: CreateApiKeyPayload;
   /**
    * Replaces a key by a new one with the same permissions. The key must not have more permissions than the calling key.
-   * Needs the scope `webhooks:manage`.
+   * Needs the scope `keys:manage`.
    */
   readonly rotateApiKey: RotateApiKeyPayload;
   /**
    * Revokes a key that has at most the permissions of the calling key; an operator can revoke any key. All servers reject
-   * the key within a second. Needs the scope `webhooks:manage`.
+   * the key within a second. Needs the scope `keys:manage`.
    */
   readonly revokeApiKey: RevokeApiKeyPayload;
+  /**
+   * Creates jobs with their events and webhooks. Their Marking Numbers are random and start with `TEST-`. At most 1,000
+   * can exist. Only in test mode. Needs the scopes `jobs:write` and `jobs:read`.
+   */
+  readonly createTestJobs: CreateTestJobsPayload;
+  /**
+   * Changes the status of a test job step by step. Each step is a real change with its event and webhooks. Only in test
+   * mode. Needs the scopes `jobs:write` and `jobs:read`.
+   */
+  readonly runTestJob: RunTestJobPayload;
+  /**
+   * Sends an event of any type about a test job to your test endpoints. The job does not change. Only in test mode. Needs the
+   * scopes `webhooks:manage` and `jobs:read`.
+   */
+  readonly sendSampleEvent: SendSampleEventPayload;
+  /**
+   * Deletes your test jobs with their events, webhook deliveries and logged requests. Keys and webhook endpoints stay. Only
+   * in test mode. Needs the scopes `jobs:write` and `jobs:read`.
+   */
+  readonly resetTestData: ResetTestDataPayload;
   /** Creates 1 to 100 jobs. For operators. */
   readonly createJobs: CreateJobsPayload;
   /** Assigns 1 to 100 jobs to contractors, or removes their contractor. For operators. */
@@ -1637,6 +1730,7 @@ export type MutationReplayDeliveriesArgs = {
   endpointId: Scalars['ID']['input'];
   only: ReplaySelection;
   since?: InputMaybe<Scalars['DateTime']['input']>;
+  until?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
 
@@ -1657,6 +1751,24 @@ export type MutationRotateApiKeyArgs = {
 export type MutationRevokeApiKeyArgs = {
   id: Scalars['ID']['input'];
   includeCreatedKeys?: Scalars['Boolean']['input'];
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationCreateTestJobsArgs = {
+  input?: CreateTestJobsInput;
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationRunTestJobArgs = {
+  input: RunTestJobInput;
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationSendSampleEventArgs = {
+  input: SendSampleEventInput;
 };
 
 
@@ -1795,7 +1907,7 @@ export type MutationUpsertJobStatusArgs = {
   input: UpsertJobStatusInput;
 };
 
-/** Subscriptions, by the graphql-ws protocol on the same path. */
+/** Subscriptions, over a WebSocket on the same path, with the subprotocol `graphql-transport-ws`. */
 export type Subscription = {
   /**
    * Every committed change of a job visible to you, in the order of `events`. When the subscription becomes active, the
@@ -1807,10 +1919,113 @@ export type Subscription = {
 };
 
 
-/** Subscriptions, by the graphql-ws protocol on the same path. */
+/** Subscriptions, over a WebSocket on the same path, with the subprotocol `graphql-transport-ws`. */
 export type SubscriptionJobChangedArgs = {
   filter?: InputMaybe<JobFilter>;
   types?: InputMaybe<ReadonlyArray<JobEventType>>;
+};
+
+/** The test jobs to create. */
+export type CreateTestJobsInput = {
+  /** Number of jobs, 1 to 100; default 1. */
+  readonly count?: InputMaybe<Scalars['Int']['input']>;
+  /** Editable fields of each job. */
+  readonly template?: InputMaybe<JobPatch>;
+  /** Whether the jobs are assigned to your test contractor; default true. */
+  readonly assigned?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** Result of `createTestJobs`. */
+export type CreateTestJobsPayload = {
+  /** The new jobs; null if the mutation was rejected. */
+  readonly jobs: Maybe<ReadonlyArray<Job>>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** A named path of a test job: the statuses that it gets, in order. */
+export type JobRunPath =
+  /** `assigned`, `picked_up`, `in_transit`, `out_for_delivery`, `arrived`, `completed`. */
+  | 'delivered'
+  /** `assigned`, `picked_up`, `in_transit`, `out_for_delivery`, `failed`, `out_for_delivery`, `arrived`, `completed`. */
+  | 'failed_then_delivered'
+  /** `assigned`, `picked_up`, `in_transit`, `out_for_delivery`, `failed`, `returning`, `returned`. */
+  | 'returned'
+  /** `at_warehouse`, `on_hold`, `scheduled`, `assigned`. */
+  | 'on_hold'
+  /** `scheduled`, `cancelled`. */
+  | 'cancelled';
+
+/** A run of a test job. Either `path` or `steps` is required. */
+export type RunTestJobInput = {
+  /** Marking Number of the test job. */
+  readonly markingNumber: Scalars['String']['input'];
+  /** A named path. */
+  readonly path?: InputMaybe<JobRunPath>;
+  /** 1 to 50 status codes, which the job gets in this order. */
+  readonly steps?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  /** Milliseconds between two steps, 1000 to 600000; default 1000. Steps are applied once a second. */
+  readonly intervalMs?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** A run that changes a test job step by step. */
+export type JobRun = {
+  /** Marking Number of the job. */
+  readonly markingNumber: Scalars['String']['output'];
+  /** The status codes that the job gets, in order. */
+  readonly steps: ReadonlyArray<Scalars['String']['output']>;
+  /** Milliseconds between two steps. */
+  readonly intervalMs: Scalars['Int']['output'];
+  /** Time of the first step. */
+  readonly nextStepAt: Scalars['DateTime']['output'];
+  /** Time of the last step. */
+  readonly endsAt: Scalars['DateTime']['output'];
+};
+
+/** Result of `runTestJob`. */
+export type RunTestJobPayload = {
+  /** The run; null if the mutation was rejected. */
+  readonly run: Maybe<JobRun>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** An event to send to test endpoints. */
+export type SendSampleEventInput = {
+  /** Type of the event. */
+  readonly type: JobEventType;
+  /** Marking Number of the job that the event is about; default: the newest test job, or an example if there is none. */
+  readonly markingNumber?: InputMaybe<Scalars['String']['input']>;
+  /** ID (`whe_…`) of the only endpoint that receives the event; default: all that receive its type. */
+  readonly endpointId?: InputMaybe<Scalars['ID']['input']>;
+};
+
+/** Result of `sendSampleEvent`. */
+export type SendSampleEventPayload = {
+  /** The new deliveries, one for each endpoint; null if the mutation was rejected. */
+  readonly deliveries: Maybe<ReadonlyArray<WebhookDelivery>>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** The test data that was deleted. */
+export type DeletedTestData = {
+  /** Number of deleted jobs. */
+  readonly jobs: Scalars['Int']['output'];
+  /** Number of deleted events. */
+  readonly events: Scalars['Int']['output'];
+  /** Number of deleted webhook deliveries. */
+  readonly deliveries: Scalars['Int']['output'];
+  /** Number of deleted entries of the request log. */
+  readonly requests: Scalars['Int']['output'];
+};
+
+/** Result of `resetTestData`. */
+export type ResetTestDataPayload = {
+  /** What was deleted; null if the mutation was rejected. */
+  readonly deleted: Maybe<DeletedTestData>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
 };
 
 /** A URL that receives events. */
@@ -1880,7 +2095,7 @@ export type WebhookEndpointStatus =
 export type WebhookDisabledReason =
   /** The receiver returned 410. */
   | 'gone'
-  /** No delivery succeeded for 5 days. */
+  /** No delivery succeeded for 5 days. For test endpoints: 75 seconds. */
   | 'failing';
 
 /** The delivery of one event to one endpoint. */
@@ -2133,6 +2348,8 @@ export type ReplayDeliveryPayload = {
 export type ReplayDeliveriesPayload = {
   /** Number of new deliveries. */
   readonly replayed: Maybe<Scalars['Int']['output']>;
+  /** Cursor to pass as `after` to `webhookDeliveries`, which then lists the new deliveries only; null if there are none. */
+  readonly cursor: Maybe<Scalars['String']['output']>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
@@ -2268,6 +2485,8 @@ export type ResolversTypes = ResolversObject<{
   SavedView: ResolverTypeWrapper<SavedView>;
   SaveViewPayload: ResolverTypeWrapper<SaveViewPayload>;
   DeleteViewPayload: ResolverTypeWrapper<DeleteViewPayload>;
+  Deprecation: ResolverTypeWrapper<Omit<Deprecation, 'uses'> & { uses: ReadonlyArray<ResolversTypes['DeprecationUse']> }>;
+  DeprecationUse: ResolverTypeWrapper<Omit<DeprecationUse, 'apiKey'> & { apiKey: ResolversTypes['ApiKey'] }>;
   JobEvent: ResolverTypeWrapper<JobEventNode>;
   JobEventType: JobEventType;
   Actor: ResolverTypeWrapper<Actor>;
@@ -2316,10 +2535,12 @@ export type ResolversTypes = ResolversObject<{
   OrganizationEdge: ResolverTypeWrapper<Omit<OrganizationEdge, 'node'> & { node: ResolversTypes['Organization'] }>;
   OrganizationType: OrganizationType;
   Viewer: ResolverTypeWrapper<AuthenticatedPrincipal>;
+  FirstSteps: ResolverTypeWrapper<FirstSteps>;
   RateLimit: ResolverTypeWrapper<RateLimit>;
   OrganizationRateLimit: ResolverTypeWrapper<OrganizationRateLimit>;
   RateLimitClass: RateLimitClass;
   ViewerKind: ViewerKind;
+  OrganizationMode: OrganizationMode;
   Scope: Scope;
   Limits: ResolverTypeWrapper<Limits>;
   ApiKey: ResolverTypeWrapper<ApiKeyNode>;
@@ -2343,6 +2564,16 @@ export type ResolversTypes = ResolversObject<{
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
   Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  CreateTestJobsInput: CreateTestJobsInput;
+  CreateTestJobsPayload: ResolverTypeWrapper<Omit<CreateTestJobsPayload, 'jobs'> & { jobs?: Maybe<ReadonlyArray<ResolversTypes['Job']>> }>;
+  JobRunPath: JobRunPath;
+  RunTestJobInput: RunTestJobInput;
+  JobRun: ResolverTypeWrapper<JobRun>;
+  RunTestJobPayload: ResolverTypeWrapper<RunTestJobPayload>;
+  SendSampleEventInput: SendSampleEventInput;
+  SendSampleEventPayload: ResolverTypeWrapper<Omit<SendSampleEventPayload, 'deliveries'> & { deliveries?: Maybe<ReadonlyArray<ResolversTypes['WebhookDelivery']>> }>;
+  DeletedTestData: ResolverTypeWrapper<DeletedTestData>;
+  ResetTestDataPayload: ResolverTypeWrapper<ResetTestDataPayload>;
   WebhookEndpoint: ResolverTypeWrapper<EndpointView>;
   WebhookHeader: ResolverTypeWrapper<WebhookHeader>;
   WebhookEndpointStatus: WebhookEndpointStatus;
@@ -2400,6 +2631,8 @@ export type ResolversParentTypes = ResolversObject<{
   SavedView: SavedView;
   SaveViewPayload: SaveViewPayload;
   DeleteViewPayload: DeleteViewPayload;
+  Deprecation: Omit<Deprecation, 'uses'> & { uses: ReadonlyArray<ResolversParentTypes['DeprecationUse']> };
+  DeprecationUse: Omit<DeprecationUse, 'apiKey'> & { apiKey: ResolversParentTypes['ApiKey'] };
   JobEvent: JobEventNode;
   Actor: Actor;
   FieldChange: FieldChange;
@@ -2438,6 +2671,7 @@ export type ResolversParentTypes = ResolversObject<{
   OrganizationConnection: Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Organization']> };
   OrganizationEdge: Omit<OrganizationEdge, 'node'> & { node: ResolversParentTypes['Organization'] };
   Viewer: AuthenticatedPrincipal;
+  FirstSteps: FirstSteps;
   RateLimit: RateLimit;
   OrganizationRateLimit: OrganizationRateLimit;
   Limits: Limits;
@@ -2459,6 +2693,15 @@ export type ResolversParentTypes = ResolversObject<{
   Query: Record<PropertyKey, never>;
   Mutation: Record<PropertyKey, never>;
   Subscription: Record<PropertyKey, never>;
+  CreateTestJobsInput: CreateTestJobsInput;
+  CreateTestJobsPayload: Omit<CreateTestJobsPayload, 'jobs'> & { jobs?: Maybe<ReadonlyArray<ResolversParentTypes['Job']>> };
+  RunTestJobInput: RunTestJobInput;
+  JobRun: JobRun;
+  RunTestJobPayload: RunTestJobPayload;
+  SendSampleEventInput: SendSampleEventInput;
+  SendSampleEventPayload: Omit<SendSampleEventPayload, 'deliveries'> & { deliveries?: Maybe<ReadonlyArray<ResolversParentTypes['WebhookDelivery']>> };
+  DeletedTestData: DeletedTestData;
+  ResetTestDataPayload: ResetTestDataPayload;
   WebhookEndpoint: EndpointView;
   WebhookHeader: WebhookHeader;
   WebhookDelivery: DeliveryView;
@@ -2639,6 +2882,22 @@ export type SaveViewPayloadResolvers<ContextType = GraphqlContext, ParentType ex
 export type DeleteViewPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['DeleteViewPayload'] = ResolversParentTypes['DeleteViewPayload']> = ResolversObject<{
   id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type DeprecationResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Deprecation'] = ResolversParentTypes['Deprecation']> = ResolversObject<{
+  code?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  since?: Resolver<ResolversTypes['LocalDate'], ParentType, ContextType>;
+  sunset?: Resolver<ResolversTypes['LocalDate'], ParentType, ContextType>;
+  replacement?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  uses?: Resolver<ReadonlyArray<ResolversTypes['DeprecationUse']>, ParentType, ContextType>;
+}>;
+
+export type DeprecationUseResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['DeprecationUse'] = ResolversParentTypes['DeprecationUse']> = ResolversObject<{
+  apiKey?: Resolver<ResolversTypes['ApiKey'], ParentType, ContextType>;
+  firstUsedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  lastUsedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  requests?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 }>;
 
 export type JobEventResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['JobEvent'] = ResolversParentTypes['JobEvent']> = ResolversObject<{
@@ -2822,9 +3081,20 @@ export type ViewerResolvers<ContextType = GraphqlContext, ParentType extends Res
   kind?: Resolver<ResolversTypes['ViewerKind'], ParentType, ContextType>;
   organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
   user?: Resolver<Maybe<ResolversTypes['User']>, ParentType, ContextType>;
+  mode?: Resolver<ResolversTypes['OrganizationMode'], ParentType, ContextType>;
+  hasTestMode?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  firstSteps?: Resolver<Maybe<ResolversTypes['FirstSteps']>, ParentType, ContextType>;
   scopes?: Resolver<ReadonlyArray<ResolversTypes['Scope']>, ParentType, ContextType>;
   limits?: Resolver<ResolversTypes['Limits'], ParentType, ContextType>;
   rateLimits?: Resolver<ReadonlyArray<ResolversTypes['RateLimit']>, ParentType, ContextType>;
+}>;
+
+export type FirstStepsResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['FirstSteps'] = ResolversParentTypes['FirstSteps']> = ResolversObject<{
+  hasTestKey?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  hasCalled?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  hasReceivedWebhook?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  hasDeliveredJob?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  hasLiveKey?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
 }>;
 
 export type RateLimitResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RateLimit'] = ResolversParentTypes['RateLimit']> = ResolversObject<{
@@ -2856,6 +3126,7 @@ export type ApiKeyResolvers<ContextType = GraphqlContext, ParentType extends Res
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   prefix?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  mode?: Resolver<ResolversTypes['OrganizationMode'], ParentType, ContextType>;
   organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
   scopes?: Resolver<ReadonlyArray<ResolversTypes['Scope']>, ParentType, ContextType>;
   cidrs?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
@@ -2897,6 +3168,7 @@ export type RequestLogEntryResolvers<ContextType = GraphqlContext, ParentType ex
   keyName?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   requestBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   responseBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  simulated?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 }>;
 
 export type RequestLogConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RequestLogConnection'] = ResolversParentTypes['RequestLogConnection']> = ResolversObject<{
@@ -2962,6 +3234,7 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
   webhookEndpoint?: Resolver<Maybe<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType, RequireFields<QueryWebhookEndpointArgs, 'id'>>;
   webhookDeliveries?: Resolver<Maybe<ResolversTypes['WebhookDeliveryConnection']>, ParentType, ContextType, Partial<QueryWebhookDeliveriesArgs>>;
   apiKeys?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType>;
+  deprecations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Deprecation']>>, ParentType, ContextType>;
   members?: Resolver<Maybe<ReadonlyArray<ResolversTypes['User']>>, ParentType, ContextType>;
   invitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Invitation']>>, ParentType, ContextType>;
   requestLog?: Resolver<Maybe<ResolversTypes['RequestLogConnection']>, ParentType, ContextType, Partial<QueryRequestLogArgs>>;
@@ -2991,6 +3264,10 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   createApiKey?: Resolver<ResolversTypes['CreateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationCreateApiKeyArgs, 'input'>>;
   rotateApiKey?: Resolver<ResolversTypes['RotateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRotateApiKeyArgs, 'id' | 'graceHours'>>;
   revokeApiKey?: Resolver<ResolversTypes['RevokeApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRevokeApiKeyArgs, 'id' | 'includeCreatedKeys'>>;
+  createTestJobs?: Resolver<ResolversTypes['CreateTestJobsPayload'], ParentType, ContextType, RequireFields<MutationCreateTestJobsArgs, 'input'>>;
+  runTestJob?: Resolver<ResolversTypes['RunTestJobPayload'], ParentType, ContextType, RequireFields<MutationRunTestJobArgs, 'input'>>;
+  sendSampleEvent?: Resolver<ResolversTypes['SendSampleEventPayload'], ParentType, ContextType, RequireFields<MutationSendSampleEventArgs, 'input'>>;
+  resetTestData?: Resolver<ResolversTypes['ResetTestDataPayload'], ParentType, ContextType>;
   createJobs?: Resolver<ResolversTypes['CreateJobsPayload'], ParentType, ContextType, RequireFields<MutationCreateJobsArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
   assignJobs?: Resolver<ResolversTypes['AssignJobsPayload'], ParentType, ContextType, RequireFields<MutationAssignJobsArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
   setProviderStatus?: Resolver<ResolversTypes['SetProviderStatusPayload'], ParentType, ContextType, RequireFields<MutationSetProviderStatusArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
@@ -3015,6 +3292,41 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
 
 export type SubscriptionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Subscription'] = ResolversParentTypes['Subscription']> = ResolversObject<{
   jobChanged?: SubscriptionResolver<ResolversTypes['JobEvent'], "jobChanged", ParentType, ContextType, Partial<SubscriptionJobChangedArgs>>;
+}>;
+
+export type CreateTestJobsPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['CreateTestJobsPayload'] = ResolversParentTypes['CreateTestJobsPayload']> = ResolversObject<{
+  jobs?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Job']>>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type JobRunResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['JobRun'] = ResolversParentTypes['JobRun']> = ResolversObject<{
+  markingNumber?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  steps?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+  intervalMs?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  nextStepAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  endsAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+}>;
+
+export type RunTestJobPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RunTestJobPayload'] = ResolversParentTypes['RunTestJobPayload']> = ResolversObject<{
+  run?: Resolver<Maybe<ResolversTypes['JobRun']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type SendSampleEventPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SendSampleEventPayload'] = ResolversParentTypes['SendSampleEventPayload']> = ResolversObject<{
+  deliveries?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookDelivery']>>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type DeletedTestDataResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['DeletedTestData'] = ResolversParentTypes['DeletedTestData']> = ResolversObject<{
+  jobs?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  events?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  deliveries?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  requests?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+}>;
+
+export type ResetTestDataPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ResetTestDataPayload'] = ResolversParentTypes['ResetTestDataPayload']> = ResolversObject<{
+  deleted?: Resolver<Maybe<ResolversTypes['DeletedTestData']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
 export type WebhookEndpointResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['WebhookEndpoint'] = ResolversParentTypes['WebhookEndpoint']> = ResolversObject<{
@@ -3139,6 +3451,7 @@ export type ReplayDeliveryPayloadResolvers<ContextType = GraphqlContext, ParentT
 
 export type ReplayDeliveriesPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ReplayDeliveriesPayload'] = ResolversParentTypes['ReplayDeliveriesPayload']> = ResolversObject<{
   replayed?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  cursor?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
@@ -3170,6 +3483,8 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   SavedView?: SavedViewResolvers<ContextType>;
   SaveViewPayload?: SaveViewPayloadResolvers<ContextType>;
   DeleteViewPayload?: DeleteViewPayloadResolvers<ContextType>;
+  Deprecation?: DeprecationResolvers<ContextType>;
+  DeprecationUse?: DeprecationUseResolvers<ContextType>;
   JobEvent?: JobEventResolvers<ContextType>;
   Actor?: ActorResolvers<ContextType>;
   FieldChange?: FieldChangeResolvers<ContextType>;
@@ -3194,6 +3509,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   OrganizationConnection?: OrganizationConnectionResolvers<ContextType>;
   OrganizationEdge?: OrganizationEdgeResolvers<ContextType>;
   Viewer?: ViewerResolvers<ContextType>;
+  FirstSteps?: FirstStepsResolvers<ContextType>;
   RateLimit?: RateLimitResolvers<ContextType>;
   OrganizationRateLimit?: OrganizationRateLimitResolvers<ContextType>;
   Limits?: LimitsResolvers<ContextType>;
@@ -3214,6 +3530,12 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   Query?: QueryResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
   Subscription?: SubscriptionResolvers<ContextType>;
+  CreateTestJobsPayload?: CreateTestJobsPayloadResolvers<ContextType>;
+  JobRun?: JobRunResolvers<ContextType>;
+  RunTestJobPayload?: RunTestJobPayloadResolvers<ContextType>;
+  SendSampleEventPayload?: SendSampleEventPayloadResolvers<ContextType>;
+  DeletedTestData?: DeletedTestDataResolvers<ContextType>;
+  ResetTestDataPayload?: ResetTestDataPayloadResolvers<ContextType>;
   WebhookEndpoint?: WebhookEndpointResolvers<ContextType>;
   WebhookHeader?: WebhookHeaderResolvers<ContextType>;
   WebhookDelivery?: WebhookDeliveryResolvers<ContextType>;

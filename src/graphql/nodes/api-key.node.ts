@@ -1,5 +1,5 @@
 /** API keys in the shape of the GraphQL schema, without their secrets. */
-import type { ApiKey } from "../../api-keys/api.ts";
+import { type ApiKey, modeOfKey } from "../../api-keys/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { toOrganizationNode } from "./organization.node.ts";
 
@@ -11,6 +11,7 @@ export function toApiKeyNode(key: ApiKey) {
     id: toTypedId("key", key.id),
     prefix,
     name,
+    mode: modeOfKey(key),
     organization: key.organization ? toOrganizationNode(key.organization) : null,
     scopes,
     cidrs: key.cidrs ?? null,

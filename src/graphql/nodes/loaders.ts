@@ -27,6 +27,7 @@ import {
   canReadMails,
   canViewMembers,
   isSessionPrincipal,
+  memberGroupOf,
   type AuthenticatedPrincipal,
 } from "../authenticated-principal.ts";
 import type { GraphqlServices } from "../services.ts";
@@ -98,7 +99,8 @@ const loads = {
     return ids.map((id) => bodies.get(id) ?? null);
   },
   users: async ({ services, principal, database }, ids) => {
-    const users = canViewMembers(principal) ? await services.members.getMany(principal, ids, database) : [];
+    const group = memberGroupOf(principal);
+    const users = canViewMembers(principal) ? await services.members.getMany(group, ids, database) : [];
     return alignToIds("usr", ids, users.map(toUserNode));
   },
   /** For operators. */

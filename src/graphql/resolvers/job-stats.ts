@@ -17,10 +17,8 @@ export const statsQueries: QueryResolvers = {
       weight: group.has("weight"),
     };
     const request = { filter: checked, groupBy, include };
-    const fairnessKey = principal.organizationId ?? principal.actor.id ?? "";
-    const { total, groups, truncated } = await context.statsSemaphore(fairnessKey, () =>
-      context.services.jobs.stats(principal, request, context.readerFor(principal)),
-    );
+    const reader = context.readerFor(principal);
+    const { total, groups, truncated } = await context.services.jobs.stats(principal, request, reader);
     return {
       total,
       truncated,

@@ -34,11 +34,9 @@ export const jobQueries: QueryResolvers = {
     const principal = authorize(context, "jobs:read");
     if (typeof id === typeof markingNumber) throw invalidArgument("", "Give either id or markingNumber");
     if (typeof markingNumber === "string") {
-      const [row] = await context.services.jobs.findByMarkingNumbers(
-        principal,
-        [markingNumber],
-        context.database,
-      );
+      const [row] = await context.services.jobs.findByMarkingNumbers(principal, [markingNumber], {
+        reader: context.database,
+      });
       return row ? toJobNode(row) : null;
     }
     const uuid = fromTypedId("job", id as string);
@@ -48,7 +46,7 @@ export const jobQueries: QueryResolvers = {
   async jobsByMarkingNumber(_root, { markingNumbers }, context) {
     const principal = authorize(context, "jobs:read");
     const { services, database } = context;
-    const rows = await services.jobs.findByMarkingNumbers(principal, markingNumbers, database);
+    const rows = await services.jobs.findByMarkingNumbers(principal, markingNumbers, { reader: database });
     return rows.map((row) => row && toJobNode(row));
   },
 

@@ -5,15 +5,14 @@ import { requireOwner, requirePrincipal } from "../authorize.ts";
 import type { MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
 import { toApiKeyNode } from "../nodes/api-key.node.ts";
 import { toInvitationNode, toUserNode } from "../nodes/account.node.ts";
-import { canViewMembers } from "../authenticated-principal.ts";
+import { canViewMembers, memberGroupOf } from "../authenticated-principal.ts";
 import { BY_ID, mutation } from "../mutation.ts";
 
 export const memberQueries: QueryResolvers = {
   async members(_root, _args, context) {
     const principal = requirePrincipal(context);
     if (!canViewMembers(principal)) requireScope(principal, "webhooks:manage");
-    const { organizationId } = principal;
-    const members = await context.services.members.list({ organizationId }, context.database);
+    const members = await context.services.members.list(memberGroupOf(principal), context.database);
     return members.map(toUserNode);
   },
   async invitations(_root, _args, context) {

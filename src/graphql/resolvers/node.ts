@@ -25,7 +25,7 @@ const nodeTypes = {
   att: { type: "WebhookAttempt", scope: "webhooks:manage", loader: "attempts" },
   arq: { type: "AccountRequest", scope: "webhooks:manage", loader: "accountRequests" },
   usr: { type: "User", scope: "jobs:read", loader: "users" },
-  key: { type: "ApiKey", scope: "webhooks:manage", loader: "apiKeys" },
+  key: { type: "ApiKey", scope: "keys:manage", loader: "apiKeys" },
   aud: { type: "AuditEntry", scope: null, loader: "auditEntries" },
   eml: { type: "Mail", scope: null, loader: "mails" },
   inv: { type: "Invitation", scope: null, loader: "invitations" },

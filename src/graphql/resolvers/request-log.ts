@@ -1,7 +1,7 @@
 /** The request log and the daily usage of an organisation. */
 import { AppError } from "../../platform/errors.ts";
 import { requestLogCursor } from "../../request-log/api.ts";
-import { requireManager } from "../authorize.ts";
+import { requireLogReader, requireManager } from "../authorize.ts";
 import { invalidArgument } from "../arguments.ts";
 import type { QueryResolvers } from "../generated/schema-types.ts";
 import { listConnection } from "../pagination.ts";
@@ -10,7 +10,7 @@ const MAX_DAYS = 30;
 
 export const requestLogQueries: QueryResolvers = {
   async requestLog(_root, { requestId, status, keyId, ...args }, context) {
-    const principal = requireManager(context);
+    const principal = requireLogReader(context);
     if (principal.organizationId === null && typeof requestId !== "string")
       throw invalidArgument("requestId", "is required for operators, who can only look up single requests");
     const filter = {

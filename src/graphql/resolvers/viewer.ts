@@ -1,11 +1,8 @@
 /** The principal of the request, its limits and its rate limits. */
-import {
-  effectiveLimit,
-  organizationLimit,
-  rateLimitClasses,
-  type RateLimits,
-  type RateLimitOverrides,
-} from "../../rate-limits/api.ts";
+import { hasTestOrganizations } from "../../organizations/api.ts";
+import { isTestPrincipal, liveOrganizationOf } from "../../platform/principal.ts";
+import { rateLimitsOf } from "../../rate-limits/api.ts";
+import { readFirstSteps } from "../../test-mode/api.ts";
 import { requirePrincipal } from "../authorize.ts";
 import type { QueryResolvers, ViewerResolvers } from "../generated/schema-types.ts";
 import { isSessionPrincipal } from "../authenticated-principal.ts";
@@ -21,19 +18,14 @@ export const viewer: ViewerResolvers = {
     organizationId === null ? null : loaders.load("organizations", organizationId),
   user: (principal, _args, { loaders }) =>
     isSessionPrincipal(principal) ? loaders.load("users", principal.user.id) : null,
+  mode: (principal) => (isTestPrincipal(principal) ? "test" : "live"),
+  hasTestMode: (principal, _args, { database }) =>
+    principal.organizationId !== null &&
+    (isTestPrincipal(principal) || hasTestOrganizations(database, principal.organizationId)),
+  firstSteps(principal, _args, { database }) {
+    const organizationId = isSessionPrincipal(principal) ? liveOrganizationOf(principal) : null;
+    return organizationId === null ? null : readFirstSteps(database, organizationId);
+  },
   limits: () => limits,
-  rateLimits: (principal, _args, { services }) =>
-    services.rateLimits ? rateLimitsOf(services.rateLimits, principal) : [],
+  rateLimits: (principal, _args, { services }) => rateLimitsOf(services.rateLimits, principal),
 };
-
-function rateLimitsOf(
-  { organizationFactor }: RateLimits,
-  { rateLimits, organizationId }: { rateLimits: RateLimitOverrides | null; organizationId: string | null },
-) {
-  return rateLimitClasses.flatMap((kind) => {
-    const limit = effectiveLimit(rateLimits, kind);
-    if (!limit) return [];
-    const organization = organizationId === null ? null : organizationLimit(limit, kind, organizationFactor);
-    return [{ class: kind, ...limit, organization }];
-  });
-}

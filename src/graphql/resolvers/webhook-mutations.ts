@@ -1,7 +1,12 @@
 /** Mutations of webhook endpoints, and replay of deliveries. */
 import { fromTypedId } from "../../platform/ids.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { EndpointSettings, EndpointView, PendingPolicy } from "../../webhooks/api.ts";
+import {
+  type EndpointSettings,
+  type EndpointView,
+  headersByName,
+  type PendingPolicy,
+} from "../../webhooks/api.ts";
 import { authorize, requireManager, requireUser } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import { invalidArgument } from "../arguments.ts";
@@ -10,7 +15,6 @@ import type {
   MutationResolvers,
   MutationResumeWebhookEndpointArgs,
   WebhookEndpointPatch,
-  WebhookHeaderInput,
 } from "../generated/schema-types.ts";
 import { BY_ID, mutation } from "../mutation.ts";
 import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
@@ -93,10 +97,9 @@ export const webhookMutations: MutationResolvers = {
   })),
 
   replayDeliveries: mutation(requireManager, BY_ENDPOINT, (caller, args, { services: { deliveries } }) => {
-    const { endpointId, only, since } = args;
-    return only === "failed"
-      ? deliveries.replayFailed(caller, endpointId, since ?? new Date(0))
-      : deliveries.replayMissing(caller, endpointId, since ?? undefined);
+    const { endpointId, only: which, since, until } = args;
+    const selection = { which, since: since ?? undefined, until: until ?? undefined };
+    return deliveries.replayMany(caller, endpointId, selection);
   }),
 };
 
@@ -119,7 +122,7 @@ function newSettings(input: CreateWebhookEndpointInput): EndpointSettings & { ur
     url: input.url,
     description: input.description ?? undefined,
     eventTypes: input.eventTypes ?? undefined,
-    headers: input.headers ? headersOf(input.headers) : undefined,
+    headers: input.headers ? headersByName(input.headers) : undefined,
     maxInFlight: input.maxInFlight ?? undefined,
     perSecond: input.perSecond ?? undefined,
   };
@@ -133,19 +136,10 @@ function changedSettings(patch: WebhookEndpointPatch): EndpointSettings {
     url: patch.url ?? undefined,
     description: patch.description === null ? "" : patch.description,
     eventTypes: patch.eventTypes,
-    headers: patch.headers === undefined ? undefined : headersOf(patch.headers ?? []),
+    headers: patch.headers === undefined ? undefined : headersByName(patch.headers ?? []),
     maxInFlight: patch.maxInFlight ?? undefined,
     perSecond: patch.perSecond ?? undefined,
   };
-}
-
-function headersOf(headers: readonly WebhookHeaderInput[]): Record<string, string> {
-  const seenNames = new Set<string>();
-  for (const [index, { name }] of headers.entries()) {
-    if (seenNames.has(name)) throw invalidArgument(`headers.${index}.name`, "is given twice");
-    seenNames.add(name);
-  }
-  return Object.fromEntries(headers.map(({ name, value }) => [name, value]));
 }
 
 function pendingPolicyOf({

@@ -1,5 +1,5 @@
 /** Queries of webhook endpoints, deliveries and attempts. */
-import { deliveryCursor, readDeliveryCursor } from "../../webhooks/api.ts";
+import { readDeliveryCursor, toHeaderList } from "../../webhooks/api.ts";
 import { markingNumberValue } from "../../jobs/api.ts";
 import { authorize, requireAdministrator, requireManager } from "../authorize.ts";
 import type {
@@ -7,7 +7,6 @@ import type {
   WebhookAttemptResolvers,
   WebhookDeliveryResolvers,
   WebhookEndpointResolvers,
-  WebhookHeader,
 } from "../generated/schema-types.ts";
 import { invalidArgument } from "../arguments.ts";
 import { uuidOf } from "../nodes/node-id.ts";
@@ -29,7 +28,11 @@ export const webhookQueries: QueryResolvers = {
     return context.services.endpoints.listFailing(context.database);
   },
 
-  async webhookDeliveries(_root, { endpointId, status, eventType, markingNumber, ...args }, context) {
+  async webhookDeliveries(
+    _root,
+    { endpointId, status, eventType, markingNumber, since, until, ...args },
+    context,
+  ) {
     const principal = requireManager(context);
     if (typeof markingNumber === "string" && !markingNumberValue.safeParse(markingNumber).success)
       throw invalidArgument("markingNumber", "must be a valid Marking Number");
@@ -41,9 +44,11 @@ export const webhookQueries: QueryResolvers = {
       status: status ?? undefined,
       eventType: eventType ?? undefined,
       markingNumber: markingNumber ?? undefined,
+      since: since ?? undefined,
+      until: until ?? undefined,
     };
     const request = { filter, limit, cursor: cursor ?? undefined };
-    const { items, nextCursor } = await context.services.deliveries.list(
+    const { items, nextCursor, cursorOf } = await context.services.deliveries.list(
       principal,
       request,
       context.database,
@@ -53,7 +58,7 @@ export const webhookQueries: QueryResolvers = {
       hasNext: nextCursor !== null,
       hasPrevious: cursor !== null,
       toNode: (view) => view,
-      cursorOf: deliveryCursor,
+      cursorOf,
     });
   },
 };
@@ -71,10 +76,6 @@ export const webhookAttempt: WebhookAttemptResolvers = {
   requestHeaders: ({ requestHeaders }) => toHeaderList(requestHeaders),
   responseHeaders: ({ responseHeaders }) => responseHeaders && toHeaderList(responseHeaders),
 };
-
-function toHeaderList(headers: Readonly<Record<string, string>>): WebhookHeader[] {
-  return Object.entries(headers).map(([name, value]) => ({ name, value }));
-}
 
 export const webhookDelivery: WebhookDeliveryResolvers = {
   attemptCount: ({ attempts }) => attempts,

@@ -13,7 +13,12 @@ import {
 import { singleFlight } from "../../platform/concurrency/single-flight.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
-import type { SessionVerifier } from "../../accounts/api.ts";
+import {
+  parseSessionMode,
+  SESSION_MODE_HEADER,
+  type SessionMode,
+  type SessionVerifier,
+} from "../../accounts/api.ts";
 import type { Connection, Credential } from "./connection.ts";
 import { closeCodes, subscriptionLimits, TRY_AGAIN_REASON } from "./limits.ts";
 
@@ -42,7 +47,9 @@ export async function authenticate(
     connection.authentication = { credential, principal };
     return true;
   } catch (error) {
-    if (isAuthorizationError(error)) connection.close(closeCodes.forbidden, error.message);
+    if (error instanceof AppError && error.status === 400)
+      connection.close(closeCodes.badRequest, error.message);
+    else if (isAuthorizationError(error)) connection.close(closeCodes.forbidden, error.message);
     else connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
     return false;
   }
@@ -87,10 +94,17 @@ async function findCredential(
   if (key !== null) return { groupKey: `${key} ${ipAddress}`, verify: () => verifier.verify(key, ipAddress) };
   if (!sessions.hasSessionCookie(headers)) throw keyRequired();
   sessions.requireSameOrigin(headers);
-  const { sessionId } = await sessions.verify(headers, ipAddress);
+  const mode = sessionModeOf(init);
+  const { sessionId } = await sessions.verify(headers, ipAddress, mode);
   // Cached briefly, so that an event for many subscriptions does not check the session many times.
-  const verify = singleFlight(() => sessions.revalidate(sessionId), { ttlMs: SESSION_TTL_MS });
-  return { groupKey: sessionId, verify };
+  const verify = singleFlight(() => sessions.revalidate(sessionId, mode), { ttlMs: SESSION_TTL_MS });
+  return { groupKey: `${sessionId} ${mode}`, verify };
+}
+
+/** Returns the mode that `connection_init` names in any case. */
+function sessionModeOf(init: InitPayload): SessionMode {
+  const entry = Object.entries(init ?? {}).find(([name]) => name.toLowerCase() === SESSION_MODE_HEADER);
+  return parseSessionMode(entry?.[1]);
 }
 
 /** Returns the key headers of `connection_init` (any case), or the upgrade request's headers, which only non-browsers can set. */

@@ -2,6 +2,7 @@
 import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { createCidrMatcher } from "../../platform/cidr.ts";
+import type { ErrorFormatter } from "../execution/error-formatter.ts";
 
 export interface HandshakeRejection {
   status: 403 | 503;
@@ -51,10 +52,11 @@ export function createClientIpResolver(
 export function rejectUpgrade(
   socket: Duplex,
   { status, message }: HandshakeRejection,
-  requestId: string,
+  { requestId, errors }: { requestId: string; errors: ErrorFormatter },
 ): void {
   const code = { 403: "FORBIDDEN", 503: "SERVICE_UNAVAILABLE" }[status];
-  const body = JSON.stringify({ errors: [{ message, extensions: { code, requestId } }] });
+  const extensions = errors.commonExtensions(code, requestId);
+  const body = JSON.stringify({ errors: [{ message, extensions }] });
   socket.on("error", () => socket.destroy());
   socket.once("finish", () => socket.destroy());
   socket.end(

@@ -99,7 +99,7 @@ async function accept<Context extends BaseContext>(
 
 /** Returns the subscription, or the errors of its operation. Throws an AppError for a connection over a limit. */
 async function check<Context extends BaseContext>(
-  { apollo, makeContext, limits }: Shared<Context>,
+  { apollo, errors, makeContext, limits }: Shared<Context>,
   { authentication, subscriptionCount }: Connection,
   { id, payload }: SubscribeRequest,
 ): Promise<(CheckedSubscription & ExecutionArgs) | readonly GraphQLFormattedError[]> {
@@ -113,7 +113,7 @@ async function check<Context extends BaseContext>(
   if (id.length > maxIdLength)
     throw badRequest([], `The ID of a subscription must be at most ${maxIdLength} characters`);
   await takeTokens(limits, rateLimitSubjectOf(authentication.principal), { kind: "read" }, () => undefined);
-  return await checkOperation(apollo, makeContext(currentRequest()), payload);
+  return await checkOperation({ apollo, errors }, makeContext(currentRequest()), payload);
 }
 
 async function start<Context extends BaseContext>(

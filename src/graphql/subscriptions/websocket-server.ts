@@ -46,7 +46,7 @@ export interface SubscriptionServer extends AsyncDisposable {
 export function createSubscriptionServer<Context extends BaseContext>(
   deps: SubscriptionServerDeps<Context>,
 ): SubscriptionServer {
-  const { logger, http, path } = deps;
+  const { logger, http, path, errors } = deps;
   const isOriginAllowed = createOriginCheck(http);
   const clientIpOf = createClientIpResolver(http.trustProxy);
   const connections = new Set<Connection>();
@@ -85,7 +85,7 @@ export function createSubscriptionServer<Context extends BaseContext>(
       if (rejection) {
         metrics.handshakeRejected(rejection.status);
         logger.info({ request_id: requestId, ...rejection }, "websocket handshake rejected");
-        rejectUpgrade(socket, rejection, requestId);
+        rejectUpgrade(socket, rejection, { requestId, errors });
         return;
       }
       requestIds.set(request, requestId);

@@ -102,6 +102,10 @@ function addSignInRoutes(add: AddRoute, accounts: AccountServices, guards: Sessi
     );
     return { data: {} };
   };
+  const turnOnTestMode: Handler = async ({ principal }) => {
+    await accounts.testMode.turnOn(principal());
+    return { data: {} };
+  };
   const signOut: Handler = async ({ principal, client }) => ({
     data: {},
     cookies: await accounts.signIn.signOut(principal(), client),
@@ -112,6 +116,7 @@ function addSignInRoutes(add: AddRoute, accounts: AccountServices, guards: Sessi
   add("/reauthenticate", { post: [...guards.ownAccountForm, handle(reauthenticate)] });
   add("/sign-out", { post: [guards.sameOrigin, guards.ownAccount, handle(signOut)] });
   add("/session", { get: [guards.ownAccount, handle(readSession)] });
+  add("/test-mode", { post: [guards.sameOrigin, guards.signedIn, handle(turnOnTestMode)] });
 }
 
 const changeBody = z.object({ current_password: secretText, new_password: secretText });

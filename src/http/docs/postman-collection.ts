@@ -1,5 +1,6 @@
 /** A Postman collection (format 2.1), which Bruno, Insomnia and Hoppscotch can import too, from the OpenAPI document. */
 import { createOpenApiDocument } from "../v1/openapi/documents.ts";
+import { operationsOf } from "../v1/openapi/operations.ts";
 
 const SCHEMA_URL = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
 
@@ -40,17 +41,11 @@ interface Pair {
  */
 export function createPostmanCollection(baseUrl: string): object {
   const document = createOpenApiDocument(baseUrl);
-  const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({
-      method,
-      path,
-      operation,
-    })),
-  );
+  const operations = operationsOf<Operation>(document.paths);
   const requests = operations.flatMap(({ method, path, operation }) =>
     bodiesOf(operation).map((body) => ({
       tag: operation.tags[0],
-      request: toItem({ method: method.toUpperCase(), path, operation, body }),
+      request: toItem({ method, path, operation, body }),
     })),
   );
   const folders = (document.tags ?? []).map(({ name, description = "" }) => ({
@@ -75,7 +70,7 @@ export function createPostmanCollection(baseUrl: string): object {
     variable: Object.entries({
       baseUrl,
       apiKey: "",
-      ...Object.fromEntries(operations.flatMap(({ operation }) => pathVariables(operation))),
+      ...Object.fromEntries(operations.flatMap(({ path, operation }) => pathVariables(path, operation))),
     }).map(([key, value]) => ({ key, value })),
     // Webhooks are no requests to make.
     item: folders.filter(({ item }) => item.length > 0),
@@ -83,8 +78,22 @@ export function createPostmanCollection(baseUrl: string): object {
 }
 
 /** Path parameters are variables of the collection, so that a reader sets each only once. */
-function pathVariables({ parameters = [] }: Operation): [string, string][] {
-  return parameters.filter((each) => each.in === "path").map((each) => [each.name, toPair(each).value]);
+function pathVariables(path: string, { parameters = [] }: Operation): [string, string][] {
+  return parameters
+    .filter((each) => each.in === "path")
+    .map((each) => [variableName(path, each.name), toPair(each).value]);
+}
+
+/**
+ * Returns `webhookEndpointId` for `id` in `/webhook-endpoints/{id}/pause`, because other objects have an `id` too. Test jobs have
+ * other Marking Numbers than live ones.
+ */
+function variableName(path: string, parameter: string): string {
+  if (path.includes("/test/") && parameter === "markingNumber") return "testMarkingNumber";
+  const [, collection] = /\/([a-z-]+)\/\{id\}/.exec(path) ?? [];
+  if (parameter !== "id" || collection === undefined) return parameter;
+  const singular = collection.replace(/ies$/, "y").replace(/s$/, "");
+  return `${singular.replaceAll(/-([a-z])/g, (_all, letter: string) => letter.toUpperCase())}Id`;
 }
 
 /** Returns the examples of the body; a null if the operation has no body. */
@@ -119,7 +128,7 @@ function toItem({ method, path, operation, body }: ItemInput) {
       query: pairsOf("query"),
       variable: pairsOf("path").map(({ key, description: text }) => ({
         key,
-        value: `{{${key}}}`,
+        value: `{{${variableName(path, key)}}}`,
         description: text,
       })),
     },
@@ -127,14 +136,15 @@ function toItem({ method, path, operation, body }: ItemInput) {
     description: `${description}\n\n[Guide](${externalDocs.url})`,
   };
   const hasChoice = bodiesOf(operation).length > 1;
+  const code = "201" in operation.responses ? 201 : 200;
   return {
     name: hasChoice ? `${summary}: ${body?.summary ?? ""}` : summary,
     request,
-    response: examplesIn(operation.responses["200"] ?? {}).map((example) => ({
+    response: examplesIn(operation.responses[code] ?? {}).map((example) => ({
       name: example.summary ?? "OK",
       originalRequest: request,
-      status: "OK",
-      code: 200,
+      status: code === 201 ? "Created" : "OK",
+      code,
       header: [{ key: "Content-Type", value: "application/json" }],
       body: JSON.stringify(example.value, null, 2),
     })),

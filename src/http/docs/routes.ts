@@ -1,11 +1,13 @@
 /** Routes of the OpenAPI documents, the Postman collection and the reference page. */
 import { createHash } from "node:crypto";
 import { Router, type RequestHandler } from "express";
+import type { Deprecation } from "../../deprecations/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import { pathPrefix } from "../../platform/public-url.ts";
 import { matchesEtag } from "../json.ts";
 import { addRoute } from "../add-route.ts";
 import { pagePolicy } from "../default-headers.ts";
+import { atomFeed, jsonFeed, readChangelog } from "./changelog-feeds.ts";
 import { readAsset, referencePage } from "./page.ts";
 import { createPostmanCollection } from "./postman-collection.ts";
 import { createOpenApiDocument, createOperationsDocument } from "../v1/openapi/documents.ts";
@@ -23,9 +25,10 @@ export interface DocsSettings {
   publicUrl: string | null;
   /** Returns the URL of a page of the service; "" is its base URL. */
   pageUrl: (path: string) => string;
+  deprecations: readonly Deprecation[];
 }
 
-export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
+export function docsRoutes({ publicUrl, pageUrl, deprecations }: DocsSettings): Router {
   const prefix = pathPrefix(publicUrl);
   // Created by the first request, because most processes never get one.
   let page: string | undefined;
@@ -44,7 +47,7 @@ export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
   };
   route(
     "/openapi.json",
-    sendDocument(() => createOpenApiDocument(publicUrl)),
+    sendDocument(() => createOpenApiDocument(publicUrl, deprecations)),
   );
   route(
     "/docs/operations.json",
@@ -54,6 +57,14 @@ export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
   route(
     "/docs/waymark.postman_collection.json",
     sendDocument(() => createPostmanCollection(pageUrl(""))),
+  );
+  route(
+    "/changelog.json",
+    sendDocument(() => jsonFeed(readChangelog(deprecations), pageUrl)),
+  );
+  route(
+    "/changelog.atom",
+    sendText("application/atom+xml", () => atomFeed(readChangelog(deprecations), pageUrl)),
   );
   route("/docs", sendPage);
   route("/docs/assets/:version/:name", sendAsset);
@@ -65,14 +76,18 @@ export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
  * that send `Cache-Control: no-cache`, as `fetch` does.
  */
 function sendDocument(create: () => object): RequestHandler {
+  return sendText("json", () => JSON.stringify(create()));
+}
+
+function sendText(type: string, create: () => string): RequestHandler {
   let document: { text: string; etag: string } | undefined;
   return (request, response) => {
-    document ??= withEtag(JSON.stringify(create()));
+    document ??= withEtag(create());
     response.setHeader("Cache-Control", "no-cache");
     response.setHeader("ETag", document.etag);
     const etags = request.get("If-None-Match");
     if (etags !== undefined && matchesEtag(etags, document.etag)) response.status(304).end();
-    else response.type("json").send(document.text);
+    else response.type(type).send(document.text);
   };
 }
 

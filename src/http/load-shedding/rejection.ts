@@ -9,6 +9,8 @@ export interface RejectionDeps {
   /** Origins whose pages may call GraphQL. */
   graphqlOrigins: readonly string[];
   stopping: AbortSignal;
+  /** Returns the URL of the section of the guide about an error code. */
+  errorUrl: (code: string) => string;
 }
 
 const GRAPHQL_PATH = /^\/graphql(?:[/?]|$)/;
@@ -27,18 +29,23 @@ interface PreparedResponse {
 
 const baseHeaders = defaultHeaders().flat();
 
-const restRejection = prepareResponse(
-  errorJson(REQUEST_ID_PLACEHOLDER, { code: "ServiceUnavailableException", message: MESSAGE, details: null }),
-  JSON_CONTENT_TYPE,
-);
-
-const graphqlJson = JSON.stringify({
-  errors: [
-    { message: MESSAGE, extensions: { code: "SERVICE_UNAVAILABLE", requestId: REQUEST_ID_PLACEHOLDER } },
-  ],
-});
-const graphqlRejectionAsJson = prepareResponse(graphqlJson, JSON_CONTENT_TYPE);
-const graphqlRejection = prepareResponse(graphqlJson, `${GRAPHQL_TYPE}; charset=utf-8`);
+function prepareResponses(errorUrl: RejectionDeps["errorUrl"]) {
+  const code = "ServiceUnavailableException";
+  const extensions = {
+    code: "SERVICE_UNAVAILABLE",
+    requestId: REQUEST_ID_PLACEHOLDER,
+    docUrl: errorUrl("SERVICE_UNAVAILABLE"),
+  };
+  const graphqlJson = JSON.stringify({ errors: [{ message: MESSAGE, extensions }] });
+  return {
+    rest: prepareResponse(
+      errorJson(REQUEST_ID_PLACEHOLDER, { code, message: MESSAGE, details: null, doc_url: errorUrl(code) }),
+      JSON_CONTENT_TYPE,
+    ),
+    graphqlAsJson: prepareResponse(graphqlJson, JSON_CONTENT_TYPE),
+    graphql: prepareResponse(graphqlJson, `${GRAPHQL_TYPE}; charset=utf-8`),
+  };
+}
 
 function prepareResponse(text: string, type: string): PreparedResponse {
   const [before = "", after = ""] = text.split(REQUEST_ID_PLACEHOLDER);
@@ -51,10 +58,14 @@ export function createRejectionHandler({
   corsOrigins,
   graphqlOrigins,
   stopping,
+  errorUrl,
 }: RejectionDeps): RequestListener {
+  // Prepared by the first rejection: before the server listens, its URL may be unknown.
+  let prepared: ReturnType<typeof prepareResponses> | undefined;
   return (request, response) => {
+    prepared ??= prepareResponses(errorUrl);
     const isGraphql = GRAPHQL_PATH.test(request.url ?? "");
-    const { headers, before, after } = isGraphql ? negotiateGraphql(request) : restRejection;
+    const { headers, before, after } = prepared[isGraphql ? negotiateGraphql(request) : "rest"];
     const requestId = newRequestId();
     const retryAfter = RETRY_AFTER_S[Math.floor(Math.random() * RETRY_AFTER_S.length)] as string;
     const all = [...headers, "Retry-After", retryAfter, "X-Request-Id", requestId];
@@ -66,13 +77,11 @@ export function createRejectionHandler({
   };
 }
 
-/** Returns the response in the media type that `Accept` names first. */
-function negotiateGraphql({ headers: { accept = "" } }: IncomingMessage): PreparedResponse {
+/** Returns the name of the response in the media type that `Accept` names first. */
+function negotiateGraphql({ headers: { accept = "" } }: IncomingMessage): "graphql" | "graphqlAsJson" {
   const graphqlIndex = accept.indexOf(GRAPHQL_TYPE);
   const jsonIndex = accept.indexOf("application/json");
-  return graphqlIndex === -1 || (jsonIndex !== -1 && jsonIndex < graphqlIndex)
-    ? graphqlRejectionAsJson
-    : graphqlRejection;
+  return graphqlIndex === -1 || (jsonIndex !== -1 && jsonIndex < graphqlIndex) ? "graphqlAsJson" : "graphql";
 }
 
 /** Lets pages of allowed origins read the error. */

@@ -40,6 +40,8 @@ export interface HttpServerOptions {
   readonly port: number;
   readonly connections: ConnectionLimits;
   readonly onConnectionRejected: (limit: ExceededLimit) => void;
+  /** Returns the URL of the section of the guide about an error code. */
+  readonly errorUrl: (code: string) => string;
   /** Overrides of `TIMEOUTS_MS`. */
   readonly timeouts?: Partial<typeof TIMEOUTS_MS>;
 }
@@ -66,11 +68,14 @@ const STOP_TIMEOUT_MS = 30_000;
 
 export async function listen(
   handler: RequestListener,
-  { host, port, connections, onConnectionRejected, timeouts }: HttpServerOptions,
+  { host, port, connections, onConnectionRejected, errorUrl, timeouts }: HttpServerOptions,
   webSockets: WebSocketHandler | null = null,
 ): Promise<HttpServer> {
   const timeoutsMs = { ...TIMEOUTS_MS, ...timeouts };
-  const timedHandler = withTimeouts(handler, timeoutsMs);
+  const rejectMalformed = createMalformedHandler(errorUrl);
+  const onLate = (socket: Socket): void =>
+    rejectMalformed({ name: "Error", message: "", code: "ERR_HTTP_REQUEST_TIMEOUT" }, socket);
+  const timedHandler = withTimeouts(handler, { timeoutsMs, onLate });
   const server = createServer(
     {
       headersTimeout: timeoutsMs.headers,
@@ -99,13 +104,17 @@ export async function listen(
   };
 }
 
-function withTimeouts(handler: RequestListener, timeoutsMs: typeof TIMEOUTS_MS): RequestListener {
+/** `onLate` gets the socket of a request whose body took too long. */
+function withTimeouts(
+  handler: RequestListener,
+  { timeoutsMs, onLate }: { timeoutsMs: typeof TIMEOUTS_MS; onLate: (socket: Socket) => void },
+): RequestListener {
   return (request, response) => {
     limitResponseTime(response, timeoutsMs.response);
     limitRequestTime(request, timeoutsMs.request, () => {
       // The response has started, so no error can be sent any more.
       if (response.headersSent) request.socket.destroy();
-      else rejectMalformed({ name: "Error", message: "", code: "ERR_HTTP_REQUEST_TIMEOUT" }, request.socket);
+      else onLate(request.socket);
     });
     handler(request, response);
   };
@@ -206,22 +215,25 @@ const DEFAULT_HEADER_LINES = defaultHeaders()
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join("");
 
-/** Responds in the envelope to requests that the HTTP parser rejects. */
-function rejectMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === "ECONNRESET") {
-    socket.destroy();
-    return;
-  }
-  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ""] ?? 400;
-  const message = {
-    431: "The headers are too large",
-    408: "The request took too long to arrive",
-    400: "The request is not valid HTTP",
-  }[status] as string;
-  const requestId = newRequestId();
-  const body = errorJson(requestId, { code: "BadRequestException", message, details: null });
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: ${JSON_CONTENT_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `${DEFAULT_HEADER_LINES}X-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
-  );
+/** Returns a handler that responds in the envelope to requests that the HTTP parser rejects. */
+function createMalformedHandler(errorUrl: (code: string) => string) {
+  return (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    if (!socket.writable || error.code === "ECONNRESET") {
+      socket.destroy();
+      return;
+    }
+    const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ""] ?? 400;
+    const message = {
+      431: "The headers are too large",
+      408: "The request took too long to arrive",
+      400: "The request is not valid HTTP",
+    }[status] as string;
+    const requestId = newRequestId();
+    const code = "BadRequestException";
+    const body = errorJson(requestId, { code, message, details: null, doc_url: errorUrl(code) });
+    socket.end(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: ${JSON_CONTENT_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+        `${DEFAULT_HEADER_LINES}X-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  };
 }

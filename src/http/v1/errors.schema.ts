@@ -7,7 +7,7 @@ import type { ErrorCode, Problem } from "../../platform/errors.ts";
  * know; the codes of today are in `x-extensible-enum` and in the description.
  */
 export function extensibleEnum<Code extends string>(codes: readonly Code[], description: string) {
-  return z.enum(codes).meta({
+  return z.enum(codes, { error: `must be one of ${codes.join(", ")}` }).meta({
     type: "string",
     "x-extensible-enum": [...codes],
     description: `${description}. More may be added. Now: ${codes.map((code) => `\`${code}\``).join(", ")}.`,

@@ -14,37 +14,35 @@ import {
 import { toRequestHandler, type RouteResult } from "../json.ts";
 import { principalOf } from "../context.ts";
 import type { ApiKeyGuards } from "./api-key-guards.ts";
-import { integerParameter, invalid, MAX_PAGE_SIZE, queryReader } from "./parameters.ts";
-
-const eventType = z.enum(eventTypes, {
-  error: ({ input }) => `must be one of ${eventTypes.join(", ")}; got ${JSON.stringify(input).slice(0, 100)}`,
-});
-const typeList = z
-  .string()
-  .transform((text) => text.split(","))
-  .pipe(z.array(eventType));
+import {
+  cursorLength,
+  integerParameter,
+  invalid,
+  listMeta,
+  listParameter,
+  MAX_PAGE_SIZE,
+  queryReader,
+} from "./parameters.ts";
 
 export const feedParameters = z.object({
   after: z
     .string()
     .optional()
     .meta({
-      minLength: 1,
-      maxLength: 512,
+      ...cursorLength,
       description:
         "`next_cursor` of the previous response, unchanged. `latest`: returns no events and a cursor for all events from " +
         "now on. By default the feed starts with the oldest event, up to 30 days ago.",
       examples: ["WzEsImV2ZW50cyIsIjEwNDIiLCIyMTciXQ"],
     }),
-  types: typeList.optional().meta({
-    type: "array",
-    items: { type: "string", "x-extensible-enum": [...eventTypes] },
-    minItems: 1,
-    param: { style: "form", explode: false },
-    description:
-      "Only events of these types, separated by commas or as a repeated parameter. By default: all types.",
-    examples: [["job.status_changed", "job.assigned"]],
-  }),
+  types: listParameter(eventTypes)
+    .optional()
+    .meta({
+      ...listMeta(eventTypes, "x-extensible-enum"),
+      description:
+        "Only events of these types, separated by commas or as a repeated parameter. By default: all types.",
+      examples: [["job.status_changed", "job.assigned"]],
+    }),
   page_size: integerParameter(1, MAX_PAGE_SIZE)
     .default(MAX_PAGE_SIZE)
     .meta({ default: MAX_PAGE_SIZE, description: "Maximum number of events.", examples: [50] }),
@@ -74,7 +72,7 @@ export function eventRoutes({ events, guards }: { events: EventService; guards: 
   addRoute(
     router,
     { path: "/events", name: "/v1/events" },
-    { get: [...guards.read, toRequestHandler(feed)] },
+    { get: [...guards("read", ["jobs:read"]), toRequestHandler(feed)] },
   );
   return router;
 }

@@ -3,32 +3,28 @@ import { z } from "zod";
 import { type EventService, toHistoryEntryWire } from "../../events/api.ts";
 import {
   jobCursor,
-  type JobFilterTree,
   type JobListQuery,
   type JobService,
-  markingNumberValue,
   orderName,
   readJobCursor,
-  textValue,
   toListedJobWire,
   toOrder,
 } from "../../jobs/api.ts";
-import { badRequest, invariant } from "../../platform/errors.ts";
+import { invariant } from "../../platform/errors.ts";
 import { principalOf } from "../context.ts";
 import { matchesEtag, type RouteHandler } from "../json.ts";
+import { filterParameters, readWithStatus, toJobFilter } from "./jobs.filter.ts";
 import { jobResult } from "./jobs.update.ts";
 import { linkHeader } from "./link-header.ts";
 import {
-  dateParameter,
-  dateTimeParameter,
+  cursorParameter,
   invalid,
+  MALFORMED_CURSOR,
   markingNumberOf,
+  optionalParameter,
   pageParameter,
   pageSizeParameter,
-  problemsIn,
   queryReader,
-  readQuery,
-  withAllProblems,
 } from "./parameters.ts";
 
 /** Not by Marking Number: pages in that order have no offset. */
@@ -40,49 +36,27 @@ function toEnumName(sort: string): string {
   return sort.replace(/^-(.*)/, "$1_desc").toUpperCase();
 }
 
-/** Returns an optional parameter with its OpenAPI description. */
-function optional<Value extends z.ZodType>(
-  value: Value,
-  description: string,
-  example: string,
-  rest: object = {},
-) {
-  return value.optional().meta({ ...rest, description, examples: [example] });
-}
-
-const filterText = (max: number, description: string, example: string) =>
-  optional(textValue(max), description, example, { minLength: 1 });
+/** The contract's parameters come first. */
+const { updated_since, failure_reason, group_code, q, ...contractFilters } = filterParameters.shape;
 
 export const listParameters = z.object({
-  marking_number: optional(markingNumberValue, "Exact match.", "MN-2026-000123", { minLength: 1 }),
-  batch_number: filterText(120, "Exact match.", "B-2026-118"),
-  normalized_status: filterText(64, "Exact match on the status code; an unknown code returns 400.", "failed"),
-  updated_at_from: optional(dateParameter, "Jobs updated on or after this day (UTC).", "2026-11-01"),
-  updated_at_to: optional(dateParameter, "Jobs updated on or before this day (UTC).", "2026-11-30"),
-  scheduled_date_from: optional(dateParameter, "Jobs scheduled on or after this date.", "2026-11-24"),
-  scheduled_date_to: optional(dateParameter, "Jobs scheduled on or before this date.", "2026-11-30"),
+  ...contractFilters,
   page: pageParameter,
   page_size: pageSizeParameter,
-  cursor: optional(
-    z.string(),
-    "`pagination.next_cursor` of the previous page, unchanged. Cannot be combined with `page`.",
-    "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd",
-    { minLength: 1, maxLength: 512 },
-  ),
-  sort: optional(
+  cursor: cursorParameter.meta({
+    ...cursorParameter.meta(),
+    description: "`pagination.next_cursor` of the previous page, unchanged. Cannot be combined with `page`.",
+  }),
+  sort: optionalParameter(
     z.enum(sortNames, { error: `must be one of ${sortNames.join(", ")}` }),
     "Order of the list, with `-` for descending; newest first by default. Ties are ordered by ID and nulls come last.",
     "-updated_at",
     { "x-enum-varnames": sortNames.map(toEnumName) },
   ),
-  updated_since: optional(dateTimeParameter, "Jobs updated at or after this time.", "2026-11-21T08:00:00Z"),
-  failure_reason: filterText(64, "Exact match on the reason code.", "wrong_incomplete_address"),
-  group_code: filterText(120, "Exact match.", "EAST-2"),
-  q: filterText(
-    255,
-    "Search for the start of the Marking Number or postal code, or any part of the recipient name or delivery address.",
-    "harbour",
-  ),
+  updated_since,
+  failure_reason,
+  group_code,
+  q,
 });
 
 export const historyParameters = z.object({ page: pageParameter, page_size: pageSizeParameter });
@@ -100,13 +74,10 @@ export interface JobReadServices {
 export function listJobs({ jobs, baseUrl }: JobReadServices): RouteHandler {
   return async (request, response) => {
     const url = request.originalUrl;
-    const read = () => readListRequest(url);
-    const { query, page, pageSize } = await withAllProblems(read, async () => [
-      ...problemsIn(read),
-      ...(await jobs.statusProblems(readStatus(url))),
-    ]);
-    const statusProblems = await jobs.statusProblems(query.filter.normalizedStatus?.eq);
-    if (statusProblems.length > 0) throw badRequest(statusProblems);
+    const { query, page, pageSize } = await readWithStatus(jobs, url, {
+      read: () => readListRequest(url),
+      statusOf: ({ query: { filter } }) => filter.normalizedStatus?.eq,
+    });
     const { items, hasNext, total } = await jobs.list(principalOf(response), query);
     invariant(total !== null, "the query includes the total");
     const last = items.at(-1);
@@ -167,50 +138,11 @@ function readListRequest(url: string): ListRequest {
   return { query, pageSize: limit, page: null };
 }
 
-/** Ranges of days include both ends. For `updated_at` they cover whole days in UTC; it has millisecond precision. */
-function toJobFilter(parameters: z.output<typeof listParameters>): JobFilterTree {
-  const { updated_at_from: from, updated_at_to: to, updated_since: since } = parameters;
-  const updatedAt = {
-    gte: from === undefined ? since : `${from}T00:00:00Z`,
-    lte: to && `${to}T23:59:59.999Z`,
-  };
-  return {
-    ...equals("markingNumber", parameters.marking_number),
-    ...equals("batchNumber", parameters.batch_number),
-    ...equals("groupCode", parameters.group_code),
-    ...equals("normalizedStatus", parameters.normalized_status),
-    ...equals("failureReason", parameters.failure_reason),
-    ...range("updatedAt", updatedAt),
-    ...range("scheduledDate", { gte: parameters.scheduled_date_from, lte: parameters.scheduled_date_to }),
-    search: parameters.q,
-    ...(from !== undefined && since !== undefined && { and: [{ updatedAt: { gte: since } }] }),
-  };
-}
-
-function equals(key: keyof JobFilterTree, value: string | undefined): JobFilterTree {
-  return value === undefined ? {} : { [key]: { eq: value } };
-}
-
-function range(
-  key: keyof JobFilterTree,
-  bounds: { gte: string | undefined; lte: string | undefined },
-): JobFilterTree {
-  return bounds.gte === undefined && bounds.lte === undefined ? {} : { [key]: bounds };
-}
-
-/** Returns `normalized_status` of GET /v1/jobs even if other parameters are invalid; undefined if it is absent or malformed. */
-function readStatus(url: string): string | undefined {
-  const text = readQuery(url, new Set(["normalized_status"])).parameters.get("normalized_status");
-  const parsed = listParameters.shape.normalized_status.safeParse(text);
-  return parsed.success ? parsed.data : undefined;
-}
-
 function readCursor(text: string, sort: string | undefined) {
   const cursor = readJobCursor(text);
   const name = cursor && orderName(cursor.order);
   if (!cursor || !sortNames.some((sortName) => sortName === name)) {
-    const message = "is not a cursor of this list; pass pagination.next_cursor unchanged";
-    throw invalid("query", "cursor", { code: "malformed", message });
+    throw invalid("query", "cursor", { code: "malformed", message: MALFORMED_CURSOR });
   }
   if (sort !== undefined && sort !== name)
     throw invalid("query", "sort", { code: "conflict", message: `must be ${name}, the order of the cursor` });

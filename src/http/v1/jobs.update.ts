@@ -1,5 +1,4 @@
 /** PATCH routes of jobs: one job or a batch, at most once per Idempotency-Key. Parses, calls the service, formats the result. */
-import { createHash } from "node:crypto";
 import type { Request, Response } from "express";
 import { z } from "zod";
 import type { IdempotencyService } from "../../idempotency/api.ts";
@@ -17,14 +16,8 @@ import { AppError, badRequest, invariant, type Problem } from "../../platform/er
 import type { Transaction } from "../../platform/postgres/transaction.ts";
 import { toProblems } from "../../platform/zod-problems.ts";
 import { contextOf, principalOf } from "../context.ts";
-import {
-  isObject,
-  type JsonObject,
-  objectBody,
-  rawBody,
-  type RouteHandler,
-  type RouteResult,
-} from "../json.ts";
+import { isObject, type JsonObject, objectBody, type RouteHandler, type RouteResult } from "../json.ts";
+import { idempotent } from "./idempotent.ts";
 import {
   booleanParameter,
   invalid,
@@ -47,37 +40,6 @@ const readWriteQuery = queryReader(writeParameters);
 export interface JobUpdateServices {
   idempotency: IdempotencyService;
   jobs: JobService;
-}
-
-interface ChangeResult extends RouteResult {
-  /** False if the request changed nothing: a dry run, or new values equal to the old ones. */
-  changed: boolean;
-}
-
-/** A route that changes data. If `tx` is given, it must use no other connection. */
-type ChangeHandler = (request: Request, response: Response, tx?: Transaction) => Promise<ChangeResult>;
-
-const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
-
-/** Wraps `handler` with Idempotency-Key support. Keys are scoped to the organisation and `route`. */
-function idempotent(service: IdempotencyService, route: string, handler: ChangeHandler): RouteHandler {
-  return async (request, response) => {
-    const key = request.get("idempotency-key");
-    if (key === undefined) return await handler(request, response);
-    if (!KEY_PATTERN.test(key)) {
-      const message = "must be 1 to 255 visible ASCII characters";
-      throw invalid("header", "Idempotency-Key", { code: "malformed", message });
-    }
-    const { organizationId } = principalOf(response);
-    const keyed = { organizationId, route, key, fingerprint: fingerprintOf(request) };
-    return await service.runOnce(keyed, (tx) => handler(request, response, tx));
-  };
-}
-
-/** SHA-256 of path, query, If-Match and body. */
-function fingerprintOf(request: Request): Buffer {
-  const head = JSON.stringify([request.originalUrl, request.get("if-match") ?? null]);
-  return createHash("sha256").update(`${head}\n`).update(rawBody(request)).digest();
 }
 
 /** PATCH of one job. `route` is its name. */

@@ -17,6 +17,11 @@ export function linkHeader(url: string, page: ListPosition): Record<string, stri
   return links.length > MAX_LENGTH ? {} : { Link: links };
 }
 
+/** The same for a list that is read by cursor only. */
+export function cursorLinkHeader(url: string, nextCursor: string | null): Record<string, string> {
+  return linkHeader(url, { page: null, pageSize: 0, total: 0, nextCursor });
+}
+
 function pageLinks(url: string, { page, pageSize, total, nextCursor }: ListPosition): string {
   if (page === null) {
     const link = createLinkBuilder(url, "cursor");

@@ -29,6 +29,45 @@ export const pageParameter = integerParameter(1)
 export const pageSizeParameter = integerParameter(1, MAX_PAGE_SIZE)
   .default(10)
   .meta({ default: 10, description: "Items per page.", examples: [25] });
+/** Returns an optional parameter with its OpenAPI description. */
+export function optionalParameter<Value extends z.ZodType>(
+  value: Value,
+  description: string,
+  example: string,
+  rest: object = {},
+) {
+  return value.optional().meta({ ...rest, description, examples: [example] });
+}
+
+export const MALFORMED_CURSOR = "is not a cursor of this list; pass pagination.next_cursor unchanged";
+export const cursorLength = { minLength: 1, maxLength: 512 };
+/** For lists without page numbers. */
+export const cursorParameter = optionalParameter(
+  z.string(),
+  "`pagination.next_cursor` of the previous page, unchanged.",
+  "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd",
+  cursorLength,
+);
+
+/** Returns the schema of a list of `names`, separated by commas; `queryReader` joins a repeated parameter. */
+export function listParameter<Name extends string>(names: readonly Name[]) {
+  const one = z.enum(names, {
+    error: ({ input }) => `must be one of ${names.join(", ")}; got ${JSON.stringify(input).slice(0, 100)}`,
+  });
+  return z
+    .string()
+    .transform((text) => text.split(","))
+    .pipe(z.array(one));
+}
+
+/** The OpenAPI description of a list parameter. `keyword` names its values as closed (`enum`) or open. */
+export const listMeta = (names: readonly string[], keyword: "enum" | "x-extensible-enum") => ({
+  type: "array" as const,
+  items: { type: "string", [keyword]: [...names] },
+  minItems: 1,
+  param: { style: "form" as const, explode: false },
+});
+
 export const dateParameter = dateValue;
 const DATE_TIME_ERROR = "must be an ISO 8601 timestamp with a zone, such as 2026-11-21T08:00:00Z";
 /** Limited to what PostgreSQL accepts: years 0001 to 9999, up to nine fractional digits, offsets up to 15:59. */
@@ -153,7 +192,8 @@ export function problemsIn(...reads: readonly (() => unknown)[]): Problem[] {
   });
 }
 
-function problemsOf(error: unknown): readonly Problem[] {
+/** Returns the problems of a BadRequestException; none for other errors. */
+export function problemsOf(error: unknown): readonly Problem[] {
   const isBadRequest = error instanceof AppError && error.code === "BadRequestException";
   return isBadRequest && Array.isArray(error.details) ? (error.details as Problem[]) : [];
 }

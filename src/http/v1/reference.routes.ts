@@ -15,7 +15,7 @@ export function referenceRoutes({
   const router = Router({ caseSensitive: true });
   const table = (path: string, items: () => Promise<unknown>): void => {
     const handler = toRequestHandler(async () => ({ data: { items: await items() } }));
-    addRoute(router, { path, name: `/v1${path}` }, { get: [...guards.read, handler] });
+    addRoute(router, { path, name: `/v1${path}` }, { get: [...guards("read", ["jobs:read"]), handler] });
   };
   table("/reference/statuses", () => referenceData.statuses());
   table("/reference/failure-reasons", () => referenceData.failureReasons());

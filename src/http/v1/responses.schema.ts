@@ -64,7 +64,10 @@ const wholeNumber = (min: number, description: string, example: number) =>
     .int()
     .min(min)
     .meta({ description, examples: [example] });
-const count = (description: string, example: number) => wholeNumber(0, description, example);
+/** A string with its OpenAPI description. */
+export const text = (description: string, example: string) =>
+  z.string().meta({ description, examples: [example] });
+export const count = (description: string, example: number) => wholeNumber(0, description, example);
 const pageSize = wholeNumber(1, "Items per page", 10).max(MAX_PAGE_SIZE);
 const page = wholeNumber(1, "Page number", 1);
 
@@ -83,11 +86,22 @@ const listPaginationSchema = z
     description: "Position of a page of jobs, and the cursor of the next page.",
   });
 
+/** Of a list that is read by cursor only. */
+export const cursorPaginationSchema = z
+  .object({
+    page_size: pageSize,
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({ description: "Pass it as `cursor` to read the next page; null on the last page" }),
+  })
+  .meta({ id: "CursorPagination", description: "The cursor of the next page." });
+
 const paginationSchema = z
   .object({ page, page_size: pageSize, total: count("Number of items on all pages", 3) })
   .meta({ id: "Pagination", description: "Position of a page." });
 
-const listedJobSchema = jobSchema
+export const listedJobSchema = jobSchema
   .extend({
     version: wholeNumber(1, "Version of the job; send it in quotes as `If-Match`", 4),
   })

@@ -1,6 +1,6 @@
 /** Job statistics: the number of jobs, their pieces and their weight, in total and by group, in one statement. */
 import type { Queryable } from "../../platform/postgres/database.ts";
-import { badRequest } from "../../platform/errors.ts";
+import { badRequest, type Problem } from "../../platform/errors.ts";
 import type { Principal } from "../../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
 import { filterToSql, setKeys, type JobFilterTree } from "../list/filter.sql.ts";
@@ -76,7 +76,8 @@ export async function jobStats(
   principal: Principal,
   query: JobStatsQuery,
 ): Promise<JobStats> {
-  assertGroupKeys(query.groupBy);
+  const problem = groupKeyProblem(query.groupBy);
+  if (problem) throw badRequest([{ location: "query", field: "groupBy", ...problem }]);
   const { groups: hasGroups } = query.include;
   const totalOnly = { groups: false, pieceQuantity: false, weight: false };
   const statement = statsStatement(
@@ -93,12 +94,12 @@ function toGroup({ values, labels, count, pieceQuantity, weight }: JobStatsGroup
   return { values, labels, count, pieceQuantity, weight };
 }
 
-function assertGroupKeys(keys: readonly GroupKey[]): void {
-  const problem = { location: "query", field: "groupBy" } as const;
-  if (keys.length > MAX_KEYS)
-    throw badRequest([{ ...problem, code: "too_big", message: `must have at most ${MAX_KEYS} keys` }]);
+/** Returns why the statistics can't be grouped by `keys`, or null. */
+export function groupKeyProblem(keys: readonly GroupKey[]): Pick<Problem, "code" | "message"> | null {
+  if (keys.length > MAX_KEYS) return { code: "too_big", message: `must have at most ${MAX_KEYS} keys` };
   if (new Set(keys).size < keys.length)
-    throw badRequest([{ ...problem, code: "invalid_value", message: "must not contain the same key twice" }]);
+    return { code: "invalid_value", message: "must not contain the same key twice" };
+  return null;
 }
 
 function statsStatement(principal: Principal, query: JobStatsQuery): Sql {

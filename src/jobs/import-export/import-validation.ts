@@ -7,7 +7,7 @@ import { isFileColumn, unknownColumnMessage } from "./file-codec.ts";
 import type { ImportRow, RowProblem } from "./import-rows.ts";
 import { checkFields } from "../update/validate-patch.ts";
 import type { JobUpsert } from "../update/upsert.sql.ts";
-import { markingNumberValue, providerStatusValue, textValue } from "../job.values.ts";
+import { liveMarkingNumberValue, providerStatusValue, textValue } from "../job.values.ts";
 
 export type ValidatedRow = { readonly upsert: JobUpsert } | { readonly problems: readonly RowProblem[] };
 
@@ -73,7 +73,7 @@ export async function validateRow(
     return "id" in organization ? organization.id : addProblem(type, organization.problem);
   };
 
-  const markingNumber = markingNumberValue.safeParse(values["marking_number"]);
+  const markingNumber = liveMarkingNumberValue.safeParse(values["marking_number"]);
   if (!markingNumber.success) addProblem("marking_number", issueMessages(markingNumber.error));
   const providerStatus = providerStatusValue.optional().safeParse(values["provider_status"]);
   if (!providerStatus.success) addProblem("provider_status", issueMessages(providerStatus.error));

@@ -24,16 +24,16 @@ export async function findJob(
   return job ?? null;
 }
 
-/** With their organisations. Numbers that PostgreSQL cannot read match no job. */
+/** Numbers that PostgreSQL cannot read match no job. Without `organizations` each job has only the ids of its organisations. */
 export async function findJobsByMarkingNumber(
   queryable: Queryable,
   principal: Principal,
   markingNumbers: readonly string[],
+  { organizations } = { organizations: true },
 ): Promise<(JobWithOrganizations | null)[]> {
   const valid = markingNumbers.filter((number) => number.isWellFormed() && !number.includes("\0"));
   const condition = sql`job.marking_number = any(${valid}::text[])`;
-  const rows =
-    valid.length === 0 ? [] : await selectJobs(queryable, principal, { condition, organizations: true });
+  const rows = valid.length === 0 ? [] : await selectJobs(queryable, principal, { condition, organizations });
   return alignByKey(markingNumbers, rows, (job) => job.marking_number);
 }
 

@@ -75,8 +75,8 @@ export interface ItemFailure {
 export type CheckedItem<Change> = { markingNumber: string } & ({ change: Change } | { failure: ItemFailure });
 
 /** Problems of a Marking Number: its length, or characters that PostgreSQL cannot read. */
-export function markingNumberProblems(markingNumber: string): Problem[] {
-  const result = markingNumberValue.safeParse(markingNumber);
+export function markingNumberProblems(markingNumber: string, value = markingNumberValue): Problem[] {
+  const result = value.safeParse(markingNumber);
   return result.success ? [] : toProblems(result.error, "body", "markingNumber");
 }
 

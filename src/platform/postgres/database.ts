@@ -133,6 +133,14 @@ export class Database implements Reader, AsyncDisposable {
     return this.transaction((tx) => work(tx.em(), tx), outcome);
   }
 
+  /** Runs `work` in `tx`, which its caller commits, or without one in a new transaction as `transactional` does. */
+  transactionalIn<T>(
+    tx: Transaction | undefined,
+    work: (em: EntityManager, tx: Transaction) => Promise<T>,
+  ): Promise<T> {
+    return tx ? work(tx.em(), tx) : this.transactional(work);
+  }
+
   /**
    * Like `transaction`, but holds the advisory lock `lock`, which it takes in the round trip of `begin`. Returns null
    * immediately, without calling `work`, if another transaction holds the lock.

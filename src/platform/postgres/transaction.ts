@@ -72,6 +72,11 @@ export async function runTransaction<T>(
   }
 }
 
+/** Option of a method that changes data: the transaction to use. By default the method begins and commits its own. */
+export interface InTransaction {
+  readonly tx?: Transaction | undefined;
+}
+
 /** Flushes its entity manager before each statement and before the commit. */
 export class Transaction {
   readonly #client: PoolClient;

@@ -1,6 +1,7 @@
 /** Discards pending deliveries, which moves their rows from the queue's partition to the log's. */
 import { isContentionError } from "../../platform/postgres/errors.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
+import { Transaction } from "../../platform/postgres/transaction.ts";
 import { minUuidAt, uuidV7Sql } from "../../platform/ids.ts";
 import { sql, type Sql } from "../../platform/postgres/sql.ts";
 import { RETRYING, NEVER_ATTEMPTED } from "./queue-lanes.sql.ts";
@@ -8,10 +9,12 @@ import { RETRYING, NEVER_ATTEMPTED } from "./queue-lanes.sql.ts";
 const MAX_ATTEMPTS = 10;
 
 /** Runs a statement, up to 10 times if it conflicts with a worker that moves or locks the same rows. */
-export async function queryWithRetry<Row>(database: Queryable, statement: Sql): Promise<Row[]> {
+export async function queryWithRetry<Row>(database: Queryable | Transaction, statement: Sql): Promise<Row[]> {
+  const run = () => database.query<Row>(statement);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await database.query<Row>(statement);
+      // A failed statement would make the transaction unusable.
+      return await (database instanceof Transaction ? database.nested(run) : run());
     } catch (error) {
       if (attempt >= MAX_ATTEMPTS || !isContentionError(error)) throw error;
     }

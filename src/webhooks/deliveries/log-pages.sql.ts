@@ -1,5 +1,6 @@
 /** Queries for the delivery log, limited to what the principal can see. */
-import { decodeIdCursor, encodeCursor } from "../../platform/cursor.ts";
+import { z } from "zod";
+import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { AppError, badRequest } from "../../platform/errors.ts";
 import { minUuidAt, fromTypedId } from "../../platform/ids.ts";
@@ -26,6 +27,10 @@ export interface DeliveryFilter {
   markingNumber?: string | undefined;
   /** The result of the last attempt, such as `http_500` or `timeout`. */
   outcome?: string | undefined;
+  /** Only deliveries created at or after this time. */
+  since?: Date | undefined;
+  /** Only deliveries created before this time. */
+  until?: Date | undefined;
 }
 
 export interface DeliveryPage {
@@ -33,6 +38,8 @@ export interface DeliveryPage {
   items: DeliveryView[];
   /** Null on the last page. */
   nextCursor: string | null;
+  /** Returns the cursor of one of `items`. */
+  cursorOf: (delivery: DeliveryView) => string;
 }
 
 export interface DeliveryWithAttempts {
@@ -44,15 +51,25 @@ export interface DeliveryWithAttempts {
 }
 
 const CURSOR_KIND = "deliveries";
+const cursorShape = z.union([z.tuple([z.uuid()]), z.tuple([z.uuid(), z.uuid(), z.uuid()])]);
 
-/** The cursor of a delivery in the list. */
-export function deliveryCursor({ id }: DeliveryView): string {
-  return encodeCursor(CURSOR_KIND, [fromTypedId("dlv", id)]);
+/** A position in the list. All ids are UUIDs. */
+export interface DeliveryPosition {
+  /** The page has only deliveries with lower ids. */
+  readonly before: string;
+  /** Limits the list to the replays to one endpoint, back to the delivery `first`. */
+  readonly replay?: { readonly endpointId: string; readonly first: string } | undefined;
 }
 
-/** The id (UUID) of the delivery that the cursor names; null if `text` is not a delivery cursor. */
-export function readDeliveryCursor(text: string): string | null {
-  return decodeIdCursor(CURSOR_KIND, text);
+export function deliveryCursor({ before, replay }: DeliveryPosition): string {
+  return encodeCursor(CURSOR_KIND, [before, ...(replay ? [replay.endpointId, replay.first] : [])]);
+}
+
+/** Null if `text` is not a cursor of this list. */
+export function readDeliveryCursor(text: string): DeliveryPosition | null {
+  const [before, endpointId, first] = decodeCursor(CURSOR_KIND, cursorShape, text) ?? [];
+  if (before === undefined) return null;
+  return { before, replay: endpointId && first ? { endpointId, first } : undefined };
 }
 
 export interface DeliveryPageRequest {
@@ -67,21 +84,21 @@ export async function listDeliveries(
   principal: WebhookPrincipal,
   { filter, limit, cursor, since }: DeliveryPageRequest & { since: Date },
 ): Promise<DeliveryPage> {
-  const after = cursor === undefined ? null : readDeliveryCursor(cursor);
-  if (cursor !== undefined && after === null)
+  const position = cursor === undefined ? null : readDeliveryCursor(cursor);
+  if (cursor !== undefined && position === null)
     throw badRequest([
       {
         location: "query",
         field: "cursor",
         code: "invalid_value",
-        message: "must be the nextCursor of the previous page",
+        message: "is not a cursor of this list; pass the cursor of the previous page unchanged",
       },
     ]);
   const endpointIds = await endpointIdsFor(database, principal, filter);
   const conditions = [
     sql`endpoint_id = endpoint.id`,
     sql`id >= ${minUuidAt(since)}::uuid`,
-    ...(after ? [sql`id < ${after}::uuid`] : []),
+    ...(position ? positionSql(position) : []),
     ...deliveryFilterSql(filter),
   ];
   const rows = await database.query<DeliveryRow>(sql`
@@ -99,7 +116,21 @@ export async function listDeliveries(
     order by page.id desc`);
   const items = rows.slice(0, limit).map(toDeliveryView);
   const last = items.at(-1);
-  return { items, nextCursor: last && rows.length > limit ? deliveryCursor(last) : null };
+  const cursorOf = ({ id }: DeliveryView): string =>
+    deliveryCursor({ before: fromTypedId("dlv", id) as string, replay: position?.replay });
+  return { items, nextCursor: last && rows.length > limit ? cursorOf(last) : null, cursorOf };
+}
+
+function positionSql({ before, replay }: DeliveryPosition): Sql[] {
+  const isBefore = sql`id < ${before}::uuid`;
+  if (!replay) return [isBefore];
+  const { endpointId, first } = replay;
+  return [
+    isBefore,
+    sql`id >= ${first}::uuid`,
+    sql`origin = 'replay'`,
+    sql`endpoint_id = ${endpointId}::uuid`,
+  ];
 }
 
 export interface DeliveryDetailRow extends DeliveryRow {
@@ -170,8 +201,9 @@ function statusPartitions(status: DeliveryStatus | undefined): Sql[] {
   return [NEVER_ATTEMPTED, RETRYING, FINISHED];
 }
 
-function deliveryFilterSql({ eventType, markingNumber, outcome }: DeliveryFilter): Sql[] {
+function deliveryFilterSql({ eventType, markingNumber, outcome, until }: DeliveryFilter): Sql[] {
   return [
+    ...(until === undefined ? [] : [sql`id < ${minUuidAt(until)}::uuid`]),
     ...(eventType === undefined ? [] : [sql`event_type = ${eventType}`]),
     ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
     // The look-up is not limited by visibility, but it only filters the principal's own deliveries.

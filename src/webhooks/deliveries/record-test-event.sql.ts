@@ -1,6 +1,6 @@
-/** Records a test event in the delivery log: a finished delivery with its only attempt. */
+/** Writes deliveries of test events: a finished one with its only attempt, and pending ones of test mode. */
 import type { Queryable } from "../../platform/postgres/database.ts";
-import { newUuid } from "../../platform/ids.ts";
+import { newUuid, uuidV7Sql } from "../../platform/ids.ts";
 import { sql } from "../../platform/postgres/sql.ts";
 import type { AttemptResult } from "../dispatcher/lease.ts";
 
@@ -33,4 +33,18 @@ export async function recordTestDelivery(
     values (${newUuid()}, ${deliveryId}, 1, ${new Date(result.startedAtMs)}, ${Math.round(result.durationMs)},
       ${outcome.class}, ${outcome.status}, ${error}, ${JSON.stringify(result.requestHeaders)}::json,
       ${responseHeaders && JSON.stringify(responseHeaders)}::json, ${result.responseBody})`);
+}
+
+/** Creates a pending delivery of the event to each of the endpoints (UUIDs). Returns the UUIDs of the deliveries. */
+export async function createDeliveries(
+  database: Queryable,
+  { id, type, jobId }: { id: string; type: string; jobId: string | null },
+  endpointIds: readonly string[],
+): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(sql`
+    insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id)
+    select ${uuidV7Sql}, endpoint_id, ${id}::uuid, ${type}, ${jobId}::uuid
+    from unnest(${[...endpointIds]}::uuid[]) endpoint_id
+    returning id`);
+  return rows.map((row) => row.id);
 }

@@ -21,15 +21,30 @@ export class ReplayLimit {
     this.#rate = rate;
   }
 
-  /** Runs `replay`. Throws TooManyRequestsException if the organisation runs two replays or has used up its rate. */
-  run(organizationId: string, replay: (reserve: ReserveReplays) => Promise<number>): Promise<number> {
+  /**
+   * Runs `replay`. Throws TooManyRequestsException if the organisation runs two replays or has used up its rate. `isAtomic`: a
+   * replay that fails creates nothing, so its deliveries don't count.
+   */
+  run<Result>(
+    organizationId: string,
+    isAtomic: boolean,
+    replay: (reserve: ReserveReplays) => Promise<Result>,
+  ): Promise<Result> {
     const bucket = this.#bucketOf(organizationId);
-    return this.#inFlight.run(organizationId, () =>
-      replay((count, replayed) => {
+    return this.#inFlight.run(organizationId, async () => {
+      let reserved = 0;
+      const reserve: ReserveReplays = (count, replayed) => {
         if (!bucket.take(this.#clock.elapsed(), count))
-          throw this.#limitExceeded(bucket, { count, replayed });
-      }),
-    );
+          throw this.#limitExceeded(bucket, { count, replayed: isAtomic ? 0 : replayed });
+        reserved += count;
+      };
+      try {
+        return await replay(reserve);
+      } catch (error) {
+        if (isAtomic) bucket.take(this.#clock.elapsed(), -reserved);
+        throw error;
+      }
+    });
   }
 
   #bucketOf(organizationId: string): TokenBucket {

@@ -5,18 +5,19 @@
 import { visibleTo } from "../../jobs/api.ts";
 import type { Database } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import { minUuidAt, uuidV7Sql, toTypedId } from "../../platform/ids.ts";
+import { minUuidAt, timestampOf, uuidV7Sql, toTypedId } from "../../platform/ids.ts";
 import { systemActor, type OrganizationType } from "../../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { InTransaction, Transaction } from "../../platform/postgres/transaction.ts";
 import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
 import { HOUR_MS, DAY_MS } from "../../platform/time.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { RETRYING, FINISHED, NEVER_ATTEMPTED, forEndpoint } from "./queue-lanes.sql.ts";
-import { getDeliveryRow } from "./log-pages.sql.ts";
+import { deliveryCursor, getDeliveryRow } from "./log-pages.sql.ts";
 import { currentUuid, queryWithRetry } from "./discard-pending.sql.ts";
 import type { ReserveReplays } from "./replay-limit.ts";
 
-export interface ReplayDeps {
+export interface ReplayDeps extends InTransaction {
   database: Database;
   notifyWorkers: () => void;
 }
@@ -27,10 +28,11 @@ interface ReplayManyDeps extends ReplayDeps {
 
 /** Replays one delivery and returns the typed id of the new one. Throws ConflictException if it cannot be replayed. */
 export async function replayDelivery(
-  { database, notifyWorkers }: ReplayDeps,
+  deps: ReplayDeps,
   principal: WebhookPrincipal,
   id: string,
 ): Promise<string> {
+  const database = deps.tx ?? deps.database;
   const row = await getDeliveryRow(database, principal, id);
   if (row.origin === "test")
     throw new AppError(
@@ -64,28 +66,42 @@ export async function replayDelivery(
       "ConflictException",
       "This delivery is in flight. Wait for the result of the attempt.",
     );
-  notifyWorkers();
+  notifyAfterCommit(deps);
   return toTypedId("dlv", created.id);
+}
+
+function notifyAfterCommit({ tx, notifyWorkers }: ReplayDeps): void {
+  if (tx) tx.afterCommit(notifyWorkers);
+  else notifyWorkers();
 }
 
 export interface ReplayFailedRequest {
   /** UUID. The caller checks that the principal can access the endpoint. */
   endpointId: string;
   since: Date;
+  /** Default: now. */
+  until?: Date | undefined;
 }
 
-/** Deliveries per transaction. */
+export interface ReplayResult {
+  /** The number of new deliveries. */
+  replayed: number;
+  /** The cursor of a list of the new deliveries, and of others that were replayed to the endpoint meanwhile; null if none. */
+  cursor: string | null;
+}
+
+/** Deliveries per statement. */
 const BATCH_SIZE = 2_000;
 
-/** Replays the deliveries that failed since `since` and whose event has no newer delivery. Returns their number. */
+/** Replays the deliveries that failed in the time range and whose event has no newer delivery. */
 export async function replayFailed(
   deps: ReplayManyDeps,
-  { endpointId, since }: ReplayFailedRequest,
-): Promise<number> {
+  { endpointId, since, until }: ReplayFailedRequest,
+): Promise<ReplayResult> {
   // A delivery fails at most one retry schedule after its creation; 31 days is more than that and than the log covers.
   const oldest = minUuidAt(new Date(since.getTime() - 31 * DAY_MS));
   // Ignores replays that fail meanwhile, so that the loop ends.
-  const newest = await currentUuid(deps.database);
+  const newest = await currentUuid(deps.tx ?? deps.database);
   return await replayInBatches(
     deps,
     endpointId,
@@ -94,6 +110,7 @@ export async function replayFailed(
       where status = 'failed' and origin <> 'test' and endpoint_id = ${endpointId}::uuid
         and id > ${after ?? oldest}::uuid and id < ${newest}::uuid
         and finished_at >= ${since}::timestamptz
+        and (${until === undefined} or finished_at < ${until ?? since}::timestamptz)
         and ${noOtherDelivery(
           endpointId,
           sql`other.event_id = original.event_id and other.id > original.id and other.id > ${after ?? oldest}::uuid`,
@@ -120,9 +137,9 @@ export interface ReplayMissingRequest extends ReplayFailedRequest {
   eventTypes: readonly string[] | null;
 }
 
-/** Delivers the endpoint's events since `since` that it never had a delivery of. Returns their number. */
-export function replayMissing(deps: ReplayManyDeps, request: ReplayMissingRequest): Promise<number> {
-  const { endpointId, since, eventTypes } = request;
+/** Delivers the endpoint's events of the time range that it never had a delivery of. */
+export function replayMissing(deps: ReplayManyDeps, request: ReplayMissingRequest): Promise<ReplayResult> {
+  const { endpointId, since, until, eventTypes } = request;
   const principal = { ...request, actor: systemActor };
   const oldest = minUuidAt(since);
   // Deliveries are created with their events; an hour of slack covers clock differences.
@@ -133,7 +150,7 @@ export function replayMissing(deps: ReplayManyDeps, request: ReplayMissingReques
     (after) => sql`
       select id, id as event_id, type as event_type, job_id, false as after_restore from job_event
       where ${visibleTo(principal, "job_event")}
-        and id > ${after ?? oldest}::uuid
+        and id > ${after ?? oldest}::uuid and (${until === undefined} or id < ${minUuidAt(until ?? since)}::uuid)
         and (${eventTypes === null} or type = any(${eventTypes ?? []}::text[]))
         and ${noOtherDelivery(
           endpointId,
@@ -142,10 +159,13 @@ export function replayMissing(deps: ReplayManyDeps, request: ReplayMissingReques
   );
 }
 
-/** `last` is the id of the last replayed row; null if none was left. */
 interface ReplayBatchResult {
+  /** The id of the last row of the batch; null if none was left. */
   last: string | null;
   count: number;
+  /** The lowest and the highest id of the new deliveries. */
+  lowest: string | null;
+  highest: string | null;
 }
 
 /**
@@ -154,34 +174,52 @@ interface ReplayBatchResult {
  * other's deliveries.
  */
 async function replayInBatches(
-  { database, notifyWorkers, reserve }: ReplayManyDeps,
+  deps: ReplayManyDeps,
   endpointId: string,
   selectBatch: (after: string | null) => Sql,
-): Promise<number> {
-  let replayed = 0;
+): Promise<ReplayResult> {
+  const { database, tx, reserve } = deps;
+  const createBatch = async (own: Transaction, after: string | null): Promise<ReplayBatchResult> => {
+    await lockForTransaction(own, `replay to ${endpointId}`);
+    // No index covers (endpoint, event), so a nested loop would scan all deliveries for each event.
+    await own.query(raw("set local enable_nestloop = off"));
+    const [batch] = await own.query<ReplayBatchResult>(batchSql(endpointId, selectBatch(after)));
+    return batch as ReplayBatchResult;
+  };
+  const total = { replayed: 0, first: null as string | null, newest: "" };
   let after: string | null = null;
   for (;;) {
-    reserve(BATCH_SIZE, replayed);
-    const batchSql: Sql = sql`
-      with batch as materialized (
-        ${selectBatch(after)} order by id limit ${BATCH_SIZE}
-      ), created as (
-        insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin, after_restore)
-        select ${uuidV7Sql}, ${endpointId}::uuid, event_id, event_type, job_id, 'replay', after_restore
-        from batch order by id
-      )
-      select (select id from batch order by id desc limit 1) as last, (select count(*)::int from batch) as count`;
-    const [batch]: ReplayBatchResult[] = await database.transaction(async (tx) => {
-      await lockForTransaction(tx, `replay to ${endpointId}`);
-      // No index covers (endpoint, event), so a nested loop would scan all deliveries for each event.
-      await tx.query(raw("set local enable_nestloop = off"));
-      return await tx.query<ReplayBatchResult>(batchSql);
-    });
-    const count = batch?.count ?? 0;
-    reserve(count - BATCH_SIZE, replayed);
-    if (count > 0) notifyWorkers();
-    replayed += count;
-    if (!batch || count < BATCH_SIZE) return replayed;
-    after = batch.last;
+    reserve(BATCH_SIZE, total.replayed);
+    const from: string | null = after;
+    const batch: ReplayBatchResult = tx
+      ? await createBatch(tx, from)
+      : await database.transaction((own) => createBatch(own, from));
+    const { count, last, lowest, highest } = batch;
+    reserve(count - BATCH_SIZE, total.replayed);
+    if (count > 0) notifyAfterCommit(deps);
+    total.replayed += count;
+    total.first ??= lowest;
+    total.newest = highest ?? total.newest;
+    if (count < BATCH_SIZE) break;
+    after = last;
   }
+  const { replayed, first, newest } = total;
+  if (first === null) return { replayed, cursor: null };
+  const before = minUuidAt(new Date(Date.parse(timestampOf(newest)) + 1));
+  return { replayed, cursor: deliveryCursor({ before, replay: { endpointId, first } }) };
+}
+
+/** `selected`: the query of the rows to replay. */
+function batchSql(endpointId: string, selected: Sql): Sql {
+  return sql`
+    with batch as materialized (
+      ${selected} order by id limit ${BATCH_SIZE}
+    ), created as (
+      insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin, after_restore)
+      select ${uuidV7Sql}, ${endpointId}::uuid, event_id, event_type, job_id, 'replay', after_restore
+      from batch order by id
+      returning id
+    )
+    select (select id from batch order by id desc limit 1) as last, (select count(*)::int from batch) as count,
+      (select id from created order by id limit 1) as lowest, (select id from created order by id desc limit 1) as highest`;
 }

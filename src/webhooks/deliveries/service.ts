@@ -3,8 +3,9 @@ import { FEED_DAYS } from "../../events/api.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { InFlightLimit } from "../../platform/concurrency/in-flight-limit.ts";
 import type { TokenRate } from "../../platform/concurrency/token-bucket.ts";
-import { AppError } from "../../platform/errors.ts";
+import { AppError, badRequest, type Problem } from "../../platform/errors.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
+import type { InTransaction } from "../../platform/postgres/transaction.ts";
 import { DAY_MS } from "../../platform/time.ts";
 import { getEndpoint } from "../endpoints/find.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
@@ -16,7 +17,13 @@ import {
   type DeliveryWithAttempts,
 } from "./log-pages.sql.ts";
 import { ReplayLimit } from "./replay-limit.ts";
-import { replayDelivery, type ReplayDeps, replayFailed, replayMissing } from "./replay.sql.ts";
+import {
+  replayDelivery,
+  type ReplayDeps,
+  replayFailed,
+  replayMissing,
+  type ReplayResult,
+} from "./replay.sql.ts";
 import { purgeExpiredDeliveries, type DeliveryPurgeResult } from "./retention.sql.ts";
 import { sendTestEvent, type TestEventDeps } from "./test-event.ts";
 import type { DeliveryView } from "./view.ts";
@@ -26,6 +33,20 @@ export interface DeliveryServiceDeps extends ReplayDeps, Omit<TestEventDeps, "da
   retentionDays: number;
   /** Rate at which replays of one organisation may create deliveries. Default: `defaultReplayRate`. */
   replayRate?: TokenRate | undefined;
+}
+
+/** `since` is included, `until` is not. */
+interface TimeRange {
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+}
+
+/**
+ * `failed`: deliveries that failed in the time range, unless their event was replayed already. `missing`: events of the time
+ * range that the endpoint subscribes to and never had a delivery of. Default: the whole log.
+ */
+export interface ReplaySelection extends TimeRange {
+  readonly which: "failed" | "missing";
 }
 
 /** Test events in flight per organisation and process, because a receiver can take 15 s to respond. */
@@ -51,58 +72,47 @@ export class DeliveryService {
   ): Promise<DeliveryPage> {
     if (!(Number.isInteger(page.limit) && page.limit >= 1 && page.limit <= MAX_PAGE_SIZE))
       throw new AppError("BadRequestException", `limit must be 1 to ${MAX_PAGE_SIZE}`);
-    return await listDeliveries(database, principal, {
-      ...page,
-      since: this.#daysAgo(this.#deps.retentionDays),
-    });
+    checkTimeRange(page.filter, "query");
+    const oldest = this.#daysAgo(this.#deps.retentionDays);
+    return await listDeliveries(database, principal, { ...page, since: latest(oldest, page.filter.since) });
   }
 
-  get(principal: WebhookPrincipal, id: string): Promise<DeliveryWithAttempts> {
-    return getDelivery(this.#deps.database, principal, id);
+  get(
+    principal: WebhookPrincipal,
+    id: string,
+    database: Queryable = this.#deps.database,
+  ): Promise<DeliveryWithAttempts> {
+    return getDelivery(database, principal, id);
   }
 
   /** Creates another delivery of the same event. Discards the original if it is pending. */
-  async replay(principal: WebhookPrincipal, id: string): Promise<DeliveryView> {
-    const replayId = await replayDelivery(this.#deps, principal, id);
-    return (await this.get(principal, replayId)).delivery;
+  async replay(principal: WebhookPrincipal, id: string, { tx }: InTransaction = {}): Promise<DeliveryView> {
+    const replayId = await replayDelivery({ ...this.#deps, tx }, principal, id);
+    return (await this.get(principal, replayId, tx)).delivery;
   }
 
-  /** Replays the deliveries that failed since `since`, unless their event was replayed already. */
-  async replayFailed(
+  /**
+   * Replays events to an endpoint in batches, each in its own transaction; an error keeps the batches before it. With `tx`, all
+   * batches are in that transaction.
+   */
+  async replayMany(
     principal: WebhookPrincipal,
     endpointId: string,
-    since: Date,
-  ): Promise<{ replayed: number }> {
-    const endpoint = await getEndpoint(this.#deps.database, principal, endpointId);
-    const request = { endpointId: endpoint.id, since: this.#clampSince(since) };
-    const replayed = await this.#replays.run(endpoint.organization.id, (reserve) =>
-      replayFailed({ ...this.#deps, reserve }, request),
-    );
-    return { replayed };
-  }
-
-  /** Delivers events since `since` that the endpoint never had a delivery of. Default: as far back as possible. */
-  async replayMissing(
-    principal: WebhookPrincipal,
-    endpointId: string,
-    since = new Date(0),
-  ): Promise<{ replayed: number }> {
-    const {
-      id,
-      organization,
-      eventTypes = null,
-    } = await getEndpoint(this.#deps.database, principal, endpointId);
-    const request = {
-      endpointId: id,
-      organizationId: organization.id,
-      organizationType: organization.type,
-      eventTypes,
-      since: this.#clampSince(since),
-    };
-    const replayed = await this.#replays.run(organization.id, (reserve) =>
-      replayMissing({ ...this.#deps, reserve }, request),
-    );
-    return { replayed };
+    { which, since, until }: ReplaySelection,
+    { tx }: InTransaction = {},
+  ): Promise<ReplayResult> {
+    checkTimeRange({ since, until }, "body");
+    const endpoint = await getEndpoint(tx ?? this.#deps.database, principal, endpointId);
+    const { id, organization, eventTypes = null } = endpoint;
+    // Before that, it is unknown what was delivered.
+    const oldest = this.#daysAgo(Math.min(FEED_DAYS, this.#deps.retentionDays));
+    const request = { endpointId: id, since: latest(oldest, since), until };
+    return await this.#replays.run(organization.id, tx !== undefined, (reserve) => {
+      const deps = { ...this.#deps, tx, reserve };
+      if (which === "failed") return replayFailed(deps, request);
+      const { id: organizationId, type: organizationType } = organization;
+      return replayMissing(deps, { ...request, organizationId, organizationType, eventTypes });
+    });
   }
 
   /**
@@ -122,15 +132,24 @@ export class DeliveryService {
     return purgeExpiredDeliveries(this.#deps.database, this.#deps.retentionDays);
   }
 
-  /** Limits `since` to the log and the feed: before that, it is unknown what was delivered. */
-  #clampSince(since: Date): Date {
-    if (Number.isNaN(since.getTime()))
-      throw new AppError("BadRequestException", "`since` is not a valid time");
-    const oldest = this.#daysAgo(Math.min(FEED_DAYS, this.#deps.retentionDays));
-    return since > oldest ? since : oldest;
-  }
-
   #daysAgo(days: number): Date {
     return new Date(this.#deps.clock.now() - days * DAY_MS);
   }
+}
+
+function latest(time: Date, other = time): Date {
+  return other > time ? other : time;
+}
+
+/** Throws BadRequestException if a time is invalid, or if `until` is not after `since`. */
+function checkTimeRange({ since, until }: TimeRange, location: Problem["location"]): void {
+  const problem = (field: string, message: string): Problem => ({
+    location,
+    field,
+    code: "invalid_value",
+    message,
+  });
+  for (const [field, time] of Object.entries({ since, until }))
+    if (time && Number.isNaN(time.getTime())) throw badRequest([problem(field, "is not a valid time")]);
+  if (since && until && until <= since) throw badRequest([problem("until", "must be after since")]);
 }

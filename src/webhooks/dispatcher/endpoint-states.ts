@@ -3,12 +3,14 @@ import type { KeyObject } from "node:crypto";
 import type { Loaded } from "@mikro-orm/postgresql";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/postgres/database.ts";
+import { modeOf } from "../../organizations/api.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { TokenBucket } from "../../platform/concurrency/token-bucket.ts";
 import { MINUTE_MS } from "../../platform/time.ts";
 import { WebhookEndpoint } from "../endpoints/entity.ts";
-import { openHeaders, sealContext, activeSecrets } from "../signing/secrets.ts";
+import type { RetryPolicies, RetryPolicy } from "../retry-policy.ts";
+import { activeSecrets, openHeaders, openSecret } from "../signing/secrets.ts";
 import { signingKey } from "../signing/signature.ts";
 import { CircuitWindow } from "./retry-or-disable.ts";
 
@@ -18,6 +20,7 @@ export interface EndpointState {
   version: number;
   organizationId: string;
   organizationType: OrganizationType;
+  retryPolicy: RetryPolicy;
   url: string;
   headers: Readonly<Record<string, string>>;
   /** Newest first. */
@@ -54,6 +57,7 @@ export interface EndpointStatesDeps {
   database: Pick<Database, "em">;
   secretBox: Pick<SecretBox, "open">;
   clock: Pick<Clock, "now">;
+  retryPolicies: RetryPolicies;
 }
 
 export class EndpointStates {
@@ -153,6 +157,7 @@ export class EndpointStates {
       version,
       organizationId: organization.id,
       organizationType: organization.type,
+      retryPolicy: this.#deps.retryPolicies[modeOf(organization)],
       url,
       maxInFlight,
       perSecond,
@@ -176,9 +181,9 @@ export class EndpointStates {
     try {
       return {
         headers: openHeaders(secretBox, id, headers),
-        secrets: activeSecrets(secrets, clock.now()).map(({ sealed, expires_at: expiresAt }) => ({
-          key: signingKey(secretBox.open(sealed, sealContext(id))),
-          expiresAtMs: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
+        secrets: activeSecrets(secrets, clock.now()).map((secret) => ({
+          key: signingKey(openSecret(secretBox, id, secret)),
+          expiresAtMs: secret.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(secret.expires_at),
         })),
         problem: null,
       };

@@ -4,8 +4,9 @@
  */
 import { newUuid } from "../../platform/ids.ts";
 import { JITTER, type RetrySchedule } from "../../platform/retry-schedule.ts";
-import { SECOND_MS, MINUTE_MS, DAY_MS } from "../../platform/time.ts";
+import { MINUTE_MS, SECOND_MS } from "../../platform/time.ts";
 import type { DisabledReason } from "../endpoints/entity.ts";
+import type { RetryPolicy } from "../retry-policy.ts";
 import type { AttemptResult, DeliveryOutcome, FinishedDelivery, Lease, Outcome } from "./lease.ts";
 
 /** What follows from a lease. The dispatcher records it with its next claim. */
@@ -36,11 +37,11 @@ export function rejectBeforeSend(
 export function resolveAttempt(
   lease: Lease,
   { circuit, result }: { circuit: CircuitWindow; result: AttemptResult },
-  { schedule, nowMs, elapsedMs }: { schedule: RetrySchedule; nowMs: number; elapsedMs: number },
+  { policy, nowMs, elapsedMs }: { policy: RetryPolicy; nowMs: number; elapsedMs: number },
 ): Resolution {
   const { outcome } = result;
-  const decision = decideNext(outcome, { attempt: lease.attempt, schedule, random: Math.random, nowMs });
-  const stateChange = endpointChangeAfter(decision, lease, { window: circuit, nowMs: elapsedMs });
+  const decision = decideNext(outcome, { attempt: lease.attempt, policy, random: Math.random, nowMs });
+  const stateChange = endpointChangeAfter(decision, lease, { window: circuit, nowMs: elapsedMs, policy });
   const retryMs = decision.kind === "retry" ? decision.delayMs : undefined;
   return {
     finished: {
@@ -83,12 +84,10 @@ function finishWithoutAttempt(
   return { finished, stateChange: null, wakeUpDelaysMs: status === "pending" ? [delayMs] : [] };
 }
 
-const MAX_RETRY_AFTER_MS = DAY_MS;
-
 interface RetryPolicyInput {
   /** The attempt that just finished, counted from 1. */
   attempt: number;
-  schedule: RetrySchedule;
+  policy: Pick<RetryPolicy, "schedule" | "maxRetryAfterMs">;
   /** Returns a number from 0 (inclusive) to 1 (exclusive), like `Math.random`. */
   random: () => number;
   nowMs: number;
@@ -105,28 +104,27 @@ export type Decision =
  * Decides what follows from an outcome. `Retry-After` counts for 429 and 503 only, and can only lengthen the scheduled delay:
  * with `Retry-After: 1`, all attempts would otherwise be used up within seconds.
  */
-export function decideNext(
-  outcome: Outcome,
-  { attempt, schedule, random, nowMs }: RetryPolicyInput,
-): Decision {
+export function decideNext(outcome: Outcome, { attempt, policy, random, nowMs }: RetryPolicyInput): Decision {
   if (outcome.class === "delivered") return { kind: "delivered" };
   if (outcome.status === 410) return { kind: "disable", reason: "gone" };
 
   const honoursRetryAfter = outcome.status === 429 || outcome.status === 503;
-  const pauseMs = honoursRetryAfter ? parseRetryAfter(outcome.retryAfter, nowMs) : null;
+  const pauseMs = honoursRetryAfter
+    ? parseRetryAfter(outcome.retryAfter, nowMs, policy.maxRetryAfterMs)
+    : null;
   const endpointPause = pauseMs === null ? {} : { pauseEndpointMs: pauseMs };
-  const scheduledMs = schedule[attempt];
+  const scheduledMs = policy.schedule[attempt];
   if (scheduledMs === undefined) return { kind: "failed", ...endpointPause };
 
   const delayMs = Math.round(scheduledMs * (1 - JITTER + 2 * JITTER * random()));
   return { kind: "retry", delayMs: Math.max(delayMs, pauseMs ?? 0), ...endpointPause };
 }
 
-/** Parses `Retry-After` (seconds or HTTP date) to milliseconds from now, at most 24 h; null if invalid or not in the future. */
-export function parseRetryAfter(text: string | null, nowMs: number): number | null {
+/** Parses `Retry-After` (seconds or HTTP date) to milliseconds from now, at most `maxMs`; null if invalid or not in the future. */
+export function parseRetryAfter(text: string | null, nowMs: number, maxMs: number): number | null {
   const value = text?.trim() ?? "";
   const waitMs = /^\d+$/.test(value) ? Number(value) * SECOND_MS : parseHttpDate(value) - nowMs;
-  return waitMs > 0 ? Math.min(waitMs, MAX_RETRY_AFTER_MS) : null;
+  return waitMs > 0 ? Math.min(waitMs, maxMs) : null;
 }
 
 const MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
@@ -155,14 +153,14 @@ export interface EndpointStateChange {
   needsAlert?: true;
 }
 
-/** The fourth attempt is more than half an hour after the first, so it is not a short outage. */
+/** The fourth attempt of a live delivery is more than half an hour after the first, so it is not a short outage. */
 const ALERT_AFTER_ATTEMPTS = 4;
 
 /** Counts the attempt in `window` and returns the change to the endpoint; null if there is none. */
 function endpointChangeAfter(
   decision: Decision,
   { endpoint: leased, attempt }: Pick<Lease, "attempt" | "endpoint">,
-  { window, nowMs }: { window: CircuitWindow; nowMs: number },
+  { window, nowMs, policy }: { window: CircuitWindow; nowMs: number; policy: RetryPolicy },
 ): EndpointStateChange | null {
   const change: EndpointStateChange = { version: leased.version };
   const succeeded = decision.kind === "delivered";
@@ -173,7 +171,7 @@ function endpointChangeAfter(
 
   const shouldOpen = window.record(succeeded, nowMs);
   const isProbe = leased.circuitStep !== null;
-  if (isProbe || shouldOpen) {
+  if (isProbe || (shouldOpen && policy.hasCircuit)) {
     window.reset();
     const step = leased.circuitStep === null ? 0 : leased.circuitStep + 1;
     change.circuit = succeeded ? null : { step };
@@ -242,7 +240,7 @@ export class CircuitWindow {
   }
 }
 
-const MIN_PROBE_DELAY_MS = 30_000;
+const MIN_PROBE_DELAY_MS = 30 * SECOND_MS;
 const MAX_PROBE_DELAY_MS = 15 * MINUTE_MS;
 
 /** The delay before probe number `step`, counted from 0: 30 s, then 1, 2, 4, 8 and 15 minutes. */

@@ -5,9 +5,9 @@ import type { Clock } from "../../platform/clock.ts";
 import type { HttpClient, OutgoingResult } from "../../platform/http-client/client.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { RetrySchedule } from "../../platform/retry-schedule.ts";
 import type { Tracing } from "../../platform/tracing/tracing.ts";
 import { headerProblem, maskHeaders } from "../endpoints/custom-headers.ts";
+import type { RetryPolicies } from "../retry-policy.ts";
 import { sign } from "../signing/signature.ts";
 import type { EndpointState, EndpointStates } from "./endpoint-states.ts";
 import type { AttemptResult, Lease, Outcome } from "./lease.ts";
@@ -118,7 +118,7 @@ function failureMessage(status: number): string {
 
 export interface DeliveryDeps {
   sender: Sender;
-  schedule: RetrySchedule;
+  retryPolicies: RetryPolicies;
   clock: Clock;
   logger: Logger;
   metrics: DeliveryMetrics;
@@ -159,7 +159,7 @@ export class InFlightDeliveries {
   /** Resolves when all requests have been started. */
   async sendAll(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return;
-    const { clock, logger, metrics, schedule } = this.#deps;
+    const { clock, logger, metrics, retryPolicies } = this.#deps;
     const versions = new Map(leases.map(({ endpointId, endpoint }) => [endpointId, endpoint.version]));
     // On failure the deliveries are rescheduled below.
     await this.#endpoints.load(versions, clock.elapsed()).catch((error: unknown) => {
@@ -168,6 +168,7 @@ export class InFlightDeliveries {
     metrics.reclaimed.inc(leases.filter((lease) => lease.isReclaimed).length);
     for (const lease of leases) {
       const state = this.#endpoints.get(lease.endpointId);
+      const { schedule } = state?.retryPolicy ?? retryPolicies.live;
       const rejection = rejectBeforeSend(lease, state, schedule);
       if (rejection) this.#onResolved(lease.endpointId, rejection);
       else if (state) this.#send(lease, state);
@@ -180,7 +181,7 @@ export class InFlightDeliveries {
     try {
       request = buildRequest(lease, state, clock.now());
     } catch (error) {
-      this.#onDefect(lease, error);
+      this.#onDefect(lease, state, error);
       return;
     }
     state.inFlight += 1;
@@ -195,7 +196,7 @@ export class InFlightDeliveries {
   }
 
   async #deliver(lease: Lease, state: EndpointState, request: SendRequest): Promise<void> {
-    const { clock, metrics, schedule, sender, tracing } = this.#deps;
+    const { clock, metrics, sender, tracing } = this.#deps;
     try {
       const send = (): Promise<AttemptResult> => sender.send(request);
       const result = await (tracing ? traceDelivery(tracing, lease, send) : send());
@@ -208,17 +209,19 @@ export class InFlightDeliveries {
       );
       if (status !== null) metrics.responses.inc({ status });
       this.#endpoints.recordResult(state, outcome === "delivered", result.durationMs);
-      const times = { schedule, nowMs: clock.now(), elapsedMs: this.lastFinishedMs };
+      const times = { policy: state.retryPolicy, nowMs: clock.now(), elapsedMs: this.lastFinishedMs };
       this.#onResolved(lease.endpointId, resolveAttempt(lease, { circuit: state.circuit, result }, times));
     } catch (error) {
-      this.#onDefect(lease, error);
+      this.#onDefect(lease, state, error);
     }
   }
 
   /** For errors on our side, never the receiver's. The delivery loses one attempt. */
-  #onDefect(lease: Lease, error: unknown): void {
-    const { logger, schedule } = this.#deps;
-    logger.error({ delivery: lease.id, error: (error as Error).message }, "sending a delivery failed");
+  #onDefect(lease: Lease, { retryPolicy: { schedule } }: EndpointState, error: unknown): void {
+    this.#deps.logger.error(
+      { delivery: lease.id, error: (error as Error).message },
+      "sending a delivery failed",
+    );
     this.#onResolved(lease.endpointId, rescheduleWithoutAttempt(lease, "internal_error", schedule));
   }
 }

@@ -1,4 +1,5 @@
 /** Custom headers of an endpoint: validation and masking. */
+import { badRequest } from "../../platform/errors.ts";
 
 /** Headers that Waymark sets, connection headers of HTTP/1.1, and headers that could change what a request means. */
 const RESERVED = new Set([
@@ -49,4 +50,33 @@ export function maskHeaders(headers: Readonly<Record<string, string>>): Record<s
   const masked: Record<string, string> = {};
   for (const name in headers) masked[name] = MASK;
   return masked;
+}
+
+interface CustomHeader {
+  readonly name: string;
+  readonly value: string;
+}
+
+export function toHeaderList(headers: Readonly<Record<string, string>>): CustomHeader[] {
+  return Object.entries(headers).map(([name, value]) => ({ name, value }));
+}
+
+/** Returns a list of headers by name. Throws BadRequestException for a name that is given twice. */
+export function headersByName(headers: readonly CustomHeader[]): Record<string, string> {
+  const names = new Set<string>();
+  const repeated = headers.flatMap(({ name }, index) => {
+    const isRepeated = names.has(name);
+    names.add(name);
+    return isRepeated ? [index] : [];
+  });
+  if (repeated.length > 0)
+    throw badRequest(
+      repeated.map((index) => ({
+        location: "body",
+        field: `headers[${index}].name`,
+        code: "repeated",
+        message: "is given twice",
+      })),
+    );
+  return Object.fromEntries(headers.map(({ name, value }) => [name, value]));
 }

@@ -1,15 +1,14 @@
-/** Disables endpoints that have only failed for five days. */
+/** Disables endpoints that have only failed for days, or seconds in test mode. */
 import type { Database } from "../../platform/postgres/database.ts";
 import { databaseNowMs } from "../../platform/postgres/clock.ts";
-import { sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { OrganizationMode } from "../../organizations/api.ts";
+import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
 import { minUuidAt, toTypedId } from "../../platform/ids.ts";
-import { HOUR_MS, DAY_MS } from "../../platform/time.ts";
+import { DAY_MS } from "../../platform/time.ts";
 import { RETRYING, FINISHED } from "../deliveries/queue-lanes.sql.ts";
+import { type DisableRule, disableRules } from "../retry-policy.ts";
 import type { AlertNotifier, EndpointAlert } from "./alert-mails.ts";
 
-const DISABLE_AFTER_MS = 5 * DAY_MS;
-/** At least two events must fail this far apart, so that neither one bad event nor one bad hour disables an endpoint. */
-const MIN_SPREAD_MS = 12 * HOUR_MS;
 /** Longer than the retry schedule: older deliveries have finished. */
 const LOOK_BACK_MS = 30 * DAY_MS;
 
@@ -21,25 +20,28 @@ export interface DisabledEndpoint {
 }
 
 /**
- * Disables active endpoints for which nothing has succeeded for five days and at least two events failed 12 hours apart. Alerts
- * the owners of each in its transaction, if there is a notifier. Returns the disabled endpoints.
+ * Disables the active endpoints of this mode to which `disableRules` apply. Alerts the owners of each in its transaction, if
+ * there is a notifier. Returns the disabled endpoints.
  */
 export async function disableFailing(
   database: Database,
+  mode: OrganizationMode,
   alertNotifier: AlertNotifier | undefined,
 ): Promise<DisabledEndpoint[]> {
   // PostgreSQL's clock, so that a worker with a wrong clock cannot disable endpoints too early.
   const nowMs = await databaseNowMs(database);
-  const before = new Date(nowMs - DISABLE_AFTER_MS);
+  const rule = disableRules[mode];
+  const before = new Date(nowMs - rule.afterMs);
   const oldest = minUuidAt(new Date(nowMs - LOOK_BACK_MS));
   const candidates = await database.query<{ id: string }>(sql`
-    select id from webhook_endpoint
-    where status = 'active' and deleted_at is null and failing_since <= ${before}::timestamptz`);
+    select endpoint.id from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
+    where endpoint.status = 'active' and endpoint.deleted_at is null and endpoint.failing_since <= ${before}::timestamptz
+      and ${ofMode[mode]}`);
   const disabled: DisabledEndpoint[] = [];
   // One at a time: the check can read a long log and must not slow down deliveries.
   for (const { id } of candidates) {
     await database.transaction(async (tx) => {
-      const [row] = await tx.query<EndpointAlert>(disableEndpointSql(id, { before, oldest }));
+      const [row] = await tx.query<EndpointAlert>(disableEndpointSql(id, { before, oldest, ...rule }));
       if (!row) return;
       await alertNotifier?.(tx, row);
       tx.afterCommit(() => disabled.push({ id: toTypedId("whe", id), url: row.url }));
@@ -48,7 +50,15 @@ export async function disableFailing(
   return disabled;
 }
 
-function disableEndpointSql(id: string, { before, oldest }: { before: Date; oldest: string }): Sql {
+const ofMode = {
+  live: raw("organization.live_organization_id is null"),
+  test: raw("organization.live_organization_id is not null"),
+};
+
+function disableEndpointSql(
+  id: string,
+  { before, oldest, spreadMs }: Pick<DisableRule, "spreadMs"> & { before: Date; oldest: string },
+): Sql {
   // Deliveries that succeeded before the failures have no later attempts, so most attempts are not read.
   const deliveriesIn = (partition: Sql): Sql => sql`
     select id, event_id from webhook_delivery
@@ -74,6 +84,6 @@ function disableEndpointSql(id: string, { before, oldest }: { before: Date; olde
         )
         select from (select * from failed order by first limit 2) early
           join (select * from failed order by last desc limit 2) late
-            on late.event_id <> early.event_id and late.last >= early.first + ${MIN_SPREAD_MS} * interval '1 ms')
+            on late.event_id <> early.event_id and late.last >= early.first + ${spreadMs} * interval '1 ms')
     returning id, url, organization_id as "organizationId", 'failing' as kind`;
 }

@@ -7,7 +7,7 @@ import { Organization } from "../../organizations/api.ts";
 export const endpointStatuses = ["active", "paused", "disabled"] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];
 
-/** `gone`: the receiver returned 410. `failing`: nothing succeeded for five days. */
+/** `gone`: the receiver returned 410. `failing`: nothing succeeded for too long (`disableRules`). */
 export const disabledReasons = ["gone", "failing"] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 

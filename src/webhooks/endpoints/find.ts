@@ -38,11 +38,14 @@ export async function findEndpoints(
 
 const MAX_FAILING = 100;
 
-/** Disabled and failing endpoints of all organisations, for operators. Longest failing first, at most 100. */
+/** Disabled and failing endpoints of all live organisations, for operators. Longest failing first, at most 100. */
 export function findFailingEndpoints(deps: EndpointReadDeps): Promise<EndpointView[]> {
   const since = raw((alias) => `coalesce(${alias}.failing_since, ${alias}.status_since)`);
   return findEndpoints(deps, systemPrincipal, {
-    where: { $or: [{ status: "disabled" }, { status: "active", failingSince: { $ne: null } }] },
+    where: {
+      organization: { liveOrganization: null },
+      $or: [{ status: "disabled" }, { status: "active", failingSince: { $ne: null } }],
+    },
     orderBy: [{ [since]: "asc" }, { id: "asc" }],
     limit: MAX_FAILING,
   });

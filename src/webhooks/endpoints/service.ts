@@ -1,12 +1,13 @@
 /** Creates, lists, updates, pauses, resumes and deletes webhook endpoints and rotates their secrets. */
 import type { AuditSource } from "../../audit/api.ts";
 import type { AccessChange, RecordAccessChange } from "../../mail/api.ts";
-import { Organization } from "../../organizations/api.ts";
+import { Organization, type OrganizationMode } from "../../organizations/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
 import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../platform/ids.ts";
 import type { Database, Reader } from "../../platform/postgres/database.ts";
+import type { InTransaction } from "../../platform/postgres/transaction.ts";
 import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
 import type { Actor } from "../../platform/principal.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
@@ -70,18 +71,27 @@ export class EndpointService {
     this.#deps = deps;
   }
 
-  /** Returns the secret, which only `reveal` shows again. Throws ConflictException at 50 endpoints per organisation. */
+  /** Returns the settings to store for an organisation (UUID). Resolves the URL's host name, which can take seconds. */
+  validate(organizationId: string, settings: EndpointSettings): Promise<ValidatedSettings> {
+    return validateSettings(settings, (url) => this.#deps.checkUrl(organizationId, url));
+  }
+
+  /**
+   * Returns the secret, which only `reveal` shows again. Throws ConflictException at 50 endpoints per organisation. With `tx`,
+   * pass the result of `validate`, so that no connection to PostgreSQL is held meanwhile.
+   */
   async create(
     owner: EndpointOwner,
     settings: EndpointSettings & { url: string },
+    { tx, validated }: InTransaction & { validated?: ValidatedSettings | undefined } = {},
   ): Promise<{ endpoint: EndpointView; secret: string }> {
     const { database, secretBox, clock } = this.#deps;
     const { organizationId } = owner;
-    const { headers = {}, ...checked } = await this.#validate(organizationId, settings);
+    const { headers = {}, ...checked } = validated ?? (await this.validate(organizationId, settings));
     const id = newUuid();
     const { text, secrets } = addSecret(secretBox, id, { former: [], nowMs: clock.now() });
-    await database.transactional(async (em, tx) => {
-      await lockForTransaction(tx, `webhook endpoints of ${organizationId}`);
+    await database.transactionalIn(tx, async (em, own) => {
+      await lockForTransaction(own, `webhook endpoints of ${organizationId}`);
       if ((await forPrincipal(em, owner).count(WebhookEndpoint)) >= MAX_ENDPOINTS)
         throw new AppError(
           "ConflictException",
@@ -98,9 +108,9 @@ export class EndpointService {
         createdBy: actorLabel(owner.actor),
       });
       em.persist(endpoint);
-      await this.#record(tx, owner, { action: "endpoint.created", endpoint });
+      await this.#record(own, owner, { action: "endpoint.created", endpoint });
     });
-    return { endpoint: await this.get(owner, toTypedId("whe", id)), secret: text };
+    return { endpoint: await this.get(owner, toTypedId("whe", id), tx), secret: text };
   }
 
   /** Oldest first. `organizationId` (UUID) selects one organisation; `database` overrides the service's own. */
@@ -113,7 +123,7 @@ export class EndpointService {
     return findEndpoints({ ...this.#deps, database }, principal, { where });
   }
 
-  /** Disabled and failing endpoints of all organisations, for operators. Longest failing first, at most 100. */
+  /** Disabled and failing endpoints of all live organisations, for operators. Longest failing first, at most 100. */
   listFailing(database: Reader = this.#deps.database): Promise<EndpointView[]> {
     return findFailingEndpoints({ ...this.#deps, database });
   }
@@ -128,8 +138,8 @@ export class EndpointService {
     return view ?? null;
   }
 
-  async get(principal: WebhookPrincipal, id: string): Promise<EndpointView> {
-    return (await this.find(principal, id)) ?? notFound();
+  async get(principal: WebhookPrincipal, id: string, database?: Reader): Promise<EndpointView> {
+    return (await this.find(principal, id, database)) ?? notFound();
   }
 
   /** The visible endpoints with these ids (UUIDs), in no particular order. */
@@ -146,7 +156,7 @@ export class EndpointService {
     const { database, secretBox, clock, notifyWorkers } = this.#deps;
     // NotFoundException comes before validation problems.
     const { organization } = await getEndpoint(database, principal, id);
-    const { headers, ...checked } = await this.#validate(organization.id, settings);
+    const { headers, ...checked } = await this.validate(organization.id, settings);
     const isUrlChanged = await database.transactional(async (em, tx) => {
       const endpoint = await lockEndpoint(em, principal, id);
       const formerUrl = endpoint.url;
@@ -222,18 +232,19 @@ export class EndpointService {
   async rotateSecret(
     principal: WebhookPrincipal,
     id: string,
+    { tx }: InTransaction = {},
   ): Promise<{ endpoint: EndpointView; secret: string }> {
     const { database, secretBox, clock } = this.#deps;
-    const secret = await database.transactional(async (em, tx) => {
+    const secret = await database.transactionalIn(tx, async (em, own) => {
       const endpoint = await lockEndpoint(em, principal, id);
       const former = endpoint.secrets;
       const { text, secrets } = addSecret(secretBox, endpoint.id, { former, nowMs: clock.now() });
       endpoint.secrets = secrets;
       endpoint.version += 1;
-      await this.#record(tx, principal, { action: "endpoint.secret_rotated", endpoint });
+      await this.#record(own, principal, { action: "endpoint.secret_rotated", endpoint });
       return text;
     });
-    return { endpoint: await this.get(principal, id), secret };
+    return { endpoint: await this.get(principal, id, tx), secret };
   }
 
   /** The only method that returns existing secrets. */
@@ -246,13 +257,9 @@ export class EndpointService {
     };
   }
 
-  /** Disables endpoints that have only failed for five days, and returns them. */
-  disableFailing(): Promise<DisabledEndpoint[]> {
-    return disableFailing(this.#deps.database, this.#deps.alertNotifier);
-  }
-
-  #validate(organizationId: string, settings: EndpointSettings): Promise<ValidatedSettings> {
-    return validateSettings(settings, (url) => this.#deps.checkUrl(organizationId, url));
+  /** Disables endpoints of this mode that have only failed for too long (`disableRules`), and returns them. */
+  disableFailing(mode: OrganizationMode): Promise<DisabledEndpoint[]> {
+    return disableFailing(this.#deps.database, mode, this.#deps.alertNotifier);
   }
 
   /** Records the change in the transaction `tx`. Stores only the URL's host, because the rest often contains a token. */

@@ -27,8 +27,8 @@ export interface ValidatedSettings {
   perSecond?: number;
 }
 
-const MAX_HEADERS = 20;
-const MAX_DESCRIPTION = 500;
+export const MAX_HEADERS = 20;
+export const MAX_DESCRIPTION = 500;
 
 /** Throws BadRequestException with every problem. Resolves the URL's host name. */
 export async function validateSettings(
@@ -52,11 +52,11 @@ export async function validateSettings(
   }
   if (maxInFlight !== undefined) {
     validated.maxInFlight = maxInFlight;
-    problems.push(...limitProblems("maxInFlight", maxInFlight, IN_FLIGHT_LIMITS));
+    problems.push(...limitProblems("max_in_flight", maxInFlight, IN_FLIGHT_LIMITS));
   }
   if (perSecond !== undefined) {
     validated.perSecond = perSecond;
-    problems.push(...limitProblems("perSecond", perSecond, RATE_LIMITS));
+    problems.push(...limitProblems("per_second", perSecond, RATE_LIMITS));
   }
   if (url !== undefined) {
     const verdict = await checkUrl(url);
@@ -78,14 +78,14 @@ function descriptionProblems(text: string): Problem[] {
 function eventTypeProblems(types: readonly string[] | null): Problem[] {
   if (types === null) return [];
   if (types.length === 0)
-    return [problem("eventTypes", "too_small", "must name at least one type, or be null for all")];
+    return [problem("event_types", "too_small", "must name at least one type, or be null for all")];
   return types.flatMap((type, index) => {
     if ((eventTypes as readonly string[]).includes(type)) return [];
     const nearest = suggestClosest(type, eventTypes);
     const advice = nearest === null ? `must be one of ${eventTypes.join(", ")}` : `must be "${nearest}"`;
     return [
       problem(
-        `eventTypes[${index}]`,
+        `event_types[${index}]`,
         "invalid_value",
         nearest === null ? advice : `${advice}, or another of the known types`,
       ),

@@ -36,7 +36,8 @@ export function createSecretReveal({ database, endpoints, passwords }: SecretRev
       await recordAuditEvent(database, {
         action: "endpoint.secret_revealed",
         actor,
-        organizationId: fromTypedId("org", endpoint.organizationId),
+        // Owners read the audit log in live mode.
+        organizationId: user.liveOrganizationId ?? fromTypedId("org", endpoint.organizationId),
         subject: endpoint.id,
         ipAddress,
         requestId,

@@ -43,7 +43,22 @@ export function openSecrets(
   endpointId: string,
   { secrets, nowMs }: { secrets: readonly SealedSecret[]; nowMs: number },
 ): string[] {
-  return activeSecrets(secrets, nowMs).map(({ sealed }) => secretBox.open(sealed, sealContext(endpointId)));
+  return activeSecrets(secrets, nowMs).map((secret) => openSecret(secretBox, endpointId, secret));
+}
+
+/** Throws an error for the endpoint's owner if the secret cannot be decrypted. */
+export function openSecret(
+  secretBox: Pick<SecretBox, "open">,
+  endpointId: string,
+  { sealed }: SealedSecret,
+): string {
+  try {
+    return secretBox.open(sealed, sealContext(endpointId));
+  } catch {
+    throw new Error(
+      `The signing secret of ${toTypedId("whe", endpointId)} was encrypted with another WAYMARK_SECRET or is damaged. Rotate it.`,
+    );
+  }
 }
 
 /** The secrets that have not expired. */

@@ -138,12 +138,12 @@ describe("a key that creates a key", () => {
     ["name", { name: "\ud800" }],
     ["scopes", { scopes: [] }],
     ["scopes", { scopes: ["jobs:delete" as "jobs:read"] }],
-    ["expiresAt", { expiresAt: new Date(0) }],
-    ["expiresAt", { expiresAt: new Date(Number.NaN) }],
-    ["expiresAt", { expiresAt: new Date(8.64e15) }],
+    ["expires_at", { expiresAt: new Date(0) }],
+    ["expires_at", { expiresAt: new Date(Number.NaN) }],
+    ["expires_at", { expiresAt: new Date(8.64e15) }],
     ["cidrs", { cidrs: [] }],
     ["cidrs", { cidrs: Array.from({ length: 101 }, () => "10.0.0.0/8") }],
-    ["cidrs.1", { cidrs: ["10.0.0.0/8", "10.0.0.0/33"] }],
+    ["cidrs[1]", { cidrs: ["10.0.0.0/8", "10.0.0.0/33"] }],
   ])("refuses a wrong %s: %j", async (field, request) => {
     await expect(create(await partner(), request)).rejects.toMatchObject({
       code: "BadRequestException",
@@ -155,7 +155,7 @@ describe("a key that creates a key", () => {
     const asking = await partner();
     const request = { name: "", scopes: [], expiresAt: new Date(0), cidrs: ["a", "b"] };
     await expect(create(asking, request)).rejects.toMatchObject({
-      details: ["name", "scopes", "expiresAt", "cidrs.0", "cidrs.1"].map((field) => ({ field })),
+      details: ["name", "scopes", "expires_at", "cidrs[0]", "cidrs[1]"].map((field) => ({ field })),
     });
     const name = "📦".repeat(100);
     expect((await create(asking, { name })).key.name).toBe(name);
@@ -342,7 +342,7 @@ describe("a key that rotates a key", () => {
     for (const hours of [-1, 25, Number.NaN])
       await expect(keys.rotateFor(asking, asking.keyId, hours)).rejects.toMatchObject({
         code: "BadRequestException",
-        details: [{ field: "graceHours" }],
+        details: [{ field: "grace_hours" }],
       });
   });
 

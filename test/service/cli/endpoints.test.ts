@@ -63,7 +63,7 @@ describe("endpoint create", () => {
     );
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^Error: url must begin with https:/);
-    expect(stderr).toContain('eventTypes[0] must be "job.created"');
+    expect(stderr).toContain('event_types[0] must be "job.created"');
     expect(stderr).toContain("host is reserved");
   });
 
@@ -107,7 +107,7 @@ describe("endpoint update", () => {
 
   it("names the limit that is out of range", async () => {
     const { code, stderr } = await run("endpoint", "update", await newEndpoint(), "--per-second", "5000");
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("perSecond must be") });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("per_second must be") });
   });
 });
 

@@ -56,6 +56,7 @@ describe("key", () => {
       prefix: key.slice(0, 12),
       organization_id: expect.stringMatching(/^org_/),
       name: "n",
+      mode: "live",
       scopes: ["jobs:read", "jobs:write"],
       cidrs: ["10.0.0.0/8", "192.0.2.7/32"],
       created_by: "cli",

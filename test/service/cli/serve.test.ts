@@ -92,6 +92,7 @@ describe("without DATABASE_URL", () => {
       expect(keys).toEqual({
         agent_key: expect.stringMatching(/^wmk_/),
         contractor_key: expect.stringMatching(/^wmk_/),
+        test_key: expect.stringMatching(/^wmk_test_/),
         logins: {
           agent: expectedLogin("agent"),
           contractor: expectedLogin("contractor"),
@@ -105,6 +106,7 @@ describe("without DATABASE_URL", () => {
       const { agent, contractor, operator } = keys.logins;
       expect(again.stdout).toBe(
         `Agent key:           ${keys.agent_key}\nContractor key:      ${keys.contractor_key}\n` +
+          `Test key:            ${keys.test_key}\n` +
           `Agent's login:       ${agent.email}  ${agent.password}\n` +
           `Contractor's login:  ${contractor.email}  ${contractor.password}\n` +
           `Operator's login:    ${operator.email}  ${operator.password}\n`,

@@ -24,9 +24,12 @@ async function ensure(): Promise<Demo> {
 }
 
 it("creates the demo's keys once", async () => {
-  const { agent, contractor, operator } = await ensure();
-  expect(await ensure()).toMatchObject({ agent, contractor, operator });
-  expect(new Set([agent, contractor, operator]).size).toBe(3);
+  const { agent, contractor, test, operator } = await ensure();
+  expect(await ensure()).toMatchObject({ agent, contractor, test, operator });
+  expect(new Set([agent, contractor, test, operator]).size).toBe(4);
+  expect(test).toMatch(/^wmk_test_/);
+  const created = await app.call("/v1/test/jobs", { key: test, method: "POST", body: "{}" });
+  expect(created.status).toBe(201);
 });
 
 it.each(["", '{"agent": "wmk_1', "null", "7", '{"agent": 7, "operator": null}', '{"agent": "\\u0000"}'])(
@@ -34,10 +37,10 @@ it.each(["", '{"agent": "wmk_1', "null", "7", '{"agent": 7, "operator": null}', 
   async (damaged) => {
     const file = join(dataDir, "demo-keys.json");
     await writeFile(file, damaged);
-    const { agent, contractor, operator } = await ensure();
+    const { agent, contractor, test, operator } = await ensure();
     const response = await app.call("/v1/jobs", { key: agent });
     expect(response.status).toBe(200);
-    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ agent, contractor, operator });
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ agent, contractor, test, operator });
   },
 );
 

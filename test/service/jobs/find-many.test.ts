@@ -13,6 +13,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import { newUuid } from "../../../src/platform/ids.ts";
 import { systemActor, type Principal } from "../../../src/platform/principal.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
+import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { openJobReadFixture, principalNames, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
 
 let reads: JobReadFixture;
@@ -67,6 +68,7 @@ beforeAll(async () => {
   events = await database.query<EventWithPosition>(
     sql`select id, job_id, sequence from job_event order by job_id, sequence`,
   );
+  await waitUntilFeedIsComplete(database);
 });
 afterAll(() => reads[Symbol.asyncDispose]());
 

@@ -29,6 +29,13 @@ const countsInDatabase = () =>
       (select count(*) from job_event) as events, (select coalesce(sum(change), 0) from job_counter_delta) as counted`);
 
 describe("an import", () => {
+  it("rejects Marking Numbers of test jobs, and creates no job for them", async () => {
+    const result = await importFile("marking_number,weight\nTEST-4K7Q2M9XR3VD,1\n");
+    expect(countsOf(result)).toEqual([0, 0, 0, 1]);
+    expect(JSON.stringify(problemsOf(result))).toContain("must not start with TEST-");
+    expect(await database().query(sql`select from job where marking_number like 'TEST-%'`)).toEqual([]);
+  });
+
   it("creates new jobs, updates existing ones and counts created, updated and unchanged rows", async () => {
     const [known, same, fresh] = [await makeJob(), await makeJob({ weight: 2 }), newMarkingNumber()];
     const result = await importFile(`marking_number,weight\n${known},1\n${same},2\n${fresh},3\n`);

@@ -16,6 +16,8 @@ import { createFakeClock, DAY_MS } from "../../support/fake-clock.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
 import { eventually } from "../../support/eventually.ts";
 
+const scopes = ["jobs:read"];
+
 let testDatabase: TestDatabase;
 let database: Database;
 
@@ -50,6 +52,7 @@ function ended(given: Partial<FinishedRequest> = {}): FinishedRequest {
     errorCode: null,
     requestBodyValue: undefined,
     responseBodyValue: undefined,
+    simulated: null,
     ...given,
   };
 }
@@ -223,14 +226,14 @@ describe("a key's requests", () => {
     }
     await log.flush();
     const filter = { keyId: toTypedId("key", keyId) };
-    const all = await log.list({ organizationId }, { filter, limit: 10, after: null });
+    const all = await log.list({ organizationId, scopes }, { filter, limit: 10, after: null });
     expect(all.items.map(({ requestId }) => requestId)).toEqual(ids);
-    const first = await log.list({ organizationId }, { filter, limit: 3, after: null });
+    const first = await log.list({ organizationId, scopes }, { filter, limit: 3, after: null });
     expect(first).toMatchObject({ hasMore: true, items: { length: 3 } });
     const after = fromTypedId("req", ids[2] ?? "") ?? "";
-    const second = await log.list({ organizationId }, { filter, limit: 3, after });
+    const second = await log.list({ organizationId, scopes }, { filter, limit: 3, after });
     expect(second.items.map(({ requestId }) => requestId)).toEqual([ids[3]]);
-    expect(await log.list({ organizationId: newUuid() }, { filter, limit: 3, after: null })).toEqual({
+    expect(await log.list({ organizationId: newUuid(), scopes }, { filter, limit: 3, after: null })).toEqual({
       items: [],
       hasMore: false,
     });
@@ -310,7 +313,7 @@ describe("daily partitions", () => {
       filter: RequestLogFilter,
       reader: string | null = organizationId,
     ): Promise<string> => {
-      await log.list({ organizationId: reader }, { filter, limit: 20, after: null }, explaining);
+      await log.list({ organizationId: reader, scopes }, { filter, limit: 20, after: null }, explaining);
       return plans.at(-1) ?? "";
     };
     const today = `request_log_${new Date().toISOString().slice(0, 10).replaceAll("-", "")}`;

@@ -218,8 +218,8 @@ describe("an organisation", () => {
       () => deliveries.get(contractor, whose.delivery),
       () => deliveries.replay(contractor, whose.delivery),
       () => deliveries.list(contractor, { filter: { endpointId: whose.endpoint }, limit: 5 }),
-      () => deliveries.replayFailed(contractor, whose.endpoint, new Date(0)),
-      () => deliveries.replayMissing(contractor, whose.endpoint),
+      () => deliveries.replayMany(contractor, whose.endpoint, { which: "failed" }),
+      () => deliveries.replayMany(contractor, whose.endpoint, { which: "missing" }),
       () => deliveries.sendTest(contractor, whose.endpoint),
     ];
     const answers = (whose: { delivery: string; endpoint: string }) =>

@@ -182,7 +182,7 @@ describe("a disabled endpoint", () => {
         insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, request_headers)
         values (${newUuid()}, ${delivery}, 1, ${at}, 10, 'http_500', '{}')`);
     }
-    const disabled = await disableFailing(database, tellOfTrouble);
+    const disabled = await disableFailing(database, "live", tellOfTrouble);
     expect(disabled.map(({ id }) => id)).toEqual([toTypedId("whe", endpointId)]);
     expect((await written()).map(({ kind }) => kind)).toEqual(["endpoint_failing", "endpoint_failing"]);
   });

@@ -183,7 +183,10 @@ describe("secrets", () => {
       where id = ${endpointUuid(other)}`);
     expect(await services.endpoints.list(owner)).toMatchObject([
       { id: one, problem: null },
-      { id: other, problem: expect.stringContaining("was sealed with another WAYMARK_SECRET") },
+      {
+        id: other,
+        problem: `The signing secret of ${other} was encrypted with another WAYMARK_SECRET or is damaged. Rotate it.`,
+      },
     ]);
     await services.endpoints.rotateSecret(owner, other);
   });
@@ -245,7 +248,7 @@ describe("disableFailing", () => {
       { agoMs: 2 * DAY_MS },
       { agoMs: DAY_MS, eventId: event },
     ]);
-    const disabled = await services.endpoints.disableFailing();
+    const disabled = await services.endpoints.disableFailing("live");
     expect(disabled.map(({ id }) => id).toSorted()).toEqual([long, mixed].toSorted());
     expect(await services.endpoints.get(systemPrincipal, long)).toMatchObject({
       status: "disabled",
@@ -253,14 +256,14 @@ describe("disableFailing", () => {
     });
     for (const id of [short, one, near, one2, tests, never])
       expect(await services.endpoints.get(systemPrincipal, id)).toMatchObject({ status: "active" });
-    expect(await services.endpoints.disableFailing()).toEqual([]);
+    expect(await services.endpoints.disableFailing("live")).toEqual([]);
   });
 
   // evidence: clock-ahead-endpoints-stay-enabled
   it("uses PostgreSQL's clock, so that a process with a wrong clock disables nothing", async () => {
     const id = await failing(14 * HOUR_MS, [{ agoMs: 14 * HOUR_MS }, { agoMs: HOUR_MS }]);
     services.clock.jump(6 * DAY_MS);
-    const disabled = await services.endpoints.disableFailing();
+    const disabled = await services.endpoints.disableFailing("live");
     services.clock.jump(-6 * DAY_MS);
     expect(disabled).toEqual([]);
     expect(await services.endpoints.get(systemPrincipal, id)).toMatchObject({ status: "active" });
@@ -274,7 +277,7 @@ describe("disableFailing", () => {
       ]),
       await failing(6 * DAY_MS, [{ agoMs: 6 * DAY_MS, status: "delivered" }, { agoMs: 5 * DAY_MS }]),
     ];
-    const disabled = await services.endpoints.disableFailing();
+    const disabled = await services.endpoints.disableFailing("live");
     expect(disabled.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
   });
 });

@@ -129,15 +129,15 @@ describe("create", () => {
     expect(problems).toEqual({
       url: expect.stringContaining("must begin with https://"),
       description: "must be at most 500 characters long",
-      "eventTypes[0]": 'must be "job.created", or another of the known types',
-      "eventTypes[1]": "must be one of job.created, job.updated, job.status_changed, job.assigned",
+      "event_types[0]": 'must be "job.created", or another of the known types',
+      "event_types[1]": "must be one of job.created, job.updated, job.status_changed, job.assigned",
       "headers.X-Token": expect.stringContaining("printable ASCII"),
       "headers[1]": expect.stringContaining("must have a name"),
       "headers[2]": expect.stringContaining("host is reserved"),
       "headers[3]": expect.stringContaining("webhook-id is reserved"),
       "headers.x-a": "is given twice",
-      maxInFlight: "must be a whole number from 1 to 64",
-      perSecond: "must be a whole number from 1 to 1000",
+      max_in_flight: "must be a whole number from 1 to 64",
+      per_second: "must be a whole number from 1 to 1000",
     });
   });
 
@@ -157,7 +157,7 @@ describe("create", () => {
     );
     expect(problems).toEqual({
       headers: "must be at most 20 headers",
-      eventTypes: "must name at least one type, or be null for all",
+      event_types: "must name at least one type, or be null for all",
     });
   });
 

@@ -111,7 +111,7 @@ it("replays failed deliveries with that index and reads only the endpoint's own 
   const texts: string[] = [];
   const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => undefined };
   const since = new Date(Date.now() - HOUR_MS);
-  expect(await replayFailed(parts, { endpointId, since })).toBe(5);
+  expect(await replayFailed(parts, { endpointId, since })).toMatchObject({ replayed: 5 });
   const nodes = await nodesOf(texts, NO_LOOPS);
   const failed = nodes.filter(({ Alias = "" }) => Alias.startsWith("original"));
   expect(new Set(indexesOf(failed, week.table))).toEqual(new Set([week.failed]));

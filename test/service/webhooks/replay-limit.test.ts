@@ -19,18 +19,18 @@ it("limits the deliveries per organisation, even if it deletes the endpoints", a
   await services.createJobs(other, 1);
   const replayToNew = async (owner: typeof agent): Promise<unknown> => {
     const { endpoint } = await services.endpoints.create(owner, { url: UNREACHABLE_URL });
-    const replayed = services.deliveries.replayMissing(owner, endpoint.id);
+    const replayed = services.deliveries.replayMany(owner, endpoint.id, { which: "missing" });
     const outcome = await replayed.catch((error: unknown) => error);
     await services.endpoints.delete(owner, endpoint.id);
     return outcome;
   };
-  expect(await replayToNew(agent)).toEqual({ replayed: 5_000 });
+  expect(await replayToNew(agent)).toMatchObject({ replayed: 5_000 });
   expect(await replayToNew(agent)).toMatchObject({
     code: "TooManyRequestsException",
     message: expect.stringMatching(/^An organisation can replay 6000 deliveries, then 1000 per second/),
     headers: { "Retry-After": "1" },
   });
-  expect(await replayToNew(other)).toEqual({ replayed: 1 });
+  expect(await replayToNew(other)).toMatchObject({ replayed: 1 });
   services.clock.advance(3_000);
   expect(await replayToNew(agent)).toMatchObject({
     message: expect.stringMatching(/^4000 deliveries were replayed\. /),
@@ -49,11 +49,30 @@ it("continues where it stopped if the request is repeated", async () => {
   const agent = await services.createOrganization("agent");
   await services.createJobs(agent, 2_500);
   const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
-  await expect(services.deliveries.replayMissing(agent, endpoint.id)).rejects.toThrow(
+  await expect(services.deliveries.replayMany(agent, endpoint.id, { which: "missing" })).rejects.toThrow(
     "2000 deliveries were replayed",
   );
   services.clock.advance(2_000);
-  expect(await services.deliveries.replayMissing(agent, endpoint.id)).toEqual({ replayed: 500 });
+  expect(await services.deliveries.replayMany(agent, endpoint.id, { which: "missing" })).toMatchObject({
+    replayed: 500,
+  });
+});
+
+it("counts nothing of a replay in the caller's transaction that exceeds it", async () => {
+  const services = await openWebhookServiceFixture({ replayRate: { perSecond: 1_000, burst: 2_000 } });
+  onTestFinished(() => services[Symbol.asyncDispose]());
+  const agent = await services.createOrganization("agent");
+  await services.createJobs(agent, 2_500);
+  const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
+  const replay = () =>
+    services.database.transaction((tx) =>
+      services.deliveries.replayMany(agent, endpoint.id, { which: "missing" }, { tx }),
+    );
+  await expect(replay()).rejects.toThrow(/^An organisation can replay 2000 deliveries/);
+  // The whole burst is available again, without any time passing.
+  await expect(services.deliveries.replayMany(agent, endpoint.id, { which: "missing" })).rejects.toThrow(
+    "2000 deliveries were replayed",
+  );
 });
 
 // evidence: replay-limit-defaults

@@ -64,7 +64,10 @@ describe("replay", () => {
     expect(await marks("replay")).toEqual([{ after_restore: true }]);
 
     await finishPendingDeliveries(services, uuid, "failed");
-    await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS));
+    await services.deliveries.replayMany(agent, id, {
+      which: "failed",
+      since: new Date(Date.now() - HOUR_MS),
+    });
     const replayed = await marks("replay");
     expect(replayed).toHaveLength(4);
     expect(replayed.filter(({ after_restore: mark }) => mark)).toHaveLength(3);
@@ -119,17 +122,25 @@ describe("replayFailed", () => {
     await finishPendingDeliveries(services, uuid, "delivered");
     await services.createJobs(agent, 1);
     const since = new Date(Date.now() - HOUR_MS);
-    expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 4 });
-    expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 0 });
+    expect(await services.deliveries.replayMany(agent, id, { which: "failed", since })).toMatchObject({
+      replayed: 4,
+    });
+    expect(await services.deliveries.replayMany(agent, id, { which: "failed", since })).toMatchObject({
+      replayed: 0,
+    });
     const replays = await services.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`);
     expect(replays).toHaveLength(4);
     expect(new Set(replays.map((row) => row.event_id)).size).toBe(4);
 
     // A replay that fails can be replayed again.
     await finishPendingDeliveries(services, uuid, "failed");
-    expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 5 });
+    expect(await services.deliveries.replayMany(agent, id, { which: "failed", since })).toMatchObject({
+      replayed: 5,
+    });
     const all = new Date(Date.now() - DAY_MS);
-    expect(await services.deliveries.replayFailed(agent, id, all)).toEqual({ replayed: 3 });
+    expect(await services.deliveries.replayMany(agent, id, { which: "failed", since: all })).toMatchObject({
+      replayed: 3,
+    });
   });
 
   it("replays nothing twice for concurrent requests", async () => {
@@ -138,9 +149,10 @@ describe("replayFailed", () => {
     await finishPendingDeliveries(services, uuid, "failed");
     const since = new Date(Date.now() - HOUR_MS);
     const answers = await Promise.all(
-      [1, 2, 3].map(() => services.deliveries.replayFailed(agent, id, since)),
+      // One organisation can run two.
+      [1, 2].map(() => services.deliveries.replayMany(agent, id, { which: "failed", since })),
     );
-    expect(answers.map(({ replayed }) => replayed).toSorted((one, other) => one - other)).toEqual([0, 0, 50]);
+    expect(answers.map(({ replayed }) => replayed).toSorted((one, other) => one - other)).toEqual([0, 50]);
   });
 
   it("replays in batches and notifies the workers after each", { timeout: 120_000 }, async () => {
@@ -149,9 +161,12 @@ describe("replayFailed", () => {
       insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)
       select ${uuidV7Sql}, ${uuid}, ${uuidV7Sql}, 'job.updated', 'failed', now(), 10 from generate_series(1, 20000)`);
     const announced = services.workerNotifications.count;
-    expect(await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS))).toEqual({
-      replayed: 20_000,
-    });
+    expect(
+      await services.deliveries.replayMany(agent, id, {
+        which: "failed",
+        since: new Date(Date.now() - HOUR_MS),
+      }),
+    ).toMatchObject({ replayed: 20_000 });
     expect(services.workerNotifications.count - announced).toBe(10);
   });
 });
@@ -164,7 +179,9 @@ describe("replayMissing", () => {
     const outsider = await services.createOrganization("agent");
     await services.createJob(outsider, contractor);
     await services.createJob(agent, contractor);
-    expect(await services.deliveries.replayMissing(agent, id)).toEqual({ replayed: 0 });
+    expect(await services.deliveries.replayMany(agent, id, { which: "missing" })).toMatchObject({
+      replayed: 0,
+    });
 
     const { endpoint: late } = await services.endpoints.create(agent, {
       url: UNREACHABLE_URL,
@@ -172,10 +189,18 @@ describe("replayMissing", () => {
     });
     const { endpoint: all } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     const { endpoint: theirs } = await services.endpoints.create(contractor, { url: UNREACHABLE_URL });
-    expect(await services.deliveries.replayMissing(agent, late.id)).toEqual({ replayed: 2 });
-    expect(await services.deliveries.replayMissing(agent, late.id)).toEqual({ replayed: 0 });
-    expect(await services.deliveries.replayMissing(agent, all.id)).toEqual({ replayed: 3 });
-    expect(await services.deliveries.replayMissing(contractor, theirs.id)).toEqual({ replayed: 2 });
+    expect(await services.deliveries.replayMany(agent, late.id, { which: "missing" })).toMatchObject({
+      replayed: 2,
+    });
+    expect(await services.deliveries.replayMany(agent, late.id, { which: "missing" })).toMatchObject({
+      replayed: 0,
+    });
+    expect(await services.deliveries.replayMany(agent, all.id, { which: "missing" })).toMatchObject({
+      replayed: 3,
+    });
+    expect(await services.deliveries.replayMany(contractor, theirs.id, { which: "missing" })).toMatchObject({
+      replayed: 2,
+    });
     const { items } = await services.deliveries.list(agent, { filter: { endpointId: late.id }, limit: 10 });
     expect(items).toMatchObject([
       { origin: "replay", eventType: "job.created", status: "pending" },
@@ -200,7 +225,127 @@ describe("replayMissing", () => {
     await old(29 * DAY_MS);
     await old(31 * DAY_MS);
     const since = new Date(Date.now() - HOUR_MS);
-    expect(await services.deliveries.replayMissing(agent, endpoint.id, since)).toEqual({ replayed: 3 });
-    expect(await services.deliveries.replayMissing(agent, endpoint.id)).toEqual({ replayed: 2 });
+    expect(
+      await services.deliveries.replayMany(agent, endpoint.id, { which: "missing", since }),
+    ).toMatchObject({ replayed: 3 });
+    expect(await services.deliveries.replayMany(agent, endpoint.id, { which: "missing" })).toMatchObject({
+      replayed: 2,
+    });
+  });
+});
+
+describe("a replay of a time range", () => {
+  it("includes its start and excludes its end", async () => {
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    const finishedAt = async (text: string): Promise<void> => {
+      await services.createJobs(agent, 1);
+      await services.database.query(sql`
+        update webhook_delivery set status = 'failed', attempts = 1, outcome = 'http_500', finished_at = ${text}
+        where endpoint_id = ${uuid} and status = 'pending'`);
+    };
+    const [start, middle, end] = [3, 2, 1].map((hours) => new Date(Date.now() - hours * HOUR_MS));
+    for (const time of [start, middle, end]) await finishedAt(time!.toISOString());
+    const range = { which: "failed", since: start, until: end } as const;
+    expect(await services.deliveries.replayMany(agent, id, range)).toMatchObject({ replayed: 2 });
+    expect(await services.deliveries.replayMany(agent, id, { which: "failed" })).toMatchObject({
+      replayed: 1,
+    });
+  });
+
+  it("of missing events selects them by the time of the event", async () => {
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    await services.createJobs(agent, 3);
+    await services.database.query(sql`delete from webhook_delivery where endpoint_id = ${uuid}`);
+    const before = { which: "missing", until: new Date(Date.now() - HOUR_MS) } as const;
+    expect(await services.deliveries.replayMany(agent, id, before)).toEqual({ replayed: 0, cursor: null });
+    const around = { which: "missing", until: new Date(Date.now() + HOUR_MS) } as const;
+    expect(await services.deliveries.replayMany(agent, id, around)).toMatchObject({ replayed: 3 });
+  });
+
+  it.each([
+    [{ since: new Date(2), until: new Date(1) }, "until must be after since"],
+    [{ since: new Date(Number.NaN) }, "since is not a valid time"],
+    [{ until: new Date(Number.NaN) }, "until is not a valid time"],
+  ])("is rejected if it is empty or invalid: %j", async (range, message) => {
+    const { agent, id } = await createAgentWithEndpoint(services);
+    const replay = services.deliveries.replayMany(agent, id, { which: "failed", ...range });
+    await expect(replay).rejects.toMatchObject({ code: "BadRequestException", message });
+    const list = services.deliveries.list(agent, { filter: range, limit: 1 });
+    await expect(list).rejects.toMatchObject({ code: "BadRequestException", message });
+  });
+});
+
+describe("the cursor of a replay", () => {
+  it("lists exactly the new deliveries, in pages, in any later status and with further filters", async () => {
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    const other = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
+    await services.createJobs(agent, 5);
+    await finishPendingDeliveries(services, uuid, "failed");
+    const { cursor } = await services.deliveries.replayMany(agent, id, { which: "failed" });
+    const replays = await services.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`);
+    expect(replays).toHaveLength(5);
+    // Neither later events nor later replays belong to it.
+    await services.createJobs(agent, 2);
+    await finishPendingDeliveries(services, uuid, "failed", { count: 2 });
+    await services.deliveries.replayMany(agent, other.endpoint.id, { which: "missing" });
+
+    const listed: string[] = [];
+    for (let next = cursor; next !== null;) {
+      const page = await services.deliveries.list(agent, { filter: {}, limit: 2, cursor: next });
+      listed.push(...page.items.map((item) => fromTypedId("dlv", item.id) as string));
+      next = page.nextCursor;
+    }
+    expect(listed).toEqual(replays.map((row) => row.id).toReversed());
+    const failed = await services.deliveries.list(agent, {
+      filter: { status: "failed" },
+      limit: 10,
+      cursor: cursor ?? "",
+    });
+    expect(failed.items).toHaveLength(2);
+  });
+
+  it("lists nothing for another organisation", async () => {
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    const { agent: outsider } = await createAgentWithEndpoint(services);
+    await services.createJobs(agent, 1);
+    await finishPendingDeliveries(services, uuid, "failed");
+    const { cursor } = await services.deliveries.replayMany(agent, id, { which: "failed" });
+    const page = await services.deliveries.list(outsider, { filter: {}, limit: 10, cursor: cursor ?? "" });
+    expect(page).toMatchObject({ items: [], nextCursor: null });
+  });
+});
+
+describe("in the transaction of the caller", () => {
+  it("a replay is undone with it, and wakes the workers only after the commit", async () => {
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    await services.createJobs(agent, 3);
+    await finishPendingDeliveries(services, uuid, "failed");
+    const before = services.workerNotifications.count;
+    const replay = (end: "commit" | "rollback") =>
+      services.database.transaction(async (tx) => {
+        const result = await services.deliveries.replayMany(agent, id, { which: "failed" }, { tx });
+        expect(services.workerNotifications.count).toBe(before);
+        return result;
+      }, end);
+    expect(await replay("rollback")).toMatchObject({ replayed: 3 });
+    expect(await services.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`)).toEqual([]);
+    expect(await replay("commit")).toMatchObject({ replayed: 3 });
+    expect(services.workerNotifications.count).toBeGreaterThan(before);
+  });
+
+  it("a delivery can be replayed twice", async () => {
+    const { agent, id, list } = await createAgentWithEndpoint(services);
+    await services.createJobs(agent, 1);
+    const [delivery] = await list();
+    const replayed = await services.database.transaction(async (tx) => {
+      const first = await services.deliveries.replay(agent, delivery!.id, { tx });
+      return await services.deliveries.replay(agent, first.id, { tx });
+    });
+    expect(replayed).toMatchObject({ endpointId: id, origin: "replay", status: "pending" });
+    expect((await list()).map(({ status }) => status).toSorted()).toEqual([
+      "discarded",
+      "discarded",
+      "pending",
+    ]);
   });
 });

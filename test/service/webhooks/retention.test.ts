@@ -121,7 +121,7 @@ describe("purgeExpired", () => {
     expect(await own.deliveries.purgeExpired()).toMatchObject({ deleted: 7 });
     expect(await count(uuid)).toBe(100_000);
     expect(await count(active.uuid)).toBe(100_001);
-    expect(await own.deliveries.replayMissing(agent, id)).toEqual({ replayed: 7 });
+    expect(await own.deliveries.replayMany(agent, id, { which: "missing" })).toMatchObject({ replayed: 7 });
     const replayed = await own.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`);
     const events = (rows: typeof oldest): string[] => rows.map((row) => row.event_id).toSorted();
     expect(events(replayed)).toEqual(events(oldest));

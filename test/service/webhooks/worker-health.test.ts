@@ -8,6 +8,7 @@ import { HttpClient } from "../../../src/platform/http-client/client.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { Sender } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
 import { startWebhookWorker } from "../../../src/webhooks/dispatcher/worker.ts";
+import { retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import { createFakeClock, HOUR_MS, MINUTE_MS } from "../../support/fake-clock.ts";
 import { testSecretBox } from "../../support/test-secret.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
@@ -25,7 +26,7 @@ it("reports a problem if nothing was sent for a minute, even if the clock is set
     sender: new Sender({ http, clock: systemClock, docsUrl: null }),
     secretBox: testSecretBox,
     scheduleWakeUp: () => undefined,
-    schedule: [0],
+    retryPolicies: retryPolicies([0]),
     clock,
     logger: createLogger("silent"),
     registry: new Registry(),

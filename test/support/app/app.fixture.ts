@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { AppOverrides } from "../../../src/app/app.ts";
 import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
+import { scopes } from "../../../src/api-keys/api-key.entity.ts";
 import type { JobPatch } from "../../../src/jobs/job.fields.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
 import { systemActor, type OrganizationType } from "../../../src/platform/principal.ts";
@@ -55,7 +56,13 @@ export function createFactories(app: AppInstance): Pick<TestApp, "createOrganiza
     async createOrganization(type, key = {}) {
       const name = `${type} ${randomBytes(6).toString("hex")}`;
       const { id } = await app.organizations.create({ name, type });
-      const { text } = await app.keys.create({ organizationId: id, name: "test", createdBy: "test", ...key });
+      const { text } = await app.keys.create({
+        organizationId: id,
+        name: "test",
+        createdBy: "test",
+        scopes,
+        ...key,
+      });
       return { id, name, key: text };
     },
     async createJobs(agent, jobs) {

@@ -44,7 +44,7 @@ export interface Operation {
   requestBody?: { required: boolean; content: Record<string, MediaType> };
   responses: Record<string, ResponseObject | Reference>;
 }
-type PathItem = Partial<Record<"get" | "patch" | "post", Operation>>;
+type PathItem = Partial<Record<"get" | "patch" | "post" | "delete", Operation>>;
 
 /** The parts of the document that tests read. */
 export interface ContractDocument {
@@ -82,42 +82,66 @@ export const contract: ContractDocument = {
 /** Schemas of request bodies, which may have additional properties. */
 const REQUEST_SCHEMAS = new Set(["JobPatch", "BatchItem", "BatchUpdate"]);
 
-/** Disallows additional properties in all objects: responses must not have undocumented properties. */
-function closeObjects(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(closeObjects);
+/**
+ * Disallows additional properties in all objects, and codes other than those of today: responses must not have undocumented
+ * ones. The published schemas are open.
+ */
+function closeSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closeSchema);
   if (typeof schema !== "object" || schema === null) return schema;
   const entries = Object.entries(schema).map(([name, value]) => [
     name,
-    name === "examples" ? value : closeObjects(value),
+    name === "examples" ? value : closeSchema(value),
   ]);
   const isObject = "properties" in schema && !("additionalProperties" in schema);
-  return { ...Object.fromEntries(entries), ...(isObject && { additionalProperties: false }) };
+  return {
+    ...Object.fromEntries(entries),
+    ...(isObject && { additionalProperties: false }),
+    ...("x-extensible-enum" in schema && { enum: codesOf(schema as CodeSchema) }),
+  };
 }
 
-const strictSchemas = Object.fromEntries(
+interface CodeSchema {
+  type: string | string[];
+  "x-extensible-enum": string[];
+}
+
+/** The codes of today, and null if the schema allows it. */
+function codesOf({ type, "x-extensible-enum": codes }: CodeSchema): (string | null)[] {
+  return [type].flat().includes("null") ? [...codes, null] : codes;
+}
+
+const closedSchemas = Object.fromEntries(
   Object.entries(contract.components.schemas).map(([name, schema]) => [
     name,
-    REQUEST_SCHEMAS.has(name) ? schema : closeObjects(schema),
+    REQUEST_SCHEMAS.has(name) ? schema : closeSchema(schema),
   ]),
 );
 
-/** In strict mode, unknown keywords and formats in a schema are errors. */
-const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
-addFormats.default(ajv);
-// Response schemas refer to `#/components/schemas/…`, so each is compiled together with the components.
-ajv.addVocabulary(["components", "x-extensible-enum", "x-enum-varnames"]);
-const compiled = new Map<object, ValidateFunction>();
-
 /** Returns one message per rule of `schema` that `value` violates. Throws if the schema is invalid. */
-export function schemaViolations(schema: object, value: unknown): string[] {
-  const cached = compiled.get(schema);
-  const validate = cached ?? ajv.compile({ components: { schemas: strictSchemas }, ...schema });
-  compiled.set(schema, validate);
-  if (validate(value)) return [];
-  return (validate.errors ?? []).map(
-    ({ instancePath, message, params }) => `${instancePath || "/"} ${message} ${JSON.stringify(params)}`,
-  );
+type FindViolations = (schema: object, value: unknown) => string[];
+
+function violationsWith(schemas: object): FindViolations {
+  /** In strict mode, unknown keywords and formats in a schema are errors. */
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
+  addFormats.default(ajv);
+  // Response schemas refer to `#/components/schemas/…`, so each is compiled together with the components.
+  ajv.addVocabulary(["components", "x-extensible-enum", "x-enum-varnames"]);
+  const compiled = new Map<object, ValidateFunction>();
+  return (schema, value) => {
+    const validate = compiled.get(schema) ?? ajv.compile({ components: { schemas }, ...schema });
+    compiled.set(schema, validate);
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(
+      ({ instancePath, message, params }) => `${instancePath || "/"} ${message} ${JSON.stringify(params)}`,
+    );
+  };
 }
+
+/** With the closed copy of the components. */
+export const schemaViolations = violationsWith(closedSchemas);
+/** With the components as they are published. */
+export const publishedViolations = violationsWith(contract.components.schemas);
 
 /** Returns the component that a reference names. Other values are returned unchanged. */
 export function resolveReference<Component extends object>(value: Component | Reference): Component {

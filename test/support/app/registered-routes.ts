@@ -1,6 +1,8 @@
 /** Lists the routes that are registered in the Express app, to compare them with the documentation. */
 import type { Express } from "express";
 import type { AccountServices, MembershipServices } from "../../../src/accounts/services.ts";
+import type { TestModeService } from "../../../src/test-mode/api.ts";
+import type { ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
 import { createKeyVerifier } from "../../../src/api-keys/api-key.verifier.ts";
 import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
@@ -9,9 +11,10 @@ import { createEventService } from "../../../src/events/event.service.ts";
 import { createIdempotencyService } from "../../../src/idempotency/idempotency.service.ts";
 import { createHttpApp } from "../../../src/http/express-app.ts";
 import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
-import type { RequestRecorder } from "../../../src/request-log/api.ts";
+import type { RequestLog } from "../../../src/request-log/request-log.service.ts";
 import type { ImportService } from "../../../src/jobs/import-export/import.service.ts";
 import { JobService } from "../../../src/jobs/job.service.ts";
+import type { DeliveryService, EndpointService } from "../../../src/webhooks/api.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { openDatabase } from "../../../src/platform/postgres/database.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
@@ -61,8 +64,15 @@ async function listRoutes(isIncluded: (layer: Layer) => boolean): Promise<string
     // Used only by requests.
     accounts: {} as AccountServices,
     imports: {} as ImportService,
+    endpoints: {} as EndpointService,
+    deliveries: {} as DeliveryService,
     pageUrl: (path) => path,
-    requests: {} as RequestRecorder,
+    errorUrl: (code) => code,
+    deprecations: [],
+    useRecorder: { record: () => undefined },
+    keys: {} as ApiKeyService,
+    testMode: {} as TestModeService,
+    requests: {} as RequestLog,
     ...({} as MembershipServices),
     idempotency: createIdempotencyService({ database }),
     events: createEventService({ database, clock: systemClock }),

@@ -2,6 +2,8 @@
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";
+import { eventually } from "../eventually.ts";
+import type { TestSmtpServer } from "../smtp-server.ts";
 import { expectVisible } from "./tabs.ts";
 import type { PageUser } from "./page-user.ts";
 
@@ -44,6 +46,21 @@ export async function approveRequest({ page, user }: ConsoleVisitor, organizatio
   await page.getByRole("button", { name: "Resend registration link…" }).waitFor();
 }
 
+/** Returns the link of the registration mail. */
+export async function registrationLink(mails: TestSmtpServer, email: string): Promise<string> {
+  return await eventually(
+    () => {
+      const texts = mails.received
+        .filter(({ recipients }) => recipients.includes(email))
+        .map(({ text }) => text ?? "");
+      const [link] = /http:\S+\/register#token=[\w-]+/.exec(texts.join("\n")) ?? [];
+      if (link === undefined) throw new Error(`No link was sent to ${email}`);
+      return link;
+    },
+    { timeoutMs: 30_000 },
+  );
+}
+
 /** `link` comes from the registration mail. */
 export async function registerAccount(
   { page, user }: ConsoleVisitor,
@@ -58,13 +75,21 @@ export async function registerAccount(
   await user.activate(page.getByRole("link", { name: "Sign in" }));
 }
 
-/** Creates an API key and returns it. */
-export async function createKey({ page, user }: ConsoleVisitor, name: string): Promise<string> {
+/** Creates an API key and returns it. A test key may also manage webhooks. */
+export async function createKey(
+  { page, user }: ConsoleVisitor,
+  name: string,
+  { test = false } = {},
+): Promise<string> {
   await user.activate(page.getByRole("link", { name: "Integrations" }));
   await page.getByRole("heading", { name: "No API keys yet" }).waitFor();
   await user.activate(page.getByRole("button", { name: "Create API key" }).first());
   const dialog = page.getByRole("dialog");
   await user.fill(dialog.getByLabel("Name"), name);
+  if (test) {
+    await user.check(dialog.getByLabel("Test key"));
+    await user.check(dialog.getByLabel("webhooks:manage"));
+  }
   await user.activate(dialog.getByRole("button", { name: "Create API key" }));
   const key = await dialog.getByText(/^wmk_/).innerText();
   await user.activate(dialog.getByRole("button", { name: "I’ve saved it" }));

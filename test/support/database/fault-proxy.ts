@@ -18,6 +18,15 @@ export interface FaultProxy extends AsyncDisposable {
   restore(): void;
 }
 
+/** The key cache, counters, feed lag, request log and purges, which repeat in every process, and what follows a commit. */
+const background =
+  /access_revision|last_used_at|waymark\.job_counter|clock_timestamp\(\) - occurred_at|request_log|request_usage|delete from|pg_notify/;
+
+/** Returns the statements without those of background work. */
+export function withoutBackground(statements: readonly string[]): string[] {
+  return statements.filter((statement) => !background.test(statement));
+}
+
 export async function startFaultProxy(databaseUrl: string): Promise<FaultProxy> {
   const target = new URL(databaseUrl);
   // The MongoDB of the test run listens on a socket.

@@ -1,16 +1,20 @@
 /** The numbers of the partner guide, each from the constant that it states. */
 import { defaultRateLimits } from "../../../src/rate-limits/rate-limit.ts";
+import { SUNSET_THRESHOLDS } from "../../../src/deprecations/sunset-notice.ts";
 import { FEED_DAYS } from "../../../src/events/feed.sql.ts";
 import { limits, MAX_BODY_BYTES, DEFAULT_PAGE_SIZE } from "../../../src/graphql/execution/limits.ts";
 import { subscriptionLimits } from "../../../src/graphql/subscriptions/limits.ts";
 import { MAX_PAGE_SIZE } from "../../../src/http/v1/parameters.ts";
 import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
+import { MAX_GROUPS } from "../../../src/jobs/counters/stats.sql.ts";
 import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
 import { MAX_BATCH_ITEMS } from "../../../src/jobs/update/bulk.ts";
 import { MAX_NOTICES_PER_HOUR } from "../../../src/mail/access-notices.ts";
+import { MAX_LOGGED_BODY_BYTES } from "../../../src/request-log/request-log.redaction.ts";
 import {
   DEFAULT_SCHEDULE_TEXT,
   JITTER,
+  longestScheduleMs,
   parseSchedule,
   scheduleMs,
 } from "../../../src/platform/retry-schedule.ts";
@@ -20,6 +24,7 @@ import { MIN_PASSWORD_LENGTH } from "../../../src/accounts/passwords/rules.ts";
 import { defaultReplayRate } from "../../../src/webhooks/deliveries/replay-limit.ts";
 import { probeDelayMs } from "../../../src/webhooks/dispatcher/retry-or-disable.ts";
 import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
+import { disableRules, retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import {
   atMost,
   bytes,
@@ -40,8 +45,19 @@ const fact = (page: string, place: string, ...states: Quantity[]): Fact => ({
 
 const parsed = parseSchedule(DEFAULT_SCHEDULE_TEXT);
 const schedule = "schedule" in parsed ? parsed.schedule : [];
+const { live, test } = retryPolicies(schedule);
 
-const keyRotationHours = constantIn("src/api-keys/api-key.grant.ts", "MAX_GRACE_HOURS");
+const KEY_GRANT = "src/api-keys/api-key.grant.ts";
+const KEY_SERVICE = "src/api-keys/api-key.service.ts";
+const keyRotationHours = constantIn(KEY_GRANT, "GRACE_HOURS.max");
+
+/** Shared with the operator pages. */
+export const deprecationPeriods = {
+  thresholds: SUNSET_THRESHOLDS.map((days) => count(days)).slice(0, -1),
+  lastThreshold: duration(Math.min(...SUNSET_THRESHOLDS) * DAY_MS),
+  recentUse: duration(constantIn("src/deprecations/use.service.ts", "RECENT_USE_MS")),
+  flush: duration(constantIn("src/deprecations/use.recorder.ts", "FLUSH_INTERVAL_MS")),
+};
 
 /** Shared with the operator pages. */
 export const periods = {
@@ -64,7 +80,6 @@ const defaultPageSize = numberIn("src/http/v1/parameters.ts", /default: (\d+), d
 
 const CLIENT = "src/platform/http-client/client.ts";
 const DECISIONS = "src/webhooks/dispatcher/retry-or-disable.ts";
-const DISABLING = "src/webhooks/endpoints/disable-failing-endpoints.sql.ts";
 
 const attempt = {
   total: duration(constantIn(CLIENT, "defaultLimits.totalMs")),
@@ -72,23 +87,58 @@ const attempt = {
   headers: bytes(constantIn(CLIENT, "defaultLimits.headerBytes")),
 };
 export const bodies = {
-  job: bytes(constantIn("src/http/v1/jobs.routes.ts", "MAX_JOB_BYTES")),
+  job: bytes(constantIn("src/http/v1/body.ts", "MAX_JSON_BYTES")),
   batch: bytes(constantIn("src/http/v1/jobs.routes.ts", "MAX_BATCH_BYTES")),
   graphql: bytes(MAX_BODY_BYTES),
 };
 export const replays = [count(defaultReplayRate.burst), count(defaultReplayRate.perSecond)];
 
+const activeKeys = count(constantIn(KEY_SERVICE, "MAX_ACTIVE_KEYS"));
+const lookUpItems = count(constantIn("src/http/v1/jobs.lookup.ts", "MAX_NUMBERS"));
+const statsAtOnce = count(numberIn("src/jobs/job.service.ts", /permitsPerKey: (\d+)/));
+const replaysAtOnce = count(
+  numberIn("src/webhooks/deliveries/replay-limit.ts", /InFlightLimit\(\{ max: (\d+)/),
+);
+
+const slowRequests = count(constantIn("src/http/simulate.ts", "MAX_SLOW_REQUESTS"));
+
 const clients = [
   fact("index.md", "Choose your way in", periods.retries),
   fact("authentication.md", "Restrict and replace keys", periods.keyRevocation),
+  fact("api-keys.md", "List keys", duration(constantIn(KEY_SERVICE, "ENDED_KEYS_LISTED_MS"))),
+  fact("api-keys.md", "Create a key > name", count(constantIn(KEY_GRANT, "MAX_NAME_LENGTH"))),
+  fact("api-keys.md", "Create a key > cidrs", count(constantIn(KEY_GRANT, "MAX_CIDRS"))),
+  fact("api-keys.md", "Replace a key", count(keyRotationHours)),
+  fact(
+    "test-mode.md",
+    "Create test jobs",
+    count(constantIn("src/test-mode/test-mode.service.ts", "MAX_TEST_JOBS")),
+  ),
+  fact(
+    "test-mode.md",
+    "See every state of a delivery",
+    count(schedule.length),
+    atMost(MINUTE_MS, longestScheduleMs(test.schedule)),
+    duration(live.maxRetryAfterMs),
+    duration(test.maxRetryAfterMs),
+    count(constantIn(DECISIONS, "MAX_CONSECUTIVE_FAILURES")),
+    duration(disableRules.live.afterMs),
+    duration(disableRules.test.afterMs),
+    duration(disableRules.live.spreadMs),
+    duration(disableRules.test.spreadMs),
+  ),
+  fact(
+    "test-mode.md",
+    "Simulate a failure",
+    slowRequests,
+    count(constantIn("src/test-mode/simulation.ts", "SLOW.min")),
+    duration(constantIn("src/test-mode/simulation.ts", "SLOW.max")),
+  ),
+  fact("api-keys.md", "Revoke a key", periods.keyRevocation),
+  fact("api-keys.md", "What a key may do", activeKeys),
   fact("console.md", "Getting access", periods.registration, count(MIN_PASSWORD_LENGTH)),
   fact("console.md", "Your first key", periods.keyRotation, periods.keyRevocation),
-  fact(
-    "console.md",
-    "Your first webhook",
-    periods.retention,
-    duration(constantIn(DISABLING, "DISABLE_AFTER_MS")),
-  ),
+  fact("console.md", "Your first webhook", periods.retention, duration(disableRules.live.afterMs)),
   fact("console.md", "Jobs", count(MAX_BATCH_ITEMS)),
   fact("console.md", "Members", periods.invitation, count(MAX_NOTICES_PER_HOUR)),
   fact(
@@ -98,20 +148,27 @@ const clients = [
   ),
   fact("jobs.md", "List jobs", count(defaultPageSize)),
   fact("jobs.md", "Read every page", count(MAX_PAGE_SIZE)),
+  fact("lookup.md", "Look up many jobs", lookUpItems),
+  fact("stats.md", "Count jobs", count(MAX_GROUPS), statsAtOnce),
   fact("updating.md", "Update jobs safely", count(jobFieldNames.length), count(MAX_BATCH_ITEMS)),
   fact("updating.md", "Retry without applying a change twice > Changed something", periods.idempotency),
   fact(
     "updating.md",
     "Retry without applying a change twice",
-    count(numberIn("src/http/v1/jobs.update.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+    count(numberIn("src/http/v1/idempotent.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
   ),
   fact("updating.md", "Update up to 100 jobs", count(MAX_BATCH_ITEMS)),
+  fact("clients.md", "Python", periods.feed),
   fact("mirror.md", "Recover from downtime > Less than 30 days", periods.feed),
   fact("mirror.md", "Recover from downtime", periods.retries, periods.retention),
   fact("mirror.md", "Without the feed: poll by time", periods.openTransaction),
+  fact("jobs.md", "What happens to jobs that change while you read", periods.openTransaction),
   fact("errors.md", "GoneException (410)", periods.feed),
+  fact("errors.md", "CURSOR_EXPIRED", periods.feed),
   fact("errors.md", "PayloadTooLargeException (413)", bodies.job, bodies.batch),
   fact("errors.md", "UnprocessableEntityException (422)", periods.idempotency),
+  fact("requests.md", "Find a request", periods.retention),
+  fact("requests.md", "List requests", bytes(MAX_LOGGED_BODY_BYTES)),
   fact(
     "limits.md",
     "Headers",
@@ -120,15 +177,41 @@ const clients = [
     duration(SECOND_MS),
     count(defaultRateLimits.batch.perSecond * MAX_BATCH_ITEMS),
   ),
+  fact(
+    "limits.md",
+    "Limits of single operations > Send a test event",
+    count(constantIn("src/webhooks/deliveries/service.ts", "MAX_TEST_EVENTS")),
+  ),
+  fact(
+    "limits.md",
+    "Limits of single operations > Create a webhook endpoint, or change its URL",
+    count(constantIn("src/webhooks/webhooks.service.ts", "MAX_URL_CHECKS")),
+  ),
+  fact("limits.md", "Limits of single operations > Wait for a simulated slow answer", slowRequests),
+  fact(
+    "limits.md",
+    "Limits of single operations > Replay many deliveries",
+    count(numberIn("src/webhooks/deliveries/replay-limit.ts", /max: (\d+), noun: "replays"/)),
+    ...replays,
+  ),
   fact("limits.md", "Sizes > Page of jobs or history", count(MAX_PAGE_SIZE), count(defaultPageSize)),
   fact("limits.md", "Sizes > Page of events", count(MAX_PAGE_SIZE)),
   fact("limits.md", "Sizes > Batch", count(MAX_BATCH_ITEMS)),
-  fact("limits.md", "Sizes > Body of a single update", bodies.job),
+  fact("limits.md", "Sizes > Look-up", lookUpItems),
+  fact(
+    "limits.md",
+    "Sizes > Statistics",
+    count(constantIn("src/jobs/counters/stats.sql.ts", "MAX_KEYS")),
+    count(MAX_GROUPS),
+  ),
+  fact("limits.md", "Sizes > Statistics at the same time", statsAtOnce),
+  fact("limits.md", "Sizes > Page of requests or deliveries", count(MAX_PAGE_SIZE), count(defaultPageSize)),
   fact("limits.md", "Sizes > Body of a batch", bodies.batch),
+  fact("limits.md", "Sizes > Any other body", bodies.job),
   fact(
     "limits.md",
     "Sizes > Idempotency-Key",
-    count(numberIn("src/http/v1/jobs.update.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+    count(numberIn("src/http/v1/idempotent.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
     periods.idempotency,
   ),
   fact(
@@ -140,17 +223,21 @@ const clients = [
   ),
   fact("limits.md", "Sizes > Events feed", periods.feed),
   fact("limits.md", "Sizes > Webhook endpoints", count(MAX_ENDPOINTS)),
+  fact("limits.md", "Sizes > Active API keys", activeKeys),
 ];
 
 const webhooks = [
   fact("webhooks/quickstart.md", "Receive webhooks", periods.retries),
   fact("webhooks/quickstart.md", "What your receiver does", attempt.total),
   fact(
-    "webhooks/quickstart.md",
+    "webhooks/endpoints.md",
     "Create an endpoint",
     count(MAX_ENDPOINTS),
     count(constantIn("src/webhooks/endpoints/validation.ts", "MAX_HEADERS")),
   ),
+  fact("webhooks/endpoints.md", "Send a test event", attempt.total),
+  fact("webhooks/endpoints.md", "Replace the secret", periods.secretRotation),
+  fact("errors.md", "ConflictException (409)", count(MAX_ENDPOINTS), activeKeys),
   fact("webhooks/verify.md", "Rotate the secret", periods.secretRotation),
   fact(
     "webhooks/reliability.md",
@@ -161,7 +248,7 @@ const webhooks = [
   fact(
     "webhooks/reliability.md",
     "What your answer means",
-    duration(constantIn(DECISIONS, "MAX_RETRY_AFTER_MS")),
+    duration(live.maxRetryAfterMs),
     bytes(constantIn(CLIENT, "defaultLimits.readBytes")),
     bytes(constantIn(CLIENT, "defaultLimits.keepBytes")),
   ),
@@ -177,17 +264,19 @@ const webhooks = [
     duration(probeDelayMs(0)),
     duration(probeDelayMs(4)),
     duration(probeDelayMs(5)),
-    duration(constantIn(DISABLING, "DISABLE_AFTER_MS")),
-    duration(constantIn(DISABLING, "MIN_SPREAD_MS")),
+    duration(disableRules.live.afterMs),
+    duration(disableRules.live.spreadMs),
     count(constantIn(DECISIONS, "ALERT_AFTER_ATTEMPTS")),
   ),
   fact(
-    "webhooks/reliability.md",
+    "webhooks/endpoints.md",
     "Pause and resume",
     periods.retention,
     count(constantIn("src/webhooks/deliveries/retention.sql.ts", "MAX_ON_HOLD")),
   ),
-  fact("webhooks/reliability.md", "Replay", count(schedule.length)),
+  fact("webhooks/deliveries.md", "Delivery log", periods.retention),
+  fact("webhooks/deliveries.md", "Replay one delivery", count(schedule.length)),
+  fact("webhooks/deliveries.md", "Replay a time range", replaysAtOnce, ...replays),
   fact(
     "webhooks/reliability.md",
     "Limits > Headers of your own per endpoint",
@@ -217,6 +306,7 @@ const webhooks = [
 const statementTimeout = duration(numberIn("src/app/graphql.ts", /statement_timeout: "(\d+)"/));
 
 const graphql = [
+  fact("errors.md", "TIMEOUT", statementTimeout),
   fact("graphql/subscriptions.md", "A client that reconnects", periods.feed),
   fact("graphql/overview.md", "Pages", count(limits.pageSize), count(DEFAULT_PAGE_SIZE)),
   fact("graphql/overview.md", "Limits > Depth", count(limits.depth)),
@@ -277,4 +367,15 @@ const readme = [
   },
 ];
 
-export const guideFacts: readonly Fact[] = [...readme, ...clients, ...webhooks, ...graphql];
+const versioning: readonly Fact[] = [
+  fact(
+    "versioning.md",
+    "Which keys use it",
+    ...deprecationPeriods.thresholds,
+    deprecationPeriods.lastThreshold,
+    deprecationPeriods.recentUse,
+    deprecationPeriods.flush,
+  ),
+];
+
+export const guideFacts: readonly Fact[] = [...readme, ...clients, ...webhooks, ...graphql, ...versioning];

@@ -24,7 +24,7 @@ import {
   type Fact,
   type Quantity,
 } from "./facts.ts";
-import { bodies, periods, replays } from "./guide-facts.ts";
+import { deprecationPeriods, bodies, periods, replays } from "./guide-facts.ts";
 
 const fact = (page: string, place: string, ...states: Quantity[]): Fact => ({
   page: `docs/operate/${page}`,
@@ -111,6 +111,15 @@ const run = [
     "monitoring.md",
     "Traces",
     count(constantIn("src/platform/tracing/span-export.ts", "MAX_QUEUED_SPANS")),
+  ),
+  fact(
+    "upgrade.md",
+    "Before a removal",
+    ...deprecationPeriods.thresholds,
+    deprecationPeriods.lastThreshold,
+    deprecationPeriods.recentUse,
+    deprecationPeriods.flush,
+    duration(constantIn("src/deprecations/use.service.ts", "RETENTION_MS")),
   ),
   fact("upgrade.md", "Upgrade without Compose", duration(lockMs), duration(migrationMs)),
   fact("upgrade.md", "Stop > 1", duration(drainDelayMs)),

@@ -148,7 +148,7 @@ async function sendAndClassify(
     if (response.status !== 503) return { verdict: "unexpected", text };
     if (response.headers.get("retry-after") === null)
       return { verdict: "unexpected", text: `no Retry-After: ${text}` };
-    return { verdict: isUnavailable(answer) ? "rejected" : "unexpected", text };
+    return { verdict: isUnavailable(answer.replaceAll(url, "")) ? "rejected" : "unexpected", text };
   } catch (error) {
     const { cause } = error as { cause?: { code?: string } };
     return { verdict: "unexpected", text: `no response: ${String(error)} ${cause?.code ?? ""}` };
@@ -167,7 +167,7 @@ function isSuccess(text: string): boolean {
   return success && !errors && (data?.updateJob?.userErrors ?? []).length === 0;
 }
 
-/** True for a REST or GraphQL "unavailable" error that does not reveal its cause. */
+/** True for a REST or GraphQL "unavailable" error, without the URL of its documentation, that does not reveal its cause. */
 function isUnavailable(text: string): boolean {
   const { error, errors } = JSON.parse(text) as ResponseBody;
   const codes = [error?.code, ...(errors ?? []).map(({ extensions }) => extensions.code)].filter(Boolean);

@@ -2,6 +2,7 @@
 import { Writable } from "node:stream";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
+import type { TestModeService } from "../../../src/test-mode/api.ts";
 import { createKeyVerifier } from "../../../src/api-keys/api-key.verifier.ts";
 import { createMemoryStore } from "../../../src/rate-limits/rate-limit.store.ts";
 import { toConfig } from "../../../src/config/config.ts";
@@ -17,6 +18,7 @@ import { createImportService } from "../../../src/jobs/import-export/import.serv
 import { JobService } from "../../../src/jobs/job.service.ts";
 import { OrganizationService } from "../../../src/organizations/organization.service.ts";
 import { MailService } from "../../../src/mail/mail.service.ts";
+import type { DeliveryService, EndpointService } from "../../../src/webhooks/api.ts";
 import { openRequestLog } from "../../../src/request-log/request-log.service.ts";
 import { systemClock, type Clock } from "../../../src/platform/clock.ts";
 import { openDatabase, type Database, type Queryable } from "../../../src/platform/postgres/database.ts";
@@ -68,6 +70,8 @@ export interface GraphqlFixture extends AsyncDisposable {
   setExplorerKey(key: string): void;
 }
 
+const errorUrl = (code: string): string => `https://api.example.com/errors/${code}`;
+
 export async function startGraphqlFixture({
   typeDefs,
   resolvers = {},
@@ -118,6 +122,10 @@ export async function startGraphqlFixture({
       config,
       logger,
       registry,
+      errorUrl,
+      pageUrl: (path) => path,
+      deprecations: [],
+      useRecorder: { record: () => undefined },
     }),
   );
   const referenceData = createJobReferenceData(database);
@@ -128,6 +136,9 @@ export async function startGraphqlFixture({
     accounts,
     ...membership,
     pageUrl: (path) => path,
+    errorUrl,
+    deprecations: [],
+    useRecorder: { record: () => undefined },
     jobs: new JobService({
       database,
       referenceData,
@@ -144,6 +155,11 @@ export async function startGraphqlFixture({
     }),
     idempotency: createIdempotencyService({ database }),
     events: createEventService({ database, clock }),
+    // Not called here.
+    endpoints: {} as EndpointService,
+    deliveries: {} as DeliveryService,
+    testMode: {} as TestModeService,
+    keys: new ApiKeyService({ database, clock }),
     requests: stack.use(await openRequestLog({ database, clock, logger, registry, retentionDays: 30 })),
     verifier,
     limits,
@@ -152,7 +168,13 @@ export async function startGraphqlFixture({
     graphql,
   });
   const connections = { total: 1_000, perAddress: 1_000 };
-  const listenOptions = { host: "127.0.0.1", port: 0, connections, onConnectionRejected: () => undefined };
+  const listenOptions = {
+    host: "127.0.0.1",
+    port: 0,
+    connections,
+    onConnectionRejected: () => undefined,
+    errorUrl,
+  };
   const server = await listen(app, listenOptions, options.webSockets);
   stack.defer(() => server.stop());
   const keys = new ApiKeyService({ database, clock });

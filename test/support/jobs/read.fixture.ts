@@ -44,6 +44,8 @@ export interface JobReadFixture extends AsyncDisposable {
   readonly otherContractor: OrganizationPrincipal;
   /** An organisation without jobs. */
   readonly outsider: OrganizationPrincipal;
+  /** The test organisation of `agent`. */
+  readonly testAgent: OrganizationPrincipal;
   readonly operator: OperatorPrincipal;
   /** Inserts jobs, by default of `agent` and with null fields. */
   insert(jobs: readonly Partial<JobTableRow>[]): Promise<JobTableRow[]>;
@@ -63,10 +65,16 @@ export async function openJobReadFixture(): Promise<JobReadFixture> {
   const { url } = stack.use(await createTestDatabase());
   const session = { plan_cache_mode: "auto" };
   const database = stack.use(await openDatabase({ url, poolSize: 4, entities, session }));
-  const organization = async (name: string, type: OrganizationType): Promise<OrganizationPrincipal> => {
+  const organization = async (
+    name: string,
+    type: OrganizationType,
+    liveOrganizationId?: string,
+  ): Promise<OrganizationPrincipal> => {
     const id = newUuid();
-    await database.query(sql`insert into organization (id, name, type) values (${id}, ${name}, ${type})`);
-    return { organizationId: id, organizationType: type, actor: systemActor };
+    await database.query(sql`
+      insert into organization (id, name, type, live_organization_id)
+      values (${id}, ${name}, ${type}, ${liveOrganizationId ?? null})`);
+    return { organizationId: id, organizationType: type, liveOrganizationId, actor: systemActor };
   };
   const agent = await organization("Agent", "agent");
 
@@ -77,6 +85,7 @@ export async function openJobReadFixture(): Promise<JobReadFixture> {
     contractor: await organization("Contractor", "contractor"),
     otherContractor: await organization("Other contractor", "contractor"),
     outsider: await organization("Outsider", "agent"),
+    testAgent: await organization("Agent", "agent", agent.organizationId),
     operator: { organizationId: null, organizationType: null, actor: systemActor },
     async insert(jobs) {
       const rows = jobs.map((job) => ({ ...newJob(agent.organizationId), ...job }));

@@ -32,7 +32,7 @@ export async function createAgentWithEndpoint(
 
 /** Finishes up to `count` pending deliveries of an endpoint like a worker, `agoMs` milliseconds ago. */
 export async function finishPendingDeliveries(
-  { database }: WebhookServiceFixture,
+  { database }: Pick<WebhookServiceFixture, "database">,
   endpoint: string,
   status: "delivered" | "failed",
   { agoMs = 0, count = 1_000_000 } = {},

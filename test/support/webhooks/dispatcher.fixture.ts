@@ -11,6 +11,7 @@ import { entities } from "../../../src/app/entities.ts";
 import { Dispatcher } from "../../../src/webhooks/dispatcher/dispatcher.ts";
 import { createDeliveryMetrics } from "../../../src/webhooks/dispatcher/metrics.ts";
 import type { AlertNotifier } from "../../../src/webhooks/endpoints/alert-mails.ts";
+import { retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import { sealContext } from "../../../src/webhooks/signing/secrets.ts";
 import { endpointsWithDueRetries } from "../../../src/webhooks/deliveries/queue-stats.sql.ts";
 import type { RetrySchedule } from "../../../src/platform/retry-schedule.ts";
@@ -45,6 +46,7 @@ export interface TestEndpointOptions {
 export interface DispatcherFixtureOptions {
   /** The dispatcher's database URL. Default: the test's database. */
   databaseUrl?: string;
+  /** Of live endpoints. */
   schedule?: RetrySchedule;
   /** Timeout of an attempt. */
   totalMs?: number;
@@ -125,7 +127,7 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
       const dispatcher = new Dispatcher({
         database,
         secretBox: testSecretBox,
-        schedule,
+        retryPolicies: retryPolicies(schedule),
         alertNotifier,
         tracing,
         sender: new Sender({

@@ -39,6 +39,8 @@ const grounds = {
 };
 
 const texts: Pair[] = [
+  ["the band of test mode", white, violet[7]],
+  ["the band of test mode in dark mode", white, violet[6]],
   ...Object.entries(grounds.light).flatMap(([name, ground]): Pair[] => [
     [`text on ${name}`, gray[9], ground],
     [`dimmed text on ${name}`, gray[6], ground],

@@ -53,6 +53,7 @@ describe("a new key", () => {
     expect(keyInput(values, NOW)).toEqual({
       name: "Warehouse",
       scopes: ["JOBS_READ", "JOBS_WRITE"],
+      mode: "LIVE",
       expiresAt: "2026-12-21T12:00:00.000Z",
       cidrs: ["203.0.113.0/24", "198.51.100.7/32", "2001:db8::1/128"],
     });

@@ -124,7 +124,7 @@ describe("the jobs table's API variables", () => {
 describe("the export URL", () => {
   it("contains the table's filter and order", () => {
     const listVariables = jobsListVariables(read("?q=a%26b&sort=marking_number"), NOW);
-    const url = new URL(exportPath(listVariables, "exact"), "http://any/");
+    const url = new URL(exportPath(listVariables, { format: "exact", mode: "live" }), "http://any/");
     expect(url.pathname).toBe("/console-api/jobs.csv");
     expect(JSON.parse(url.searchParams.get("filter") ?? "")).toEqual({ search: "a&b" });
     expect(JSON.parse(url.searchParams.get("orderBy") ?? "")).toEqual({
@@ -135,6 +135,8 @@ describe("the export URL", () => {
   });
 
   it("has no filter parameter without filters", () => {
-    expect(exportPath(jobsListVariables({}, NOW), "spreadsheet")).not.toContain("filter");
+    expect(exportPath(jobsListVariables({}, NOW), { format: "spreadsheet", mode: "live" })).not.toContain(
+      "filter",
+    );
   });
 });

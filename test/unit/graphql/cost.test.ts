@@ -124,6 +124,16 @@ describe("the cost of an operation", () => {
       items(10),
     ],
     [
+      "counts the selected objects of each test job",
+      1 + 10 * 2,
+      "mutation { createTestJobs(input: { count: 10 }) { jobs { agent { id } } } }",
+    ],
+    [
+      "counts at most 100 test jobs, as more are rejected",
+      1 + 100,
+      "mutation { createTestJobs(input: { count: 100000 }) { jobs { id } } }",
+    ],
+    [
       "counts merged fields once",
       2,
       '{ job(id: "a") { agent { id } ...A ...A } } fragment A on Job { agent { name } }',

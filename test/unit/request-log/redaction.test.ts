@@ -39,6 +39,16 @@ describe("redactJson", () => {
     });
   });
 
+  it("keeps the members of errors, and of requests to endpoints and keys, that have no personal data", () => {
+    const body = {
+      which: "failed",
+      pending: "send",
+      grace_hours: 1,
+      doc_url: "https://waymark.example/guide",
+    };
+    expect(JSON.parse(redactJson(body) ?? "")).toEqual(body);
+  });
+
   // evidence: request-log-masking
   it("masks unknown fields at any depth, such as secrets, passwords and keys", () => {
     const body = {

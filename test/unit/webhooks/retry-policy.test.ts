@@ -8,9 +8,12 @@ import {
 import type { Outcome } from "../../../src/webhooks/dispatcher/lease.ts";
 import {
   DEFAULT_SCHEDULE_TEXT,
+  JITTER,
   parseSchedule,
   type RetrySchedule,
+  scheduleMs,
 } from "../../../src/platform/retry-schedule.ts";
+import { disableRules, retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../support/fake-clock.ts";
 
 const scheduleOf = (text: string): RetrySchedule => {
@@ -19,6 +22,7 @@ const scheduleOf = (text: string): RetrySchedule => {
   return parsed.schedule;
 };
 const schedule = scheduleOf(DEFAULT_SCHEDULE_TEXT);
+const { live: policy, test } = retryPolicies(schedule);
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
 
 const answered = (status: number, retryAfter: string | null = null): Outcome => ({
@@ -34,7 +38,7 @@ const failed = (failureClass: Outcome["class"]): Outcome => ({
   retryAfter: null,
 });
 const after = (outcome: Outcome, attempt = 1, random = 0.5): Decision =>
-  decideNext(outcome, { attempt, schedule, random: () => random, nowMs });
+  decideNext(outcome, { attempt, policy, random: () => random, nowMs });
 
 describe("decideNext", () => {
   it.each([200, 201, 202, 204, 299])("%i is delivered", (status) => {
@@ -144,6 +148,52 @@ describe("decideNext", () => {
   });
 });
 
+describe("a delivery to a test endpoint", () => {
+  it("is attempted ten times in a minute, with jitter and 1.5 s until each due attempt starts", () => {
+    expect(test.schedule).toHaveLength(10);
+    const startDelaysMs = 9 * 1.5 * SECOND_MS;
+    expect(scheduleMs(test.schedule) * (1 + JITTER) + startDelaysMs).toBeLessThanOrEqual(MINUTE_MS);
+  });
+
+  it("follows the test schedule, then fails", () => {
+    const delays = Array.from({ length: 10 }, (_, at) => {
+      const decision = decideNext(answered(500), {
+        attempt: at + 1,
+        policy: test,
+        random: () => 0.5,
+        nowMs,
+      });
+      return decision.kind === "retry" ? decision.delayMs / SECOND_MS : decision.kind;
+    });
+    expect(delays).toEqual([1, 1, 2, 3, 4, 5, 6, 7, 8, "failed"]);
+  });
+
+  it("waits at most 5 s for Retry-After", () => {
+    const input = { attempt: 1, policy: test, random: () => 0.5, nowMs };
+    expect(decideNext(answered(503, "3600"), input)).toEqual({
+      kind: "retry",
+      delayMs: 5 * SECOND_MS,
+      pauseEndpointMs: 5 * SECOND_MS,
+    });
+  });
+
+  it("fails before its endpoint is disabled, which leaves time to replay it within two minutes", () => {
+    const checkIntervalMs = 10 * SECOND_MS;
+    expect(disableRules.test.afterMs).toBeGreaterThan(MINUTE_MS);
+    expect(disableRules.test.afterMs + checkIntervalMs).toBeLessThanOrEqual(90 * SECOND_MS);
+    expect(disableRules.test.spreadMs).toBeLessThan(scheduleMs(test.schedule) * (1 - JITTER));
+  });
+});
+
+it("live endpoints keep their schedule and rules", () => {
+  expect(policy).toEqual({
+    schedule,
+    maxRetryAfterMs: DAY_MS,
+    hasCircuit: true,
+  });
+  expect(disableRules.live).toEqual({ afterMs: 5 * DAY_MS, spreadMs: 12 * HOUR_MS });
+});
+
 describe("parseRetryAfter", () => {
   it.each([
     ["120", 120 * SECOND_MS],
@@ -156,7 +206,7 @@ describe("parseRetryAfter", () => {
     ["Sat Nov 21 12:01:00 2026", MINUTE_MS],
     ["Sun, 21 Nov 2027 12:00:00 GMT", DAY_MS],
   ])("%s", (text, expected) => {
-    expect(parseRetryAfter(text, nowMs)).toBe(expected);
+    expect(parseRetryAfter(text, nowMs, DAY_MS)).toBe(expected);
   });
 
   it.each([
@@ -174,7 +224,7 @@ describe("parseRetryAfter", () => {
     "Sat, 21 Nov 2026 12:01:00 GMT, 120",
     "120, 60",
   ])("%j is ignored", (text) => {
-    expect(parseRetryAfter(text, nowMs)).toBeNull();
+    expect(parseRetryAfter(text, nowMs, DAY_MS)).toBeNull();
   });
 });
 

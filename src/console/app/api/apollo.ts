@@ -11,6 +11,7 @@ import { from, mergeMap, throwError } from "rxjs";
 import { serverUrl } from "./server-url.ts";
 import { createApolloCache } from "./apollo-cache.ts";
 import { socketEvents, waitBeforeRetry } from "./connection-status.ts";
+import type { Mode } from "../session/mode.ts";
 import { reauthentication } from "../session/reauthentication.ts";
 
 /**
@@ -19,7 +20,8 @@ import { reauthentication } from "../session/reauthentication.ts";
  */
 const FATAL_CLOSE_CODES = new Set([1008, 1011, 4400, 4401, 4403, 4406, 4409, 4429, 4500]);
 
-interface SessionCallbacks {
+interface SessionOptions {
+  mode: Mode;
   /** A request was rejected with 401: the session has ended. */
   onUnauthorized: () => void;
   /**
@@ -28,14 +30,14 @@ interface SessionCallbacks {
   onForbidden: () => void;
 }
 
-export function createApolloClient({ onUnauthorized, onForbidden }: SessionCallbacks): ApolloClient {
+export function createApolloClient({ mode, onUnauthorized, onForbidden }: SessionOptions): ApolloClient {
   const httpLink = new HttpLink({
     uri: serverUrl("graphql"),
     credentials: "same-origin",
     // Forces a CORS preflight, so another origin cannot send the request.
-    headers: { "apollo-require-preflight": "true" },
+    headers: { "apollo-require-preflight": "true", ...modeHeaders(mode) },
   });
-  const webSocketLink = new GraphQLWsLink(createWebSocketClient(onForbidden));
+  const webSocketLink = new GraphQLWsLink(createWebSocketClient(mode, onForbidden));
   const sessionErrorLink = new ErrorLink(({ error }) => {
     if (hasStatusOrCode(error, 401, "UNAUTHENTICATED")) onUnauthorized();
     else if (hasStatusOrCode(error, 403, "FORBIDDEN")) onForbidden();
@@ -60,9 +62,15 @@ function isSubscription({ operationType }: ApolloLink.Operation): boolean {
   return operationType === OperationTypeNode.SUBSCRIPTION;
 }
 
-function createWebSocketClient(onForbidden: () => void): Client {
+/** Live requests need no header. */
+function modeHeaders(mode: Mode): Record<string, string> {
+  return mode === "live" ? {} : { "x-waymark-mode": mode };
+}
+
+function createWebSocketClient(mode: Mode, onForbidden: () => void): Client {
   return createClient({
     url: serverUrl("graphql").replace(/^http/, "ws"),
+    connectionParams: modeHeaders(mode),
     lazy: true,
     keepAlive: 30_000,
     generateID: () => socketEvents.nextSubscriptionId(),

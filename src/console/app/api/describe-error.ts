@@ -28,11 +28,6 @@ export function describeError(error: unknown): ErrorDescription {
   return { title: "Something went wrong", ...extractMessage(error), isOffline: false };
 }
 
-/** The message alone, for use in forms and dialogs. */
-export function errorMessage(error: unknown): string {
-  return describeError(error).message;
-}
-
 function extractMessage(error: unknown): Failure & { requestId: string | null } {
   if (error instanceof UserErrorsError) return { message: error.message, requestId: null, guide: "screen" };
   if (error instanceof ApiError) {

@@ -2,7 +2,7 @@
 import { Notifications } from "@mantine/notifications";
 import "@mantine/notifications/styles.css";
 
-export { notifyError, notifyRepairedLink } from "./notify.ts";
+export { notifyError, notifyRepairedLink } from "./notify.tsx";
 
 export function Toasts() {
   return <Notifications position="bottom-right" />;

@@ -2,17 +2,15 @@
 import { ActionIcon, Menu } from "@mantine/core";
 import {
   IconApi,
-  IconBook2,
   IconBraces,
   IconHeartbeat,
   IconHelp,
   IconLifebuoy,
   IconRocket,
   IconUrgent,
-  type Icon,
 } from "@tabler/icons-react";
-import { serverUrl } from "../api/server-url.ts";
-import { guide, type GuidePage } from "../guide/guide-pages.ts";
+import { GuideMenuItem, ServerMenuItem } from "../../components/layout/guide-menu-item.tsx";
+import { guide } from "../guide/guide-pages.ts";
 import { useScreenGuide } from "../guide/screen-guide.ts";
 import { canVisit } from "../session/access.ts";
 import type { Session } from "../session/session.ts";
@@ -29,34 +27,16 @@ export function HelpMenu({ session }: { session: Session }) {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>This page</Menu.Label>
-        <GuideItem icon={IconBook2} page={about} />
+        <GuideMenuItem page={about} />
         <Menu.Label>Guide</Menu.Label>
-        <GuideItem icon={IconRocket} page={guide.quickstart} />
-        <GuideItem icon={IconUrgent} page={guide.errors} label="Error codes" />
-        {canVisit(session, "operator") && <GuideItem icon={IconLifebuoy} page={guide.runbooks} />}
+        <GuideMenuItem icon={IconRocket} page={guide.quickstart} />
+        <GuideMenuItem icon={IconUrgent} page={guide.errors} label="Error codes" />
+        {canVisit(session, "operator") && <GuideMenuItem icon={IconLifebuoy} page={guide.runbooks} />}
         <Menu.Label>Reference</Menu.Label>
-        <HelpItem icon={IconApi} path="docs" label="API reference" />
-        <HelpItem icon={IconBraces} path="graphiql" label="GraphQL explorer" />
-        <HelpItem icon={IconHeartbeat} path="health/ready" label="Service health" />
+        <ServerMenuItem icon={IconApi} path="docs" label="API reference" />
+        <ServerMenuItem icon={IconBraces} path="graphiql" label="GraphQL explorer" />
+        <ServerMenuItem icon={IconHeartbeat} path="health/ready" label="Service health" />
       </Menu.Dropdown>
     </Menu>
-  );
-}
-
-function GuideItem({ icon, page, label = page.title }: { icon: Icon; page: GuidePage; label?: string }) {
-  return <HelpItem icon={icon} path={`guide/${page.target}`} label={label} />;
-}
-
-function HelpItem({ icon: Picture, path, label }: { icon: Icon; path: string; label: string }) {
-  return (
-    <Menu.Item
-      component="a"
-      href={serverUrl(path)}
-      target="_blank"
-      rel="noopener"
-      leftSection={<Picture size={16} stroke={1.7} aria-hidden="true" />}
-    >
-      {label}
-    </Menu.Item>
   );
 }

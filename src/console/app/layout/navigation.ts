@@ -10,6 +10,7 @@ import {
   IconPackage,
   IconPlugConnected,
   IconShieldLock,
+  IconTestPipe,
   IconUrgent,
   IconUsers,
   IconClipboardList,
@@ -17,6 +18,7 @@ import {
 } from "@tabler/icons-react";
 import type { LinkProps } from "@tanstack/react-router";
 import { canVisit, type Access } from "../session/access.ts";
+import type { Mode } from "../session/mode.ts";
 import type { Session } from "../session/session.ts";
 
 export interface NavEntry {
@@ -27,6 +29,8 @@ export interface NavEntry {
   access: Access;
   /** Highlighted only on this path, not on paths below it. */
   exact?: boolean;
+  /** Hidden in the other mode. */
+  onlyIn?: Mode;
 }
 
 export interface NavGroup {
@@ -37,8 +41,20 @@ export interface NavGroup {
 
 const dashboard: NavEntry = { label: "Dashboard", icon: IconGauge, to: "/", access: "anyone", exact: true };
 const jobs: NavEntry = { label: "Jobs", icon: IconPackage, to: "/jobs", access: "anyone" };
-const members: NavEntry = { label: "Members", icon: IconUsers, to: "/members", access: "anyone" };
-const security: NavEntry = { label: "Security", icon: IconShieldLock, to: "/security", access: "anyone" };
+const members: NavEntry = {
+  label: "Members",
+  icon: IconUsers,
+  to: "/members",
+  access: "anyone",
+  onlyIn: "live",
+};
+const security: NavEntry = {
+  label: "Security",
+  icon: IconShieldLock,
+  to: "/security",
+  access: "anyone",
+  onlyIn: "live",
+};
 
 const organizationNavigation: readonly NavGroup[] = [
   {
@@ -47,13 +63,14 @@ const organizationNavigation: readonly NavGroup[] = [
       dashboard,
       jobs,
       { label: "Integrations", icon: IconPlugConnected, to: "/integrations", access: "integrations" },
+      { label: "Simulator", icon: IconTestPipe, to: "/simulator", access: "partner", onlyIn: "test" },
     ],
   },
   {
     title: "Account",
     entries: [
       members,
-      { label: "Audit log", icon: IconClipboardList, to: "/audit", access: "integrations" },
+      { label: "Audit log", icon: IconClipboardList, to: "/audit", access: "integrations", onlyIn: "live" },
       security,
     ],
   },
@@ -87,10 +104,11 @@ const operatorNavigation: readonly NavGroup[] = [
   { title: "Account", entries: [{ ...members, label: "Operators" }, security] },
 ];
 
-export function navigationFor(session: Session): readonly NavGroup[] {
+export function navigationFor(session: Session, mode: Mode): readonly NavGroup[] {
   const groups = session.user.role === "operator" ? operatorNavigation : organizationNavigation;
-  return groups.map(({ title, entries }) => ({
-    title,
-    entries: entries.filter(({ access }) => canVisit(session, access)),
-  }));
+  const isShown = ({ access, onlyIn = mode }: NavEntry): boolean =>
+    canVisit(session, access) && onlyIn === mode;
+  return groups
+    .map(({ title, entries }) => ({ title, entries: entries.filter(isShown) }))
+    .filter(({ entries }) => entries.length > 0);
 }

@@ -5,17 +5,25 @@
 import { ApolloProvider } from "@apollo/client/react";
 import { Burger, Group } from "@mantine/core";
 import { Outlet, useMatches } from "@tanstack/react-router";
-import { lazy, Suspense, useRef, useState } from "react";
+import { Fragment, lazy, Suspense, useMemo, useRef } from "react";
 import { Brand } from "../../components/layout/brand.tsx";
 import { OfflineBanner } from "../../components/status/offline-banner.tsx";
 import { ReauthenticationDialog } from "../../components/dialogs/reauthentication-dialog.tsx";
-import { NoPermission } from "../../components/status/page-states.tsx";
+import { OtherMode, NoPermission } from "../../components/status/page-states.tsx";
 import { canVisit } from "../session/access.ts";
 import { createApolloClient } from "../api/apollo.ts";
 import { NavigationDrawer } from "./navigation-drawer.tsx";
-import { useOptionalSession, useSessionStore, type Session } from "../session/session.ts";
+import {
+  useMode,
+  useOptionalSession,
+  useSessionStore,
+  type Session,
+  type SessionStore,
+} from "../session/session.ts";
+import { api, ApiError } from "../api/client.ts";
 import classes from "./shell.module.css";
 import { SideBar } from "./side-bar.tsx";
+import { TestModeBand } from "./test-mode-band.tsx";
 
 /** Loaded after the first page, because of the size of Mantine's menu. */
 const HelpMenu = lazy(async () => ({ default: (await import("./help-menu.tsx")).HelpMenu }));
@@ -31,13 +39,17 @@ export function Shell() {
 
 function SessionShell({ session }: { session: Session }) {
   const store = useSessionStore();
-  // One client per session, so that the next user does not see cached data.
-  const [apollo] = useState(() =>
-    createApolloClient({
-      onUnauthorized: () => store.end(),
-      // The session may have ended meanwhile, so load it again.
-      onForbidden: () => void store.load().catch(() => undefined),
-    }),
+  const mode = useMode();
+  // One client per session and mode, so that neither the next user nor the other mode sees cached data.
+  const apollo = useMemo(
+    () =>
+      createApolloClient({
+        mode,
+        onUnauthorized: () => store.end(),
+        // The session may have ended meanwhile, so load it again.
+        onForbidden: () => void reload(store).catch(() => undefined),
+      }),
+    [store, mode],
   );
   return (
     <ApolloProvider client={apollo}>
@@ -46,11 +58,21 @@ function SessionShell({ session }: { session: Session }) {
   );
 }
 
+/** Loads the session. Leaves test mode if the organisation has no test data, as after a restore of an older backup. */
+async function reload(store: SessionStore): Promise<void> {
+  await store.load();
+  if (store.mode() === "live") return;
+  await api.post("auth/test-mode").catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 403) store.setMode("live");
+  });
+}
+
 function ShellLayout({ session }: { session: Session }) {
   const main = useRef<HTMLElement>(null);
   const drawer = useRef<HTMLDialogElement>(null);
+  const mode = useMode();
   return (
-    <div className={classes.root}>
+    <div className={classes.root} data-mode={mode}>
       <button type="button" className={classes.skip} onClick={() => main.current?.focus()}>
         Skip to content
       </button>
@@ -59,6 +81,7 @@ function ShellLayout({ session }: { session: Session }) {
       </aside>
       <div className={classes.column}>
         <OfflineBanner />
+        <TestModeBand />
         <Group component="header" className={classes.top} wrap="nowrap">
           <Burger
             size="sm"
@@ -72,7 +95,10 @@ function ShellLayout({ session }: { session: Session }) {
           </div>
         </Group>
         <main ref={main} tabIndex={-1} className={classes.main}>
-          <AuthorizedOutlet session={session} />
+          {/* The key drops the state of the other mode. */}
+          <Fragment key={mode}>
+            <AuthorizedOutlet session={session} />
+          </Fragment>
         </main>
       </div>
       <NavigationDrawer ref={drawer} session={session} />
@@ -92,9 +118,12 @@ function Help({ session }: { session: Session }) {
   );
 }
 
-/** The page, or "no permission" if the user's role may not open it. */
+/** The page, or why the user may not open it. */
 function AuthorizedOutlet({ session }: { session: Session }) {
   const matches = useMatches();
   const isAllowed = matches.every(({ staticData }) => canVisit(session, staticData.access ?? "anyone"));
-  return isAllowed ? <Outlet /> : <NoPermission />;
+  const mode = useMode();
+  if (!isAllowed) return <NoPermission />;
+  const isOfMode = matches.every(({ staticData }) => (staticData.onlyIn ?? mode) === mode);
+  return isOfMode ? <Outlet /> : <OtherMode />;
 }

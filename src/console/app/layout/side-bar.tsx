@@ -6,8 +6,9 @@ import type { ReactNode } from "react";
 import { Brand } from "../../components/layout/brand.tsx";
 import { ColorSchemeSwitch } from "../../components/layout/color-scheme-switch.tsx";
 import { SideBarLink } from "../../components/layout/links.tsx";
+import { ModeSwitch } from "./mode-switch.tsx";
 import { navigationFor, type NavGroup } from "./navigation.ts";
-import type { Session } from "../session/session.ts";
+import { useMode, type Session } from "../session/session.ts";
 import classes from "./side-bar.module.css";
 import { signOut } from "../session/sign-out.ts";
 import { useUnsavedChanges } from "../interaction/unsaved-changes.tsx";
@@ -24,8 +25,9 @@ export function SideBar({ session, help }: SideBarProps) {
       <Link to="/" className={classes.brand} aria-label="Waymark dashboard">
         <Brand />
       </Link>
+      {session.organization && <ModeSwitch />}
       <nav aria-label="Main" className={classes.nav}>
-        {navigationFor(session).map((group) => (
+        {navigationFor(session, useMode()).map((group) => (
           <NavSection key={group.title ?? ""} group={group} />
         ))}
       </nav>

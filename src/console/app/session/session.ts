@@ -1,9 +1,10 @@
 /** The current session, as a store that the router's guards and components read. */
 import { createContext, useContext, useSyncExternalStore } from "react";
 import { api, ApiError } from "../api/client.ts";
+import { readMode, saveMode, type Mode } from "./mode.ts";
 
 export type Role = "owner" | "member" | "operator";
-export type Scope = "jobs:read" | "jobs:write" | "webhooks:manage";
+export type Scope = "jobs:read" | "jobs:write" | "webhooks:manage" | "keys:manage";
 
 export interface Session {
   user: {
@@ -29,17 +30,26 @@ export interface SessionStore {
   load: () => Promise<Session | null>;
   /** Clears the session after the server rejected it. */
   end: () => void;
+  /** Live if no user is signed in, and for operators. */
+  mode: () => Mode;
+  /** For users of an organisation. `POST /auth/test-mode` must have succeeded before. */
+  setMode: (mode: Mode) => void;
   subscribe: (listener: () => void) => () => void;
 }
 
 export function createSessionStore(): SessionStore {
   let session: Session | null = null;
+  let mode: Mode = "live";
   const listeners = new Set<() => void>();
+  const emit = (): void => {
+    for (const listener of listeners) listener();
+  };
   const set = (next: Session | null): void => {
     // Listeners reload everything, so skip them if nothing changed.
     if (JSON.stringify(next) === JSON.stringify(session)) return;
+    if (next?.user.id !== session?.user.id) mode = next?.organization ? readMode(next.user.id) : "live";
     session = next;
-    for (const listener of listeners) listener();
+    emit();
   };
   return {
     current: () => session,
@@ -49,6 +59,13 @@ export function createSessionStore(): SessionStore {
     },
     end() {
       if (session !== null) set(null);
+    },
+    mode: () => mode,
+    setMode(next) {
+      if (!session || next === mode) return;
+      saveMode(session.user.id, next);
+      mode = next;
+      emit();
     },
     subscribe(listener) {
       listeners.add(listener);
@@ -86,4 +103,9 @@ export function useSession(): Session {
 export function useOptionalSession(): Session | null {
   const store = useSessionStore();
   return useSyncExternalStore(store.subscribe, store.current);
+}
+
+export function useMode(): Mode {
+  const store = useSessionStore();
+  return useSyncExternalStore(store.subscribe, store.mode);
 }

@@ -21,5 +21,7 @@ function isSessionExpired(error: unknown): boolean {
 /** Uses a chunk that is already loaded, because the network may be down. */
 async function showError(error: unknown): Promise<void> {
   const { notifyError } = await import("../interaction/toasts.tsx");
+  // On a phone the modal menu would cover the toast.
+  document.querySelector<HTMLDialogElement>("dialog[open]")?.close();
   notifyError(error);
 }

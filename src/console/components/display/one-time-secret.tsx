@@ -1,7 +1,8 @@
 /** A secret that is shown only once. */
-import { Alert, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { IconEyeExclamation } from "@tabler/icons-react";
 import type { ReactNode } from "react";
+import { Alert } from "../../components/status/alert.tsx";
 import { CodeBlock } from "./code-block.tsx";
 
 interface OneTimeSecretProps {
@@ -14,7 +15,12 @@ interface OneTimeSecretProps {
 export function OneTimeSecret({ value, label, children }: OneTimeSecretProps) {
   return (
     <Stack gap="sm">
-      <Alert color="amber" icon={<IconEyeExclamation aria-hidden="true" />} title="Shown only once">
+      <Alert
+        color="amber"
+        icon={<IconEyeExclamation aria-hidden="true" />}
+        title="Shown only once"
+        guide={null}
+      >
         Copy it now and store it in your secret manager. It can’t be shown again.
       </Alert>
       <CodeBlock code={value} label={label} wrap />

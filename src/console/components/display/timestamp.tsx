@@ -14,7 +14,7 @@ const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ["minute", 60],
 ];
 
-const TICK_MS = 10_000;
+export const CLOCK_TICK_MS = 10_000;
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
@@ -23,7 +23,7 @@ function subscribeToClock(listener: () => void): () => void {
   listeners.add(listener);
   timer ??= setInterval(() => {
     for (const each of listeners) each();
-  }, TICK_MS);
+  }, CLOCK_TICK_MS);
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;
@@ -34,7 +34,7 @@ function subscribeToClock(listener: () => void): () => void {
 
 /** Rounded up to 10 seconds, so that components rerender rarely and no past event appears in the future. */
 function roundedNowMs(): number {
-  return Math.ceil(Date.now() / TICK_MS) * TICK_MS;
+  return Math.ceil(Date.now() / CLOCK_TICK_MS) * CLOCK_TICK_MS;
 }
 
 /** The current time in milliseconds, updated every 10 seconds. */
@@ -64,8 +64,7 @@ export function Timestamp({ value, display = "relative" }: TimestampProps) {
 function relativeTime(instant: Date, nowMs: number): string {
   const seconds = Math.round((instant.getTime() - nowMs) / 1_000);
   const [unit, size] = UNITS.find(([, min]) => Math.abs(seconds) >= min) ?? ["second", 1];
-  if (unit === "second")
-    return Math.abs(seconds) < 20 ? "just now" : relativeFormat.format(seconds, "second");
+  if (unit === "second" && Math.abs(seconds) < 20) return seconds > 0 ? "in a few seconds" : "just now";
   return relativeFormat.format(Math.round(seconds / size), unit);
 }
 

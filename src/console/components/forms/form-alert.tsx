@@ -1,15 +1,13 @@
 /** An error about a form as a whole, announced by screen readers. */
-import { Alert } from "@mantine/core";
 import { IconAlertCircle } from "@tabler/icons-react";
 import type { Failure } from "../../app/api/describe-error.ts";
-import { ErrorGuideLink } from "../layout/guide-link.tsx";
+import { Alert } from "../status/alert.tsx";
 
 export function FormAlert({ failure }: { failure: Failure | null }) {
   if (failure === null) return null;
   return (
-    <Alert color="red" role="alert" icon={<IconAlertCircle aria-hidden="true" />}>
+    <Alert color="red" role="alert" icon={<IconAlertCircle aria-hidden="true" />} guide={failure.guide}>
       {failure.message}
-      <ErrorGuideLink guide={failure.guide} mt={6} />
     </Alert>
   );
 }

@@ -1,6 +1,7 @@
 /** A link to a page of the guide. It opens a new tab, so that the screen and its input stay. */
 import { Anchor, VisuallyHidden, type AnchorProps } from "@mantine/core";
 import { IconBook2 } from "@tabler/icons-react";
+import { useState } from "react";
 import { serverUrl } from "../../app/api/server-url.ts";
 import type { Failure } from "../../app/api/describe-error.ts";
 import type { GuidePage } from "../../app/guide/guide-pages.ts";
@@ -30,9 +31,11 @@ export function GuideLink({ page, ...anchor }: GuideLinkProps) {
   );
 }
 
-/** The link below the message of an alert, in the colour of its text. */
+/** The link below the message of an alert or a toast, in the colour of its text. */
 export function ErrorGuideLink({ guide, ...anchor }: { guide: Failure["guide"] } & AnchorProps) {
-  const { about } = useScreenGuide();
+  // A toast outlives the screen of its error.
+  const screen = useScreenGuide();
+  const [{ about }] = useState(screen);
   if (guide === null) return null;
   return (
     <div>

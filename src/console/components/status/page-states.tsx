@@ -6,12 +6,15 @@ import {
   IconMapQuestion,
   IconMoodEmpty,
   IconAlertTriangle,
+  IconTestPipe,
   type Icon,
 } from "@tabler/icons-react";
 import type { ReactNode, RefObject } from "react";
 import { describeError } from "../../app/api/describe-error.ts";
 import { guide, type GuidePage } from "../../app/guide/guide-pages.ts";
 import { useScreenGuide } from "../../app/guide/screen-guide.ts";
+import { useMode } from "../../app/session/session.ts";
+import { useSwitchMode } from "../../app/session/use-switch-mode.ts";
 import { usePageHeading } from "../../app/interaction/page-heading.ts";
 import { GuideLink } from "../layout/guide-link.tsx";
 import classes from "./page-states.module.css";
@@ -68,7 +71,8 @@ interface EmptyStateProps {
 
 export function EmptyState({ icon = IconMoodEmpty, guide: guidePage, ...message }: EmptyStateProps) {
   const { about, whenEmpty = about } = useScreenGuide();
-  return <StateMessage icon={icon} guide={guidePage ?? whenEmpty} {...message} />;
+  const whenEmptyInMode = useMode() === "test" ? guide.testMode : whenEmpty;
+  return <StateMessage icon={icon} guide={guidePage ?? whenEmptyInMode} {...message} />;
 }
 
 interface ErrorStateProps {
@@ -113,6 +117,28 @@ export function NoPermission({ children }: { children?: ReactNode }) {
   return (
     <StateMessage icon={IconLock} color="amber" title={title} heading={heading} guide={guide.members}>
       {children ?? "If you need access, ask an owner of your organisation or an operator of this service."}
+    </StateMessage>
+  );
+}
+
+/** Replaces a page of the other mode. */
+export function OtherMode() {
+  const mode = useMode() === "live" ? "test" : "live";
+  const title = `This page belongs to ${mode} mode`;
+  const heading = usePageHeading(title);
+  const switchMode = useSwitchMode();
+  return (
+    <StateMessage
+      icon={IconTestPipe}
+      color="violet"
+      title={title}
+      heading={heading}
+      guide={guide.testMode}
+      action={<Button onClick={() => void switchMode(mode)}>Switch to {mode} mode</Button>}
+    >
+      {mode === "live"
+        ? "Members, the audit log and your account are the same in both modes. Change them in live mode."
+        : "It creates and changes test data only."}
     </StateMessage>
   );
 }

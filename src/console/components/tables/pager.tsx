@@ -1,7 +1,7 @@
 /** Pagination: previous and next page, or "Show more". */
 import { Button, Group, Text } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
-import { notifyError } from "../../app/interaction/notify.ts";
+import { notifyError } from "../../app/interaction/notify.tsx";
 
 interface CursorPagerProps {
   pageInfo: {

@@ -1,7 +1,9 @@
 /** The jobs due today, and late jobs. */
-import { Text, VisuallyHidden } from "@mantine/core";
+import { VisuallyHidden } from "@mantine/core";
 import type { ReactNode } from "react";
+import { guide } from "../../app/guide/guide-pages.ts";
 import { TextLink } from "../../components/layout/links.tsx";
+import { EmptyNote } from "../../components/status/empty-note.tsx";
 import { StatusBadge } from "../../components/status/status-badge.tsx";
 import { toneOf } from "../../components/status/tone.ts";
 import type { DashboardJobFragment, ShortListFragment } from "../../generated/dashboard.ts";
@@ -78,7 +80,7 @@ interface ShortListProps {
 }
 
 function ShortList({ jobs, empty, children }: ShortListProps) {
-  if (jobs.length === 0) return <Text c="dimmed">{empty}</Text>;
+  if (jobs.length === 0) return <EmptyNote guide={guide.dashboard}>{empty}</EmptyNote>;
   return (
     <ul className={classes.list}>
       {jobs.map((job) => (

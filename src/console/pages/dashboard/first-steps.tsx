@@ -3,12 +3,15 @@ import { Group } from "@mantine/core";
 import { IconPackage } from "@tabler/icons-react";
 import { guide } from "../../app/guide/guide-pages.ts";
 import { canVisit } from "../../app/session/access.ts";
-import { useSession } from "../../app/session/session.ts";
+import { useMode, useSession } from "../../app/session/session.ts";
 import { ButtonLink } from "../../components/layout/links.tsx";
+import { NoTestJobs } from "../../components/status/no-test-jobs.tsx";
 import { EmptyState } from "../../components/status/page-states.tsx";
 
 export function FirstSteps() {
   const session = useSession();
+  const mode = useMode();
+  if (mode === "test") return <NoTestJobs />;
   if (canVisit(session, "operator"))
     return (
       <EmptyState

@@ -1,6 +1,8 @@
 /** The most common reasons why jobs need attention, as bars that link to the jobs. */
 import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import { guide } from "../../app/guide/guide-pages.ts";
+import { EmptyNote } from "../../components/status/empty-note.tsx";
 import { formatCount, formatNumber } from "../jobs/job.labels.ts";
 import { commonReasons, type ReasonCount } from "./dashboard.metrics.ts";
 import classes from "./dashboard.module.css";
@@ -15,7 +17,7 @@ export function ReasonsPanel({ dashboard: { data, error, refetch } }: { dashboar
     <DashboardPanel title="Why jobs need attention" part={data?.reasons} error={error} onRetry={refetch}>
       {({ groups, total }) => {
         const { shown, others } = commonReasons(groups, MAX_REASONS);
-        if (total === 0) return <Text c="dimmed">No jobs need attention.</Text>;
+        if (total === 0) return <EmptyNote guide={guide.dashboard}>No jobs need attention.</EmptyNote>;
         return (
           <>
             <ul className={classes.list}>

@@ -1,8 +1,9 @@
 /** Loads the dashboard, collects live changes, and refetches the numbers at most every two seconds. */
 import { useQuery, useSubscription } from "@apollo/client/react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useMemo, useState } from "react";
 import { useOnSubscribed } from "../../app/api/connection-status.ts";
 import { useRefetch } from "../../app/api/use-refetch.ts";
+import { useThrottled } from "../../app/interaction/use-throttled.ts";
 import {
   DashboardChangeDocument,
   DashboardDocument,
@@ -11,6 +12,8 @@ import {
 import { todayUtc } from "../jobs/job.category.ts";
 import { dashboardVariables } from "./dashboard.metrics.ts";
 import { prependChange, type FeedChange } from "./feed.ts";
+
+const THROTTLE_MS = 2_000;
 
 export interface Dashboard {
   today: string;
@@ -30,7 +33,7 @@ export function useDashboard(): Dashboard {
   const [isPaused, setPaused] = useState(false);
   const [changes, setChanges] = useState<readonly FeedChange[]>([]);
   const refresh = useRefetch(query);
-  const refetchThrottled = useThrottled(refresh);
+  const refetchThrottled = useThrottled(refresh, THROTTLE_MS);
 
   useSubscription(DashboardChangeDocument, {
     skip: isPaused,
@@ -48,18 +51,4 @@ export function useDashboard(): Dashboard {
     setPaused(!isPaused);
   };
   return { today, data: query.data, error: query.error, changes, isPaused, togglePause, refetch: refresh };
-}
-
-const THROTTLE_MS = 2_000;
-
-/** Throttles `callback`: a continuous stream of calls still runs it every two seconds. */
-function useThrottled(callback: () => void): () => void {
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return useCallback(() => {
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      callback();
-    }, THROTTLE_MS);
-  }, [callback]);
 }

@@ -1,7 +1,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Menu } from "@mantine/core";
 import { IconMailForward, IconMailOff } from "@tabler/icons-react";
-import { notify, notifyError } from "../../app/interaction/notify.ts";
+import { notify, notifyError } from "../../app/interaction/notify.tsx";
 import { useDialog } from "../../app/interaction/use-dialog.ts";
 import { payloadOrThrow } from "../../app/api/user-errors.ts";
 import { ConfirmDialog } from "../../components/dialogs/confirm-dialog.tsx";

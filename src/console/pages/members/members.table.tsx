@@ -1,6 +1,6 @@
 import { useMutation } from "@apollo/client/react";
 import { Badge, Group, Menu, Text } from "@mantine/core";
-import { notify, notifyError } from "../../app/interaction/notify.ts";
+import { notify, notifyError } from "../../app/interaction/notify.tsx";
 import { IconArrowDown, IconArrowUp, IconUserMinus } from "@tabler/icons-react";
 import { useSession, useSessionStore } from "../../app/session/session.ts";
 import { useDialog } from "../../app/interaction/use-dialog.ts";

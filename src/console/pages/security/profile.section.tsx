@@ -1,6 +1,6 @@
 import { Button, Group, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { notify } from "../../app/interaction/notify.ts";
+import { notify } from "../../app/interaction/notify.tsx";
 import { api } from "../../app/api/client.ts";
 import { useSession, useSessionStore } from "../../app/session/session.ts";
 import { useUnsavedInput } from "../../app/interaction/unsaved-changes.tsx";

@@ -1,6 +1,6 @@
 /** The user's sessions, and signing out of them. */
 import { Badge, Button, Group, Stack, Text } from "@mantine/core";
-import { notify } from "../../app/interaction/notify.ts";
+import { notify } from "../../app/interaction/notify.tsx";
 import { IconDeviceDesktop, IconDeviceMobile } from "@tabler/icons-react";
 import { api } from "../../app/api/client.ts";
 import { useDialog } from "../../app/interaction/use-dialog.ts";

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { api, ApiError } from "../../app/api/client.ts";
 import { focusOnMount } from "../../app/interaction/focus-on-mount.ts";
 import { useSessionStore } from "../../app/session/session.ts";
-import { notifyError } from "../../app/interaction/notify.ts";
+import { notifyError } from "../../app/interaction/notify.tsx";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
 import { CopyButton } from "../../components/display/copy-button.tsx";
 import { Dialog } from "../../components/dialogs/dialog.tsx";

@@ -1,6 +1,6 @@
 /** Turns two-factor authentication on and off, and generates new recovery codes. */
 import { Button, Group, Stack, Text } from "@mantine/core";
-import { notify } from "../../app/interaction/notify.ts";
+import { notify } from "../../app/interaction/notify.tsx";
 import { useState } from "react";
 import { api } from "../../app/api/client.ts";
 import { useSession, useSessionStore, type Session } from "../../app/session/session.ts";

@@ -1,13 +1,23 @@
 /** The two OpenAPI documents: the partner API and the operations endpoints. */
 import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from "@asteasolutions/zod-to-openapi";
 import manifest from "../../../../package.json" with { type: "json" };
+import { deprecations as registeredDeprecations, type Deprecation } from "../../../deprecations/api.ts";
 import { guideSectionOf } from "../../../guide/api.ts";
 import { errorCodes } from "../../../platform/errors.ts";
+import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
+import { markDeprecatedParts } from "./deprecated.ts";
+import { getMe, getRequest, listRequests } from "./account.ts";
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "./api-keys.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
 import { listEvents, listFailureReasons, listStatuses } from "./events-and-reference.ts";
 import { headerComponents } from "./headers.ts";
 import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts";
+import { getJobStats, lookUpJobs } from "./jobs-lookup-and-stats.ts";
 import { opsOperations } from "./ops.ts";
+import { testModeOperations } from "./test-mode.ts";
+import { webhookDeliveryOperations } from "./webhook-deliveries.ts";
+import { webhookEndpointActions } from "./webhook-endpoint-actions.ts";
+import { webhookEndpointOperations } from "./webhook-endpoints.ts";
 import { webhooks } from "./webhooks.ts";
 
 export type OpenApiDocument = ReturnType<OpenApiGeneratorV31["generateDocument"]>;
@@ -34,6 +44,14 @@ new values.
 and status codes. Ignore those that you don't know. We announce removals at least 12 months ahead, with the headers
 \`Deprecation\` (RFC 9745) and \`Sunset\` (RFC 8594).`;
 
+/** The header is no parameter of the operations: generated clients would get it in every method. */
+const TEST_DESCRIPTION = `Test mode, for keys that start with \`wmk_test_\`: test jobs, their runs, and events of any type.
+
+**Simulated failures.** With a test key, every operation accepts the header \`${SIMULATE_HEADER}\`: ${simulatedStatuses.join(", ")}
+returns this status as the real failure would, \`slow:3000\` waits that many milliseconds (${SLOW.min} to ${SLOW.max}) before the request
+is handled, and \`cut\` closes the connection. A simulated failure changes nothing and counts against the rate limit. Another
+value returns 400. With other keys the header has no effect.`;
+
 const info = {
   version: manifest.version,
   license: { name: "MIT", identifier: "MIT" },
@@ -48,10 +66,17 @@ const apiConfig = {
     ...info,
   },
   tags: [
-    { name: "Jobs", description: "Delivery jobs: list them, read one, update one or many." },
+    {
+      name: "Jobs",
+      description: "Delivery jobs: list them, read one, look up many, count them, update one or many.",
+    },
     { name: "Events", description: "Changes of jobs. Poll them instead of using webhooks, or to catch up." },
     { name: "Reference", description: "Status codes and failure reasons." },
-    { name: "Webhooks", description: "The same events, sent to your URL." },
+    { name: "Webhooks", description: "The same events, sent to your URL: endpoints and the delivery log." },
+    { name: "Webhook events", description: "The requests that your URL receives." },
+    { name: "Account", description: "Your organization, your limits and your requests." },
+    { name: "API keys", description: "Keys of your organization: list, create, replace and revoke them." },
+    { name: "Test", description: TEST_DESCRIPTION },
   ],
 };
 
@@ -68,6 +93,8 @@ const operationsConfig = {
 
 const apiRoutes = [
   listJobs,
+  getJobStats,
+  lookUpJobs,
   updateJobs,
   findJob,
   updateJob,
@@ -75,19 +102,35 @@ const apiRoutes = [
   listEvents,
   listStatuses,
   listFailureReasons,
+  ...webhookEndpointOperations,
+  ...webhookEndpointActions,
+  ...webhookDeliveryOperations,
+  getMe,
+  listRequests,
+  getRequest,
+  listApiKeys,
+  createApiKey,
+  rotateApiKey,
+  revokeApiKey,
+  ...testModeOperations,
 ];
 
 /** Returns the document of the partner API. If `publicUrl` is null, its server URL is relative. */
-export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument {
+export function createOpenApiDocument(
+  publicUrl: string | null,
+  deprecations: readonly Deprecation[] = registeredDeprecations,
+): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   registerComponents(registry);
   registerResponses(registry, apiRoutes);
   for (const route of apiRoutes) registry.registerPath(withGuide(route, publicUrl));
   for (const webhook of webhooks) registry.registerWebhook(withGuide(webhook, publicUrl));
-  return generate(registry, {
+  const document = generate(registry, {
     ...configFor(apiConfig, publicUrl),
     servers: [{ url: `${publicUrl ?? ""}/v1` }],
   });
+  markDeprecatedParts(document, deprecations);
+  return document;
 }
 
 /** Returns the document of the operations endpoints, which are outside `/v1`. */
@@ -149,7 +192,8 @@ function registerComponents(registry: OpenAPIRegistry): void {
     type: "apiKey",
     in: "header",
     name: "x-api-key",
-    description: "An API key (`wmk_…`) from the Integrations section of the console.",
+    description:
+      "An API key (`wmk_…`, or `wmk_test_…` for test data) from the Integrations section of the console.",
   });
   registry.registerComponent("securitySchemes", "Bearer", {
     type: "http",

@@ -7,13 +7,20 @@ const problemIn =
   (location: Problem["location"]) =>
   (field: string, code: string, message: string): Problem => ({ location, field, code, message });
 export const inQuery = problemIn("query");
-const inBody = problemIn("body");
+export const inPath = problemIn("path");
+export const inBody = problemIn("body");
 
 /** Returns an example whose message names its first problem, as real messages do. */
 export function invalidExample(summary: string, details: readonly Problem[]): ErrorExample {
   const [first] = details;
   return { summary, message: `${first?.field} ${first?.message}`, details };
 }
+
+export const malformedIdempotencyKey: readonly ErrorExample[] = [
+  invalidExample("A malformed Idempotency-Key", [
+    problemIn("header")("Idempotency-Key", "malformed", "must be 1 to 255 visible ASCII characters"),
+  ]),
+];
 
 const malformedPage = invalidExample("A malformed parameter", [
   inQuery("page", "invalid_format", "must be a whole number from 1 to 2147483647"),

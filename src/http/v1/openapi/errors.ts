@@ -1,6 +1,7 @@
 /** OpenAPI error responses, one per error code, with examples. */
 import { z } from "zod";
-import { AppError, errorCodes, type ErrorCode, type Problem } from "../../../platform/errors.ts";
+import { errorCodes, type ErrorCode, type Problem } from "../../../platform/errors.ts";
+import { errorGuidePath } from "../../../guide/api.ts";
 import { exampleRequestId } from "./examples.ts";
 import { extensibleEnum } from "../errors.schema.ts";
 import { headersOf, rateLimitHeaders, inlineHeaders, type HeaderName } from "./headers.ts";
@@ -13,6 +14,16 @@ interface ErrorResponse {
   message: string;
   details?: { current_etag: string } | { oldest_cursor: string };
   /** Default: those of every response to a request with a valid key. */
+  headers?: readonly HeaderName[];
+  /** Those of `headers` that the response always has, though others may lack them. */
+  required?: readonly HeaderName[];
+}
+
+/** An error that has other causes in one operation than in the table. */
+export interface OwnError {
+  description: string;
+  examples: readonly ErrorExample[];
+  /** Of which the response may lack some. Default: those of the table. */
   headers?: readonly HeaderName[];
 }
 
@@ -34,7 +45,7 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     headers: [],
   },
   NotFoundException: {
-    description: "No visible delivery job has this Marking Number.",
+    description: "No visible delivery job has this Marking Number, or no visible object has this ID.",
     message: "Delivery job not found",
   },
   MethodNotAllowedException: {
@@ -43,7 +54,8 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     headers: ["Allow"],
   },
   ConflictException: {
-    description: "The first request with this Idempotency-Key is still in progress.",
+    description:
+      "The first request with this Idempotency-Key is still in progress, or the state of the object does not allow the change.",
     message: "A request with this Idempotency-Key is still in progress",
   },
   GoneException: {
@@ -60,7 +72,7 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     details: { current_etag: '"5"' },
   },
   PayloadTooLargeException: {
-    description: "The body is larger than 64 KiB for one job or 4 MiB for a batch.",
+    description: "The body is larger than 64 KiB, or 4 MiB for a batch of jobs.",
     message: "The body is too large",
   },
   UnsupportedMediaTypeException: {
@@ -75,7 +87,8 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     description: "The key's rate limit is reached.",
     message:
       "Too many read requests: the limit for each key is 50 a second with a burst of 100. Try again in 1 s.",
-    headers: ["Retry-After"],
+    headers: ["Retry-After", ...rateLimitHeaders],
+    required: rateLimitHeaders,
   },
   InternalServerErrorException: {
     description: "An unexpected error on our side. The response does not reveal its cause.",
@@ -91,7 +104,12 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
 const DETAILS_DESCRIPTION =
   "Details of the error, depending on the code. `BadRequestException`: a list of `Problem` objects, or null. " +
   "`PreconditionFailedException`: `{current_etag}`, the current ETag of the job. " +
-  "`GoneException`: `{oldest_cursor}`, the oldest valid cursor of the feed. Other codes: null.";
+  "`GoneException`: `{oldest_cursor}`, the oldest valid cursor of the feed. `ConflictException` at a maximum number of objects: " +
+  "`{limit}`; during a run of a test job: `{ends_at}`. Otherwise null.";
+
+function exampleDocUrl(code: ErrorCode): string {
+  return `https://api.example.com${errorGuidePath(code)}`;
+}
 
 const errorSchema = z
   .object({
@@ -101,6 +119,11 @@ const errorSchema = z
       examples: ["Delivery job not found"],
     }),
     details: z.unknown().meta({ description: DETAILS_DESCRIPTION }),
+    doc_url: z.string().meta({
+      format: "uri",
+      description: "The section of the guide that explains the code and its fix",
+      examples: [exampleDocUrl("NotFoundException")],
+    }),
   })
   .meta({ id: "ErrorObject", description: "The error of a failed request." });
 
@@ -114,10 +137,6 @@ export const errorEnvelope = z
   })
   .meta({ id: "ErrorEnvelope", description: "The response to a failed request." });
 
-export function statusOf(code: ErrorCode): number {
-  return new AppError(code, "").status;
-}
-
 /** Name under `components.responses`: the code without `Exception`. */
 export function responseName(code: ErrorCode): string {
   return code.replace(/Exception$/, "");
@@ -126,20 +145,21 @@ export function responseName(code: ErrorCode): string {
 export interface ErrorExample {
   summary: string;
   message: string;
-  details?: readonly Problem[] | ErrorResponse["details"] | null;
+  details?: readonly Problem[] | ErrorResponse["details"] | { limit: number } | { ends_at: string } | null;
 }
 
-/** Returns the response for `code`, by default with one example from the table. */
-export function errorResponse(code: ErrorCode, examples?: readonly ErrorExample[]) {
-  const { description, headers = rateLimitHeaders, ...example } = errorResponses[code];
-  const limits = code === "TooManyRequestsException" ? inlineHeaders(rateLimitHeaders) : {};
+/** Returns the response for `code`, by default with the description and one example from the table. */
+export function errorResponse(code: ErrorCode, own: Partial<OwnError> = {}) {
+  const { description: cause, headers = rateLimitHeaders, required = [], ...example } = errorResponses[code];
+  const { description = cause, examples = [{ summary: description, ...example }] } = own;
+  const ofTable = { ...headersOf(headers), ...inlineHeaders(required) };
   return {
     description,
-    headers: { ...headersOf(headers), ...limits },
+    headers: own.headers ? headersOf(own.headers) : ofTable,
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/ErrorEnvelope" },
-        examples: errorExamples(code, examples ?? [{ summary: description, ...example }]),
+        examples: errorExamples(code, examples),
       },
     },
   };
@@ -150,7 +170,8 @@ export function errorExample(
   code: ErrorCode,
   { message, details = null }: Omit<ErrorExample, "summary"> = errorResponses[code],
 ): object {
-  return { request_id: exampleRequestId, success: false, data: null, error: { code, message, details } };
+  const error = { code, message, details, doc_url: exampleDocUrl(code) };
+  return { request_id: exampleRequestId, success: false, data: null, error };
 }
 
 function errorExamples(code: ErrorCode, examples: readonly ErrorExample[]) {

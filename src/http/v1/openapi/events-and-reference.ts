@@ -19,6 +19,7 @@ periodically. Following the cursors, you get every event exactly once. With \`ty
 \`page_size\`, even none, while \`has_more\` is true. If the events after a cursor are older than 30 days, the response is
 410: get a new cursor with \`after=latest\`, list the jobs, then follow the feed.`,
   tag: "Events",
+  scopes: ["jobs:read"],
   request: { query: feedParameters },
   success: {
     description: "Events, oldest first.",
@@ -48,6 +49,7 @@ export const listStatuses = operation({
   summary: "List the status codes",
   description: "The codes of `normalized_status`. New codes may be added at any time.",
   tag: "Reference",
+  scopes: ["jobs:read"],
   success: {
     description: "The status codes.",
     name: "StatusListEnvelope",
@@ -70,6 +72,7 @@ export const listFailureReasons = operation({
   summary: "List the failure reasons",
   description: "Suggested values of `failure_reason`. Any other text of up to 64 characters is accepted too.",
   tag: "Reference",
+  scopes: ["jobs:read"],
   success: {
     description: "The failure reasons.",
     name: "FailureReasonListEnvelope",

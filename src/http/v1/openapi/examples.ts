@@ -6,7 +6,7 @@ import {
   type EventWire,
   type HistoryEntryWire,
 } from "../../../events/api.ts";
-import { jobFieldNames, type JobWire } from "../../../jobs/api.ts";
+import { exampleJobFields, jobFieldNames, type JobWire, type ListedJobWire } from "../../../jobs/api.ts";
 import type { TestEventWire } from "../../../webhooks/api.ts";
 
 export const exampleRequestId = "req_01KAJQZ4T0W5H8M3N9PXR2VD7C";
@@ -14,26 +14,12 @@ export const exampleRequestId = "req_01KAJQZ4T0W5H8M3N9PXR2VD7C";
 export const exampleJob: JobWire = {
   id: "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N",
   marking_number: "MN-2026-000123",
-  batch_number: "B-2026-118",
-  group_code: "EAST-2",
-  piece_quantity: 3,
-  labels: "fragile,cold",
-  pts: 12.5,
-  weight: 8.25,
-  recipient_name: "Harbour Street Bakery",
-  recipient_contact: "+1 555 0134",
-  delivery_address: "12 Harbour Street, #04-01",
-  postal_code: "049315",
-  scheduled_date: "2026-11-21",
-  instructions: "Leave with the concierge",
-  normalized_status: "failed",
-  failure_reason: "wrong_incomplete_address",
-  scheduled_delivery_date: null,
-  scheduled_delivery_pending: true,
-  provider_status: "DEX03",
+  ...exampleJobFields,
   created_at: "2026-11-20T06:30:00.000Z",
   updated_at: "2026-11-21T09:15:42.318Z",
 };
+
+export const exampleListedJob: ListedJobWire = { ...exampleJob, version: 4 };
 
 /** The update that results in `exampleJob`. */
 export const examplePatch = {

@@ -102,17 +102,24 @@ export function inlineHeaders(names: readonly HeaderName[]): HeaderSpecs {
   return Object.fromEntries(names.map((name) => [name, { ...headerDescriptions[name], required: true }]));
 }
 
-export const idempotencyKeyHeader = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,255}$/)
-  .optional()
-  .meta({
-    description:
-      "Makes retries safe. After a request with this key has changed something, repeating it within 24 hours returns the " +
-      "stored response and changes nothing. A request that changed nothing is executed again. Keys are scoped to the " +
-      "organization and route.",
-    examples: ["4f1c9a52-8d0e-4b6e-9c1f-2a7d5e3b8f60"],
-  });
+const IDEMPOTENCY_KEY_DESCRIPTION =
+  "Makes retries safe. After a request with this key has changed something, repeating it within 24 hours returns the " +
+  "stored response and changes nothing. A request that changed nothing is executed again. Keys are scoped to the " +
+  "organization and route.";
+
+const idempotencyKey = (description: string) =>
+  z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/)
+    .optional()
+    .meta({ description, examples: ["4f1c9a52-8d0e-4b6e-9c1f-2a7d5e3b8f60"] });
+
+export const idempotencyKeyHeader = idempotencyKey(IDEMPOTENCY_KEY_DESCRIPTION);
+
+/** For operations whose response contains a new secret. */
+export const secretIdempotencyKeyHeader = idempotencyKey(
+  `${IDEMPOTENCY_KEY_DESCRIPTION} A secret is not stored: the repeated response has null in its place.`,
+);
 
 export const ifMatchHeader = z
   .string()

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { jobPatchShape, markingNumberValue, MAX_BATCH_ITEMS } from "../../../jobs/api.ts";
 import { historyParameters, listParameters } from "../jobs.read.ts";
 import { writeParameters } from "../jobs.update.ts";
-import { exampleHistoryEntry, exampleJob, examplePatch } from "./examples.ts";
+import { exampleHistoryEntry, exampleJob, exampleListedJob, examplePatch } from "./examples.ts";
 import { etagUnlessDryRun, idempotencyKeyHeader, ifMatchHeader, ifNoneMatchHeader } from "./headers.ts";
 import {
   malformedBatch,
@@ -13,7 +13,7 @@ import {
   malformedPatch,
   partialFailure,
 } from "./error-examples.ts";
-import { operation } from "./operation.ts";
+import { changeErrors, jsonBody, operation } from "./operation.ts";
 import { batchResultSchema, historySchema, jobListSchema, jobSchema } from "../responses.schema.ts";
 
 const tag = "Jobs";
@@ -48,27 +48,9 @@ const batchItem = z
     description: "The fields to change of the job with this Marking Number.",
   });
 
-const exampleListedJob = { ...exampleJob, version: 4 };
-
 const batchBody = z
   .object({ jobs: z.array(batchItem).min(1).max(MAX_BATCH_ITEMS) })
   .meta({ id: "BatchUpdate" });
-
-/** Errors of the body and of the Idempotency-Key. */
-const changeErrors = [
-  "PayloadTooLargeException",
-  "UnsupportedMediaTypeException",
-  "ConflictException",
-  "UnprocessableEntityException",
-] as const;
-
-function jsonBody(
-  description: string,
-  schema: z.ZodType,
-  examples: Record<string, { summary: string; value: object }>,
-) {
-  return { required: true, description, content: { "application/json": { schema, examples } } };
-}
 
 export const listJobs = operation({
   method: "get",
@@ -79,8 +61,20 @@ export const listJobs = operation({
 
 A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown parameters are
 ignored. To read many pages, pass \`pagination.next_cursor\` as \`cursor\`: every page is equally fast, and no job is
-skipped if jobs are added meanwhile.`,
+skipped if jobs are added meanwhile.
+
+Jobs can change while you read. What a list by \`cursor\` guarantees depends on \`sort\`:
+
+- \`created_at\`, \`-created_at\`: each job is returned exactly once.
+- \`updated_at\`: no job is skipped, and a job that changes is returned again at the end. A change that is still being written can
+  be missing, so start the next list with \`updated_since\` at the newest \`updated_at\` minus 60 seconds.
+- \`-updated_at\`: a job that changes before you reach it is not returned. It is on the first page of a new list.
+- \`scheduled_date\`, \`-scheduled_date\`: a job whose scheduled date changes can be returned twice or not at all.
+
+With \`page\`, a job can be returned twice or not at all in each order if jobs are added or change. To keep a copy of the jobs,
+follow \`GET /v1/events\`: it has each change exactly once and depends on no time.`,
   tag,
+  scopes: ["jobs:read"],
   request: { query: listParameters },
   success: {
     description: "A page of jobs.",
@@ -109,6 +103,7 @@ export const findJob = operation({
   description:
     "The job with this Marking Number. Returns 404 if it doesn't exist or isn't visible to the key's organization.",
   tag,
+  scopes: ["jobs:read"],
   request: { params: pathParameters, headers: z.object({ "If-None-Match": ifNoneMatchHeader }) },
   isConditional: true,
   success: {
@@ -130,6 +125,7 @@ export const jobHistory = operation({
   description:
     "Every change of the job, newest first: actor, time, request ID, and the old and new value of each field.",
   tag,
+  scopes: ["jobs:read"],
   request: { params: pathParameters, query: historyParameters },
   success: {
     description: "A page of changes.",
@@ -158,6 +154,7 @@ At least one editable field is required. Unknown and read-only fields are ignore
 all values are equal to the current ones, the request succeeds without creating a new version. The body may have up to
 64 KiB.`,
   tag,
+  scopes: ["jobs:write", "jobs:read"],
   request: {
     params: pathParameters,
     query: writeParameters,
@@ -194,6 +191,7 @@ The status is 200 if the request itself is well-formed, even if every item fails
 ${MAX_BATCH_ITEMS} objects, each with a valid \`marking_number\`, the request returns 400 and nothing is applied. Items with the same
 Marking Number are applied in order. The body may have up to 4 MiB.`,
   tag,
+  scopes: ["jobs:write", "jobs:read"],
   request: {
     query: writeParameters,
     headers: z.object({ "Idempotency-Key": idempotencyKeyHeader }),

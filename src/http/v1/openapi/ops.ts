@@ -1,6 +1,7 @@
 /** OpenAPI operations outside v1: health, metrics and documentation. They need no API key. */
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
+import manifest from "../../../../package.json" with { type: "json" };
 import { extensibleEnum } from "../errors.schema.ts";
 import { errorExample, errorEnvelope } from "./errors.ts";
 import { inlineHeaders } from "./headers.ts";
@@ -58,7 +59,42 @@ const documentResponses = (schema: z.ZodType) => ({
 });
 const openApiResponses = documentResponses(z.looseObject({ openapi: z.string() }));
 
-type OpsOperationSpec = Pick<RouteConfig, "path" | "operationId" | "summary" | "description" | "responses">;
+const sdkFile = {
+  file: z.string().meta({ description: "Name of the file", examples: ["waymark-client.tgz"] }),
+  url: z.string().meta({
+    description: "URL of the file",
+    examples: ["http://127.0.0.1:4000/sdk/waymark-client.tgz"],
+  }),
+  sha256: z.string().meta({
+    description: "SHA-256 of the file, in hexadecimal",
+    examples: ["4dcf54c3ac293225073eede2794fc5e8deb1bb8c87ac66f7c6e5e6dc3d53be67"],
+  }),
+  size: z.int().meta({ description: "Size in bytes", examples: [23167] }),
+};
+const sdkClientSchema = z
+  .looseObject({
+    language: extensibleEnum(["typescript", "python"], "Language of the client"),
+    name: z.string().meta({ description: "Name of the package", examples: ["@waymark/client"] }),
+    version: z
+      .string()
+      .meta({ description: "Version, the same as the service's", examples: [manifest.version] }),
+    alias: z
+      .string()
+      .optional()
+      .meta({ description: "Name that redirects to the file", examples: ["waymark_client.whl"] }),
+    ...sdkFile,
+  })
+  .meta({ id: "SdkClient", description: "A client that the service offers." });
+const sdkFileSchema = z
+  .looseObject(sdkFile)
+  .meta({ id: "SdkFile", description: "A file that the service offers." });
+
+const binaryFile = z.string().meta({ format: "binary" });
+
+type OpsOperationSpec = Pick<
+  RouteConfig,
+  "path" | "operationId" | "summary" | "description" | "request" | "responses"
+>;
 
 function opsOperation({ responses, ...rest }: OpsOperationSpec): RouteConfig {
   return {
@@ -143,10 +179,97 @@ export const opsOperations: readonly RouteConfig[] = [
     responses: documentResponses(z.looseObject({ info: z.looseObject({ schema: z.string() }) })),
   }),
   opsOperation({
+    path: "/changelog.json",
+    operationId: "getChangelogJson",
+    summary: "Get the changes of the API as a JSON Feed",
+    description: "The releases and the deprecations, newest first, in JSON Feed 1.1. Has an `ETag`.",
+    responses: documentResponses(z.looseObject({ version: z.string(), items: z.array(z.looseObject({})) })),
+  }),
+  opsOperation({
+    path: "/changelog.atom",
+    operationId: "getChangelogAtom",
+    summary: "Get the changes of the API as an Atom feed",
+    description: "The same entries as `/changelog.json`. Has an `ETag`.",
+    responses: { 200: responseOf("The feed.", "application/atom+xml", { schema: z.string() }) },
+  }),
+  opsOperation({
     path: "/docs",
     operationId: "getReferencePage",
     summary: "Open the reference page",
     description: "Interactive documentation of the partner API. The page loads nothing from other hosts.",
     responses: { 200: responseOf("The page.", "text/html", { schema: z.string() }) },
+  }),
+  opsOperation({
+    path: "/sdk",
+    operationId: "listSdkClients",
+    summary: "List the clients and starter kits",
+    description:
+      "The TypeScript and Python clients of this version, and one archive with all starter kits, with checksums.",
+    responses: {
+      200: responseOf("The files.", "application/json", {
+        schema: z.looseObject({
+          clients: z.array(sdkClientSchema),
+          // Absent if the site was not built.
+          starter_kits: sdkFileSchema.optional(),
+        }),
+        example: {
+          clients: [
+            {
+              language: "typescript",
+              name: "@waymark/client",
+              file: "waymark-client.tgz",
+              version: manifest.version,
+              sha256: "4dcf54c3ac293225073eede2794fc5e8deb1bb8c87ac66f7c6e5e6dc3d53be67",
+              size: 23167,
+              url: "http://127.0.0.1:4000/sdk/waymark-client.tgz",
+            },
+          ],
+          starter_kits: {
+            file: "waymark-starter-kits.tgz",
+            sha256: "9f1c2a6be0d5437f8a9b6c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f60718293a4b5",
+            size: 24310,
+            url: "http://127.0.0.1:4000/sdk/waymark-starter-kits.tgz",
+          },
+        },
+      }),
+    },
+  }),
+  opsOperation({
+    path: "/sdk/{name}",
+    operationId: "getSdkFile",
+    summary: "Download a client or the starter kits",
+    description:
+      "Returns a file of the list. With the suffix `.sha256` it returns the checksum in the format of `sha256sum`. " +
+      "An alias redirects to the file.",
+    request: {
+      params: z.object({
+        name: z.string().meta({
+          description: "`file` or `alias` of the list, with or without `.sha256`",
+          examples: ["waymark-client.tgz"],
+        }),
+      }),
+    },
+    responses: {
+      200: {
+        description: "The file.",
+        headers: requestIdHeader,
+        content: {
+          "application/gzip": { schema: binaryFile },
+          "application/zip": { schema: binaryFile },
+          "text/plain": {
+            schema: z.string(),
+            example: "4dcf54c3ac293225073eede2794fc5e8deb1bb8c87ac66f7c6e5e6dc3d53be67  waymark-client.tgz\n",
+          },
+        },
+      },
+      302: { description: "The name is an alias.", headers: requestIdHeader },
+      404: {
+        description: "There is no such file.",
+        headers: requestIdHeader,
+        content: {
+          "application/json": { schema: errorEnvelope, example: errorExample("NotFoundException") },
+        },
+      },
+    },
   }),
 ];

@@ -96,7 +96,8 @@ function webhook(type: string, { summary, description, schema, example }: Webhoo
     operationId: `on${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary,
     description,
-    tags: ["Webhooks"],
+    // Generators that don't support webhooks put broken code into the module of their tag.
+    tags: ["Webhook events"],
     security: [],
     request: {
       headers,

@@ -1,6 +1,8 @@
 /** The attempts of a delivery in order, and the next step. */
 import { Stack, Text, Timeline } from "@mantine/core";
 import { IconCheck, IconClock, IconX } from "@tabler/icons-react";
+import { guide } from "../../../app/guide/guide-pages.ts";
+import { GuideLink } from "../../../components/layout/guide-link.tsx";
 import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import type { AttemptDetailsFragment, DeliveryDetailsFragment } from "../../../generated/webhook-delivery.ts";
 import { AttemptResponse, AttemptRequest, AttemptSummary } from "./attempt.tsx";
@@ -10,6 +12,7 @@ type Delivery = DeliveryDetailsFragment;
 
 export function AttemptTimeline({ delivery }: { delivery: Delivery }) {
   const attempts = delivery.attempts ?? [];
+  const latest = attempts.at(-1);
   const next = nextStepLabel(delivery);
   return (
     <Timeline bulletSize={26} lineWidth={2} active={attempts.length - 1}>
@@ -25,6 +28,7 @@ export function AttemptTimeline({ delivery }: { delivery: Delivery }) {
               <Timestamp value={attempt.startedAt} display="precise" />
             </Text>
             <AttemptSummary attempt={attempt} />
+            {attempt === latest && attempt.outcome !== "delivered" && <GuideLink page={guide.outcomes} />}
             <AttemptRequest attempt={attempt} />
             <AttemptResponse attempt={attempt} />
           </Stack>

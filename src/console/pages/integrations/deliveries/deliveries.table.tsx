@@ -3,7 +3,7 @@ import { Stack, Text } from "@mantine/core";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
-import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
+import { CLOCK_TICK_MS, Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import type { DeliveryRowFragment } from "../../../generated/webhook-deliveries.ts";
 import { eventTypeCode } from "../event-types.ts";
 import classes from "../integrations.module.css";
@@ -29,20 +29,22 @@ const eventColumn: Column<Delivery> = {
   ),
 };
 
-/** Also shows the Marking Number, for the compact table. */
-const compactEventColumn: Column<Delivery> = {
-  ...eventColumn,
-  cell: (delivery) => (
-    <Stack gap={0}>
-      {eventColumn.cell(delivery)}
-      {delivery.markingNumber !== null && (
-        <Text c="dimmed" fz="xs" className={classes.anywhere}>
-          {delivery.markingNumber}
-        </Text>
-      )}
-    </Stack>
-  ),
-};
+/** For narrow tables: also shows what the event is about, or where it is sent. */
+function withNote(note: (delivery: Delivery) => string | null): Column<Delivery> {
+  return {
+    ...eventColumn,
+    cell: (delivery) => (
+      <Stack gap={0}>
+        {eventColumn.cell(delivery)}
+        {note(delivery) !== null && (
+          <Text c="dimmed" fz="xs" className={classes.anywhere}>
+            {note(delivery)}
+          </Text>
+        )}
+      </Stack>
+    ),
+  };
+}
 
 const jobColumn: Column<Delivery> = {
   id: "job",
@@ -74,22 +76,24 @@ const createdColumn: Column<Delivery> = {
   cell: ({ createdAt }) => <Timestamp value={createdAt} />,
 };
 
+const COLUMNS = {
+  all: [eventColumn, jobColumn, endpointColumn, statusColumn, createdColumn],
+  endpoint: [withNote(({ markingNumber }) => markingNumber), statusColumn, createdColumn],
+  job: [withNote(({ endpoint }) => endpoint?.url ?? "Deleted endpoint"), statusColumn, createdColumn],
+};
+
 interface DeliveriesTableProps {
   deliveries: readonly Delivery[];
-  /** For the deliveries of one endpoint: fewer columns. */
-  isCompact?: boolean;
+  /** For the deliveries of one endpoint or job: fewer columns. */
+  of?: "endpoint" | "job";
   isStale?: boolean;
 }
 
-export function DeliveriesTable({ deliveries, isCompact = false, isStale = false }: DeliveriesTableProps) {
+export function DeliveriesTable({ deliveries, of, isStale = false }: DeliveriesTableProps) {
   return (
     <DataTable
       caption="Deliveries"
-      columns={
-        isCompact
-          ? [compactEventColumn, statusColumn, createdColumn]
-          : [eventColumn, jobColumn, endpointColumn, statusColumn, createdColumn]
-      }
+      columns={COLUMNS[of ?? "all"]}
       rows={deliveries}
       rowKey={({ id }) => id}
       isStale={isStale}
@@ -138,10 +142,13 @@ function OutcomeNote({ delivery: { outcome, attemptCount, nextAttemptAt } }: { d
     <Text c="dimmed" fz="xs">
       {outcomeLabel(outcome)}
       {attemptCount > 1 && ` (attempt ${attemptCount})`}
-      {isFuture(nextAttemptAt, nowMs) && (
+      {isFuture(nextAttemptAt, nowMs) ? (
         <>
           , next attempt <Timestamp value={nextAttemptAt} />
         </>
+      ) : (
+        // `nowMs` is up to one tick ahead.
+        isFuture(nextAttemptAt, nowMs - CLOCK_TICK_MS) && ", next attempt in a few seconds"
       )}
     </Text>
   );

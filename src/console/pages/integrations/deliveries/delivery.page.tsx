@@ -4,7 +4,7 @@ import { Button, Code, Stack } from "@mantine/core";
 import { IconRepeat } from "@tabler/icons-react";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import { useDialog, type DialogState } from "../../../app/interaction/use-dialog.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { CodeBlock } from "../../../components/display/code-block.tsx";
@@ -12,6 +12,7 @@ import { ConfirmDialog } from "../../../components/dialogs/confirm-dialog.tsx";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { ErrorState, LoadingState, NotFound } from "../../../components/status/page-states.tsx";
+import { OtherModeHint } from "../../../components/status/other-mode-hint.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import {
   ReplayDeliveryDocument,
@@ -56,6 +57,7 @@ export function DeliveryPage() {
         action={<ButtonLink to="/integrations/deliveries">All deliveries</ButtonLink>}
       >
         This delivery doesn’t exist or is no longer in the log.
+        <OtherModeHint what="delivery" />
       </NotFound>
     );
   }

@@ -1,10 +1,10 @@
 /** The latest deliveries to an endpoint. */
 import { useQuery } from "@apollo/client/react";
-import { Group, Stack, Text, Title } from "@mantine/core";
+import { Group, Stack, Title } from "@mantine/core";
 import { useId } from "react";
 import { guide } from "../../../app/guide/guide-pages.ts";
-import { GuideLink } from "../../../components/layout/guide-link.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
+import { EmptyNote } from "../../../components/status/empty-note.tsx";
 import { ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import { WebhookDeliveriesDocument } from "../../../generated/webhook-deliveries.ts";
 import { DeliveriesTable } from "./deliveries.table.tsx";
@@ -34,12 +34,11 @@ export function RecentDeliveries({ endpointId }: { endpointId: string }) {
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <LoadingState rows={4} label="Loading deliveries" />}
       {data && deliveries.length === 0 && (
-        <Text c="dimmed" fz="sm">
-          No deliveries yet. Send a test event to check your receiver.{" "}
-          <GuideLink page={guide.nothingArrives} />
-        </Text>
+        <EmptyNote guide={guide.nothingArrives}>
+          No deliveries yet. Send a test event to check your receiver.
+        </EmptyNote>
       )}
-      {deliveries.length > 0 && <DeliveriesTable deliveries={deliveries} isCompact />}
+      {deliveries.length > 0 && <DeliveriesTable deliveries={deliveries} of="endpoint" />}
     </Stack>
   );
 }

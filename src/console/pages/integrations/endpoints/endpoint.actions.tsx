@@ -3,7 +3,7 @@ import { useMutation } from "@apollo/client/react";
 import { ActionIcon, Button, Menu, Text } from "@mantine/core";
 import { IconDots, IconRepeat, IconSend, IconTrash } from "@tabler/icons-react";
 import { useNavigate } from "@tanstack/react-router";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import { useDialog, type DialogState } from "../../../app/interaction/use-dialog.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { ConfirmDialog } from "../../../components/dialogs/confirm-dialog.tsx";

@@ -56,6 +56,6 @@ export function describeHealth(endpoint: EndpointHealthFragment, nowMs: number):
 
 function disabledMessage({ disabledReason }: EndpointHealthFragment): string {
   const reason =
-    disabledReason === "GONE" ? "The receiver returned 410 Gone." : "No delivery succeeded for 5 days.";
+    disabledReason === "GONE" ? "The receiver returned 410 Gone." : "All deliveries kept failing.";
   return `${reason} New events are kept for the retention period. Resume the endpoint once the receiver works.`;
 }

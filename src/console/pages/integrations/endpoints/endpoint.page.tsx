@@ -11,6 +11,7 @@ import {
   WebhookEndpointDocument,
   type EndpointDetailsFragment,
 } from "../../../generated/webhook-endpoint.ts";
+import { OtherModeHint } from "../../../components/status/other-mode-hint.tsx";
 import { BackLink } from "../back-link.tsx";
 import { EndpointActions } from "./endpoint.actions.tsx";
 import { EndpointSecretPanel } from "./secret/secret.panel.tsx";
@@ -40,6 +41,7 @@ export function EndpointPage() {
         action={<ButtonLink to="/integrations/endpoints">All endpoints</ButtonLink>}
       >
         This endpoint doesn’t exist or was deleted. Deliveries of a deleted endpoint stay in the log.
+        <OtherModeHint what="endpoint" />
       </NotFound>
     );
   }

@@ -1,11 +1,13 @@
 /** The health of an endpoint as a badge, a note and an alert. */
-import { Alert, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { IconAlertTriangle, IconPlayerPause } from "@tabler/icons-react";
+import { guide } from "../../../app/guide/guide-pages.ts";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import type { EndpointHealthFragment } from "../../../generated/webhook-endpoints.ts";
 import { describeHealth } from "./endpoint.health.ts";
 import type { Tone } from "../../../components/status/tone.ts";
+import { Alert } from "../../../components/status/alert.tsx";
 
 interface EndpointProps {
   endpoint: EndpointHealthFragment;
@@ -43,7 +45,13 @@ export function EndpointHealthAlert({ endpoint }: EndpointProps) {
   if (message === null) return null;
   const Picture = needsAction ? IconAlertTriangle : IconPlayerPause;
   return (
-    <Alert color={ALERT_COLORS[tone] ?? "gray"} icon={<Picture aria-hidden="true" />} title={label} mb="lg">
+    <Alert
+      color={ALERT_COLORS[tone] ?? "gray"}
+      icon={<Picture aria-hidden="true" />}
+      title={label}
+      mb="lg"
+      guide={guide.troubleshooting}
+    >
       <Text fz="sm">{message}</Text>
       <Text fz="sm" mt={4}>
         {since !== null && (

@@ -2,7 +2,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Radio, Select, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import type { DialogState } from "../../../app/interaction/use-dialog.ts";
 import { useSubmit } from "../../../app/interaction/use-submit.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";

@@ -2,7 +2,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import type { DialogState } from "../../../app/interaction/use-dialog.ts";
 import { useSubmit } from "../../../app/interaction/use-submit.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
@@ -93,7 +93,7 @@ function ResumeEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: 
         <FormAlert failure={submit.failure} />
         <Text>
           {pendingEventsText(endpoint.pending)} New events are sent in any case. If deliveries keep failing,
-          the endpoint is disabled again after 5 days, or at once if the receiver returns 410.
+          the endpoint is disabled again, at once if the receiver returns 410.
         </Text>
         {endpoint.pending > 0 && <PendingFields form={form} />}
         <DialogActions action="Resume" isBusy={submit.isBusy} />

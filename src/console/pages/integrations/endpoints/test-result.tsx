@@ -1,6 +1,8 @@
 /** The receiver's response to a test event. */
 import { CloseButton, Paper, Stack, Text, Title } from "@mantine/core";
 import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
+import { guide } from "../../../app/guide/guide-pages.ts";
+import { GuideLink } from "../../../components/layout/guide-link.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { AttemptResponse, AttemptSummary } from "../deliveries/attempt.tsx";
 import classes from "../integrations.module.css";
@@ -35,6 +37,7 @@ export function TestEventResult({ result, onClose }: TestEventResultProps) {
         ) : (
           <Text>The test event was not sent.</Text>
         )}
+        {attempt?.outcome !== "delivered" && <GuideLink page={guide.outcomes} />}
         <Text fz="sm">
           <TextLink to="/integrations/deliveries/$id" params={{ id: result.id }}>
             View delivery

@@ -1,7 +1,7 @@
 /** Sends a test event and passes the delivery with the receiver's response to `onTested`. */
 import { useMutation } from "@apollo/client/react";
 import { useState } from "react";
-import { notifyError } from "../../../app/interaction/notify.ts";
+import { notifyError } from "../../../app/interaction/notify.tsx";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { SendTestEventDocument, type SendTestEventMutation } from "../../../generated/webhook-endpoint.ts";
 

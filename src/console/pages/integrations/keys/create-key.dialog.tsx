@@ -3,6 +3,7 @@ import { useMutation } from "@apollo/client/react";
 import { Checkbox, Group, Select, Stack, Textarea, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
 import { useState, type ReactNode } from "react";
+import { useMode } from "../../../app/session/session.ts";
 import type { DialogState } from "../../../app/interaction/use-dialog.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { useSubmit } from "../../../app/interaction/use-submit.ts";
@@ -27,12 +28,13 @@ export function CreateKeyDialog({ dialog }: { dialog: DialogState<true> }) {
 
 function CreateKeySteps({ dialog: { isOpen, close } }: { dialog: DialogState<true> }) {
   const [issued, setIssued] = useState<IssuedKey | null>(null);
+  const name = useMode() === "test" ? "test key" : "API key";
   return (
     <Dialog
       opened={isOpen}
       onClose={close}
       size="lg"
-      title={issued ? "Your new API key" : "Create API key"}
+      title={issued ? `Your new ${name}` : `Create ${name}`}
       isShownOnce={issued !== null}
     >
       {issued ? <KeyCreated issued={issued} onDone={close} /> : <CreateKeyForm onIssued={setIssued} />}
@@ -45,9 +47,10 @@ interface CreateKeyFormProps {
 }
 
 function CreateKeyForm({ onIssued }: CreateKeyFormProps) {
+  const isTestMode = useMode() === "test";
   const [create] = useMutation(CreateApiKeyDocument, { refetchQueries: ["ApiKeys"] });
   const form = useForm<KeyFormValues>({
-    initialValues: emptyKeyValues,
+    initialValues: { ...emptyKeyValues, isTest: isTestMode },
     validate: (values) => validateKey(values, Date.now()),
   });
   const submit = useSubmit(form, async (values) => {
@@ -68,6 +71,13 @@ function CreateKeyForm({ onIssued }: CreateKeyFormProps) {
           required
           data-autofocus
         />
+        {!isTestMode && (
+          <Checkbox
+            {...form.getInputProps("isTest", { type: "checkbox" })}
+            label="Test key"
+            description="Sees and changes only test data, never live jobs"
+          />
+        )}
         <ScopeField form={form} />
         <LifetimeFields form={form} />
         <Textarea
@@ -81,7 +91,7 @@ function CreateKeyForm({ onIssued }: CreateKeyFormProps) {
           maxRows={6}
           spellCheck={false}
         />
-        <DialogActions action="Create API key" isBusy={submit.isBusy} />
+        <DialogActions action={isTestMode ? "Create test key" : "Create API key"} isBusy={submit.isBusy} />
       </Stack>
     </form>
   );

@@ -6,6 +6,7 @@ export type Lifetime = "30" | "90" | "365" | "never" | "day";
 export interface KeyFormValues extends Record<string, unknown> {
   name: string;
   scopes: Scope[];
+  isTest: boolean;
   lifetime: Lifetime;
   /** For `day`: the last day on which the key is valid, such as `2026-11-21`, in the browser's time zone. */
   lastDay: string;
@@ -16,6 +17,7 @@ export interface KeyFormValues extends Record<string, unknown> {
 export const emptyKeyValues: KeyFormValues = {
   name: "",
   scopes: ["JOBS_READ", "JOBS_WRITE"],
+  isTest: false,
   lifetime: "365",
   lastDay: "",
   cidrs: "",
@@ -78,6 +80,7 @@ export function keyInput(values: KeyFormValues, nowMs: number): CreateApiKeyInpu
   return {
     name: values.name.trim(),
     scopes: values.scopes,
+    mode: values.isTest ? "TEST" : "LIVE",
     expiresAt: computeExpiresAt(values, nowMs),
     cidrs: parseRanges(values.cidrs),
   };

@@ -1,14 +1,16 @@
-/** The organisation's API keys: active ones, then revoked and expired ones. */
+/** The organisation's API keys: what they use that will be removed, then active keys, then revoked and expired ones. */
 import { useQuery } from "@apollo/client/react";
 import { Button, Stack, Title } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
 import { isInactive } from "../../../app/created-keys.ts";
+import { useMode } from "../../../app/session/session.ts";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import { useNow } from "../../../components/display/timestamp.tsx";
 import { ApiKeysDocument, type ApiKeyRowFragment } from "../../../generated/api-keys.ts";
 import { CreateKeyDialog } from "./create-key.dialog.tsx";
+import { DeprecationsNotice } from "./deprecations.notice.tsx";
 import { InactiveKeysTable, KeysTable } from "./keys.table.tsx";
 import { RevokeKeyDialog } from "./revoke-key.dialog.tsx";
 import { RotateKeyDialog } from "./rotate-key.dialog.tsx";
@@ -16,20 +18,26 @@ import { RotateKeyDialog } from "./rotate-key.dialog.tsx";
 export function KeysPage() {
   const { data, error, refetch } = useQuery(ApiKeysDocument);
   const creating = useDialog<true>();
+  const isTest = useMode() === "test";
   const create = (
     <Button leftSection={<IconPlus size={16} aria-hidden="true" />} onClick={() => creating.open(true)}>
-      Create API key
+      {isTest ? "Create test key" : "Create API key"}
     </Button>
   );
   return (
     <>
       <PageHeader
         title="API keys"
-        description="Use a separate key for each integration so you can revoke one without affecting the others."
+        description={
+          isTest
+            ? "Test keys see and change only test data."
+            : "Use a separate key for each integration so you can revoke one without affecting the others."
+        }
         actions={create}
       />
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <LoadingState label="Loading API keys" />}
+      {data && <DeprecationsNotice deprecations={data.deprecations ?? []} />}
       {data && <KeyLists keys={data.apiKeys ?? []} create={create} />}
       <CreateKeyDialog dialog={creating} />
     </>

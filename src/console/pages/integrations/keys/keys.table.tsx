@@ -21,7 +21,10 @@ const nameColumn: Column<Key> = {
   isTitle: true,
   cell: (key) => (
     <Stack gap={2}>
-      <span className={classes.anywhere}>{key.name}</span>
+      <Group gap="xs">
+        <span className={classes.anywhere}>{key.name}</span>
+        {key.mode === "TEST" && <Badge color="gray">Test</Badge>}
+      </Group>
       <Code className={classes.quietCode}>{key.prefix}…</Code>
     </Stack>
   ),

@@ -3,7 +3,7 @@ import { useMutation } from "@apollo/client/react";
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { keysCreatedBy } from "../../../app/created-keys.ts";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import type { DialogState } from "../../../app/interaction/use-dialog.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { AlsoRevoke } from "../../../components/dialogs/also-revoke.tsx";

@@ -22,7 +22,13 @@ export const scopeLabels: readonly ScopeLabel[] = [
   {
     scope: "WEBHOOKS_MANAGE",
     code: "webhooks:manage",
-    description: "Manage webhook endpoints, deliveries and API keys. Few integrations need it.",
+    description: "Manage webhook endpoints and deliveries.",
+  },
+  {
+    scope: "KEYS_MANAGE",
+    code: "keys:manage",
+    description:
+      "Create, replace and revoke API keys with at most its own permissions. Few integrations need it.",
   },
 ];
 

@@ -1,9 +1,8 @@
 /** The details of one request, next to the log. */
 import { useQuery } from "@apollo/client/react";
-import { Alert, Code, Group, Stack, Text, Title } from "@mantine/core";
+import { Badge, Code, Group, Stack, Text, Title } from "@mantine/core";
 import { IconBulb } from "@tabler/icons-react";
 import { errorCodeGuide, guide } from "../../../app/guide/guide-pages.ts";
-import { ErrorGuideLink } from "../../../components/layout/guide-link.tsx";
 import { CodeBlock } from "../../../components/display/code-block.tsx";
 import { CopyButton } from "../../../components/display/copy-button.tsx";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
@@ -14,6 +13,7 @@ import { RequestLogEntryDocument, type RequestLogEntryQuery } from "../../../gen
 import { errorHint, errorLabel } from "./error-hints.ts";
 import classes from "../integrations.module.css";
 import { formatDuration, formatBody } from "../formatting.ts";
+import { Alert } from "../../../components/status/alert.tsx";
 import { HttpStatus, RequestKey } from "./requests.table.tsx";
 
 type Entry = NonNullable<RequestLogEntryQuery["requestLog"]>["edges"][number]["node"];
@@ -57,6 +57,19 @@ function EntryView({ entry }: { entry: Entry }) {
           ...(entry.errorCode === null
             ? []
             : [{ label: "Error", value: <ErrorCode code={entry.errorCode} /> }]),
+          ...(entry.simulated === null
+            ? []
+            : [
+                {
+                  label: "Test",
+                  value: (
+                    <>
+                      <Badge color="gray">Simulated</Badge>{" "}
+                      <Code className={classes.quietCode}>X-Waymark-Simulate: {entry.simulated}</Code>
+                    </>
+                  ),
+                },
+              ]),
           { label: "Key", value: <RequestKey request={entry} /> },
           { label: "Time", value: <Timestamp value={entry.at} display="exact" /> },
           { label: "Duration", value: formatDuration(entry.durationMs) },
@@ -72,9 +85,13 @@ function EntryView({ entry }: { entry: Entry }) {
         ]}
       />
       {entry.errorCode !== null && (
-        <Alert color="blue" icon={<IconBulb aria-hidden="true" />} title="How to fix it">
+        <Alert
+          color="blue"
+          icon={<IconBulb aria-hidden="true" />}
+          title="How to fix it"
+          guide={errorCodeGuide(entry.errorCode)}
+        >
           {errorHint(entry.errorCode)}
-          <ErrorGuideLink guide={errorCodeGuide(entry.errorCode)} mt={6} />
         </Alert>
       )}
       <Bodies entry={entry} />

@@ -1,5 +1,5 @@
 /** A table of requests. Clicking one opens its details. */
-import { Stack, Text, UnstyledButton } from "@mantine/core";
+import { Badge, Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import type { Tone } from "../../../components/status/tone.ts";
@@ -47,12 +47,7 @@ export function RequestsTable({ requests, isStale, onOpen }: RequestsTableProps)
 }
 
 export function HttpStatus({ status }: { status: number }) {
-  return (
-    <StatusBadge
-      label={status === 499 ? "499 Client closed" : String(status)}
-      tone={httpStatusTone(status)}
-    />
-  );
+  return <StatusBadge label={status === 499 ? "499 Closed" : String(status)} tone={httpStatusTone(status)} />;
 }
 
 function httpStatusTone(status: number): Tone {
@@ -69,10 +64,13 @@ export function RequestKey({ request: { keyName } }: { request: Request }) {
   );
 }
 
-function RequestStatus({ request: { status, errorCode } }: { request: Request }) {
+function RequestStatus({ request: { status, errorCode, simulated } }: { request: Request }) {
   return (
     <Stack gap={2} className={classes.state}>
-      <HttpStatus status={status} />
+      <Group gap="xs">
+        <HttpStatus status={status} />
+        {simulated !== null && <Badge color="gray">Simulated</Badge>}
+      </Group>
       {errorCode !== null && (
         <Text c="dimmed" fz="xs" className={classes.anywhere}>
           {errorLabel(errorCode)}{" "}

@@ -1,8 +1,10 @@
 /** The rate limits of the caller's keys. */
 import { useQuery } from "@apollo/client/react";
 import { Code, Stack, Text } from "@mantine/core";
+import { guide } from "../../../app/guide/guide-pages.ts";
 import { DescriptionList } from "../../../components/display/description-list.tsx";
 import { RateLimitsDocument, type RateLimitClass } from "../../../generated/rate-limits.ts";
+import { EmptyNote } from "../../../components/status/empty-note.tsx";
 import { Panel } from "../../../components/layout/panel.tsx";
 
 const CLASS_LABELS: Record<RateLimitClass, string> = {
@@ -22,7 +24,7 @@ export function RateLimits() {
   return (
     <Panel title="Rate limits">
       {limits.length === 0 ? (
-        <Text fz="sm">No rate limits are set.</Text>
+        <EmptyNote guide={guide.rateLimits}>No rate limits are set.</EmptyNote>
       ) : (
         <Stack gap="sm">
           <DescriptionList

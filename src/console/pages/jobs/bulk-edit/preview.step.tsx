@@ -1,5 +1,5 @@
 /** The second step: preview the changes. Rejected jobs come first. */
-import { Alert, Button, Paper, Stack, Text } from "@mantine/core";
+import { Button, Paper, Stack, Text } from "@mantine/core";
 import { describeError } from "../../../app/api/describe-error.ts";
 import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
@@ -8,6 +8,7 @@ import type { BulkEditPlan, BulkEditRow } from "./plan.ts";
 import { formatCount, type ReferenceLabels } from "../job.labels.ts";
 import type { BulkEdit } from "./use-bulk-edit.ts";
 import classes from "../list/jobs.module.css";
+import { Alert } from "../../../components/status/alert.tsx";
 
 export function BulkEditPreviewStep({
   bulkEdit,
@@ -52,7 +53,7 @@ export function BulkEditPreviewStep({
 export function RejectedRows({ rows, title }: { rows: readonly BulkEditRow[]; title: string }) {
   if (rows.length === 0) return null;
   return (
-    <Alert color="amber" title={title}>
+    <Alert color="amber" title={title} guide="screen">
       <Stack component="ul" gap={4} m={0} ps="md">
         {rows.map(({ markingNumber, problems }) => (
           <li key={markingNumber}>

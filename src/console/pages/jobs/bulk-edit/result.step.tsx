@@ -1,11 +1,12 @@
 /** The last step: the result. */
-import { Alert, Button, Stack } from "@mantine/core";
+import { Button, Stack } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
 import type { BulkEditResult } from "./plan.ts";
 import { RejectedRows } from "./preview.step.tsx";
 import { formatCount } from "../job.labels.ts";
 import classes from "../list/jobs.module.css";
+import { Alert } from "../../../components/status/alert.tsx";
 
 export function BulkEditResultStep({
   outcome: { updated, unchanged, failed },
@@ -18,6 +19,7 @@ export function BulkEditResultStep({
     <Stack>
       <Alert
         role="status"
+        guide={null}
         color="spruce"
         icon={<IconCheck aria-hidden="true" />}
         title={`${formatCount(updated, "job")} changed`}

@@ -1,5 +1,5 @@
 /** Edits a job. Changes that other users make meanwhile are never overwritten silently. */
-import { Alert, Button, Stack, Text, Title } from "@mantine/core";
+import { Button, Stack, Text, Title } from "@mantine/core";
 import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
@@ -12,6 +12,7 @@ import type { ReferenceLabels } from "../job.labels.ts";
 import type { ReferenceData } from "../use-reference-data.ts";
 import { useEditJob, type EditJob } from "./use-edit-job.ts";
 import classes from "../list/jobs.module.css";
+import { Alert } from "../../../components/status/alert.tsx";
 
 interface EditJobProps {
   job: JobRowFragment;
@@ -91,7 +92,7 @@ function ChangesByOthers({ edit, labels }: { edit: EditJob; labels: ReferenceLab
   return (
     <div role="status">
       {changedByOthers.length > 0 && (
-        <Alert color="amber" title="This job has changed">
+        <Alert color="amber" title="This job has changed" guide="screen">
           <Stack gap="sm">
             <span>
               Someone else changed {changedByOthers.map(fieldLabel).join(", ")} while you were editing.

@@ -1,12 +1,12 @@
 /** The webhook deliveries of a job's events. */
 import { useQuery } from "@apollo/client/react";
-import { Group, Paper, Text, Title } from "@mantine/core";
+import { Group, Paper, Title } from "@mantine/core";
 import { useEffect } from "react";
 import { useRefetch } from "../../../app/api/use-refetch.ts";
 import { guide } from "../../../app/guide/guide-pages.ts";
-import { GuideLink } from "../../../components/layout/guide-link.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { LoadMore } from "../../../components/tables/pager.tsx";
+import { EmptyNote } from "../../../components/status/empty-note.tsx";
 import { ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { Timestamp } from "../../../components/display/timestamp.tsx";
@@ -49,10 +49,10 @@ function DeliveryList({ markingNumber, changes }: { markingNumber: string; chang
     );
   if (list.edges.length === 0)
     return (
-      <Text c="dimmed" fz="sm">
+      <EmptyNote guide={guide.createEndpoint}>
         No deliveries of this job in the log. <TextLink to="/integrations/endpoints">Endpoints</TextLink>{" "}
-        receive every change from the time they are created. <GuideLink page={guide.createEndpoint} />
-      </Text>
+        receive every change from the time they are created.
+      </EmptyNote>
     );
   return (
     <>

@@ -12,6 +12,7 @@ import { CopyButton } from "../../../components/display/copy-button.tsx";
 import { ButtonLink, TextLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { ErrorState, LoadingCard, NotFound } from "../../../components/status/page-states.tsx";
+import { OtherModeHint } from "../../../components/status/other-mode-hint.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { toneOf } from "../../../components/status/tone.ts";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
@@ -54,6 +55,7 @@ function JobLoader({ markingNumber }: { markingNumber: string }) {
     >
       You can’t see a job with the Marking Number <strong>{markingNumber}</strong>. Marking Numbers are
       case-sensitive.
+      <OtherModeHint what="job" isOfTest={markingNumber.startsWith("TEST-")} />
     </NotFound>
   );
 }

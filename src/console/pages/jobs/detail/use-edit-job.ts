@@ -3,7 +3,7 @@ import { useMutation } from "@apollo/client/react";
 import { useState } from "react";
 import { describeError, type Failure } from "../../../app/api/describe-error.ts";
 import { focusFirstError } from "../../../app/interaction/use-submit.ts";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
 import { UpdateJobDocument, type UpdateJobMutation } from "../../../generated/job.ts";
 import {

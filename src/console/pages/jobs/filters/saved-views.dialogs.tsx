@@ -3,11 +3,13 @@ import { Button, Group, List, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
 import { describeError, type Failure } from "../../../app/api/describe-error.ts";
-import { notify } from "../../../app/interaction/notify.ts";
+import { guide } from "../../../app/guide/guide-pages.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import { useSubmit } from "../../../app/interaction/use-submit.ts";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
 import { DialogActions } from "../../../components/dialogs/dialog-actions.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
+import { EmptyNote } from "../../../components/status/empty-note.tsx";
 import type { SavedViewEntryFragment } from "../../../generated/saved-views.ts";
 
 const MAX_NAME_LENGTH = 60;
@@ -78,7 +80,7 @@ export function RemoveViewsDialog({ opened, onClose, views, onRemove }: RemoveVi
     <Dialog opened={opened} onClose={onClose} title="Remove views">
       <Stack>
         <FormAlert failure={failure} />
-        {views.length === 0 && <Text c="dimmed">No saved views</Text>}
+        {views.length === 0 && <EmptyNote guide={guide.jobs}>No saved views.</EmptyNote>}
         <List
           listStyleType="none"
           spacing="xs"

@@ -3,8 +3,10 @@ import { useMutation, useQuery } from "@apollo/client/react";
 import { Button, Menu } from "@mantine/core";
 import { IconBookmark, IconBookmarkFilled, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
+import { guide } from "../../../app/guide/guide-pages.ts";
 import { parseSearch } from "../../../app/search-params.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
+import { GuideMenuItem } from "../../../components/layout/guide-menu-item.tsx";
 import {
   DeleteViewDocument,
   SavedViewsDocument,
@@ -41,6 +43,7 @@ export function SavedViewsMenu({ search, onGo }: SavedViewsMenuProps) {
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Label>{views.length === 0 ? "No saved views" : "Saved views"}</Menu.Label>
+          {views.length === 0 && <GuideMenuItem page={guide.jobs} label={`Guide: ${guide.jobs.title}`} />}
           {views.map((view) => (
             <Menu.Item
               key={view.id}

@@ -1,6 +1,7 @@
 /** Exports the table as CSV. The browser downloads the file directly, so the page does not hold it in memory. */
 import { Button, Menu, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
+import { useMode } from "../../../app/session/session.ts";
 import { serverUrl } from "../../../app/api/server-url.ts";
 import { exportPath, type ExportFormat } from "./export-url.ts";
 import { formatNumber } from "../job.labels.ts";
@@ -18,6 +19,7 @@ const formats: { values: ExportFormat; label: string; description: string }[] = 
 ];
 
 export function ExportMenu({ listVariables, total }: ExportMenuProps) {
+  const mode = useMode();
   return (
     <Menu>
       <Menu.Target>
@@ -30,7 +32,12 @@ export function ExportMenu({ listVariables, total }: ExportMenuProps) {
           {total === undefined ? "All matching jobs" : `All matching jobs (${formatNumber(total)})`}
         </Menu.Label>
         {formats.map(({ values, label, description }) => (
-          <Menu.Item key={values} component="a" href={serverUrl(exportPath(listVariables, values))} download>
+          <Menu.Item
+            key={values}
+            component="a"
+            href={serverUrl(exportPath(listVariables, { format: values, mode }))}
+            download
+          >
             {label}
             <Text component="span" display="block" fz="xs" c="dimmed">
               {description}

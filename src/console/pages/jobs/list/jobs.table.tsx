@@ -1,11 +1,12 @@
 /** The table of jobs, or its empty, loading or error state. */
 import { Button } from "@mantine/core";
 import { IconPackage, IconSearchOff } from "@tabler/icons-react";
-import { useSession } from "../../../app/session/session.ts";
+import { useMode, useSession } from "../../../app/session/session.ts";
 import { guide } from "../../../app/guide/guide-pages.ts";
 import { DataTable, type ColumnSort } from "../../../components/tables/data-table.tsx";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { CursorPager } from "../../../components/tables/pager.tsx";
+import { NoTestJobs } from "../../../components/status/no-test-jobs.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import { formatCount, type ReferenceLabels } from "../job.labels.ts";
 import { defaultColumns, jobColumns, selectionColumn } from "./jobs.columns.tsx";
@@ -80,6 +81,7 @@ interface NoJobsProps {
 
 function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
   const isOperator = useSession().organization === null;
+  const mode = useMode();
   if (total > 0)
     return (
       <EmptyState
@@ -118,6 +120,7 @@ function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
         Import a file or create jobs through the API.
       </EmptyState>
     );
+  if (mode === "test") return <NoTestJobs />;
   return (
     <EmptyState icon={IconPackage} title="No jobs yet">
       Jobs of your organisation will appear here.

@@ -3,7 +3,7 @@ import { useMutation } from "@apollo/client/react";
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconCheck, IconMail } from "@tabler/icons-react";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { ConfirmDialog } from "../../../components/dialogs/confirm-dialog.tsx";
 import {

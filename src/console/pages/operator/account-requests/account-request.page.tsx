@@ -1,6 +1,6 @@
 /** One account request: its details, its history and the decision. */
 import { useQuery } from "@apollo/client/react";
-import { Alert, List, Paper, Stack, Text, Title } from "@mantine/core";
+import { List, Paper, Stack, Text, Title } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { TextLink } from "../../../components/layout/links.tsx";
@@ -17,6 +17,7 @@ import { AccountRequestTimeline } from "./account-request.timeline.tsx";
 import { requestStatusLabels } from "./account-request.labels.ts";
 import { NoteForm } from "./note.form.tsx";
 import classes from "../operator.module.css";
+import { Alert } from "../../../components/status/alert.tsx";
 
 const route = getRouteApi("/console/operator/requests/$id");
 
@@ -74,7 +75,12 @@ function RequestView({ request }: { request: AccountRequestViewFragment }) {
 function Warnings({ warnings }: { warnings: readonly string[] }) {
   if (warnings.length === 0) return null;
   return (
-    <Alert color="amber" icon={<IconAlertTriangle aria-hidden="true" />} title="Check before you decide">
+    <Alert
+      color="amber"
+      icon={<IconAlertTriangle aria-hidden="true" />}
+      title="Check before you decide"
+      guide="screen"
+    >
       <List fz="sm">
         {warnings.map((warning) => (
           <List.Item key={warning}>{warning}</List.Item>

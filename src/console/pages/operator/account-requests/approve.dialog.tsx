@@ -2,7 +2,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import { useSubmit } from "../../../app/interaction/use-submit.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";

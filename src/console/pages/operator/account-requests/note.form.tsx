@@ -2,7 +2,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Button, Group, Paper, Stack, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import { useSubmit } from "../../../app/interaction/use-submit.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";

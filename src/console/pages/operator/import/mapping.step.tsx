@@ -1,5 +1,5 @@
 /** The second step: map columns, and choose organisations for rows without one. */
-import { Alert, Button, Group, List, Paper, Select, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { Button, Group, List, Paper, Select, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { useState } from "react";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import type { ChosenFile } from "./file.step.tsx";
@@ -8,6 +8,7 @@ import classes from "./import.module.css";
 import { StepTitle } from "./steps.tsx";
 import type { ImportPlan } from "./import-api.ts";
 import { OrganizationSelect } from "../organizations/organization.select.tsx";
+import { Alert } from "../../../components/status/alert.tsx";
 
 interface MappingStepProps {
   chosen: ChosenFile;
@@ -159,7 +160,7 @@ function DefaultOrganizationFields({ plan, onChange }: DefaultOrganizationFields
 
 function Problems({ problems }: { problems: readonly string[] }) {
   return (
-    <Alert color="amber" title="Required">
+    <Alert color="amber" title="Required" guide="screen">
       <List fz="sm">
         {problems.map((problem) => (
           <List.Item key={problem}>{problem}</List.Item>

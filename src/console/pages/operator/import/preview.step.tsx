@@ -1,5 +1,6 @@
 /** The third step: a dry run of the whole file. */
-import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { Alert } from "../../../components/status/alert.tsx";
 import type { ChosenFile } from "./file.step.tsx";
 import { CountList, ProblemTable, RunningImport, SampleRows, UnfinishedImport } from "./report.tsx";
 import { StepTitle } from "./steps.tsx";
@@ -45,7 +46,7 @@ export function PreviewStep({ chosen, plan, onBack, onConfirm }: PreviewStepProp
 function PreviewAlert({ report: { counts, stopped } }: { report: ImportReport }) {
   if (stopped !== null) {
     return (
-      <Alert color="red" title="The file could not be checked completely" role="alert">
+      <Alert color="red" title="The file could not be checked completely" role="alert" guide="screen">
         {stopped.message}.
       </Alert>
     );

@@ -1,10 +1,9 @@
 /** Shared parts of the import steps: progress, counts, sample rows and the list of errors. */
-import { Alert, Button, Group, Paper, Progress, Stack, Table, Text, Title } from "@mantine/core";
+import { Button, Group, Paper, Progress, Stack, Table, Text, Title } from "@mantine/core";
 import { IconCircleCheck, IconDownload } from "@tabler/icons-react";
 import { useState } from "react";
 import { describeError } from "../../../app/api/describe-error.ts";
 import { downloadText } from "../../../app/download.ts";
-import { ErrorGuideLink } from "../../../components/layout/guide-link.tsx";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { columnLabel } from "./columns.ts";
 import type { FileSample } from "./file-sample.ts";
@@ -18,6 +17,9 @@ import {
   type ImportReport,
 } from "./import-api.ts";
 import operator from "../operator.module.css";
+import { guide } from "../../../app/guide/guide-pages.ts";
+import { GuideLink } from "../../../components/layout/guide-link.tsx";
+import { Alert } from "../../../components/status/alert.tsx";
 import type { ImportRun } from "./use-import.ts";
 
 const formatCount = (value: number): string => value.toLocaleString("en");
@@ -185,6 +187,7 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
         rows={problems}
         rowKey={({ key }) => key}
       />
+      <GuideLink page={guide.importing} mt="sm" />
       {shown < failures.length && (
         <Group justify="center" mt="md">
           <Button variant="default" onClick={() => setShown(shown + MORE_ROWS)}>
@@ -219,11 +222,11 @@ export function UnfinishedImport({ run, isDryRun, onRestart }: UnfinishedImportP
         description ? (isDryRun ? "This file can’t be imported" : description.title) : "Import cancelled"
       }
       role={description ? "alert" : "status"}
+      guide={description?.guide ?? null}
     >
       <Stack gap="sm" align="flex-start">
         {description && <Text fz="sm">{description.message}</Text>}
         {!isDryRun && <Text fz="sm">{importedSoFarText(counts)}</Text>}
-        {description && <ErrorGuideLink guide={description.guide} />}
         {description?.requestId && <Text fz="sm">Request ID {description.requestId}</Text>}
         <Button variant="default" size="compact-sm" onClick={onRestart}>
           {isDryRun ? "Check again" : "Import the file again"}

@@ -1,8 +1,9 @@
 /** The last step: the import itself and its result. */
-import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 import { useBlocker } from "@tanstack/react-router";
 import { ButtonLink } from "../../../components/layout/links.tsx";
+import { Alert } from "../../../components/status/alert.tsx";
 import type { ChosenFile } from "./file.step.tsx";
 import { CountList, ProblemTable, RunningImport, UnfinishedImport } from "./report.tsx";
 import { StepTitle } from "./steps.tsx";
@@ -77,14 +78,14 @@ function Result({ report, plan, onRetry }: ResultProps) {
     <>
       {stopped === null ? (
         counts.failed === 0 && (
-          <Alert icon={<IconCheck aria-hidden="true" />} role="status">
+          <Alert icon={<IconCheck aria-hidden="true" />} role="status" guide={null}>
             {totalRows(counts) === 1
               ? "The row was imported."
               : `All ${totalRows(counts).toLocaleString("en")} rows were imported.`}
           </Alert>
         )
       ) : (
-        <Alert color="red" title="The import stopped early" role="alert">
+        <Alert color="red" title="The import stopped early" role="alert" guide="screen">
           <Text fz="sm">
             {stopped.message}. The rows counted below were imported. You can import the same file again: rows
             that are already imported stay unchanged.

@@ -3,7 +3,7 @@ import { useMutation } from "@apollo/client/react";
 import { Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { describeError, type Failure } from "../../../app/api/describe-error.ts";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";

@@ -1,6 +1,6 @@
 /** The e-mails of the last 30 days and their status. */
 import { useQuery } from "@apollo/client/react";
-import { Alert, Text, UnstyledButton } from "@mantine/core";
+import { Text, UnstyledButton } from "@mantine/core";
 import { IconMail, IconMailbox } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
@@ -16,6 +16,7 @@ import { MailDialog } from "./mail.dialog.tsx";
 import { toMailStatus } from "./mail.search.ts";
 import { kindLabel, mailStatusLabels } from "./mail.labels.ts";
 import classes from "../operator.module.css";
+import { Alert } from "../../../components/status/alert.tsx";
 
 const route = getRouteApi("/console/operator/mail");
 
@@ -112,7 +113,13 @@ function mailColumns(onOpen: (mail: MailRowFragment) => void): Column<MailRowFra
 
 function NoMailServerNotice() {
   return (
-    <Alert color="gray" icon={<IconMailbox aria-hidden="true" />} mb="md" title="No mail server configured">
+    <Alert
+      color="gray"
+      icon={<IconMailbox aria-hidden="true" />}
+      mb="md"
+      title="No mail server configured"
+      guide="screen"
+    >
       E-mails are stored here and as files in the data folder. Open one to follow its link. Set{" "}
       <code>SMTP_URL</code> to send them.
     </Alert>

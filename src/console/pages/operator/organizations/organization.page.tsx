@@ -1,6 +1,6 @@
 /** One organisation: details, suspension and activity. */
 import { useQuery } from "@apollo/client/react";
-import { Alert, Stack, Title } from "@mantine/core";
+import { Stack, Title } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { CopyButton } from "../../../components/display/copy-button.tsx";
@@ -14,6 +14,7 @@ import type { OrganizationRowFragment } from "../../../generated/organizations.t
 import { organizationTypeLabels } from "../account-requests/account-request.labels.ts";
 import { AuditList } from "../../audit/audit.list.tsx";
 import classes from "../operator.module.css";
+import { Alert } from "../../../components/status/alert.tsx";
 import { OrganizationStatusBadge } from "./organizations.page.tsx";
 import { SuspensionAction } from "./suspension.action.tsx";
 
@@ -54,7 +55,7 @@ function OrganizationView({ organization }: { organization: OrganizationRowFragm
       <div className={classes.columns}>
         <Stack gap="lg">
           {suspendedAt !== null && (
-            <Alert color="red" icon={<IconBan aria-hidden="true" />} title="Suspended">
+            <Alert color="red" icon={<IconBan aria-hidden="true" />} title="Suspended" guide="screen">
               Since <Timestamp value={suspendedAt} display="exact" />: API keys are rejected, members can’t
               sign in, and webhooks are not delivered. Events are kept for the retention period.
             </Alert>

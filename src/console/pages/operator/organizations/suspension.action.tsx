@@ -2,7 +2,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Button, List, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { ConfirmDialog } from "../../../components/dialogs/confirm-dialog.tsx";
 import { RestoreOrganizationDocument, SuspendOrganizationDocument } from "../../../generated/organization.ts";

@@ -1,8 +1,8 @@
 /** Adds or edits a status. */
 import { useMutation } from "@apollo/client/react";
-import { Alert, Select, Stack, Switch, TextInput, type TextInputProps } from "@mantine/core";
+import { Select, Stack, Switch, TextInput, type TextInputProps } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { notify } from "../../../app/interaction/notify.ts";
+import { notify } from "../../../app/interaction/notify.tsx";
 import { useSubmit } from "../../../app/interaction/use-submit.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
@@ -13,6 +13,7 @@ import {
   type JobStatusCategory,
   type StatusRowFragment,
 } from "../../../generated/statuses.ts";
+import { Alert } from "../../../components/status/alert.tsx";
 import { statusCategoryOptions } from "./status.categories.ts";
 
 interface StatusFormProps {
@@ -111,7 +112,7 @@ function CodeInput({ isKnown, ...input }: TextInputProps & { isKnown: boolean })
 
 function StatusImpactAlert({ isNew }: { isNew: boolean }) {
   return (
-    <Alert color="gray" title="Effect">
+    <Alert color="gray" title="Effect" guide="screen">
       {isNew
         ? "Every partner can use the status immediately and may receive it in events and responses. It can’t be removed."
         : "Everyone sees the new label immediately, including on past jobs, and dashboards use the new category. No job changes and no events are sent."}

@@ -6,6 +6,8 @@ import { ActionIcon, Button, Code, Group, PasswordInput, Stack, Text, TextInput 
 import type { UseFormReturnType } from "@mantine/form";
 import { randomId } from "@mantine/hooks";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { guide } from "../../../../app/guide/guide-pages.ts";
+import { EmptyNote } from "../../../../components/status/empty-note.tsx";
 import type { EndpointFormValues, HeaderInput } from "./form-values.ts";
 import classes from "../../integrations.module.css";
 
@@ -99,9 +101,7 @@ function CurrentHeaders({ names, onReplace }: CurrentHeadersProps) {
   return (
     <Stack gap="sm" align="flex-start">
       {names.length === 0 ? (
-        <Text c="dimmed" fz="sm">
-          No custom headers.
-        </Text>
+        <EmptyNote guide={guide.createEndpoint}>No custom headers.</EmptyNote>
       ) : (
         <Text fz="sm">
           {names.map((name) => (

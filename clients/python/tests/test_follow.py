@@ -1,0 +1,149 @@
+"""Following the feed: the position, reconciliation after 410, outages."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from clients import BOTH, KEY
+from scripted_server import Answer, ScriptedServer, failure
+
+from waymark_client import AsyncWaymark, FileCursorStore, Gap, MemoryCursorStore, Waymark, errors
+
+
+def feed(cursor: str | None, *ids: str, has_more: bool = False) -> Answer:
+    return Answer(data={"items": [{"id": each} for each in ids], "next_cursor": cursor, "has_more": has_more})
+
+
+def no_gap(gap: Gap) -> None:
+    raise AssertionError(f"unexpected gap: {gap}")
+
+
+class Follow(unittest.TestCase):
+    def follow(
+        self, run: Any, answers: list[Answer], **options: Any
+    ) -> tuple[Any, ScriptedServer, list[float]]:
+        """Follows until the server has given all its answers."""
+        waits: list[float] = []
+        count = len(answers)
+        with ScriptedServer(*answers) as server:
+            options = {"stop": lambda: len(server.received) >= count, "poll_interval": 5, **options}
+            events = run(
+                server.url, lambda waymark: waymark.events.follow(**options), waits, {"max_retries": 0}
+            )
+        return events, server, waits
+
+    def test_it_continues_from_the_saved_cursor_and_polls(self) -> None:
+        for run in BOTH.values():
+            store = MemoryCursorStore("c0")
+            answers = [feed("c1", "1", "2", has_more=True), feed("c1"), feed("c2", "3"), feed("c2")]
+            events, server, waits = self.follow(run, answers, store=store, reconcile=no_gap, types=["a", "b"])
+            self.assertEqual([event.id for event in events], ["1", "2", "3"])
+            self.assertEqual((store.cursor, waits), ("c2", [5, 5]))
+            self.assertEqual(server.received[0].path, "/v1/events?after=c0&types=a%2Cb&page_size=100")
+
+    def test_the_first_start_reconciles_before_it_saves_a_position(self) -> None:
+        for run in BOTH.values():
+            store = MemoryCursorStore()
+            gaps: list[tuple[Gap, str | None]] = []
+            answers = [feed("now"), feed("c1", "1"), feed("c1")]
+            events, server, _ = self.follow(
+                run, answers, store=store, reconcile=lambda gap: gaps.append((gap, store.cursor))
+            )
+            self.assertEqual((gaps, len(events), store.cursor), ([(Gap("no_cursor"), None)], 1, "c1"))
+            self.assertIn("after=latest", server.received[0].path)
+            self.assertIn("after=now", server.received[1].path)
+
+    def test_410_calls_for_a_reconciliation_and_continues(self) -> None:
+        for run in BOTH.values():
+            store = MemoryCursorStore("old")
+            gaps: list[Gap] = []
+            answers = [failure(410, "GoneException"), feed("now"), feed("c1", "1"), feed("c1")]
+            events, server, _ = self.follow(run, answers, store=store, reconcile=gaps.append)
+            self.assertEqual([gap.reason for gap in gaps], ["expired_cursor"])
+            self.assertIsInstance(gaps[0].error, errors.GoneError)
+            self.assertEqual(([event.id for event in events], store.cursor), (["1"], "c1"))
+
+    def test_a_failed_reconciliation_saves_no_position(self) -> None:
+        def fail(gap: Gap) -> None:
+            raise RuntimeError("the mirror is full")
+
+        for run in BOTH.values():
+            store = MemoryCursorStore("old")
+            with self.assertRaisesRegex(RuntimeError, "the mirror is full"):
+                self.follow(run, [failure(410, "GoneException"), feed("now")], store=store, reconcile=fail)
+            self.assertEqual(store.cursor, "old")
+
+    def test_the_position_is_saved_after_the_events_of_a_page(self) -> None:
+        store = MemoryCursorStore("c0")
+        with ScriptedServer(feed("c1", "1", "2"), feed("c1")) as server:
+            with Waymark(api_key=KEY, base_url=server.url, sleep=lambda _: None) as waymark:
+                events = waymark.events.follow(
+                    store=store, reconcile=no_gap, stop=lambda: len(server.received) > 1
+                )
+                seen = [(next(events).id, store.cursor), (next(events).id, store.cursor)]
+                self.assertEqual((seen, list(events)), ([("1", "c0"), ("2", "c0")], []))
+        self.assertEqual(store.cursor, "c1")
+
+    def test_it_outlasts_an_outage_with_a_warning(self) -> None:
+        for run in BOTH.values():
+            answers = [
+                failure(503, "ServiceUnavailableException", Retry_After="90"),
+                Answer(is_cut=True),
+                failure(500, "InternalServerErrorException"),
+                feed("c1", "1"),
+            ]
+            with self.assertLogs("waymark_client", "WARNING") as logs:
+                events, _, waits = self.follow(run, answers, store=MemoryCursorStore("c0"), reconcile=no_gap)
+            self.assertEqual((len(events), waits, len(logs.records)), (1, [90, 2, 4], 3))
+            self.assertNotIn(KEY, str(logs.output))
+
+    def test_a_refusal_ends_it(self) -> None:
+        for run in BOTH.values():
+            with self.assertRaises(errors.ForbiddenError):
+                self.follow(
+                    run,
+                    [failure(403, "ForbiddenException"), feed("c")],
+                    store=MemoryCursorStore("c0"),
+                    reconcile=no_gap,
+                )
+
+    def test_the_async_client_awaits_store_and_reconcile(self) -> None:
+        saved: list[str] = []
+
+        class Store:
+            async def load(self) -> str | None:
+                return None
+
+            async def save(self, cursor: str) -> None:
+                saved.append(cursor)
+
+        async def reconcile(gap: Gap) -> None:
+            saved.append(gap.reason)
+
+        async def run() -> None:
+            async with AsyncWaymark(api_key=KEY, base_url=server.url) as waymark:
+                async for _ in waymark.events.follow(
+                    store=Store(), reconcile=reconcile, stop=lambda: len(saved) == 3
+                ):
+                    pass
+
+        with ScriptedServer(feed("now"), feed("c1", "1", has_more=True)) as server:
+            asyncio.run(run())
+        self.assertEqual(saved, ["no_cursor", "now", "c1"])
+
+    def test_a_file_keeps_the_cursor(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            store = FileCursorStore(Path(folder, "cursor"))
+            self.assertIsNone(store.load())
+            store.save("c1")
+            store.save("c2")
+            self.assertEqual(FileCursorStore(f"{folder}/cursor").load(), "c2")
+            self.assertEqual([path.name for path in Path(folder).iterdir()], ["cursor"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,210 @@
+"""The clients `Waymark` and `AsyncWaymark`, which users create."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx
+
+from ._calls import RetryPolicy
+from ._drivers import AsyncDriver, Connection, Driver
+from ._follow import CursorStore, Following, Reconcile, follow
+from ._generated import resources
+from ._generated.models import BatchItem, BatchItemResult, Event
+from ._model import UNSET, Unset
+from ._pages import update_in_batches
+from ._version import VERSION
+
+WaymarkType = TypeVar("WaymarkType", bound="Waymark")
+AsyncWaymarkType = TypeVar("AsyncWaymarkType", bound="AsyncWaymark")
+
+TIMEOUT_S = 30.0
+MAX_RETRIES = 5
+MAX_RETRY_AFTER_S = 60.0
+POLL_INTERVAL_S = 5.0
+
+Timeout = float | httpx.Timeout | None
+
+
+def _never() -> bool:
+    return False
+
+
+def _connect(api_key: str, base_url: str, timeout: Timeout, policy: RetryPolicy) -> Connection:
+    if not api_key:
+        raise ValueError("api_key must not be empty")
+    url = httpx.URL(base_url)
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ValueError("base_url must be the URL of the service, such as https://waymark.example.com")
+    headers = {"x-api-key": api_key, "user-agent": f"waymark-client-python/{VERSION}"}
+    root = base_url.rstrip("/").removesuffix("/v1")
+    return Connection(base_url=f"{root}/v1", headers=headers, timeout=timeout, policy=policy)
+
+
+class Jobs(resources.Jobs):
+    """Delivery jobs."""
+
+    def update_many(
+        self, jobs: Iterable[BatchItem | Mapping[str, Any]], *, dry_run: bool = False
+    ) -> Iterator[BatchItemResult]:
+        """Updates any number of jobs in batches of 100, and returns the result of each in their order.
+
+        A batch is sent when you read its first result, so read all of them. A failed job does not stop the others.
+        """
+        return self._driver.iterate(update_in_batches(jobs, self._driver.connection.policy, dry_run))
+
+
+class AsyncJobs(resources.AsyncJobs):
+    """Delivery jobs."""
+
+    def update_many(
+        self, jobs: Iterable[BatchItem | Mapping[str, Any]], *, dry_run: bool = False
+    ) -> AsyncIterator[BatchItemResult]:
+        """Updates any number of jobs in batches of 100, and returns the result of each in their order.
+
+        A batch is sent when you read its first result, so read all of them. A failed job does not stop the others.
+        """
+        return self._driver.iterate(update_in_batches(jobs, self._driver.connection.policy, dry_run))
+
+
+class Events(resources.Events):
+    """Changes of jobs."""
+
+    def follow(
+        self,
+        *,
+        store: CursorStore,
+        reconcile: Reconcile,
+        types: Sequence[str] | Unset = UNSET,
+        poll_interval: float = POLL_INTERVAL_S,
+        stop: Callable[[], bool] = _never,
+    ) -> Iterator[Event]:
+        """Returns all events from now on, each at least once and those of a job in order.
+
+        store: keeps the position; it is saved when you ask for the event after a page.
+        reconcile: called before the first event if the store is empty, and when events have left the feed (410).
+            Compare your copy with `jobs.list` in it. The position is saved after it returns.
+        poll_interval: seconds between requests when there are no new events.
+        stop: ends the iterator before the next request if it returns true.
+        """
+        following = Following(store, reconcile, types, poll_interval, stop)
+        return self._driver.iterate(follow(following, self._driver.connection.policy))
+
+
+class AsyncEvents(resources.AsyncEvents):
+    """Changes of jobs."""
+
+    def follow(
+        self,
+        *,
+        store: CursorStore,
+        reconcile: Reconcile,
+        types: Sequence[str] | Unset = UNSET,
+        poll_interval: float = POLL_INTERVAL_S,
+        stop: Callable[[], bool] = _never,
+    ) -> AsyncIterator[Event]:
+        """Returns all events from now on, each at least once and those of a job in order.
+
+        store: keeps the position; it is saved when you ask for the event after a page.
+        reconcile: called before the first event if the store is empty, and when events have left the feed (410).
+            Compare your copy with `jobs.list` in it. The position is saved after it returns. It may be async.
+        poll_interval: seconds between requests when there are no new events.
+        stop: ends the iterator before the next request if it returns true.
+        """
+        following = Following(store, reconcile, types, poll_interval, stop)
+        return self._driver.iterate(follow(following, self._driver.connection.policy))
+
+
+class Waymark(resources.Resources):
+    """The API of one Waymark service, for one API key. Threads may share it."""
+
+    jobs: Jobs
+    events: Events
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        base_url: str,
+        timeout: Timeout = TIMEOUT_S,
+        max_retries: int = MAX_RETRIES,
+        max_retry_after: float = MAX_RETRY_AFTER_S,
+        http_client: httpx.Client | None = None,
+        sleep: Callable[[float], object] = time.sleep,
+        random: Callable[[], float] = random.random,
+    ) -> None:
+        """Creates a client. Close it, or use it in a `with` statement.
+
+        base_url: the URL of the service, such as `https://waymark.example.com`.
+        timeout: seconds for each attempt, or a timeout of httpx.
+        max_retries: further attempts after the first.
+        max_retry_after: a response that asks for a longer wait, in seconds, raises its error instead.
+        http_client: your own client of httpx, for proxies or certificates. You close it.
+        sleep, random: replace them in tests.
+        """
+        policy = RetryPolicy(max_retries, max_retry_after, random)
+        connection = _connect(api_key, base_url, timeout, policy)
+        self._owns_http = http_client is None
+        self._driver = Driver(connection, http_client or httpx.Client(), sleep)
+        super().__init__(self._driver)
+        self.jobs = Jobs(self._driver)
+        self.events = Events(self._driver)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        if self._owns_http:
+            self._driver.http.close()
+
+    def __enter__(self: WaymarkType) -> WaymarkType:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncWaymark(resources.AsyncResources):
+    """The API of one Waymark service, for one API key, with `async` methods. Tasks may share it."""
+
+    jobs: AsyncJobs
+    events: AsyncEvents
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        base_url: str,
+        timeout: Timeout = TIMEOUT_S,
+        max_retries: int = MAX_RETRIES,
+        max_retry_after: float = MAX_RETRY_AFTER_S,
+        http_client: httpx.AsyncClient | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        random: Callable[[], float] = random.random,
+    ) -> None:
+        """Creates a client. Close it, or use it in an `async with` statement. The arguments are those of `Waymark`."""
+        policy = RetryPolicy(max_retries, max_retry_after, random)
+        connection = _connect(api_key, base_url, timeout, policy)
+        self._owns_http = http_client is None
+        self._driver = AsyncDriver(connection, http_client or httpx.AsyncClient(), sleep)
+        super().__init__(self._driver)
+        self.jobs = AsyncJobs(self._driver)
+        self.events = AsyncEvents(self._driver)
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+        if self._owns_http:
+            await self._driver.http.aclose()
+
+    async def __aenter__(self: AsyncWaymarkType) -> AsyncWaymarkType:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

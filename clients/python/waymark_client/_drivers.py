@@ -1,0 +1,145 @@
+"""Execute steps: one driver blocks, the other awaits. The rules are in the steps."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+import httpx
+
+from ._calls import Call, Emit, RetryPolicy, Run, Send, Step, Steps, Wait, perform
+from ._pages import every_item
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """What a request needs besides the operation."""
+
+    base_url: str
+    headers: dict[str, str] = field(repr=False)
+    timeout: float | httpx.Timeout | None
+    policy: RetryPolicy
+
+    def arguments(self, send: Send) -> dict[str, Any]:
+        """Returns the arguments of httpx for a request."""
+        call = send.call
+        return {
+            "method": call.method,
+            "url": self.base_url + call.url(),
+            "params": call.params(),
+            "json": call.json(),
+            "headers": {**self.headers, **send.headers},
+            "timeout": self.timeout,
+            "follow_redirects": False,
+        }
+
+
+@dataclass(frozen=True)
+class Driver:
+    """Executes steps in the calling thread."""
+
+    connection: Connection
+    http: httpx.Client
+    sleep: Callable[[float], object]
+
+    def call(self, call: Call[T]) -> T:
+        """Sends a request, with retries."""
+        return self.run(perform(call, self.connection.policy))
+
+    def items(self, get_page: Callable[..., Call[Any]], parameter: str) -> Iterator[Any]:
+        """Returns the items of all pages."""
+        return self.iterate(every_item(get_page, parameter, self.connection.policy))
+
+    def run(self, steps: Steps[T]) -> T:
+        """Returns the result of the steps."""
+        outcome: Any = None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as end:
+                return cast(T, end.value)
+            outcome = self._execute(step)
+
+    def iterate(self, steps: Steps[Any]) -> Iterator[Any]:
+        """Returns the items that the steps emit."""
+        outcome: Any = None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration:
+                return
+            if isinstance(step, Emit):
+                outcome = None
+                yield step.item
+            else:
+                outcome = self._execute(step)
+
+    def _execute(self, step: Step) -> Any:
+        if isinstance(step, Send):
+            try:
+                return self.http.request(**self.connection.arguments(step))
+            except httpx.RequestError as error:
+                return error
+        if isinstance(step, Wait):
+            return self.sleep(step.seconds)
+        if isinstance(step, Run):
+            return step.function(*step.args)
+        raise TypeError(f"{type(step).__name__} is not possible here")
+
+
+@dataclass(frozen=True)
+class AsyncDriver:
+    """Executes steps in the calling task. Cancelling the task cancels the request or the wait."""
+
+    connection: Connection
+    http: httpx.AsyncClient
+    sleep: Callable[[float], Awaitable[object]]
+
+    async def call(self, call: Call[T]) -> T:
+        """Sends a request, with retries."""
+        return await self.run(perform(call, self.connection.policy))
+
+    def items(self, get_page: Callable[..., Call[Any]], parameter: str) -> AsyncIterator[Any]:
+        """Returns the items of all pages."""
+        return self.iterate(every_item(get_page, parameter, self.connection.policy))
+
+    async def run(self, steps: Steps[T]) -> T:
+        """Returns the result of the steps."""
+        outcome: Any = None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as end:
+                return cast(T, end.value)
+            outcome = await self._execute(step)
+
+    async def iterate(self, steps: Steps[Any]) -> AsyncIterator[Any]:
+        """Returns the items that the steps emit."""
+        outcome: Any = None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration:
+                return
+            if isinstance(step, Emit):
+                outcome = None
+                yield step.item
+            else:
+                outcome = await self._execute(step)
+
+    async def _execute(self, step: Step) -> Any:
+        if isinstance(step, Send):
+            try:
+                return await self.http.request(**self.connection.arguments(step))
+            except httpx.RequestError as error:
+                return error
+        if isinstance(step, Wait):
+            return await self.sleep(step.seconds)
+        if isinstance(step, Run):
+            result = step.function(*step.args)
+            return await result if inspect.isawaitable(result) else result
+        raise TypeError(f"{type(step).__name__} is not possible here")

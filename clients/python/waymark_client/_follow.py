@@ -1,0 +1,139 @@
+"""Follows the events feed and keeps the position in a store, as steps."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from ._calls import Emit, RetryPolicy, Run, Steps, Wait, is_temporary, perform
+from ._errors import ApiError, NoResponseError
+from ._generated import operations
+from ._generated.errors import GoneError
+from ._generated.models import Feed
+from ._model import UNSET, Unset
+
+logger = logging.getLogger("waymark_client")
+
+MAX_OUTAGE_WAIT_S = 60.0
+
+
+class CursorStore(Protocol):
+    """Where `events.follow` keeps its position. Both methods may be `async` with `AsyncWaymark`."""
+
+    def load(self) -> str | None | Awaitable[str | None]:
+        """Returns the saved cursor, or None if there is none."""
+
+    def save(self, cursor: str) -> object:
+        """Saves the cursor. Called after you have processed the events before it."""
+
+
+class MemoryCursorStore:
+    """Keeps the cursor until the process ends."""
+
+    def __init__(self, cursor: str | None = None) -> None:
+        self.cursor = cursor
+
+    def load(self) -> str | None:
+        """Returns the saved cursor, or None if there is none."""
+        return self.cursor
+
+    def save(self, cursor: str) -> None:
+        """Saves the cursor."""
+        self.cursor = cursor
+
+
+class FileCursorStore:
+    """Keeps the cursor in a file, which it replaces at once, so that a crash leaves the former cursor."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def load(self) -> str | None:
+        """Returns the saved cursor, or None if the file is absent or empty."""
+        try:
+            return self.path.read_text("utf-8").strip() or None
+        except FileNotFoundError:
+            return None
+
+    def save(self, cursor: str) -> None:
+        """Saves the cursor."""
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self.path.parent, delete=False) as file:
+            file.write(cursor)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, self.path)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Why your copy may lack changes, and needs a reconciliation with `jobs.list`."""
+
+    reason: Literal["no_cursor", "expired_cursor"]
+    """`no_cursor`: the store is empty. `expired_cursor`: events after the cursor have left the feed (410)."""
+    error: ApiError | None = None
+    """The 410 of an expired cursor."""
+
+
+Reconcile = Callable[[Gap], Any]
+
+
+@dataclass(frozen=True)
+class Following:
+    """The arguments of `events.follow`."""
+
+    store: CursorStore
+    reconcile: Reconcile
+    types: Sequence[str] | Unset
+    poll_interval: float
+    stop: Callable[[], bool]
+
+
+def follow(following: Following, policy: RetryPolicy) -> Steps[None]:
+    """Emits new events for ever. Saves the position after each page, when its events have been processed."""
+    cursor: str | None = yield Run(following.store.load)
+    if cursor is None:
+        cursor = yield from _reconcile(following, Gap("no_cursor"), policy)
+    while not following.stop():
+        try:
+            page = yield from _read_page(following, cursor, policy)
+        except GoneError as error:
+            cursor = yield from _reconcile(following, Gap("expired_cursor", error), policy)
+            continue
+        for event in page.items:
+            yield Emit(event)
+        if isinstance(page.next_cursor, str) and page.next_cursor != cursor:
+            cursor = page.next_cursor
+            yield Run(following.store.save, (cursor,))
+        if not page.has_more and not following.stop():
+            yield Wait(following.poll_interval)
+
+
+def _reconcile(following: Following, gap: Gap, policy: RetryPolicy) -> Steps[str | None]:
+    """Takes a position first, so that the feed has each change that happens during the reconciliation."""
+    page = yield from _read_page(following, "latest", policy)
+    yield Run(following.reconcile, (gap,))
+    if isinstance(page.next_cursor, str):
+        yield Run(following.store.save, (page.next_cursor,))
+    return page.next_cursor
+
+
+def _read_page(following: Following, cursor: str | None, policy: RetryPolicy) -> Steps[Feed]:
+    """Outlasts an outage: repeats with a warning in the log, at most every 60 s, until the server responds."""
+    failures = 0
+    while True:
+        try:
+            call = operations.list_events(after=cursor or UNSET, types=following.types, page_size=100)
+            return (yield from perform(call, policy))
+        except (ApiError, NoResponseError) as error:
+            if following.stop() or not is_temporary(error):
+                raise
+            failures += 1
+            retry_after = getattr(error, "retry_after", None) or 0.0
+            seconds = max(retry_after, min(MAX_OUTAGE_WAIT_S, policy.backoff(failures) * 2))
+            logger.warning("The events feed did not respond (%s). Next attempt in %.0f s.", error, seconds)
+            yield Wait(seconds)

@@ -1,0 +1,55 @@
+"""Lists over all pages, and updates in batches, as steps."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ._calls import Call, Emit, RetryPolicy, Steps, perform
+from ._generated import operations
+from ._generated.models import BatchItem, BatchUpdate
+from ._model import Model, encode_body
+
+BATCH_SIZE = 100
+
+
+def every_item(get_page: Callable[..., Call[Any]], parameter: str, policy: RetryPolicy) -> Steps[None]:
+    """Emits the items of all pages. `parameter` is the one that takes the position of the next page."""
+    position: dict[str, str | int] = {}
+    while True:
+        page = yield from perform(get_page(**position), policy)
+        for item in page.items:
+            yield Emit(item)
+        following = _page_number_after(page) if parameter == "page" else _cursor_after(page)
+        if following is None:
+            return
+        position = {parameter: following}
+
+
+def _cursor_after(page: Any) -> str | None:
+    if getattr(page, "has_more", True) is False:
+        return None
+    cursor: str | None = getattr(page, "pagination", page).next_cursor
+    return cursor or None
+
+
+def _page_number_after(page: Any) -> int | None:
+    position = page.pagination
+    is_last = not page.items or position.page * position.page_size >= position.total
+    return None if is_last else int(position.page) + 1
+
+
+def update_in_batches(
+    jobs: Iterable[BatchItem | Mapping[str, Any]], policy: RetryPolicy, dry_run: bool
+) -> Steps[None]:
+    """Emits the result of each job, in their order. Each batch has its own Idempotency-Key."""
+    remaining = iter(jobs)
+    while batch := [_batch_item(job) for job in itertools.islice(remaining, BATCH_SIZE)]:
+        result = yield from perform(operations.update_jobs(BatchUpdate(jobs=batch), dry_run=dry_run), policy)
+        for item in result.results:
+            yield Emit(item)
+
+
+def _batch_item(job: Model | Mapping[str, Any]) -> BatchItem:
+    return job if isinstance(job, BatchItem) else BatchItem.from_dict(encode_body(job))

@@ -1,0 +1,92 @@
+"""Verifies webhooks, whose signatures follow Standard Webhooks."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from ._errors import WebhookVerificationError
+from ._generated.models import Event, WebhookTestEvent
+
+TOLERANCE_S = 300
+# Of Standard Webhooks.
+_MIN_KEY_BYTES, _MAX_KEY_BYTES = 24, 64
+_TIMESTAMP = re.compile(r"[0-9]{1,12}", re.ASCII)
+
+
+def verify_webhook(
+    raw_body: bytes | str,
+    headers: Mapping[str, str] | Iterable[tuple[str, str]],
+    secrets: str | Sequence[str],
+    *,
+    tolerance: float = TOLERANCE_S,
+    now: float | None = None,
+) -> Event | WebhookTestEvent:
+    """Returns the event of a request that Waymark signed.
+
+    raw_body: the bytes of the body as received, not parsed and serialised again.
+    headers: the headers of the request; their case does not matter.
+    secrets: the secret of the endpoint (`whsec_…`), or several of them while you rotate it.
+    tolerance: the largest difference between the time of the request and your clock, in seconds.
+    now: your time in seconds since 1970, if it is not the time of the system.
+
+    An event of a type that this version doesn't know is an `Event` with that `type`.
+    Raises WebhookVerificationError for any other request, and ValueError if a secret is malformed.
+    """
+    keys = [_key_of(secret) for secret in ([secrets] if isinstance(secrets, str) else secrets)]
+    if not keys:
+        raise ValueError("secrets must have at least one secret")
+    body = raw_body.encode() if isinstance(raw_body, str) else bytes(raw_body)
+    webhook_id, timestamp, signatures = _signed_headers(headers)
+    if not _TIMESTAMP.fullmatch(timestamp):
+        raise WebhookVerificationError("webhook-timestamp must be a number of seconds")
+    age = (time.time() if now is None else now) - int(timestamp)
+    if abs(age) > tolerance:
+        raise WebhookVerificationError(
+            f"webhook-timestamp is {abs(age):.0f} s off, more than {tolerance:.0f} s"
+        )
+    content = b".".join((webhook_id.encode(), timestamp.encode(), body))
+    given = [text.encode() for text in signatures.split(" ") if text.startswith("v1,")]
+    expected = [b"v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)) for key in keys]
+    # Compares all of them, so that the time does not depend on which one is equal.
+    if not any([hmac.compare_digest(each, text) for each in expected for text in given]):
+        raise WebhookVerificationError("No signature of webhook-signature fits the body and the secrets")
+    return _event_of(body)
+
+
+def _key_of(secret: str) -> bytes:
+    try:
+        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except (binascii.Error, ValueError):
+        key = b""
+    if not _MIN_KEY_BYTES <= len(key) <= _MAX_KEY_BYTES:
+        raise ValueError("A secret must be whsec_ and 24 to 64 bytes in base64")
+    return key
+
+
+def _signed_headers(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> tuple[str, str, str]:
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    by_name = {name.lower(): value for name, value in pairs}
+    names = ("webhook-id", "webhook-timestamp", "webhook-signature")
+    missing = [name for name in names if not by_name.get(name)]
+    if missing:
+        raise WebhookVerificationError(f"The request has no {missing[0]}")
+    return by_name[names[0]], by_name[names[1]], by_name[names[2]]
+
+
+def _event_of(body: bytes) -> Event | WebhookTestEvent:
+    try:
+        data = json.loads(body)
+    except ValueError as error:
+        raise WebhookVerificationError("The body is signed, but is not JSON") from error
+    if not isinstance(data, dict):
+        raise WebhookVerificationError("The body is signed, but is not an object")
+    if data.get("type") == "webhook.test":
+        return WebhookTestEvent.from_dict(data)
+    return Event.from_dict(data)

@@ -1,0 +1,80 @@
+/** The command line of `listen`. */
+import { parseArgs } from "node:util";
+
+export const HELP = `Usage: npx @waymark/client listen --forward-to URL [--key KEY] [--base-url URL]
+
+Follows the events feed and posts each event to URL, as a webhook would: the same
+headers and body, signed with a secret that this command prints.
+
+Options:
+  --forward-to URL  Where to post events, such as http://127.0.0.1:3000/webhooks
+  --key KEY         API key with the scope jobs:read. Default: WAYMARK_KEY
+  --base-url URL    The service. Default: WAYMARK_URL, else http://127.0.0.1:4000
+  --types TYPES     Only these event types, separated by commas. Default: all
+  --secret SECRET   Sign with this secret. Default: WAYMARK_WEBHOOK_SECRET, else a new one
+  --help            Print this text
+
+Only events from now on are posted. An event is posted once: if the receiver answers
+with an error, the status is printed and the next event follows. While the receiver
+can't be reached, the event waits. Press Ctrl-C to end.`;
+
+export interface ListenArguments {
+  forwardTo: string;
+  apiKey: string;
+  baseUrl: string;
+  types: string[] | undefined;
+  /** Null for a new one. */
+  secret: string | null;
+}
+
+/** The user can fix it: `message` says how. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** Returns "help" if the user asks for it. Throws a UsageError. */
+export function parseArguments(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): ListenArguments | "help" {
+  const { values, positionals } = parse(args);
+  const [command, ...rest] = positionals;
+  if (values.help === true || (command === undefined && args.length === 0)) return "help";
+  if (command !== "listen") throw new UsageError(`The command must be listen, got ${command ?? "none"}`);
+  if (rest.length > 0) throw new UsageError(`listen takes only options, got ${rest.join(" ")}`);
+  const apiKey = values.key ?? env["WAYMARK_KEY"] ?? "";
+  if (apiKey === "") throw new UsageError("Set WAYMARK_KEY or pass --key");
+  return {
+    forwardTo: httpUrl("--forward-to", values["forward-to"]),
+    apiKey,
+    baseUrl: httpUrl("--base-url", values["base-url"] ?? env["WAYMARK_URL"] ?? "http://127.0.0.1:4000"),
+    types: values.types?.split(","),
+    secret: values.secret ?? env["WAYMARK_WEBHOOK_SECRET"] ?? null,
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        "forward-to": { type: "string" },
+        key: { type: "string" },
+        "base-url": { type: "string" },
+        types: { type: "string" },
+        secret: { type: "string" },
+        help: { type: "boolean", short: "h" },
+      },
+    });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function httpUrl(option: string, value: string | undefined): string {
+  if (value === undefined) throw new UsageError(`${option} is missing`);
+  if (!URL.canParse(value) || !/^https?:/.test(value))
+    throw new UsageError(`${option} must be a URL with http or https, got ${JSON.stringify(value)}`);
+  return value;
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+/** `npx @waymark/client listen`: posts each event to the developer's machine, signed like a webhook. */
+import process from "node:process";
+import { Waymark } from "../client.ts";
+import { WaymarkError } from "../errors.ts";
+import { newSecret } from "../signature.ts";
+import { HELP, parseArguments, UsageError, type ListenArguments } from "./arguments.ts";
+import { forward } from "./forward.ts";
+
+async function listen(
+  { apiKey, baseUrl, forwardTo, types, secret }: ListenArguments,
+  signal: AbortSignal,
+): Promise<void> {
+  const waymark = new Waymark({ apiKey, baseUrl });
+  const signingSecret = secret ?? newSecret();
+  // Fails at once if the key or the URL is wrong.
+  const { next_cursor: after } = await waymark.events.listPage({ after: "latest" }, { signal });
+  print(`Signing secret: ${signingSecret}`);
+  print(`Posting new events of ${baseUrl} to ${forwardTo}. Press Ctrl-C to end.`);
+  const onRetry = (error: Error, delayMs: number): void =>
+    print(`${error.message}. Trying again in ${Math.round(delayMs / 1_000)} s.`);
+  const pages = waymark.events.followPages({ after, types, signal, pollIntervalMs: 1_000, onRetry });
+  for await (const { events } of pages)
+    for (const event of events)
+      await forward(event, { url: forwardTo, secret: signingSecret, signal, print });
+}
+
+async function main(): Promise<void> {
+  const stop = new AbortController();
+  const end = (): void => stop.abort();
+  process.once("SIGINT", end).once("SIGTERM", end);
+  try {
+    const parsed = parseArguments(process.argv.slice(2), process.env);
+    if (parsed === "help") print(HELP);
+    else await listen(parsed, stop.signal);
+  } catch (error) {
+    if (stop.signal.aborted) return;
+    if (!(error instanceof UsageError || error instanceof WaymarkError || error instanceof RangeError))
+      throw error;
+    process.stderr.write(`${error.message}\n${error instanceof UsageError ? `\n${HELP}\n` : ""}`);
+    process.exitCode = error instanceof UsageError ? 2 : 1;
+  }
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+await main();

@@ -1,0 +1,263 @@
+/** Sends operations: URL, headers, timeout, retries, and the answer's envelope. */
+import { ConnectionError, TimeoutError, WaymarkError } from "./errors.ts";
+import { operations, VERSION, type Operations, type OperationSpec } from "./generated/api.ts";
+import { isRetryable, retryDelayMs, sleep, type Sleep } from "./retry.ts";
+import { toApiError } from "./to-api-error.ts";
+
+export interface ClientOptions {
+  /** Sent as `x-api-key`. Keep it out of pages that others can open. */
+  apiKey: string;
+  /** URL of the service, with or without `/v1`. */
+  baseUrl: string;
+  /** Time for each attempt in ms, including its body. Default: 30,000. */
+  timeoutMs?: number | undefined;
+  /** Attempts after the first. Default: 4. */
+  maxRetries?: number | undefined;
+  /** Sent with each request. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Default: the global `fetch`. */
+  fetch?: typeof globalThis.fetch | undefined;
+  /** Waits between attempts. Tests replace it. */
+  sleep?: Sleep | undefined;
+}
+
+/** Options of one call. */
+export interface RequestOptions {
+  /** Cancels the call, including its retries: it rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /** Time for each attempt in ms. */
+  timeoutMs?: number | undefined;
+  /** Attempts after the first. */
+  maxRetries?: number | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Options of a call that changes something. */
+export interface ChangeOptions extends RequestOptions {
+  /** 1 to 255 visible ASCII characters. Default: a random key, the same for all attempts of the call. */
+  idempotencyKey?: string | undefined;
+}
+
+export interface ApiResponse<Data> {
+  data: Data;
+  status: number;
+  headers: Headers;
+  requestId: string | null;
+  /** How many times the request was sent. */
+  attempts: number;
+}
+
+/** A promise of the answer's data. `withResponse` returns status and headers too. */
+export class ApiCall<Data> implements PromiseLike<Data> {
+  readonly #response: Promise<ApiResponse<Data>>;
+
+  constructor(response: Promise<ApiResponse<Data>>) {
+    this.#response = response;
+  }
+
+  withResponse(): Promise<ApiResponse<Data>> {
+    return this.#response;
+  }
+
+  // This class is a promise, so that `await` returns the data.
+  // oxlint-disable-next-line unicorn/no-thenable
+  then<Result = Data, Failure = never>(
+    onFulfilled?: ((data: Data) => Result | PromiseLike<Result>) | null,
+    onRejected?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null,
+  ): Promise<Result | Failure> {
+    return this.#response.then(({ data }) => data).then(onFulfilled, onRejected);
+  }
+
+  catch<Failure = never>(
+    onRejected?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null,
+  ): Promise<Data | Failure> {
+    return this.then(null, onRejected);
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<Data> {
+    return this.then((data) => data).finally(onFinally);
+  }
+}
+
+type Path = Readonly<Record<string, string>>;
+type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+/** The parts of a request that the operation has. */
+export type Input<Name extends keyof Operations> = Part<Name, "path"> &
+  Part<Name, "query"> &
+  Part<Name, "body">;
+
+type Part<
+  Name extends keyof Operations,
+  Key extends "path" | "query" | "body",
+> = undefined extends Operations[Name][Key]
+  ? { [key in Key]?: undefined }
+  : {} extends Operations[Name][Key]
+    ? { [key in Key]?: Operations[Name][Key] }
+    : { [key in Key]: Operations[Name][Key] };
+
+interface Attempt {
+  url: string;
+  init: RequestInit;
+  timeoutMs: number;
+  signal: AbortSignal | undefined;
+}
+
+export class Transport {
+  readonly #baseUrl: string;
+  readonly #options: ClientOptions;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly sleep: Sleep;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#baseUrl = toBaseUrl(options.baseUrl);
+    if (!/^[\x21-\x7e]+$/.test(options.apiKey))
+      throw new WaymarkError("apiKey must be an API key of Waymark");
+    this.#headers = {
+      accept: "application/json",
+      "x-api-key": options.apiKey,
+      "user-agent": `waymark-client-typescript/${VERSION}`,
+      ...lowerCased(options.headers),
+    };
+    // Browsers and workers need `fetch` called as a plain function.
+    const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request) } =
+      options;
+    this.#fetch = fetch;
+    this.sleep = options.sleep ?? sleep;
+  }
+
+  /** Starts the operation `name`. */
+  call<Name extends keyof Operations>(
+    name: Name,
+    input: Input<Name>,
+    options: ChangeOptions & { ifMatch?: string | undefined; ifNoneMatch?: string | undefined } = {},
+  ): ApiCall<Operations[Name]["data"]> {
+    const spec: OperationSpec = operations[name];
+    const { path = {}, query = {}, body } = input as { path?: Path; query?: Query; body?: unknown };
+    const key = spec.takesKey ? (options.idempotencyKey ?? randomKey()) : undefined;
+    const headers: Record<string, string> = { ...this.#headers, ...lowerCased(options.headers) };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    if (key !== undefined) headers["idempotency-key"] = key;
+    if (options.ifMatch !== undefined) headers["if-match"] = options.ifMatch;
+    if (options.ifNoneMatch !== undefined) headers["if-none-match"] = options.ifNoneMatch;
+    const send = async (): Promise<ApiResponse<Operations[Name]["data"]>> =>
+      this.#sendWithRetries(
+        {
+          url: this.#baseUrl + fillPath(spec.path, path) + queryString(query),
+          init: {
+            method: spec.method,
+            headers,
+            redirect: "manual",
+            ...(body !== undefined && { body: JSON.stringify(body) }),
+          },
+          timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? 30_000,
+          signal: options.signal,
+        },
+        {
+          maxRetries: options.maxRetries ?? this.#options.maxRetries ?? 4,
+          isRepeatable: !spec.changes || key !== undefined,
+          isOwnKey: key !== undefined && options.idempotencyKey !== undefined,
+        },
+      );
+    return new ApiCall(send());
+  }
+
+  async #sendWithRetries<Data>(
+    attempt: Attempt,
+    { maxRetries, isRepeatable, isOwnKey }: { maxRetries: number; isRepeatable: boolean; isOwnKey: boolean },
+  ): Promise<ApiResponse<Data>> {
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        return { ...(await this.#send<Data>(attempt)), attempts };
+      } catch (error) {
+        const mayBeInFlight = isRepeatable && (isOwnKey || attempts > 1);
+        if (attempts > maxRetries || !isRetryable(error, { isRepeatable, mayBeInFlight })) throw error;
+        await this.sleep(retryDelayMs(error, attempts, Math.random()), attempt.signal);
+      }
+    }
+  }
+
+  /** Sends one attempt. Throws an ApiError for any status but 2xx and 304. */
+  async #send<Data>(attempt: Attempt): Promise<Omit<ApiResponse<Data>, "attempts">> {
+    const { response, text } = await this.#exchange(attempt);
+    const { status, headers } = response;
+    const requestId = headers.get("x-request-id");
+    if (status === 204 || status === 304) return { data: undefined as Data, status, headers, requestId };
+    const body = parseJson(text);
+    if (!response.ok) throw toApiError(response, body);
+    if (typeof body !== "object" || body === null || !("data" in body))
+      throw new ConnectionError(`The answer of ${attempt.url} is not from Waymark. Check baseUrl.`);
+    return { data: body.data as Data, status, headers, requestId };
+  }
+
+  async #exchange({ url, init, timeoutMs, signal }: Attempt): Promise<{ response: Response; text: string }> {
+    signal?.throwIfAborted();
+    const controller = new AbortController();
+    const abort = (): void => controller.abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    const timer = setTimeout(abort, timeoutMs);
+    try {
+      const response = await this.#fetch(url, { ...init, signal: controller.signal });
+      return { response, text: await response.text() };
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (controller.signal.aborted)
+        throw new TimeoutError(`${init.method} ${url} had no answer within ${timeoutMs} ms`, { cause });
+      throw new ConnectionError(`${init.method} ${url} failed: ${causeOf(cause)}`, { cause });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+}
+
+/** Node's fetch hides the reason in `cause`. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message || error.message : error.message;
+}
+
+function toBaseUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:/.test(text))
+    throw new WaymarkError(
+      `baseUrl must be a URL such as https://api.example.com, got ${JSON.stringify(text)}`,
+    );
+  return `${text.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1`;
+}
+
+function fillPath(template: string, values: Path): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name] ?? "";
+    // URLs drop these segments, even percent-encoded.
+    if (["", ".", ".."].includes(value))
+      throw new WaymarkError(`${name} must not be ${JSON.stringify(value)}`);
+    return encodeURIComponent(value);
+  });
+}
+
+function queryString(query: Query): string {
+  const pairs = Object.entries(query).filter(([, value]) => value !== undefined);
+  if (pairs.length === 0) return "";
+  return `?${new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function randomKey(): string {
+  // Only secure contexts have `randomUUID`, which is the fastest.
+  if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,100 @@
+/** Verifies webhook requests. */
+import { WaymarkError } from "./errors.ts";
+import type { Event, WebhookTestEvent } from "./generated/api.ts";
+import { isSignature, type SignedMessage } from "./signature.ts";
+
+/** The request is not from Waymark, or too old. Answer it with 400. */
+export class WebhookVerificationError extends WaymarkError {
+  override readonly name: string = "WebhookVerificationError";
+}
+
+/** An event of a webhook. New types may be added: `isJobEvent` tells whether `data` has a job. */
+export interface WebhookEvent extends Omit<Event, "data"> {
+  data: Event["data"] | WebhookTestEvent["data"] | Record<string, unknown>;
+}
+
+/** Headers as `Headers`, as an object of Node's `request.headers`, or as any other object. */
+export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface VerifyOptions {
+  /** How much older or newer than now `webhook-timestamp` may be, in seconds. Default: 300. */
+  toleranceS?: number | undefined;
+  /** The current time in ms. Default: `Date.now()`. */
+  nowMs?: number | undefined;
+}
+
+/**
+ * Returns the event of a webhook request. `rawBody` is the exact body, not parsed JSON. Pass several secrets while you replace
+ * one. Throws a WebhookVerificationError if no signature fits one of `secrets`, or if the timestamp is out of tolerance.
+ */
+export async function verifyWebhook(
+  rawBody: string | Uint8Array | ArrayBuffer,
+  headers: WebhookHeaders,
+  secrets: string | readonly string[],
+  { toleranceS = 300, nowMs = Date.now() }: VerifyOptions = {},
+): Promise<WebhookEvent> {
+  const id = requiredHeader(headers, "webhook-id");
+  const timestamp = requiredHeader(headers, "webhook-timestamp");
+  const signatures = requiredHeader(headers, "webhook-signature");
+  if (!/^\d{1,12}$/.test(timestamp))
+    throw new WebhookVerificationError("webhook-timestamp is not a number of seconds");
+  if (Math.abs(nowMs / 1_000 - Number(timestamp)) > toleranceS)
+    throw new WebhookVerificationError(`webhook-timestamp differs by more than ${toleranceS} s from now`);
+  const body = toBytes(rawBody);
+  if (!(await hasValidSignature({ id, timestamp, body }, signatures, [secrets].flat())))
+    throw new WebhookVerificationError("webhook-signature fits none of the secrets");
+  return parseEvent(body);
+}
+
+/** True if the event is a change of a job. */
+export function isJobEvent(event: WebhookEvent): event is Event {
+  return "job" in event.data && "sequence" in event.data;
+}
+
+/** `signatures` has one or more signatures, separated by spaces. Versions other than v1 are ignored. */
+async function hasValidSignature(
+  message: SignedMessage,
+  signatures: string,
+  secrets: readonly string[],
+): Promise<boolean> {
+  if (secrets.length === 0) throw new RangeError("Pass at least one secret");
+  const candidates = signatures
+    .split(" ")
+    .filter((signature) => signature.startsWith("v1,"))
+    .map((signature) => signature.slice("v1,".length));
+  const checks = secrets.flatMap((secret) =>
+    candidates.map((candidate) => isSignature(secret, message, candidate)),
+  );
+  return (await Promise.all(checks)).includes(true);
+}
+
+function requiredHeader(headers: WebhookHeaders, name: string): string {
+  const value = headers instanceof Headers ? headers.get(name) : headerOf(headers, name);
+  if (value === null || value === "") throw new WebhookVerificationError(`The header ${name} is missing`);
+  return value;
+}
+
+/** Returns null if the header is missing or was sent twice. */
+function headerOf(headers: Exclude<WebhookHeaders, Headers>, name: string): string | null {
+  const values = Object.entries(headers)
+    .filter(([key]) => key.toLowerCase() === name)
+    .flatMap(([, value]) => value ?? []);
+  return values.length === 1 ? (values[0] ?? null) : null;
+}
+
+function toBytes(body: string | Uint8Array | ArrayBuffer): Uint8Array {
+  if (typeof body === "string") return new TextEncoder().encode(body);
+  return body instanceof Uint8Array ? body : new Uint8Array(body);
+}
+
+function parseEvent(body: Uint8Array): WebhookEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(new TextDecoder().decode(body));
+  } catch (cause) {
+    throw new WebhookVerificationError("The body is not JSON", { cause });
+  }
+  if (typeof event !== "object" || event === null || !("type" in event) || !("data" in event))
+    throw new WebhookVerificationError("The body is not an event");
+  return event as WebhookEvent;
+}

@@ -1,0 +1,63 @@
+/**
+ * `npm run release -- 1.1.0` prepares a release: sets the version of the package, gives the changes in CHANGELOG.md a dated
+ * section, and writes the documents that partners rely on to `docs/releases/1.1.0`. It commits and tags nothing.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { releaseChanges } from "./releases/changelog.ts";
+import {
+  compareVersions,
+  currentSnapshot,
+  listBreakingChanges,
+  listReleases,
+  readSnapshot,
+  writeSnapshot,
+} from "./releases/snapshots.ts";
+
+const ROOT = new URL("../", import.meta.url);
+
+function edit(name: string, change: (text: string) => string): void {
+  const file = new URL(name, ROOT);
+  writeFileSync(file, change(readFileSync(file, "utf8")));
+}
+
+/** Returns why `version` cannot be released; an empty list if it can. */
+function problemsOf(version: string): string[] {
+  if (!/^\d+\.\d+\.\d+(-[\dA-Za-z.]+)?$/.test(version))
+    return [`"${version}" is not a version such as 1.1.0 or 1.1.0-rc.1`];
+  const last = listReleases().at(-1);
+  if (last === undefined) return [];
+  if (compareVersions(version, last) <= 0) return [`${version} is not newer than the last release, ${last}`];
+  return listBreakingChanges(readSnapshot(last), currentSnapshot());
+}
+
+const version = process.argv[2] ?? "";
+const problems = problemsOf(version);
+if (problems.length > 0) {
+  process.stderr.write(`${problems.join("\n")}\n`);
+  process.exitCode = 1;
+} else {
+  const day = new Date().toISOString().slice(0, 10);
+  edit("CHANGELOG.md", (text) => releaseChanges(text, version, day));
+  const { version: old } = JSON.parse(readFileSync(new URL("package.json", ROOT), "utf8")) as {
+    version: string;
+  };
+  const setVersion = (text: string): string =>
+    text.replaceAll(
+      `"name": "waymark",\n  "version": "${old}"`,
+      `"name": "waymark",\n  "version": "${version}"`,
+    );
+  edit("package.json", setVersion);
+  edit("package-lock.json", (text) =>
+    setVersion(text).replace(
+      `"name": "waymark",\n      "version": "${old}"`,
+      `"name": "waymark",\n      "version": "${version}"`,
+    ),
+  );
+  const snapshot = currentSnapshot();
+  snapshot["openapi.json"].info.version = version;
+  snapshot["operations.json"].info.version = version;
+  writeSnapshot(version, snapshot);
+  process.stdout.write(
+    `Review the changes, then:\n  git add -A && git commit -m "release: ${version}"\n  git tag -a v${version} -m "Waymark ${version}"\n`,
+  );
+}

@@ -1,0 +1,24 @@
+/** The data that a request of the console asks for: live, or one side of the organisation's test data. */
+import { badRequest, type Problem } from "../../platform/errors.ts";
+
+/** `test` is the side of the organisation's own type. */
+const sessionModes = ["live", "test", "test:agent", "test:contractor"] as const;
+export type SessionMode = (typeof sessionModes)[number];
+
+/** The header of requests and the member of `connection_init`. Absent: live. */
+export const SESSION_MODE_HEADER = "x-waymark-mode";
+
+/** Returns the mode that `value` names, by default live. Throws BadRequestException about `field` for another value. */
+export function parseSessionMode(
+  value: unknown,
+  { location, field }: Pick<Problem, "location" | "field"> = {
+    location: "header",
+    field: SESSION_MODE_HEADER,
+  },
+): SessionMode {
+  if (value === undefined || value === null) return "live";
+  const mode = sessionModes.find((each) => each === value);
+  if (mode) return mode;
+  const message = `must be one of ${sessionModes.join(", ")}`;
+  throw badRequest([{ location, field, code: "invalid_value", message }]);
+}

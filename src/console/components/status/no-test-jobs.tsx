@@ -1,0 +1,30 @@
+/** An empty dashboard or job list in test mode. */
+import { Code, Group } from "@mantine/core";
+import { IconTestPipe } from "@tabler/icons-react";
+import { canVisit } from "../../app/session/access.ts";
+import { useSession } from "../../app/session/session.ts";
+import { ButtonLink } from "../layout/links.tsx";
+import { EmptyState } from "./page-states.tsx";
+
+export function NoTestJobs() {
+  const mayManageKeys = canVisit(useSession(), "integrations");
+  return (
+    <EmptyState
+      icon={IconTestPipe}
+      title="No test jobs yet"
+      action={
+        <Group justify="center">
+          <ButtonLink to="/simulator">Open the simulator</ButtonLink>
+          {mayManageKeys && (
+            <ButtonLink to="/integrations/keys" variant="default">
+              Create a test key
+            </ButtonLink>
+          )}
+        </Group>
+      }
+    >
+      Create test jobs in the simulator, or with a test key and <Code>POST /v1/test/jobs</Code>. They change
+      like live jobs, but nothing is delivered.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,51 @@
+/** JSON bodies of requests with a fixed set of members. Collects all problems of a body. */
+import type { z } from "zod";
+import { suggestClosest } from "../../platform/did-you-mean.ts";
+import { badRequest, type Problem } from "../../platform/errors.ts";
+import { toProblems } from "../../platform/zod-problems.ts";
+import type { JsonObject } from "../json.ts";
+
+/** Size limit of a JSON body, except that of a batch. */
+export const MAX_JSON_BYTES = 64 * 1024;
+
+/** Messages of a zod schema for a member: what is wrong with null, with an absent member, and with another type. */
+export const mustBe = (what: string) => ({
+  error: ({ input }: { input?: unknown }) =>
+    input === null ? "must not be null" : input === undefined ? "is required" : `must be ${what}`,
+});
+
+/** Returns the parsed body. Throws BadRequestException with all problems, also for a member that `schema` does not have. */
+export function parseBody<Schema extends z.ZodObject>(schema: Schema, body: JsonObject): z.output<Schema> {
+  const result = schema.safeParse(body);
+  const problems = [
+    ...(result.error ? toProblems(result.error, "body") : []),
+    ...unknownMembers(Object.keys(schema.shape), body),
+  ];
+  if (problems.length > 0) throw badRequest(problems);
+  return result.data as z.output<Schema>;
+}
+
+/** Returns the members of the body that are valid by themselves, to find the other problems of an invalid body. */
+export function validMembers<Schema extends z.ZodObject>(
+  schema: Schema,
+  body: JsonObject,
+): Partial<z.output<Schema>> {
+  const members = Object.entries(schema.shape).flatMap(([name, member]) => {
+    const result = (member as z.ZodType).safeParse(body[name]);
+    return name in body && result.success ? [[name, result.data]] : [];
+  });
+  return Object.fromEntries(members) as Partial<z.output<Schema>>;
+}
+
+const MAX_NAME_LENGTH = 100;
+
+function unknownMembers(known: readonly string[], body: JsonObject): Problem[] {
+  return Object.keys(body)
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const nearest = suggestClosest(name, known);
+      const advice = nearest === null ? `must be one of ${known.join(", ")}` : `did you mean ${nearest}?`;
+      const field = name.slice(0, MAX_NAME_LENGTH).toWellFormed();
+      return { location: "body", field, code: "unknown_member", message: `is not a known member; ${advice}` };
+    });
+}

@@ -1,0 +1,22 @@
+/** The job of the documentation: a delivery that failed because of a wrong address. Test mode sends it if there is no job. */
+import type { JobRow } from "./job.row.sql.ts";
+
+export const exampleJobFields = {
+  batch_number: "B-2026-118",
+  group_code: "EAST-2",
+  piece_quantity: 3,
+  labels: "fragile,cold",
+  pts: 12.5,
+  weight: 8.25,
+  recipient_name: "Harbour Street Bakery",
+  recipient_contact: "+1 555 0134",
+  delivery_address: "12 Harbour Street, #04-01",
+  postal_code: "049315",
+  scheduled_date: "2026-11-21",
+  instructions: "Leave with the concierge",
+  normalized_status: "failed",
+  failure_reason: "wrong_incomplete_address",
+  scheduled_delivery_date: null,
+  scheduled_delivery_pending: true,
+  provider_status: "DEX03",
+} as const satisfies Partial<JobRow>;

@@ -1,0 +1,55 @@
+/**
+ * Test organisations. A live organisation has two, one of each type, so that a partner can see both sides of a test job. They
+ * are created when the first test key is, or when a user turns on test mode in the console.
+ */
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { invariant } from "../platform/errors.ts";
+import { newUuid } from "../platform/ids.ts";
+import type { Reader } from "../platform/postgres/database.ts";
+import { type OrganizationType, organizationTypes } from "../platform/principal.ts";
+import { Organization } from "./organization.entity.ts";
+
+/** Test data changes nothing that is real. */
+export const organizationModes = ["live", "test"] as const;
+export type OrganizationMode = (typeof organizationModes)[number];
+
+export function modeOf({ liveOrganization }: Pick<Organization, "liveOrganization">): OrganizationMode {
+  return liveOrganization ? "test" : "live";
+}
+
+/**
+ * Returns the test organisation of `type` that belongs to the same live organisation as `organization`. The first call creates
+ * both: call it in a transaction that holds the access lock, so that a suspension at the same time covers it too.
+ */
+export async function testOrganizationOf(
+  em: EntityManager,
+  organization: Organization,
+  type: OrganizationType,
+): Promise<Organization> {
+  const live = organization.liveOrganization
+    ? await em.findOneOrFail(Organization, { id: organization.liveOrganization })
+    : organization;
+  const existing = await em.findOne(Organization, { liveOrganization: live.id, type });
+  if (existing) return existing;
+  invariant(em.isInTransaction(), "a test organisation is created in a transaction");
+  const created = organizationTypes.map((each) =>
+    em.create(Organization, {
+      id: newUuid(),
+      name: live.type === each ? live.name : `Test ${each} of ${live.name}`,
+      type: each,
+      suspendedAt: live.suspendedAt,
+      liveOrganization: live.id,
+      createdAt: new Date(),
+    }),
+  );
+  await em.persist(created).flush();
+  return created.find((each) => each.type === type) as Organization;
+}
+
+/** True if the test organisations of a live one (a uuid) exist. */
+export async function hasTestOrganizations(reader: Reader, liveOrganizationId: string): Promise<boolean> {
+  const organization = await reader
+    .em()
+    .findOne(Organization, { liveOrganization: liveOrganizationId }, { fields: ["id"] });
+  return organization !== null;
+}

@@ -1,0 +1,51 @@
+/** Sample events: one of each type for any job, without a change of the job. */
+import { type EventChanges, type EventType, eventTypes } from "../events/api.ts";
+import { exampleJobFields, type JobRow, jobFieldNames, TEST_PREFIX } from "../jobs/api.ts";
+import { badRequest } from "../platform/errors.ts";
+import { newUuid } from "../platform/ids.ts";
+
+export interface SampleEventRequest {
+  /** A type of the catalogue. */
+  type: string;
+  /** The job that the event is about. Absent: the newest one, or the example of the documentation. */
+  markingNumber?: string | undefined;
+  /** Typed id of the only endpoint that receives the event. */
+  endpointId?: string | undefined;
+}
+
+/** A job that does not exist, for test organisations without jobs. */
+export function exampleJob(agentId: string, contractorId: string, now: Date): JobRow {
+  const time = now.toISOString();
+  return {
+    ...exampleJobFields,
+    id: newUuid(),
+    marking_number: `${TEST_PREFIX}EXAMPLE`,
+    agent_id: agentId,
+    contractor_id: contractorId,
+    version: 1,
+    created_at: time,
+    updated_at: time,
+  };
+}
+
+/** Throws BadRequestException for a type that is not in the catalogue. */
+export function assertEventType(type: string): asserts type is EventType {
+  if (eventTypes.includes(type as EventType)) return;
+  const message = `must be one of ${eventTypes.join(", ")}`;
+  throw badRequest([{ location: "path", field: "type", code: "invalid_value", message }]);
+}
+
+/** By type, the changes of an event after which the job has its present values. */
+export const sampleChanges: Readonly<Record<EventType, (job: JobRow) => EventChanges>> = {
+  "job.created": (job) =>
+    Object.fromEntries(
+      jobFieldNames.filter((name) => job[name] !== null).map((name) => [name, { from: null, to: job[name] }]),
+    ),
+  "job.assigned": (job) => ({ contractor_id: { from: null, to: job.contractor_id } }),
+  "job.updated": ({ instructions: to }) => ({
+    instructions: { from: to === null ? exampleJobFields.instructions : null, to },
+  }),
+  "job.status_changed": ({ normalized_status: to }) => ({
+    normalized_status: { from: to === "pending" ? "scheduled" : "pending", to },
+  }),
+};

@@ -1,0 +1,298 @@
+/** Test mode: creates test jobs, starts runs that change them step by step, sends events, and deletes all test data of a partner. */
+import { LockMode, type EntityManager } from "@mikro-orm/postgresql";
+import { JobEvent } from "../events/api.ts";
+import { IdempotencyRecord } from "../idempotency/api.ts";
+import {
+  createTestJobs,
+  deleteTestJobs,
+  findJob,
+  Job,
+  JOB_NOT_FOUND,
+  type JobRow,
+  type JobServiceDeps,
+  unknownStatusProblem,
+} from "../jobs/api.ts";
+import { Organization } from "../organizations/api.ts";
+import type { Clock } from "../platform/clock.ts";
+import { AppError, badRequest, invariant } from "../platform/errors.ts";
+import { newUuid } from "../platform/ids.ts";
+import type { Transaction } from "../platform/postgres/transaction.ts";
+import type { ChangeContext, OrganizationPrincipal } from "../platform/principal.ts";
+import { deleteRequestsOf } from "../request-log/api.ts";
+import { deleteTestDeliveries, type DeliveryView, deliverSampleEvent } from "../webhooks/api.ts";
+import { type PathName, pathNames, paths } from "./paths.ts";
+import { assertEventType, exampleJob, type SampleEventRequest, sampleChanges } from "./sample-event.ts";
+import { TestRun } from "./test-run.entity.ts";
+
+export const JOBS_PER_REQUEST = { min: 1, max: 100, default: 1 } as const;
+/** Of one test agent. */
+export const MAX_TEST_JOBS = 1_000;
+/** In milliseconds. */
+export const STEP_INTERVAL = { min: 1_000, max: 600_000, default: 1_000 } as const;
+export const MAX_STEPS = 50;
+
+/** A principal of a test organisation and the request. */
+export type TestPrincipal = OrganizationPrincipal & Pick<ChangeContext, "requestId">;
+
+export interface TestJobRequest {
+  count: number;
+  template: Readonly<Record<string, unknown>>;
+  /** Whether the jobs are assigned to the test contractor. */
+  assigned: boolean;
+}
+
+export interface RunRequest {
+  /** A named path. Either it or `steps` is given. */
+  path?: string | undefined;
+  /** Statuses in order. */
+  steps?: readonly string[] | undefined;
+  intervalMs: number;
+}
+
+export interface StartedRun {
+  markingNumber: string;
+  steps: readonly string[];
+  intervalMs: number;
+  nextStepAt: Date;
+  endsAt: Date;
+}
+
+export interface DeletedTestData {
+  jobs: number;
+  events: number;
+  deliveries: number;
+  requests: number;
+}
+
+interface TestModeDeps extends JobServiceDeps {
+  clock: Clock;
+  /** Schedules `applyDueSteps` at a time. Absent: steps wait for the next sweep. */
+  scheduleStep?: ((atMs: number) => void) | undefined;
+}
+
+/** The caller must check that the principal is of a test organisation. */
+export class TestModeService {
+  readonly #deps: TestModeDeps;
+
+  constructor(deps: TestModeDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Creates jobs of the test agent. Throws BadRequestException for an invalid count or template or jobs that the principal
+   * could not see, and ConflictException above 1,000 jobs.
+   */
+  createJobs(
+    principal: TestPrincipal,
+    { count, template, assigned }: TestJobRequest,
+    joined?: Transaction,
+  ): Promise<JobRow[]> {
+    assertInRange("count", count, JOBS_PER_REQUEST);
+    if (!assigned && principal.organizationType === "contractor")
+      throw invalidMember(
+        "assigned",
+        "conflict",
+        "must be true, because a contractor sees only jobs assigned to it",
+      );
+    return this.#deps.database.transactionalIn(joined, async (em, tx) => {
+      const { agent, contractor } = await lockTestOrganizations(em, principal);
+      const existing = await em.count(Job, { agent_id: agent });
+      if (existing + count > MAX_TEST_JOBS)
+        throw new AppError(
+          "ConflictException",
+          `There are ${existing} test jobs; at most ${MAX_TEST_JOBS} can exist. Delete them with POST /v1/test/reset`,
+          { details: { limit: MAX_TEST_JOBS } },
+        );
+      const { actor, requestId } = principal;
+      const jobs = { count, template, agentId: agent, contractorId: assigned ? contractor : null };
+      return await createTestJobs(this.#deps, tx, jobs, { principal, actor, requestId });
+    });
+  }
+
+  /**
+   * Starts a run. Its first step is due at once. Throws NotFoundException if the principal cannot see the job,
+   * BadRequestException for an invalid path, step or interval, and ConflictException if the job has a run.
+   */
+  async startRun(
+    principal: TestPrincipal,
+    markingNumber: string,
+    { intervalMs, ...request }: RunRequest,
+  ): Promise<StartedRun> {
+    const { clock, database } = this.#deps;
+    const steps = stepsOf(request);
+    assertInRange("interval_ms", intervalMs, STEP_INTERVAL);
+    await this.#assertKnownStatuses(steps);
+    return await database.transactional(async (em, tx) => {
+      const { agent } = await lockTestOrganizations(em, principal);
+      const job = await em.findOne(
+        Job,
+        { marking_number: markingNumber },
+        { filters: { visibleTo: { principal } }, fields: ["id"] },
+      );
+      if (!job) throw new AppError("NotFoundException", JOB_NOT_FOUND);
+      const other = await em.findOne(TestRun, { jobId: job.id });
+      if (other)
+        throw new AppError(
+          "ConflictException",
+          `The job has a run with ${other.steps.length} steps left. It ends at ${endOf(other).toISOString()}`,
+          { details: { ends_at: endOf(other).toISOString() } },
+        );
+      const dueAt = new Date(clock.now());
+      const run = em.create(TestRun, {
+        jobId: job.id,
+        agentId: agent,
+        markingNumber,
+        steps: [...steps],
+        intervalMs,
+        dueAt,
+      });
+      em.persist(run);
+      tx.afterCommit(() => this.#deps.scheduleStep?.(clock.now()));
+      return { markingNumber, steps, intervalMs, nextStepAt: dueAt, endsAt: endOf(run) };
+    });
+  }
+
+  /**
+   * Records an event of the type and delivers it to each active endpoint of the principal that receives the type. The job does
+   * not change, so the event is not in its history. Throws BadRequestException for an unknown type, NotFoundException for an
+   * unknown job or endpoint, and ConflictException if no endpoint receives the event.
+   */
+  async sendEvent(
+    principal: TestPrincipal,
+    { type, markingNumber, endpointId }: SampleEventRequest,
+    joined?: Transaction,
+  ): Promise<DeliveryView[]> {
+    assertEventType(type);
+    const { database, notifyWorkers, notifySubscribers } = this.#deps;
+    return await database.transactionalIn(joined, async (em, tx) => {
+      const { agent, contractor } = await lockTestOrganizations(em, principal);
+      const found = await this.#jobFor(tx, principal, markingNumber);
+      const job = found ?? exampleJob(agent, contractor, new Date(this.#deps.clock.now()));
+      const contractorId = job.contractor_id ?? (type === "job.assigned" ? contractor : null);
+      const event = em.create(JobEvent, {
+        id: newUuid(),
+        type,
+        // The job has an event of its present version already, so this one has a job id of its own.
+        jobId: newUuid(),
+        agentId: agent,
+        contractorId,
+        sequence: job.version,
+        actorType: principal.actor.type,
+        actorId: principal.actor.id,
+        requestId: principal.requestId,
+        changes: sampleChanges[type]({ ...job, contractor_id: contractorId }),
+        job: { ...job, contractor_id: contractorId },
+      });
+      await em.persist(event).flush();
+      const jobId = found?.id ?? null;
+      const deliveries = await deliverSampleEvent(tx, principal, { id: event.id, type, jobId, endpointId });
+      tx.afterCommit(() => {
+        notifyWorkers();
+        notifySubscribers([agent, contractor]);
+      });
+      return deliveries;
+    });
+  }
+
+  /**
+   * Deletes all jobs, events, deliveries, logged requests and stored responses of the partner's test organisations. Throws
+   * ConflictException during a run.
+   */
+  reset(
+    principal: Pick<OrganizationPrincipal, "liveOrganizationId">,
+    joined?: Transaction,
+  ): Promise<DeletedTestData> {
+    return this.#deps.database.transactionalIn(joined, async (em, tx) => {
+      const { agent, contractor } = await lockTestOrganizations(em, principal);
+      const runs = await em.find(TestRun, { agentId: agent });
+      if (runs.length > 0) {
+        const endsAt = new Date(Math.max(...runs.map((run) => endOf(run).getTime()))).toISOString();
+        throw new AppError(
+          "ConflictException",
+          `${runs.length === 1 ? "A run is" : `${runs.length} runs are`} in progress. Try again at ${endsAt}`,
+          { details: { ends_at: endsAt } },
+        );
+      }
+      const organizationIds = [agent, contractor];
+      const jobs = await deleteTestJobs(tx, agent, organizationIds);
+      const events = await em.nativeDelete(JobEvent, { agentId: agent });
+      const deliveries = await deleteTestDeliveries(tx, organizationIds);
+      // They contain jobs, and a repeated request would return jobs that no longer exist.
+      await em.nativeDelete(IdempotencyRecord, { organizationId: { $in: organizationIds } });
+      return { jobs, events, deliveries, requests: await deleteRequestsOf(tx, organizationIds) };
+    });
+  }
+
+  /** The job with this Marking Number, or the newest one of the principal; null if there is none. */
+  async #jobFor(
+    tx: Transaction,
+    principal: TestPrincipal,
+    markingNumber: string | undefined,
+  ): Promise<JobRow | null> {
+    if (markingNumber !== undefined) {
+      const job = await findJob(tx, principal, markingNumber);
+      if (!job) throw new AppError("NotFoundException", JOB_NOT_FOUND);
+      return job;
+    }
+    const newest = await tx.em().findOne(
+      Job,
+      {},
+      {
+        filters: { visibleTo: { principal } },
+        orderBy: { created_at: "desc", id: "desc" },
+        fields: ["marking_number"],
+      },
+    );
+    return newest && (await findJob(tx, principal, newest.marking_number));
+  }
+
+  async #assertKnownStatuses(steps: readonly string[]): Promise<void> {
+    const known = new Set((await this.#deps.referenceData.statuses()).map(({ code }) => code));
+    const problems = steps.flatMap((code, index) =>
+      known.has(code) ? [] : unknownStatusProblem(code.slice(0, 100), "body", `steps[${index}]`),
+    );
+    if (problems.length > 0) throw badRequest(problems);
+  }
+}
+
+function stepsOf({ path, steps }: Pick<RunRequest, "path" | "steps">): readonly string[] {
+  if ((path === undefined) === (steps === undefined))
+    throw invalidMember("path", "conflict", "or steps must be given, but not both");
+  if (steps !== undefined) {
+    if (steps.length === 0 || steps.length > MAX_STEPS)
+      throw invalidMember("steps", "out_of_range", `must be a list of 1 to ${MAX_STEPS} status codes`);
+    return steps;
+  }
+  if (path === undefined || !Object.hasOwn(paths, path))
+    throw invalidMember("path", "invalid_value", `must be one of ${pathNames.join(", ")}`);
+  return paths[path as PathName];
+}
+
+function assertInRange(field: string, value: number, { min, max }: { min: number; max: number }): void {
+  if (value < min || value > max)
+    throw invalidMember(field, "out_of_range", `must be a whole number from ${min} to ${max}`);
+}
+
+function invalidMember(field: string, code: string, message: string): AppError {
+  return badRequest([{ location: "body", field, code, message }]);
+}
+
+function endOf({ steps, intervalMs, dueAt }: Pick<TestRun, "steps" | "intervalMs" | "dueAt">): Date {
+  return new Date(dueAt.getTime() + (steps.length - 1) * intervalMs);
+}
+
+/** Locks the agent until the transaction ends, so that jobs are counted, changed and deleted by one request at a time. */
+async function lockTestOrganizations(
+  em: EntityManager,
+  { liveOrganizationId }: Pick<OrganizationPrincipal, "liveOrganizationId">,
+): Promise<{ agent: string; contractor: string }> {
+  invariant(liveOrganizationId, "the principal is of a test organisation");
+  const organizations = await em.find(
+    Organization,
+    { liveOrganization: liveOrganizationId },
+    { orderBy: { type: "asc" }, lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+  const [agent, contractor] = organizations;
+  invariant(agent && contractor, "test organisations are created in pairs");
+  return { agent: agent.id, contractor: contractor.id };
+}

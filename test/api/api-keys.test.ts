@@ -1,0 +1,316 @@
+/** API keys over REST: what a key with keys:manage can and cannot give, rotation, and what is stored for an Idempotency-Key. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
+import { scopes } from "../../src/api-keys/api.ts";
+import { fromTypedId, toTypedId } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
+import { expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { createFakeClock, HOUR_MS, SECOND_MS } from "../support/fake-clock.ts";
+import { eventually } from "../support/eventually.ts";
+
+const clock = createFakeClock();
+let app: TestApp;
+let agent: TestOrganization;
+
+beforeAll(async () => {
+  app = await startTestApp({ WAYMARK_ROLE: "api" }, { clock });
+  agent = await app.createOrganization("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Caller {
+  id: string;
+  key: string;
+}
+
+/** A key of a new organisation. */
+async function newCaller(key: Partial<NewKey> = {}): Promise<Caller> {
+  const { id } = await app.createOrganization("agent");
+  const newKey = { organizationId: id, name: "caller", createdBy: "test", scopes, ...key };
+  const { key: created, text } = await app.keys.create(newKey);
+  return { id: toTypedId("key", created.id), key: text };
+}
+
+interface Options {
+  body?: object;
+  headers?: Record<string, string>;
+}
+
+function post({ key }: Pick<Caller, "key">, path: string, { body, headers = {} }: Options = {}) {
+  return app.call(path, { method: "POST", key, headers, ...(body && { body: JSON.stringify(body) }) });
+}
+const create = (caller: Pick<Caller, "key">, members: object = {}, headers = {}): Promise<ApiResponse> =>
+  post(caller, "/v1/api-keys", { body: { name: "new", ...members }, headers });
+const rotate = (caller: Pick<Caller, "key">, id: string, body?: object, headers = {}): Promise<ApiResponse> =>
+  post(caller, `/v1/api-keys/${id}/rotate`, { ...(body && { body }), headers });
+const me = (key: string): Promise<ApiResponse> => app.call("/v1/me", { key });
+
+interface Issued {
+  api_key: Record<string, unknown> & { id: string };
+  secret: string;
+}
+
+/** Expects a 201 and returns its data. */
+function issued({ status, body }: ApiResponse): Issued {
+  expect(status).toBe(201);
+  return body.data as Issued;
+}
+
+const LATER = "2099-01-01T00:00:00.000Z";
+const EARLIER = "2098-01-01T00:00:00.000Z";
+const LOCAL = "127.0.0.0/8";
+
+describe("a created key", () => {
+  it("has the scopes of its creator without keys:manage, no expiry and no IP ranges by default", async () => {
+    const caller = await newCaller();
+    const { api_key: key, secret } = issued(await create(caller));
+    expect(key).toEqual({
+      id: expect.stringMatching(/^key_/),
+      prefix: secret.slice(0, "wmk_12345678".length),
+      name: "new",
+      mode: "live",
+      scopes: ["jobs:read", "jobs:write", "webhooks:manage"],
+      cidrs: null,
+      created_by: caller.id,
+      created_at: new Date(clock.now()).toISOString(),
+      expires_at: null,
+      revoked_at: null,
+      last_used_at: null,
+    });
+    expect((await me(secret)).body.data.api_key.id).toBe(key.id);
+  });
+
+  it("has the expiry, the IP ranges and the rate limits of its creator by default", async () => {
+    const rateLimits = { read: { perSecond: 3, burst: 4 } };
+    const caller = await newCaller({ expiresAt: new Date(LATER), cidrs: [LOCAL], rateLimits });
+    const { api_key: key } = issued(await create(caller));
+    expect(key).toMatchObject({ expires_at: LATER, cidrs: [LOCAL] });
+    const [row] = await app.database.query<{ limits: unknown }>(sql`
+      select rate_limits as limits from api_key where id = ${fromTypedId("key", key.id)}::uuid`);
+    expect(row?.limits).toEqual(rateLimits);
+  });
+
+  it("has keys:manage only if the request names it", async () => {
+    const caller = await newCaller();
+    const { secret: without } = issued(await create(caller, { scopes: null }));
+    expectFailure(await create({ key: without }), 403, "keys:manage");
+    const { secret } = issued(await create(caller, { scopes: ["keys:manage", "jobs:read"] }));
+    expect(issued(await create({ key: secret })).api_key["scopes"]).toEqual(["jobs:read"]);
+  });
+
+  it("400 without scopes if its creator has only keys:manage", async () => {
+    const caller = await newCaller({ scopes: ["keys:manage"] });
+    const named = issued(await create(caller, { scopes: ["keys:manage"] })).api_key;
+    expect(named["scopes"]).toEqual(["keys:manage"]);
+    const [problem] = expectProblems(await create(caller), "body", ["scopes"]);
+    expect(problem?.message).toContain("must be named");
+  });
+});
+
+/** Requests with which a key could get more rights than it has. */
+describe("a key cannot widen itself", () => {
+  const bounds: Partial<NewKey> = {
+    scopes: ["jobs:read", "keys:manage"],
+    expiresAt: new Date(EARLIER),
+    cidrs: [LOCAL],
+    rateLimits: { read: { perSecond: 3, burst: 4 } },
+  };
+
+  it.each<[string, object]>([
+    ["a scope that it lacks", { scopes: ["jobs:read", "webhooks:manage"] }],
+    ["all scopes", { scopes }],
+    ["a later expiry", { expires_at: LATER }],
+    ["an expiry 1 ms later", { expires_at: new Date(Date.parse(EARLIER) + 1).toISOString() }],
+    ["wider IP ranges", { cidrs: ["127.0.0.0/7"] }],
+    ["any IP address", { cidrs: ["0.0.0.0/0", "::/0"] }],
+    ["a further IP range", { cidrs: [LOCAL, "10.0.0.0/8"] }],
+    ["an IPv6 form of a wider range", { cidrs: ["::ffff:127.0.0.0/103"] }],
+  ])("403 for %s", async (_what, members) => {
+    const caller = await newCaller(bounds);
+    expectFailure(await create(caller, members), 403);
+    const { items } = (await app.call("/v1/api-keys", { key: caller.key })).body.data;
+    expect(items.map(({ name }: { name: string }) => name)).not.toContain("new");
+  });
+
+  it.each([
+    "rate_limits",
+    "rateLimits",
+    "organization_id",
+    "organizationId",
+    "created_by",
+    "rate_bucket",
+    "id",
+  ])("400 for the member %s", async (name) => {
+    const caller = await newCaller(bounds);
+    const members = { [name]: name.startsWith("organi") ? toTypedId("org", agent.id) : "x" };
+    expectProblems(await create(caller, members), "body", [name]);
+  });
+
+  it("by null, for what it is limited to", async () => {
+    const caller = await newCaller(bounds);
+    const { api_key: key } = issued(await create(caller, { scopes: null, expires_at: null, cidrs: null }));
+    expect(key).toMatchObject({ scopes: ["jobs:read"], expires_at: EARLIER, cidrs: [LOCAL] });
+  });
+
+  it("by rotating itself, also twice: the new key has the same scopes, ranges, expiry, limits and token buckets", async () => {
+    const caller = await newCaller(bounds);
+    const first = issued(await rotate(caller, caller.id, { grace_hours: 1 }));
+    const second = issued(await rotate({ key: first.secret }, first.api_key.id, { grace_hours: 1 }));
+    const limits = { scopes: bounds.scopes, expires_at: EARLIER, cidrs: [LOCAL] };
+    for (const { api_key: key } of [first, second]) {
+      expect(key).toMatchObject(limits);
+      const [row] = await app.database.query<{ bucket: string; limits: unknown }>(sql`
+        select rate_bucket as bucket, rate_limits as limits from api_key where id = ${fromTypedId("key", key.id)}::uuid`);
+      expect(row).toEqual({ bucket: fromTypedId("key", caller.id), limits: bounds.rateLimits });
+    }
+  });
+
+  it("by rotating a key with more rights, whose secret it would receive", async () => {
+    const { id: organizationId } = await app.createOrganization("agent");
+    const of = async (key: Partial<NewKey>) =>
+      await app.keys.create({ organizationId, name: "key", createdBy: "test", scopes, ...key });
+    const { text } = await of(bounds);
+    const wider: Partial<NewKey>[] = [
+      { ...bounds, scopes },
+      { ...bounds, expiresAt: null },
+      { ...bounds, cidrs: null },
+      { ...bounds, cidrs: [LOCAL, "10.0.0.0/8"] },
+    ];
+    for (const key of wider) {
+      const target = await of(key);
+      expectFailure(await rotate({ key: text }, toTypedId("key", target.key.id)), 403);
+      expect((await me(target.text)).status).toBe(key.cidrs === undefined ? 403 : 200);
+    }
+  });
+
+  it("by a key that it created before its rights ended", async () => {
+    const caller = await newCaller({ expiresAt: new Date(clock.now() + HOUR_MS) });
+    const { api_key: child, secret } = issued(await create(caller, { scopes: ["keys:manage"] }));
+    const late = new Date(clock.now() + 2 * HOUR_MS).toISOString();
+    expectFailure(await create({ key: secret }, { scopes: ["keys:manage"], expires_at: late }), 403);
+    expectFailure(await create({ key: secret }, { scopes: ["jobs:read"] }), 403);
+    const rotated = issued(await rotate({ key: secret }, child.id, { grace_hours: 24 })).api_key;
+    expect(rotated["expires_at"]).toBe(child["expires_at"]);
+  });
+
+  it("405 for PATCH and PUT: no operation changes a key", async () => {
+    const caller = await newCaller(bounds);
+    for (const method of ["PATCH", "PUT"]) {
+      const body = JSON.stringify({ scopes });
+      const one = await app.call(`/v1/api-keys/${caller.id}`, { method, key: caller.key, body });
+      expect(one.status).toBe(405);
+    }
+    expect((await me(caller.key)).body.data.api_key.scopes).toEqual(bounds.scopes);
+  });
+});
+
+describe("rotation", () => {
+  it("lets the old key work no longer without grace", async () => {
+    const caller = await newCaller();
+    const { api_key: target, secret: old } = issued(await create(caller));
+    const { secret } = issued(await rotate(caller, target.id, { grace_hours: 0 }));
+    await eventually(async () => expectFailure(await me(old), 401));
+    expect((await me(secret)).status).toBe(200);
+  });
+
+  it.each([1, 24])("lets the old key work for %i hours, and no longer", async (graceHours) => {
+    const caller = await newCaller();
+    const { api_key: target, secret: old } = issued(await create(caller));
+    const { secret } = issued(await rotate(caller, target.id, { grace_hours: graceHours }));
+    expect(secret).not.toBe(old);
+    clock.advance(graceHours * HOUR_MS - SECOND_MS);
+    expect((await me(old)).status).toBe(200);
+    clock.advance(SECOND_MS);
+    await eventually(async () => expectFailure(await me(old), 401));
+    expect((await me(secret)).status).toBe(200);
+  });
+
+  it("has a grace period of 24 hours by default", async () => {
+    const caller = await newCaller();
+    const { api_key: target } = issued(await create(caller));
+    await rotate(caller, target.id);
+    const { items } = (await app.call("/v1/api-keys", { key: caller.key })).body.data;
+    const old = (items as { id: string; expires_at: string }[]).find(({ id }) => id === target.id);
+    expect(old?.expires_at).toBe(new Date(clock.now() + 24 * HOUR_MS).toISOString());
+  });
+
+  it("does not extend a key that expires before the grace period ends", async () => {
+    const expiresAt = new Date(clock.now() + HOUR_MS).toISOString();
+    const caller = await newCaller();
+    const { api_key: target, secret: old } = issued(await create(caller, { expires_at: expiresAt }));
+    const { api_key: key, secret } = issued(await rotate(caller, target.id, { grace_hours: 24 }));
+    expect(key["expires_at"]).toBe(expiresAt);
+    clock.advance(HOUR_MS);
+    for (const text of [old, secret]) await eventually(async () => expectFailure(await me(text), 401));
+  });
+
+  it.each([-1, 25, 0.5, "1", null])("400 for grace_hours %j", async (graceHours) => {
+    const caller = await newCaller();
+    expectProblems(await rotate(caller, caller.id, { grace_hours: graceHours }), "body", ["grace_hours"]);
+    expect((await me(caller.key)).status).toBe(200);
+  });
+
+  it("409 of a key that ended", async () => {
+    const caller = await newCaller();
+    const { api_key: target } = issued(await create(caller));
+    await app.call(`/v1/api-keys/${target.id}`, { method: "DELETE", key: caller.key });
+    expectFailure(await rotate(caller, target.id), 409, "revoked");
+  });
+});
+
+/** Everything that is stored for Idempotency-Keys, as text. */
+async function storedAnswers(): Promise<string> {
+  const rows = await app.database.query<{ row: string }>(sql`
+    select to_jsonb(record)::text as row from idempotency_record record`);
+  return rows.map(({ row }) => row).join("\n");
+}
+
+/** Every table as text, to find a secret anywhere. */
+async function tablesWith(secret: string): Promise<string[]> {
+  const tables = await app.database.query<{ name: string; count: number }>(sql`
+    select table_name as name, (xpath('/row/count/text()', query_to_xml(format(
+      'select count(*) as count from %I r where to_jsonb(r)::text like %L', table_name, ${`%${secret}%`}::text),
+      false, true, '')))[1]::text::int as count
+    from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`);
+  return tables.filter(({ count }) => count > 0).map(({ name }) => name);
+}
+
+describe("Idempotency-Key", () => {
+  const headers = { "idempotency-key": "once" };
+
+  it.each<[string, (caller: Caller) => Promise<ApiResponse>]>([
+    ["POST /v1/api-keys", (caller) => create(caller, {}, headers)],
+    ["POST /v1/api-keys/{id}/rotate", (caller) => rotate(caller, caller.id, { grace_hours: 24 }, headers)],
+  ])("stores no secret, and returns null in its place: %s", async (_route, send) => {
+    const caller = await newCaller();
+    const { api_key: key, secret } = issued(await send(caller));
+    const repeated = await send(caller);
+    expect(repeated.headers.get("idempotency-replayed")).toBe("true");
+    expect(repeated.body.data).toEqual({ api_key: key, secret: null });
+    const answers = await storedAnswers();
+    expect(answers).toContain(key.id);
+    // The prefix is public; the rest is the secret.
+    expect(answers).not.toContain(secret.slice("wmk_12345678".length + 1));
+    expect(await tablesWith(String(key["prefix"]))).toContain("api_key");
+    expect(await tablesWith(secret.slice("wmk_12345678".length + 1))).toEqual([]);
+  });
+
+  it("creates one key for many repeated requests, also at the same time", async () => {
+    const caller = await newCaller();
+    const responses = await Promise.all(Array.from({ length: 8 }, () => create(caller, {}, headers)));
+    const statuses = new Set(responses.map(({ status }) => status));
+    expect(statuses.isSubsetOf(new Set([201, 409]))).toBe(true);
+    const secrets = responses.flatMap(({ body }) => body.data?.secret ?? []);
+    expect(secrets).toHaveLength(1);
+    const { items } = (await app.call("/v1/api-keys", { key: caller.key })).body.data;
+    expect(items.filter(({ name }: { name: string }) => name === "new")).toHaveLength(1);
+  });
+
+  it("is not used up by a refused request", async () => {
+    const caller = await newCaller({ scopes: ["jobs:read", "keys:manage"] });
+    expectFailure(await create(caller, { scopes: ["jobs:write"] }, headers), 403);
+    expect(issued(await create(caller, {}, headers)).secret).toMatch(/^wmk_/);
+  });
+});

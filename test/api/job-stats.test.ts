@@ -1,0 +1,188 @@
+/** GET /v1/jobs/stats counts the jobs that GET /v1/jobs lists. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { filterParameters } from "../../src/http/v1/jobs.filter.ts";
+import { groupNames } from "../../src/http/v1/jobs.stats.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import { expectData, expectProblems } from "../support/app/assertions.ts";
+import { listJobs } from "../support/app/job-client.ts";
+
+let app: TestApp;
+let agent: TestOrganization;
+let contractor: TestOrganization;
+let numbers: string[];
+
+const statuses = ["pending", "failed", "completed"];
+const JOBS = 24;
+
+beforeAll(async () => {
+  app = await startTestApp({ WAYMARK_ROLE: "api" });
+  [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
+  const jobs = Array.from({ length: JOBS }, (_, index) => ({
+    ...(index % 3 > 0 && { contractor }),
+    patch: {
+      normalized_status: statuses[index % 3] ?? "",
+      failure_reason: index % 3 === 1 ? "wrong_incomplete_address" : null,
+      batch_number: index % 4 === 0 ? null : `B-${index % 4}`,
+      group_code: index % 2 === 0 ? "EAST-2" : "WEST,1",
+      postal_code: `0189${index % 5}`,
+      recipient_name: index % 6 === 0 ? "Harbour Office" : null,
+      scheduled_date: index % 5 === 0 ? null : `2026-11-2${index % 5}`,
+      piece_quantity: index + 1,
+      weight: index % 7 === 0 ? null : index / 2,
+    },
+  }));
+  numbers = await app.createJobs(agent, jobs);
+  await app.createJobs(await app.createOrganization("agent"), [{}, {}]);
+  await app.database.query(sql`
+    update job set updated_at = '2026-06-01T23:59:59.999Z'::timestamptz + (piece_quantity % 3) * interval '1 ms'
+    where marking_number = any(${numbers})`);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Group {
+  keys: { key: string; value: string | null; label: string | null }[];
+  count: number;
+  piece_quantity?: number | null;
+  weight?: number | null;
+}
+
+async function statsOf({ key }: TestOrganization, query: Record<string, string>) {
+  const response = await app.call(`/v1/jobs/stats?${new URLSearchParams(query)}`, { key });
+  return expectData(response) as { total: number; groups: Group[]; truncated: boolean };
+}
+
+interface ListedJob extends Record<string, unknown> {
+  piece_quantity: number | null;
+  weight: number | null;
+}
+
+async function listed(reader: TestOrganization, query: Record<string, string>) {
+  const parameters = new URLSearchParams({ ...query, page_size: "100" }).toString();
+  const { items, pagination } = expectData(await listJobs(app, reader, parameters));
+  return { items: items as ListedJob[], total: pagination.total as number };
+}
+
+const sumOf = (values: readonly (number | null)[]): number | null => {
+  const given = values.filter((value) => value !== null);
+  return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0);
+};
+
+/** A value of each filter that some jobs match and others don't. */
+const filters: Record<keyof typeof filterParameters.shape, () => string> = {
+  marking_number: () => numbers[4] ?? "",
+  batch_number: () => "B-2",
+  normalized_status: () => "failed",
+  updated_at_from: () => "2026-06-02",
+  updated_at_to: () => "2026-06-01",
+  scheduled_date_from: () => "2026-11-23",
+  scheduled_date_to: () => "2026-11-22",
+  updated_since: () => "2026-06-02T00:00:00.001Z",
+  failure_reason: () => "wrong_incomplete_address",
+  group_code: () => "WEST,1",
+  q: () => "harbour",
+};
+const names = Object.keys(filters) as (keyof typeof filters)[];
+
+describe("each filter of the list counts the jobs that the list returns", () => {
+  it.each(names)("%s", async (name) => {
+    const query = { [name]: filters[name]() };
+    for (const reader of [agent, contractor]) {
+      const { total, items } = await listed(reader, query);
+      const counted = await statsOf(reader, { ...query, group_by: "batch_number" });
+      expect(counted.total).toBe(total);
+      expect(sumOf(counted.groups.map(({ count }) => count)) ?? 0).toBe(items.length);
+    }
+    const { total } = await listed(agent, query);
+    expect(total).toBeGreaterThan(0);
+    expect(total).toBeLessThan(JOBS);
+  });
+
+  it("two filters together", async () => {
+    const query = { group_code: filters.group_code(), normalized_status: "failed" };
+    const { total } = await listed(agent, query);
+    expect(total).toBe(4);
+    expect(await statsOf(agent, query)).toMatchObject({ total, groups: [{ keys: [], count: total }] });
+  });
+});
+
+describe("each group has the count and the sums of its listed jobs", () => {
+  const fields = [
+    "normalized_status",
+    "failure_reason",
+    "scheduled_date",
+    "batch_number",
+    "group_code",
+    "postal_code",
+  ];
+
+  it.each(fields)("%s", async (field) => {
+    for (const reader of [agent, contractor]) {
+      const { items } = await listed(reader, {});
+      const { groups } = await statsOf(reader, { group_by: field, sums: "piece_quantity,weight" });
+      const expected = Map.groupBy(items, (job) => job[field] as string | null);
+      expect(groups).toHaveLength(expected.size);
+      for (const { keys, ...sums } of groups) {
+        expect(keys).toMatchObject([{ key: field }]);
+        const jobs = expected.get(keys[0]?.value ?? null) ?? [];
+        expect(sums).toEqual({
+          count: jobs.length,
+          piece_quantity: sumOf(jobs.map((job) => job.piece_quantity)),
+          weight: sumOf(jobs.map((job) => job.weight)),
+        });
+      }
+    }
+  });
+
+  it("of two keys, largest first", async () => {
+    const { items } = await listed(agent, {});
+    const { groups } = await statsOf(agent, { group_by: "normalized_status,group_code" });
+    const pairs = Map.groupBy(
+      items,
+      (job) => `${String(job["normalized_status"])} ${String(job["group_code"])}`,
+    );
+    const counted = groups.map(({ keys, count }) => [keys.map(({ value }) => value).join(" "), count]);
+    expect(Object.fromEntries(counted)).toEqual(
+      Object.fromEntries([...pairs].map(([pair, jobs]) => [pair, jobs.length])),
+    );
+    const counts = groups.map(({ count }) => count);
+    expect(counts).toEqual(counts.toSorted((one, other) => other - one));
+  });
+
+  it.each(groupNames)("all groups together have all jobs: %s", async (name) => {
+    const { total, groups, truncated } = await statsOf(agent, { group_by: name });
+    expect({ total, truncated }).toEqual({ total: JOBS, truncated: false });
+    expect(sumOf(groups.map(({ count }) => count))).toBe(JOBS);
+  });
+
+  it("only has the sums that the request names", async () => {
+    const [group] = (await statsOf(agent, { sums: "weight" })).groups;
+    expect(Object.keys(group ?? {})).toEqual(["keys", "count", "weight"]);
+  });
+});
+
+describe("group_by and sums", () => {
+  it("can be repeated or separated by commas", async () => {
+    const path = "/v1/jobs/stats?group_by=batch_number";
+    const repeated = await app.call(`${path}&group_by=category&sums=weight&sums=piece_quantity`, {
+      key: agent.key,
+    });
+    const joined = await app.call(`${path},category&sums=weight,piece_quantity`, { key: agent.key });
+    expect(expectData(repeated)).toEqual(expectData(joined));
+  });
+
+  it.each<[string, Record<string, string>, string[]]>([
+    ["three keys", { group_by: "batch_number,category,agent_id" }, ["group_by"]],
+    ["the same key twice", { group_by: "category,category" }, ["group_by"]],
+    ["an unknown key and sum", { group_by: "colour", sums: "pts" }, ["group_by[0]", "sums[0]"]],
+    ["an empty key", { group_by: "category," }, ["group_by[1]"]],
+    [
+      "an unknown status and a malformed date",
+      { normalized_status: "lost", updated_at_from: "today" },
+      ["normalized_status", "updated_at_from"],
+    ],
+  ])("400 for %s", async (_what, query, fields) => {
+    const response = await app.call(`/v1/jobs/stats?${new URLSearchParams(query)}`, { key: agent.key });
+    expectProblems(response, "query", fields);
+  });
+});

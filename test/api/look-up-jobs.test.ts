@@ -1,0 +1,128 @@
+/** POST /v1/jobs/lookup: up to 100 jobs by Marking Number, in one statement. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { getJob } from "../support/app/job-client.ts";
+import { startFaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
+
+let app: TestApp;
+let agent: TestOrganization;
+let contractor: TestOrganization;
+/** Jobs of the agent; every second one is assigned to the contractor. */
+let numbers: string[];
+let foreign: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ WAYMARK_ROLE: "api" });
+  [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
+  const jobs = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? { contractor } : {}));
+  numbers = await app.createJobs(agent, jobs);
+  [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function lookUp(markingNumbers: unknown, key = agent.key, api: Pick<TestApp, "call"> = app) {
+  const body = JSON.stringify({ marking_numbers: markingNumbers });
+  return api.call("/v1/jobs/lookup", { method: "POST", key, body });
+}
+
+type Items = ({ marking_number: string } | null)[];
+
+async function found(markingNumbers: readonly string[], key = agent.key): Promise<(string | null)[]> {
+  const { items } = expectData(await lookUp(markingNumbers, key)) as { items: Items };
+  return items.map((job) => job && job.marking_number);
+}
+
+describe("the items", () => {
+  it("are in the order of the request, with duplicates", async () => {
+    const [one = "", two = "", three = ""] = numbers;
+    const order = [three, one, three, two, one, one];
+    expect(await found(order)).toEqual(order);
+    expect(await found(numbers.toReversed())).toEqual(numbers.toReversed());
+  });
+
+  it("are the jobs as the list shows them, with their version", async () => {
+    const [number = ""] = numbers;
+    const one = await getJob(app, agent, number);
+    const version = Number(/\d+/.exec(one.headers.get("etag") ?? "")?.[0]);
+    expect(expectData(await lookUp([number])).items).toEqual([{ ...expectData(one), version }]);
+  });
+
+  it("are null for an unknown number and for another organisation's job, with the same response", async () => {
+    const unknown = "NO-SUCH-JOB";
+    const [number = ""] = numbers;
+    expect(await found([unknown, number, foreign])).toEqual([null, number, null]);
+    const [one, other] = [await lookUp([unknown]), await lookUp([foreign])];
+    expect(other.body.data).toEqual(one.body.data);
+    expect([...other.headers.keys()]).toEqual([...one.headers.keys()]);
+  });
+
+  it("are null for jobs of the agent that the contractor does not have", async () => {
+    const seen = await found(numbers, contractor.key);
+    expect(seen).toEqual(numbers.map((number, index) => (index % 2 === 0 ? number : null)));
+  });
+
+  it("match exactly: other case, spaces and wildcards find nothing", async () => {
+    const [number = ""] = numbers;
+    const near = [number.toLowerCase(), ` ${number}`, `${number} `, number.slice(0, -1), "%", "MN-_%"];
+    expect(await found(near)).toEqual(near.map(() => null));
+  });
+});
+
+describe("the number of Marking Numbers", () => {
+  it("is 1 to 100", async () => {
+    expect(await found(numbers.slice(0, 1))).toHaveLength(1);
+    expect(await found(numbers)).toEqual(numbers);
+  });
+
+  it.each([0, 101])("400 for %i", async (length) => {
+    const [problem] = expectProblems(await lookUp(Array.from({ length }, () => numbers[0])), "body", [
+      "marking_numbers",
+    ]);
+    expect(problem?.message).toBe(`must have 1 to 100 items, got ${length}`);
+  });
+});
+
+describe("400", () => {
+  it.each<[string, unknown, string[]]>([
+    ["no list", "MN-1", ["marking_numbers"]],
+    ["null", null, ["marking_numbers"]],
+    ["an empty number", ["A", ""], ["marking_numbers[1]"]],
+    ["a number of 121 characters", ["x".repeat(121)], ["marking_numbers[0]"]],
+    ["values that are no text", [1, "A", null], ["marking_numbers[0]", "marking_numbers[2]"]],
+    ["a NUL character", ["A\0"], ["marking_numbers[0]"]],
+  ])("for %s", async (_what, markingNumbers, fields) => {
+    expectProblems(await lookUp(markingNumbers), "body", fields);
+  });
+
+  it("for a member that it does not know", async () => {
+    const body = JSON.stringify({ marking_number: ["A"] });
+    const response = await app.call("/v1/jobs/lookup", { method: "POST", key: agent.key, body });
+    expectProblems(response, "body", ["marking_numbers", "marking_number"]);
+  });
+});
+
+it("returns 403 without jobs:read, also for an unknown number", async () => {
+  const newKey = { organizationId: agent.id, name: "writer", createdBy: "test" };
+  const { text } = await app.keys.create({ ...newKey, scopes: ["jobs:write"] });
+  expectFailure(await lookUp(["NO-SUCH-JOB"], text), 403, "jobs:read");
+});
+
+it("of 100 numbers takes one statement; if the key is not cached, another one reads the key", async () => {
+  await using proxy = await startFaultProxy(app.databaseUrl);
+  await using instance = await startAppInstance(proxy.url, { WAYMARK_ROLE: "api" });
+  const newKey = { organizationId: agent.id, name: "cold", createdBy: "test" };
+  const { text } = await app.keys.create({ ...newKey, scopes: ["jobs:read"] });
+  const statementsOf = async (): Promise<string[]> => {
+    const start = proxy.statements.length;
+    expect(expectData(await lookUp(numbers, text, instance)).items).toHaveLength(100);
+    return withoutBackground(proxy.statements.slice(start));
+  };
+  const [ofKey = "", ofJobs = "", ...others] = await statementsOf();
+  expect(ofKey).toContain("from api_key");
+  expect(ofJobs).toContain("job.marking_number = any(");
+  expect(others).toEqual([]);
+  // A cached key is read again after a second.
+  expect((await statementsOf()).filter((statement) => statement !== ofKey)).toEqual([ofJobs]);
+});

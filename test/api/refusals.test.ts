@@ -1,0 +1,261 @@
+/**
+ * Refusals that all operations share. The requests come from the OpenAPI document, so a new operation is tested without a change
+ * here. Each would succeed, or at least reach its service, if it were not refused.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { generateKey } from "../../src/api-keys/api-key.format.ts";
+import { scopes, type Scope } from "../../src/api-keys/api.ts";
+import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { rateLimitClasses } from "../../src/rate-limits/api.ts";
+import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import { startAppInstance, type ApiResponse, type AppInstance } from "../support/app/app-instance.ts";
+import { expectFailure } from "../support/app/assertions.ts";
+import { documentedRequests, type DocumentedRequest } from "../support/app/documented-requests.ts";
+import { apiDocument, expectToMatchContract } from "../support/app/openapi-contract.ts";
+import { sendRawRequest } from "../support/app/raw-http-client.ts";
+import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
+
+const withBody = documentedRequests.filter(({ body }) => body !== null);
+const paths = Object.groupBy(documentedRequests, ({ path }) => path.replace(/\?.*/, ""));
+
+/** With their names, which a title shows in full as `%s` but not as `$name`. */
+const named = (requests: readonly DocumentedRequest[]) =>
+  requests.map((request) => [request.name, request] as const);
+
+let app: TestApp;
+let agent: TestOrganization;
+let testKey: string;
+beforeAll(async () => {
+  app = await startTestApp({ RATE_LIMITS: "on" });
+  agent = await app.createOrganization("agent", { scopes });
+  testKey = await createKey({ testSide: "agent" });
+  const exampleNumber = /(?<=by-marking\/)[^/]+/;
+  const numbers = documentedRequests.map(({ path }) => exampleNumber.exec(path)?.[0]).filter(Boolean);
+  await app.createJobs(
+    agent,
+    [...new Set(numbers)].map((number = "") => ({ markingNumber: decodeURIComponent(number) })),
+  );
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** The side of a test key, for operations that only test keys can use. */
+const testSideOf = ({ path }: DocumentedRequest) => (path.startsWith("/v1/test/") ? "agent" : undefined);
+/** A key with all scopes. */
+const keyFor = (request: DocumentedRequest): string => (testSideOf(request) ? testKey : agent.key);
+
+/** Creates another key of the same organisation. */
+async function createKey(key: Partial<NewKey> & { testSide?: "agent" | undefined }): Promise<string> {
+  const { text } = await app.keys.create({
+    organizationId: agent.id,
+    name: "refused",
+    createdBy: "test",
+    scopes,
+    ...key,
+  });
+  return text;
+}
+
+/** Counters follow the jobs; the others record the refused requests themselves. */
+const UNCOMPARED = /^(request_log|request_usage|rate_limit_bucket|job_counter)/;
+
+/** Returns a checksum of all rows, by table, without the time of a key's last use. */
+async function storedState(): Promise<Record<string, string>> {
+  const tables = await app.database.query<{ name: string }>(sql`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`);
+  const compared = tables.map(({ name }) => name).filter((name) => !UNCOMPARED.test(name));
+  const entries = await Promise.all(
+    compared.map(async (name): Promise<[string, string]> => {
+      const [row] = await app.database.query<{ checksum: string }>(sql`
+        select md5(coalesce(string_agg(digest, '' order by digest), '')) as checksum
+        from (select md5((to_jsonb(each) - 'last_used_at')::text) as digest from ${raw(`"${name}"`)} each) rows`);
+      return [name, row?.checksum ?? ""];
+    }),
+  );
+  return Object.fromEntries(entries);
+}
+
+interface Change {
+  method?: string;
+  path?: string;
+  key?: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+function send(api: Pick<AppInstance, "call">, request: DocumentedRequest, change: Change = {}) {
+  const { method, path, key, headers, body } = { key: undefined, headers: {}, ...request, ...change };
+  return api.call(path, {
+    method,
+    ...(key !== undefined && { key }),
+    ...(body !== null && { body }),
+    // A refused request must not reserve its key either.
+    headers: { ...(method !== "GET" && { "idempotency-key": "refused" }), ...headers },
+  });
+}
+
+/** Expects the status in the envelope, no change of stored data, and a response without the details of a cause. */
+async function expectRefusal(status: number, call: () => Promise<ApiResponse>, message?: string | RegExp) {
+  const before = await storedState();
+  const response = await call();
+  expectFailure(response, status, message);
+  expect(await storedState()).toEqual(before);
+  return response;
+}
+
+const secondsToWait = ({ headers }: ApiResponse): number => Number(headers.get("retry-after"));
+
+describe("401 with WWW-Authenticate", () => {
+  it.each(named(documentedRequests))("without a key: %s", async (_name, request) => {
+    const response = await expectRefusal(401, () => send(app, request));
+    expect(response.headers.get("www-authenticate")).toBe("Bearer");
+  });
+
+  it.each(named(documentedRequests))("with an unknown key: %s", async (_name, request) => {
+    const key = generateKey().text;
+    const response = await expectRefusal(401, () => send(app, request, { key }));
+    expect(response.headers.get("www-authenticate")).toBe("Bearer");
+    expect(JSON.stringify(response.body)).not.toContain(key);
+  });
+});
+
+describe("403", () => {
+  const scoped = documentedRequests.flatMap((request) =>
+    request.scopes.map((missing) => [missing, request.name, request] as const),
+  );
+  const keys = new Map<string, string>();
+  const limitedKey = (name: Scope | "elsewhere", request: DocumentedRequest): string =>
+    keys.get(`${name} ${testSideOf(request)}`)!;
+  let operatorKey: string;
+  beforeAll(async () => {
+    for (const testSide of [undefined, "agent"] as const) {
+      for (const scope of scopes) {
+        const others = scopes.filter((each) => each !== scope);
+        keys.set(`${scope} ${testSide}`, await createKey({ scopes: others, testSide }));
+      }
+      keys.set(`elsewhere ${testSide}`, await createKey({ cidrs: ["203.0.113.0/24"], testSide }));
+    }
+    operatorKey = await createKey({ organizationId: null });
+  });
+
+  // evidence: api-key-scope-403
+  it.each(scoped)("without the scope %s: %s", async (missing, _name, request) => {
+    const response = await expectRefusal(
+      403,
+      () => send(app, request, { key: limitedKey(missing, request) }),
+      missing,
+    );
+    expect(response.headers.has("www-authenticate")).toBe(false);
+  });
+
+  it.each(named(documentedRequests))(
+    "from an IP address outside the key's ranges: %s",
+    async (_name, request) => {
+      await expectRefusal(403, () => send(app, request, { key: limitedKey("elsewhere", request) }));
+    },
+  );
+
+  it.each(named(documentedRequests))("with an operator's key: %s", async (_name, request) => {
+    await expectRefusal(403, () => send(app, request, { key: operatorKey }), "/graphql");
+  });
+});
+
+describe("404", () => {
+  it.each(named(documentedRequests))(
+    "for an unknown path below, with and without a key: %s",
+    async (_name, request) => {
+      const path = `${request.path.replace(/\?.*/, "")}/a/b/c`;
+      await expectRefusal(404, () => send(app, request, { path, key: agent.key }));
+      await expectRefusal(404, () => send(app, request, { path }));
+    },
+  );
+});
+
+describe("405 with Allow", () => {
+  it.each(Object.keys(paths))("for each other method: %s", async (path) => {
+    const documented = paths[path]!.map(({ method }) => method);
+    const allowed = documented.includes("GET") ? [...documented, "HEAD"] : documented;
+    const others = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].filter(
+      (method) => !allowed.includes(method),
+    );
+    for (const method of others) {
+      const body = method === "GET" ? {} : { body: "{" };
+      const response = await expectRefusal(405, () => app.call(path, { method, key: agent.key, ...body }));
+      expect(new Set(response.headers.get("allow")?.split(", "))).toEqual(new Set(allowed));
+    }
+  });
+});
+
+describe("413", () => {
+  it.each(named(withBody))("by the Content-Length, before the body is sent: %s", async (_name, request) => {
+    const { method, path } = request;
+    const headers = {
+      "content-type": "application/json",
+      "x-api-key": keyFor(request),
+      "content-length": String(2 ** 40),
+    };
+    const response = await expectRefusal(413, () =>
+      sendRawRequest(app.url, path, { method, headers, isUnfinished: true }),
+    );
+    expectToMatchContract(method, path, response);
+  });
+});
+
+describe("415", () => {
+  it.each(named(withBody))("for a body that is not application/json: %s", async (_name, request) => {
+    const headers = { "content-type": "text/plain" };
+    await expectRefusal(415, () => send(app, request, { key: keyFor(request), headers }));
+  });
+});
+
+describe("400", () => {
+  it.each(named(withBody))("for a body that is not JSON: %s", async (_name, request) => {
+    await expectRefusal(400, () => send(app, request, { key: keyFor(request), body: "{" }), "JSON");
+  });
+
+  it.each(named(withBody))("for JSON other than an object: %s", async (_name, request) => {
+    await expectRefusal(400, () => send(app, request, { key: keyFor(request), body: "[]" }));
+  });
+});
+
+describe("429 with Retry-After", () => {
+  it.each(named(documentedRequests))("over the limit of the key: %s", async (_name, request) => {
+    const limit = { perSecond: 0.001, burst: 1 };
+    const rateLimits = Object.fromEntries(rateLimitClasses.map((name) => [name, limit]));
+    const key = await createKey({ rateLimits, testSide: testSideOf(request) });
+    // Refused requests take tokens too.
+    await send(app, request, { key, ...(request.body !== null && { body: "{" }) });
+    const response = await expectRefusal(429, () => send(app, request, { key }));
+    expect(secondsToWait(response)).toBeGreaterThan(900);
+  });
+});
+
+describe("503 with Retry-After while PostgreSQL is unreachable", () => {
+  let proxy: FaultProxy;
+  let instance: AppInstance;
+  beforeAll(async () => {
+    proxy = await startFaultProxy(app.databaseUrl);
+    instance = await startAppInstance(proxy.url);
+    proxy.disconnect();
+  });
+  afterAll(async () => {
+    await instance[Symbol.asyncDispose]();
+    await proxy[Symbol.asyncDispose]();
+  });
+
+  it.each(named(documentedRequests))("%s", async (_name, request) => {
+    const response = await expectRefusal(503, () => send(instance, request, { key: agent.key }));
+    expect(secondsToWait(response)).toBeGreaterThanOrEqual(1);
+    expect(response.body.error?.message).not.toMatch(/ECONN|127\.0\.0\.1|terminat|timeout|5\d{4}/i);
+  });
+});
+
+it("only operations with a body declare 413 and 415", () => {
+  const declaring = Object.entries(apiDocument.paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([, { responses }]) => "413" in responses && "415" in responses)
+      .map(([method]) => `${method.toUpperCase()} /v1${path}`),
+  );
+  expect(declaring).toEqual(withBody.map(({ name }) => name));
+});

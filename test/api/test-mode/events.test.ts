@@ -1,0 +1,250 @@
+/** Events of each type, sent to test endpoints with a test key. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
+import { type EventType, type EventWire, eventTypes } from "../../../src/events/api.ts";
+import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
+import { createTestMongo } from "../../support/database/test-mongo.ts";
+import { eventually } from "../../support/eventually.ts";
+import { startTestReceiver } from "../../support/webhooks/receiver.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  const { url } = createTestMongo();
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", MONGODB_URL: url });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Partner extends TestOrganization {
+  /** Test keys of both sides. */
+  agentKey: string;
+  contractorKey: string;
+}
+
+async function createPartner(): Promise<Partner> {
+  const agent = await app.createOrganization("agent");
+  const createKey = async (testSide: "agent" | "contractor"): Promise<string> =>
+    (await app.keys.create({ ...keyOf(agent), testSide })).text;
+  return { ...agent, agentKey: await createKey("agent"), contractorKey: await createKey("contractor") };
+}
+
+const keyOf = ({ id }: TestOrganization): NewKey => ({ organizationId: id, name: "t", createdBy: "test" });
+
+const post = (key: string, path: string, body?: object, headers = {}) =>
+  app.call(path, { key, method: "POST", headers, ...(body && { body: JSON.stringify(body) }) });
+
+async function createJob(key: string, body: object = {}): Promise<string> {
+  return (await post(key, "/v1/test/jobs", body)).body.data.items[0].marking_number;
+}
+
+/** Returns the id of an endpoint. */
+async function createEndpoint(key: string, url: string, types: EventType[] | null = null): Promise<string> {
+  const { body } = await post(key, "/v1/webhook-endpoints", { url, event_types: types });
+  return body.data.endpoint.id;
+}
+
+interface DeliveryWire {
+  id: string;
+  endpoint_id: string;
+  event_id: string;
+  marking_number: string | null;
+  origin: string;
+  status: string;
+}
+
+async function send(key: string, type: string, body?: object): Promise<DeliveryWire[]> {
+  const response = await post(key, `/v1/test/events/${type}`, body);
+  expect(response.status).toBe(201);
+  return response.body.data.items;
+}
+
+describe("POST /v1/test/events/{type}", () => {
+  it.each(eventTypes)("201: %s is delivered with the job as it is, and is in the feed", async (type) => {
+    const { agentKey: key } = await createPartner();
+    const number = await createJob(key, { template: { weight: 8.25 } });
+    const before = (await app.call(`/v1/jobs/by-marking/${number}`, { key })).body.data;
+    await using receiver = await startTestReceiver();
+    await createEndpoint(key, receiver.url);
+
+    const [delivery] = await send(key, type);
+    expect(delivery).toMatchObject({
+      event_type: type,
+      marking_number: number,
+      origin: "event",
+      status: "pending",
+    });
+    const received = await receiver.next();
+    expect(received.headers["webhook-id"]).toBe(delivery?.event_id);
+    const event = JSON.parse(received.body) as EventWire;
+    expect(event).toMatchObject({ id: delivery?.event_id, type, data: { job: before, sequence: 2 } });
+    const [change] = Object.entries(event.data.changes);
+    expect(change?.[1].to).not.toBe(change?.[1].from);
+
+    await waitUntilFeedIsComplete(app.database);
+    const feed = await app.call("/v1/events?limit=100", { key });
+    expect(feed.body.data.items).toContainEqual(event);
+    const history = await app.call(`/v1/jobs/by-marking/${number}/history`, { key });
+    expect(history.body.data.items).toHaveLength(2);
+    expect((await app.call(`/v1/jobs/by-marking/${number}`, { key })).body.data).toEqual(before);
+  });
+
+  it.each(eventTypes)("201: %s has the documented example if there is no job", async (type) => {
+    const { agentKey: key } = await createPartner();
+    await using receiver = await startTestReceiver();
+    await createEndpoint(key, receiver.url);
+    const [delivery] = await send(key, type);
+    expect(delivery).toMatchObject({ marking_number: null });
+    const event = JSON.parse((await receiver.next()).body) as EventWire;
+    expect(event.data.job).toMatchObject({
+      marking_number: "TEST-EXAMPLE",
+      recipient_name: "Harbour Street Bakery",
+    });
+  });
+
+  it("201: reaches only active endpoints of the key's organisation that receive the type", async () => {
+    const partner = await createPartner();
+    const key = partner.agentKey;
+    const all = await createEndpoint(key, "http://127.0.0.1:9");
+    const some = await createEndpoint(key, "http://127.0.0.1:9", ["job.updated"]);
+    await createEndpoint(key, "http://127.0.0.1:9", ["job.created"]);
+    const paused = await createEndpoint(key, "http://127.0.0.1:9");
+    await post(key, `/v1/webhook-endpoints/${paused}/pause`);
+    await createEndpoint(partner.contractorKey, "http://127.0.0.1:9");
+    await createEndpoint(partner.key, "http://127.0.0.1:9");
+    const deliveries = await send(key, "job.updated");
+    expect(new Set(deliveries.map((each) => each.endpoint_id))).toEqual(new Set([all, some]));
+    const [one] = await send(key, "job.updated", { endpoint_id: some });
+    expect(one).toMatchObject({ endpoint_id: some });
+  });
+
+  it("201: is about the job with marking_number, for both sides", async () => {
+    const { agentKey, contractorKey } = await createPartner();
+    const number = await createJob(agentKey);
+    await createJob(agentKey);
+    for (const key of [agentKey, contractorKey]) {
+      await createEndpoint(key, "http://127.0.0.1:9");
+      const [delivery] = await send(key, "job.assigned", { marking_number: number });
+      expect(delivery).toMatchObject({ marking_number: number });
+    }
+  });
+
+  it("201: job.assigned of an unassigned job names your test contractor", async () => {
+    const { agentKey: key } = await createPartner();
+    await createJob(key, { assigned: false });
+    await using receiver = await startTestReceiver();
+    await createEndpoint(key, receiver.url);
+    await send(key, "job.assigned");
+    const { data } = JSON.parse((await receiver.next()).body) as EventWire;
+    expect(data.changes).toEqual({ contractor_id: { from: null, to: expect.stringMatching(/^org_/) } });
+  });
+
+  it("201: the delivery is retried, and can be replayed with the same webhook-id", async () => {
+    const { agentKey: key } = await createPartner();
+    let status = 500;
+    await using receiver = await startTestReceiver({ respond: () => ({ status }) });
+    await createEndpoint(key, receiver.url);
+    const [delivery] = await send(key, "job.status_changed");
+    const first = await receiver.next();
+    status = 204;
+    const retry = await receiver.next();
+    const read = async () =>
+      (await app.call(`/v1/webhook-deliveries/${delivery?.id}`, { key })).body.data as Record<
+        string,
+        unknown
+      >;
+    await eventually(async () =>
+      expect(await read()).toMatchObject({ status: "delivered", attempt_count: 2 }),
+    );
+    expect((await post(key, `/v1/webhook-deliveries/${delivery?.id}/replay`)).status).toBe(201);
+    const replayed = await receiver.next();
+    for (const { headers, body } of [retry, replayed])
+      expect([headers["webhook-id"], body]).toEqual([first.headers["webhook-id"], first.body]);
+  });
+
+  it("201: repeats its response for an Idempotency-Key, and 422 for another type", async () => {
+    const { agentKey: key } = await createPartner();
+    await createEndpoint(key, "http://127.0.0.1:9");
+    const headers = { "Idempotency-Key": "one" };
+    const [first, second] = [
+      await post(key, "/v1/test/events/job.created", undefined, headers),
+      await post(key, "/v1/test/events/job.created", undefined, headers),
+    ];
+    expect(second.body.data).toEqual(first.body.data);
+    expect(second.headers.get("idempotency-replayed")).toBe("true");
+    expect((await post(key, "/v1/test/events/job.updated", undefined, headers)).status).toBe(422);
+  });
+
+  it.each([
+    ["job.lost", {}, "type must be one of job.created, job.updated, job.status_changed, job.assigned"],
+    ["webhook.test", {}, "type must be one of job.created, job.updated, job.status_changed, job.assigned"],
+    ["job.updated", { job: "x" }, "job is not a known member; must be one of marking_number, endpoint_id"],
+    ["job.updated", { marking_number: 7 }, "marking_number"],
+    ["job.updated", { endpoint_id: "whe_1" }, "endpoint_id"],
+  ])("400: %s %j", async (type, body, message) => {
+    const { agentKey: key } = await createPartner();
+    await createEndpoint(key, "http://127.0.0.1:9");
+    const response = await post(key, `/v1/test/events/${type}`, body);
+    expect(response.status).toBe(400);
+    expect(response.body.error?.message).toContain(message);
+  });
+
+  it.each(["webhooks:manage", "jobs:read"] as const)("403: needs %s", async (scope) => {
+    const partner = await createPartner();
+    const { text } = await app.keys.create({ ...keyOf(partner), testSide: "agent", scopes: [scope] });
+    expect((await post(text, "/v1/test/events/job.created")).status).toBe(403);
+  });
+
+  it("404: a live key gets the response of an unknown route", async () => {
+    const { key } = await createPartner();
+    const unknown = await post(key, "/v1/no-such-route");
+    const { status, body } = await post(key, "/v1/test/events/job.created");
+    expect([status, body.error]).toEqual([404, unknown.body.error]);
+  });
+
+  it("404: a live job, a job of another partner, and an endpoint of another partner", async () => {
+    const [partner, other] = [await createPartner(), await createPartner()];
+    const key = partner.agentKey;
+    await createEndpoint(key, "http://127.0.0.1:9");
+    const [live = ""] = await app.createJobs(partner, [{}]);
+    const foreign = await createJob(other.agentKey);
+    for (const number of [live, foreign]) {
+      const { status, body } = await post(key, "/v1/test/events/job.updated", { marking_number: number });
+      expect([status, body.error?.message]).toEqual([404, "Delivery job not found"]);
+    }
+    const endpoints = [
+      await createEndpoint(partner.key, "http://127.0.0.1:9"),
+      await createEndpoint(other.agentKey, "http://127.0.0.1:9"),
+    ];
+    for (const id of endpoints) {
+      const { status, body } = await post(key, "/v1/test/events/job.updated", { endpoint_id: id });
+      expect([status, body.error?.message]).toEqual([404, "There is no such webhook endpoint"]);
+    }
+  });
+
+  it("409: no active endpoint receives the type, and no event is recorded", async () => {
+    const { agentKey: key } = await createPartner();
+    const id = await createEndpoint(key, "http://127.0.0.1:9", ["job.created"]);
+    const none = await post(key, "/v1/test/events/job.updated");
+    expect([none.status, none.body.error?.message]).toEqual([
+      409,
+      "No active endpoint receives job.updated. Create one with POST /v1/webhook-endpoints",
+    ]);
+    const one = await post(key, "/v1/test/events/job.updated", { endpoint_id: id });
+    expect([one.status, one.body.error?.message]).toEqual([
+      409,
+      "The endpoint does not receive job.updated: it must be active and have the type in event_types",
+    ]);
+    await waitUntilFeedIsComplete(app.database);
+    expect((await app.call("/v1/events?limit=100", { key })).body.data.items).toEqual([]);
+  });
+
+  it("no live organisation sees the event, and POST /v1/test/reset deletes it", async () => {
+    const partner = await createPartner();
+    await createEndpoint(partner.agentKey, "http://127.0.0.1:9");
+    await send(partner.agentKey, "job.created");
+    await waitUntilFeedIsComplete(app.database);
+    expect((await app.call("/v1/events?limit=100", { key: partner.key })).body.data.items).toEqual([]);
+    const { body } = await post(partner.agentKey, "/v1/test/reset");
+    expect(body.data).toMatchObject({ jobs: 0, events: 1, deliveries: 1 });
+  });
+});

@@ -1,0 +1,257 @@
+/** Test jobs: created, run through their life and deleted with a test key. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import { createTestMongo } from "../../support/database/test-mongo.ts";
+import { eventually } from "../../support/eventually.ts";
+import { startTestReceiver } from "../../support/webhooks/receiver.ts";
+
+let app: TestApp;
+let agent: TestOrganization;
+/** Test keys of `agent`'s two sides. */
+let key: string;
+let contractorKey: string;
+
+beforeAll(async () => {
+  const { url } = createTestMongo();
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", MONGODB_URL: url });
+  agent = await app.createOrganization("agent");
+  const create = async (testSide: "agent" | "contractor"): Promise<string> =>
+    (await app.keys.create({ organizationId: agent.id, name: "t", createdBy: "test", testSide })).text;
+  key = await create("agent");
+  contractorKey = await create("contractor");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const post = (path: string, body?: object, { as = key, headers = {} } = {}) =>
+  app.call(path, {
+    key: as,
+    method: "POST",
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  });
+const runPath = (number: string): string => `/v1/test/jobs/by-marking/${number}/run`;
+
+interface TestJob {
+  marking_number: string;
+  normalized_status: string;
+  weight: number | null;
+}
+
+async function createJobs(body: object = {}, options = {}): Promise<TestJob[]> {
+  const response = await post("/v1/test/jobs", body, options);
+  expect(response.status).toBe(201);
+  return (response.body.data as { items: TestJob[] }).items;
+}
+
+async function eventsOf(number: string, as = key): Promise<{ type: string; status: string | undefined }[]> {
+  const { body } = await app.call(`/v1/jobs/by-marking/${number}/history?page_size=100`, { key: as });
+  const { items } = body.data as {
+    items: { type: string; changes: Record<string, { to: string } | undefined> }[];
+  };
+  return items.map(({ type, changes }) => ({ type, status: changes["normalized_status"]?.to })).toReversed();
+}
+
+describe("POST /v1/test/jobs", () => {
+  it("201: creates jobs with the template, visible to both sides and to no live key", async () => {
+    const jobs = await createJobs({ count: 3, template: { weight: 8.25 } });
+    expect(jobs.map(({ weight }) => weight)).toEqual([8.25, 8.25, 8.25]);
+    const [{ marking_number: number } = { marking_number: "" }] = jobs;
+    expect(number).toMatch(/^TEST-[0-9A-Z]{12}$/);
+    const statuses = await Promise.all(
+      [key, contractorKey, agent.key].map(
+        async (each) => (await app.call(`/v1/jobs/by-marking/${number}`, { key: each })).status,
+      ),
+    );
+    expect(statuses).toEqual([200, 200, 404]);
+    expect((await eventsOf(number)).map(({ type }) => type)).toEqual(["job.created", "job.assigned"]);
+  });
+
+  it("201: a job without contractor is visible to the agent's side only", async () => {
+    const [job] = await createJobs({ assigned: false });
+    const path = `/v1/jobs/by-marking/${job?.marking_number}`;
+    expect((await app.call(path, { key: contractorKey })).status).toBe(404);
+  });
+
+  it("201: repeats its response for an Idempotency-Key", async () => {
+    const headers = { "Idempotency-Key": "one" };
+    const jobs = await createJobs({ count: 2 }, { headers });
+    expect(await createJobs({ count: 2 }, { headers })).toEqual(jobs);
+  });
+
+  it.each([
+    [{ count: 0 }, "count must be a whole number from 1 to 100"],
+    [{ count: 101 }, "count must be a whole number from 1 to 100"],
+    [{ template: [] }, "template must be an object of editable fields"],
+    [{ template: { weight: "heavy" } }, "template.weight must be a number or null"],
+    [{ contractor: "x" }, "contractor is not a known member; must be one of count, template, assigned"],
+  ])("400: %j", async (body, message) => {
+    const response = await post("/v1/test/jobs", body);
+    expect([response.status, response.body.error?.message]).toEqual([400, message]);
+  });
+
+  it("400: a contractor creates no job that it could not see", async () => {
+    const { status, body } = await post("/v1/test/jobs", { assigned: false }, { as: contractorKey });
+    expect([status, body.error?.message]).toEqual([
+      400,
+      "assigned must be true, because a contractor sees only jobs assigned to it",
+    ]);
+  });
+
+  it("403: needs jobs:write", async () => {
+    const reader = await app.keys.create({
+      organizationId: agent.id,
+      name: "r",
+      createdBy: "test",
+      testSide: "agent",
+      scopes: ["jobs:read"],
+    });
+    expect((await post("/v1/test/jobs", {}, { as: reader.text })).status).toBe(403);
+  });
+
+  it.each(["/v1/test/jobs", runPath("TEST-1"), "/v1/test/reset"])(
+    "404: a live key gets the response of an unknown route: %s",
+    async (path) => {
+      const unknown = await post("/v1/no-such-route", { path: "delivered" }, { as: agent.key });
+      const { status, body } = await post(path, { path: "delivered" }, { as: agent.key });
+      expect([status, body.error]).toEqual([404, unknown.body.error]);
+    },
+  );
+
+  it("409: at most 1,000 jobs exist, also if requests create them at the same time", async () => {
+    const partner = await app.createOrganization("contractor");
+    const issued = await app.keys.create({
+      organizationId: partner.id,
+      name: "t",
+      createdBy: "test",
+      testSide: "contractor",
+    });
+    const responses = await Promise.all(
+      Array.from({ length: 11 }, () => post("/v1/test/jobs", { count: 100 }, { as: issued.text })),
+    );
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(10);
+    const refused = responses.find(({ status }) => status === 409);
+    expect(refused?.body.error).toMatchObject({
+      message: "There are 1000 test jobs; at most 1000 can exist. Delete them with POST /v1/test/reset",
+      details: { limit: 1_000 },
+    });
+  });
+});
+
+describe("POST /v1/test/jobs/by-marking/{markingNumber}/run", () => {
+  it("201: drives the job through the path with real events and webhooks", async () => {
+    await using receiver = await startTestReceiver();
+    await post("/v1/webhook-endpoints", { url: receiver.url, event_types: ["job.status_changed"] });
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
+    const { status, body } = await post(runPath(number), { path: "cancelled" });
+    expect([status, body.data]).toEqual([
+      201,
+      expect.objectContaining({
+        marking_number: number,
+        steps: ["scheduled", "cancelled"],
+        interval_ms: 1_000,
+      }),
+    ]);
+    const expected = ["scheduled", "cancelled"].map((to) => ({ type: "job.status_changed", status: to }));
+    await eventually(async () => expect((await eventsOf(number)).slice(2)).toEqual(expected));
+    for (const to of ["scheduled", "cancelled"]) {
+      const event = JSON.parse((await receiver.next()).body) as { data: { job: TestJob } };
+      expect(event.data.job).toMatchObject({ marking_number: number, normalized_status: to });
+    }
+  });
+
+  it("201: sets a failure reason with a status that needs one, and clears it", async () => {
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
+    await post(runPath(number), { steps: ["failed", "out_for_delivery"] });
+    const jobOf = async () => (await app.call(`/v1/jobs/by-marking/${number}`, { key })).body.data;
+    await eventually(async () =>
+      expect(await jobOf()).toMatchObject({
+        normalized_status: "failed",
+        failure_reason: "recipient_unavailable",
+      }),
+    );
+    await eventually(async () =>
+      expect(await jobOf()).toMatchObject({ normalized_status: "out_for_delivery", failure_reason: null }),
+    );
+  });
+
+  it.each([
+    [{}, "path or steps must be given, but not both"],
+    [{ path: "delivered", steps: ["failed"] }, "path or steps must be given, but not both"],
+    [{ path: "lost" }, "path must be one of delivered, failed_then_delivered, returned, on_hold, cancelled"],
+    [{ steps: [] }, "steps must be a list of 1 to 50 status codes"],
+    [
+      { steps: ["pending", "lost"] },
+      'steps[1] is not a known status ("lost"); GET /v1/reference/statuses lists them',
+    ],
+    [{ path: "delivered", interval_ms: 0 }, "interval_ms must be a whole number from 1000 to 600000"],
+    [
+      { path: "delivered", interval_ms: 86_400_000 },
+      "interval_ms must be a whole number from 1000 to 600000",
+    ],
+  ])("400: %j", async (request, message) => {
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
+    const { status, body } = await post(runPath(number), request);
+    expect([status, body.error?.message]).toEqual([400, message]);
+    expect(await eventsOf(number)).toHaveLength(2);
+  });
+
+  it("404: a live job", async () => {
+    const [live = ""] = await app.createJobs(agent, [{}]);
+    const { status, body } = await post(runPath(live), { path: "delivered" });
+    expect([status, body.error?.message]).toEqual([404, "Delivery job not found"]);
+  });
+
+  it("409: a job has one run at a time", async () => {
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
+    const request = { path: "delivered", interval_ms: 600_000 };
+    expect((await post(runPath(number), request)).status).toBe(201);
+    const { status, body } = await post(runPath(number), request);
+    expect(status).toBe(409);
+    expect(body.error?.message).toMatch(/^The job has a run with [56] steps left\. It ends at 20/);
+  });
+});
+
+describe("POST /v1/test/reset", () => {
+  it("409: keeps everything while a run is in progress", async () => {
+    await app.database.query(sql`delete from test_run`);
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
+    await post(runPath(number), { path: "delivered", interval_ms: 600_000 });
+    const { status, body } = await post("/v1/test/reset");
+    expect(status).toBe(409);
+    expect(body.error?.message).toMatch(/^A run is in progress\. Try again at 20/);
+  });
+
+  it("200: leaves no row of the test organisations but keys and endpoints, and every live row", async () => {
+    await app.database.query(sql`delete from test_run`);
+    const live = await app.createJobs(agent, [{}, {}]);
+    const { status, body } = await post("/v1/test/reset");
+    expect([status, body.data]).toEqual([
+      200,
+      expect.objectContaining({ jobs: expect.any(Number), deliveries: 4 }),
+    ]);
+    const [rows] = await app.database.query(sql`
+      with side as (select id from organization where live_organization_id = ${agent.id})
+      select (select count(*)::int from job where agent_id in (table side)) as jobs,
+        (select count(*)::int from job_event where agent_id in (table side)) as events,
+        (select count(*)::int from job_counter where organization_id in (table side)) as counters,
+        (select count(*)::int from job_counter_delta where organization_id in (table side)) as deltas,
+        (select count(*)::int from webhook_delivery join webhook_endpoint endpoint on endpoint.id = endpoint_id
+          where organization_id in (table side)) as deliveries,
+        (select count(*)::int from webhook_attempt) as attempts,
+        (select count(*)::int from api_key where organization_id in (table side)) as keys,
+        (select count(*)::int from job where agent_id = ${agent.id}) as live`);
+    expect(rows).toEqual({
+      jobs: 0,
+      events: 0,
+      counters: 0,
+      deltas: 0,
+      deliveries: 0,
+      attempts: 0,
+      keys: 3,
+      live: 3,
+    });
+    expect(live).toHaveLength(2);
+    expect((await createJobs()).length).toBe(1);
+  });
+});

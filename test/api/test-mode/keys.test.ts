@@ -1,0 +1,195 @@
+/** Test keys: who can create them, and what they see. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Organization, testOrganizationOf } from "../../../src/organizations/api.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../../src/platform/ids.ts";
+import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import { listJobs, markingNumbersOf } from "../../support/app/job-client.ts";
+import { eventually } from "../../support/eventually.ts";
+
+let app: TestApp;
+let agent: TestOrganization;
+let rival: TestOrganization;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.createOrganization("agent");
+  rival = await app.createOrganization("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface CreatedKey {
+  api_key: { id: string; prefix: string; mode: string; scopes: string[] };
+  secret: string;
+}
+
+function post(path: string, key: string, body: object) {
+  return app.call(path, { key, method: "POST", body: JSON.stringify(body) });
+}
+
+async function createKey(key: string, body: object = {}): Promise<CreatedKey> {
+  const { status, body: answer } = await post("/v1/api-keys", key, { name: "Test", mode: "test", ...body });
+  expect(status).toBe(201);
+  return answer.data as CreatedKey;
+}
+
+const meOf = async (key: string) =>
+  (await app.call("/v1/me", { key })).body.data as {
+    mode: string;
+    organization: { id: string; type: string };
+  };
+
+describe("POST /v1/api-keys with mode: test", () => {
+  it("creates a key that starts with wmk_test_ and belongs to a test organisation", async () => {
+    const { api_key, secret } = await createKey(agent.key);
+    expect(secret).toMatch(/^wmk_test_[0-9a-z]{8}_[\w-]{49}$/);
+    expect(api_key).toMatchObject({ prefix: secret.slice(0, 17), mode: "test" });
+    const me = await meOf(secret);
+    expect(me).toMatchObject({ mode: "test", organization: { type: "agent", name: agent.name } });
+    expect(me.organization.id).not.toBe(toTypedId("org", agent.id));
+    expect((await meOf(agent.key)).mode).toBe("live");
+  });
+
+  it("creates keys for both sides of test jobs, each always of the same organisation", async () => {
+    const sides = await Promise.all(
+      ["agent", "contractor", "agent", "contractor"].map(async (organization_type) => {
+        const { secret } = await createKey(agent.key, { organization_type });
+        return (await meOf(secret)).organization;
+      }),
+    );
+    expect(sides.map(({ type }) => type)).toEqual(["agent", "contractor", "agent", "contractor"]);
+    expect(new Set(sides.map(({ id }) => id)).size).toBe(2);
+  });
+
+  it("a test key creates test keys by default, sees those of both sides, and can revoke them", async () => {
+    const { secret, api_key } = await createKey(rival.key, { scopes: ["keys:manage", "jobs:read"] });
+    const { api_key: other } = await createKey(secret, { mode: null, organization_type: "contractor" });
+    expect(other.mode).toBe("test");
+    const { body } = await app.call("/v1/api-keys", { key: secret });
+    expect((body.data as { items: { id: string }[] }).items.map(({ id }) => id)).toEqual([
+      api_key.id,
+      other.id,
+    ]);
+    const revoked = await app.call(`/v1/api-keys/${other.id}`, { key: secret, method: "DELETE" });
+    expect(revoked.status).toBe(200);
+  });
+
+  it("403: a test key cannot create a live key", async () => {
+    const { secret } = await createKey(agent.key, { scopes: ["keys:manage"] });
+    const { status, body } = await post("/v1/api-keys", secret, { name: "Live", mode: "live" });
+    expect([status, body.error?.message]).toEqual([403, "A test key can create only test keys"]);
+  });
+
+  it("403: a test key has at most the scopes of the key that creates it", async () => {
+    const { secret } = await createKey(agent.key, { scopes: ["keys:manage"] });
+    expect((await post("/v1/api-keys", secret, { name: "x", scopes: ["jobs:read"] })).status).toBe(403);
+  });
+
+  it.each([
+    [{ mode: "real" }, "mode must be one of live, test"],
+    [{ organization_type: "contractor" }, "organization_type is only allowed with mode: test"],
+    [{ mode: "test", organization_type: "carrier" }, "organization_type must be one of agent, contractor"],
+  ])("400: %j", async (members, message) => {
+    const { status, body } = await post("/v1/api-keys", agent.key, { name: "x", ...members });
+    expect([status, body.error?.message]).toEqual([400, message]);
+  });
+
+  it("404: keys of another organisation, live or test, cannot see or revoke a test key", async () => {
+    const { api_key } = await createKey(agent.key);
+    const { secret } = await createKey(rival.key, { scopes: ["keys:manage"] });
+    for (const key of [rival.key, secret]) {
+      const { body } = await app.call("/v1/api-keys", { key });
+      expect(JSON.stringify(body)).not.toContain(api_key.id);
+      expect((await app.call(`/v1/api-keys/${api_key.id}`, { key, method: "DELETE" })).status).toBe(404);
+    }
+  });
+
+  it("a live key lists and revokes the test keys of its organisation", async () => {
+    const { api_key } = await createKey(agent.key);
+    const { body } = await app.call("/v1/api-keys", { key: agent.key });
+    expect(body.data.items).toContainEqual(api_key);
+    const path = `/v1/api-keys/${api_key.id}`;
+    expect((await app.call(path, { key: agent.key, method: "DELETE" })).status).toBe(200);
+  });
+
+  it("404: a test key cannot see or revoke the live key that created it", async () => {
+    const { secret, api_key } = await createKey(agent.key, { scopes: ["keys:manage"] });
+    const { body } = await app.call("/v1/api-keys", { key: secret });
+    const items = body.data.items as { id: string; mode: string; created_by: string }[];
+    expect(new Set(items.map(({ mode }) => mode))).toEqual(new Set(["test"]));
+    const creator = items.find(({ id }) => id === api_key.id)?.created_by ?? "";
+    expect((await app.call(`/v1/api-keys/${creator}`, { key: secret, method: "DELETE" })).status).toBe(404);
+  });
+
+  it("revoking the live key with include_created_keys revokes its test keys", async () => {
+    const { secret, api_key } = await createKey(agent.key, { mode: "live", scopes: ["keys:manage"] });
+    const test = await createKey(secret, { scopes: ["keys:manage"] });
+    const { body } = await app.call(`/v1/api-keys/${api_key.id}?include_created_keys=true`, {
+      key: agent.key,
+      method: "DELETE",
+    });
+    expect(body.data).toMatchObject({ also_revoked: [{ id: test.api_key.id }] });
+    await eventually(async () => expect((await app.call("/v1/me", { key: test.secret })).status).toBe(401));
+  });
+});
+
+it("suspending the live organisation suspends its test keys, also those created later", async () => {
+  const suspended = await app.createOrganization("agent");
+  const { secret } = await createKey(suspended.key);
+  await app.keys.setSuspended(suspended.id, true);
+  await eventually(async () => expect((await app.call("/v1/me", { key: secret })).status).toBe(403));
+  const late = await app.keys.create({
+    organizationId: suspended.id,
+    name: "late",
+    createdBy: "test",
+    testSide: "contractor",
+  });
+  expect((await app.call("/v1/me", { key: late.text })).status).toBe(403);
+  await app.keys.setSuspended(suspended.id, false);
+  await eventually(async () => expect((await app.call("/v1/me", { key: secret })).status).toBe(200));
+});
+
+describe("live and test jobs", () => {
+  it("are never seen by a key of the other mode, nor are test jobs by operators", async () => {
+    const { secret } = await createKey(agent.key, { scopes: ["jobs:read", "jobs:write"] });
+    const test = await app.database.transactional(async (em) =>
+      testOrganizationOf(em, await em.findOneOrFail(Organization, { id: agent.id }), "agent"),
+    );
+    const [live = ""] = await app.createJobs(agent, [{}]);
+    const [number = ""] = await app.createJobs({ ...agent, id: test.id }, [{ markingNumber: "TEST-1" }]);
+    expect(markingNumbersOf(await listJobs(app, { key: secret }))).toEqual([number]);
+    expect(markingNumbersOf(await listJobs(app, agent))).toEqual([live]);
+    const operator = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
+    const query = "{ jobs(first: 100) { totalCount nodes { markingNumber } } }";
+    const { body } = await post("/graphql", operator.text, { query });
+    expect(body.data).toMatchObject({ jobs: { totalCount: 1, nodes: [{ markingNumber: live }] } });
+  });
+
+  it("live jobs cannot get a test organisation or a test Marking Number", async () => {
+    const { secret } = await createKey(agent.key, { organization_type: "contractor" });
+    const { organization } = await meOf(secret);
+    const operator = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
+    const create = async (job: object) => {
+      const query = `mutation ($job: CreateJobInput!) {
+        createJobs(items: [$job]) { createdCount userErrors { message } } }`;
+      const variables = { job: { agentId: toTypedId("org", agent.id), ...job } };
+      return JSON.stringify((await post("/graphql", operator.text, { query, variables })).body);
+    };
+    expect(await create({ markingNumber: "MN-LIVE-1", contractorId: organization.id })).toContain(
+      "must be the id of a contractor",
+    );
+    expect(await create({ markingNumber: "TEST-LIVE-1" })).toContain("must not start with TEST-");
+    expect(await app.organizations.find(organization.id)).toBeNull();
+  });
+
+  it("an organisation's name is unique among live ones only", async () => {
+    const names = await app.database.query<{ name: string; count: number }>(sql`
+      select name, count(*)::int as count from organization where name = ${agent.name} group by name`);
+    expect(names).toEqual([{ name: agent.name, count: 2 }]);
+    expect((await app.organizations.list()).filter(({ name }) => name === agent.name)).toHaveLength(1);
+    expect((await app.organizations.get(agent.name)).id).toBe(agent.id);
+    await expect(app.organizations.create({ name: agent.name, type: "agent" })).rejects.toThrow(
+      "already exists",
+    );
+  });
+});

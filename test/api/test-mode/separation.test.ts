@@ -1,0 +1,123 @@
+/** A thousand changes of test jobs leave live data as it is, a reset leaves no test row, and a run reaches every status. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createDataServices } from "../../../src/app/data-services.ts";
+import { applyDueSteps } from "../../../src/test-mode/api.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { createSignedInUser, type SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
+import { createLiveAndTest, rowsWith, type Side } from "../../support/app/live-and-test.fixture.ts";
+import { createTestMongo } from "../../support/database/test-mongo.ts";
+import { graphql } from "../../support/graphql/client.ts";
+
+let app: TestApp;
+let live: Side;
+let test: Side;
+let operator: SignedInTestUser;
+
+beforeAll(async () => {
+  // Without a worker, which would send the deliveries of the fixture in the background.
+  const env = { WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api", MONGODB_URL: createTestMongo().url };
+  app = await startTestApp(env);
+  operator = await createSignedInUser(app, null);
+  ({ live, test } = await createLiveAndTest(app));
+  await waitUntilFeedIsComplete(app.database);
+}, 60_000);
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function call(method: string, path: string, body?: object) {
+  const { key } = test.organization;
+  const options = { method, key, ...(body && { body: JSON.stringify(body) }) };
+  const response = await app.call(path, options);
+  expect(response.status).toBeLessThan(300);
+  return response.body.data;
+}
+
+/** Requests are logged some time later. */
+const LOGS = ["request_log", "request_usage"];
+
+/** The live rows, and what the live key and an operator read: the exact text, except the request ID. */
+async function liveData(feedCursor: string): Promise<unknown[]> {
+  const paths = [
+    "/v1/jobs",
+    "/v1/jobs/stats",
+    `/v1/jobs/by-marking/${live.numbers[0]}/history`,
+    "/v1/events",
+    `/v1/events?after=${feedCursor}`,
+    "/v1/webhook-endpoints",
+    "/v1/webhook-deliveries",
+  ];
+  const read = async (path: string) => {
+    const { text, headers } = await app.request(path, { key: live.organization.key });
+    return [headers["etag"], text.replace(/"request_id":"[^"]*"/, "")];
+  };
+  const query =
+    "{ jobs { totalCount nodes { id version } } jobStats(groupBy: [STATUS, AGENT]) { total groups { count } } }";
+  const { text } = await graphql(app, query, operator);
+  return [
+    await rowsWith(app.database, live.uuids, LOGS),
+    ...(await Promise.all(paths.map(read))),
+    text,
+    (await app.request("/console-api/jobs.csv", { headers: operator.headers })).text,
+  ];
+}
+
+it("a thousand changes of test jobs and a reset change no byte of live data", async () => {
+  const { next_cursor: cursor } = (await app.call("/v1/events", { key: live.organization.key })).body
+    .data as { next_cursor: string };
+  const before = await liveData(cursor);
+  expect(JSON.stringify(before)).toContain("LIVE-zq-1");
+  const { items } = (await call("POST", "/v1/test/jobs", { count: 100 })) as {
+    items: { marking_number: string }[];
+  };
+  for (let weight = 1; weight <= 10; weight += 1) {
+    const jobs = items.map(({ marking_number: number }) => ({ marking_number: number, weight }));
+    expect(await call("PATCH", "/v1/jobs/batch", { jobs })).toMatchObject({ updated_count: 100 });
+  }
+  await waitUntilFeedIsComplete(app.database);
+  expect(await liveData(cursor)).toEqual(before);
+  expect(await call("POST", "/v1/test/reset")).toMatchObject({ jobs: 103 });
+  expect(await liveData(cursor)).toEqual(before);
+}, 60_000);
+
+it("a reset leaves only the organisations, keys, endpoints and audit entries", async () => {
+  const headers = { "idempotency-key": "kept" };
+  const { key } = test.organization;
+  await app.call("/v1/test/jobs", { method: "POST", key, headers });
+  await call("POST", "/v1/test/reset");
+  const rows = await rowsWith(app.database, test.uuids, LOGS);
+  const left = Object.entries(rows).flatMap(([table, found]) => (found.length > 0 ? [table] : []));
+  const kept = new Set(["api_key", "audit_entry", "organization", "webhook_endpoint"]);
+  expect(left.filter((table) => !kept.has(table))).toEqual([]);
+  const again = await app.call("/v1/test/jobs", { method: "POST", key, headers });
+  expect(again.headers.get("idempotency-replayed")).toBeNull();
+});
+
+it("a run reaches every status, with an event for each", async () => {
+  const statuses = (await call("GET", "/v1/reference/statuses")) as { items: { code: string }[] };
+  const codes = statuses.items.map(({ code }) => code);
+  expect(codes).toHaveLength(16);
+  // A new job is pending, so that a step to it first would change nothing.
+  const steps = [...codes.filter((code) => code !== "pending"), "pending"];
+  const { items } = (await call("POST", "/v1/test/jobs")) as { items: { marking_number: string }[] };
+  const number = items[0]?.marking_number ?? "";
+  await call("POST", `/v1/test/jobs/by-marking/${number}/run`, { steps });
+  let now = Date.now();
+  const clock = { ...systemClock, now: () => now };
+  const { jobs } = createDataServices({
+    database: app.database,
+    clock,
+    notifyWorkers: () => undefined,
+    recordAccessChange: async () => undefined,
+  });
+  for (const _ of steps) {
+    now += 1_000;
+    await applyDueSteps({ database: app.database, clock, jobs, scheduleStep: () => undefined });
+  }
+  const changes = await app.database.query<{ to: string }>(sql`
+    select changes -> 'normalized_status' ->> 'to' as to from job_event
+    where type = 'job.status_changed' and job ->> 'marking_number' = ${number} order by sequence`);
+  expect(changes.map(({ to }) => to)).toEqual(steps);
+  expect(await app.database.query(sql`select from test_run`)).toEqual([]);
+});

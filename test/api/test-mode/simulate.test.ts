@@ -1,0 +1,430 @@
+/** Failures that a test key simulates with the header X-Waymark-Simulate. */
+import type { Test } from "supertest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  ConnectionError,
+  ServiceUnavailableError,
+  TooManyRequestsError,
+  Waymark,
+  type ClientOptions,
+} from "../../../clients/typescript/src/index.ts";
+import { generateKey } from "../../../src/api-keys/api-key.format.ts";
+import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
+import { scopes } from "../../../src/api-keys/api.ts";
+import { MAX_SLOW_REQUESTS } from "../../../src/http/simulate.ts";
+import { createLogger } from "../../../src/platform/logger.ts";
+import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { simulatedStatuses } from "../../../src/test-mode/api.ts";
+import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import {
+  startAppInstance,
+  toApiResponse,
+  type ApiResponse,
+  type AppInstance,
+  type RequestOptions,
+} from "../../support/app/app-instance.ts";
+import { expectData, expectFailure } from "../../support/app/assertions.ts";
+import { documentedRequests } from "../../support/app/documented-requests.ts";
+import { snapshotOf } from "../../support/app/organization-snapshot.ts";
+import { eventually } from "../../support/eventually.ts";
+
+type Line = Record<string, unknown>;
+
+let app: TestApp;
+let agent: TestOrganization;
+/** A test key of `agent`, with limits that no test reaches. */
+let key: string;
+const lines: Line[] = [];
+
+beforeAll(async () => {
+  const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Line) };
+  app = await startTestApp({ RATE_LIMITS: "on" }, { logger: createLogger("info", stream) });
+  agent = await app.createOrganization("agent");
+  key = await createKey({ rateLimits: limitsOf({ perSecond: 10_000, burst: 10_000 }) });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const limitsOf = (limit: { perSecond: number; burst: number }) => ({
+  read: limit,
+  write: limit,
+  batch: limit,
+});
+
+async function createKey(options: Partial<NewKey> = {}, partner = agent): Promise<string> {
+  const { text } = await app.keys.create({
+    organizationId: partner.id,
+    name: "t",
+    createdBy: "test",
+    testSide: "agent",
+    scopes,
+    ...options,
+  });
+  return text;
+}
+
+const simulate = (value: string, path: string, { headers = {}, ...options }: RequestOptions = {}): Test =>
+  app.request(path, { key, ...options, headers: { ...headers, "X-Waymark-Simulate": value } });
+const send = async (...request: Parameters<typeof simulate>): Promise<ApiResponse> =>
+  toApiResponse(await simulate(...request));
+
+async function createJob(): Promise<{ path: string; version: number }> {
+  const response = await app.call("/v1/test/jobs", { method: "POST", key });
+  const [job] = (response.body.data as { items: { marking_number: string; version: number }[] }).items;
+  return { path: `/v1/jobs/by-marking/${job?.marking_number}`, version: job?.version ?? 0 };
+}
+
+/** All headers without those that differ from one answer to the next, and the error. */
+function comparable({ status, headers, body }: ApiResponse) {
+  const { "x-request-id": _id, date: _date, ...rest } = Object.fromEntries(headers);
+  return { status, headers: rest, error: body.error };
+}
+
+/** The same without numbers, which depend on the time. */
+const withoutNumbers = (response: ApiResponse): unknown =>
+  JSON.parse(JSON.stringify(comparable(response)).replaceAll(/\d+(?:\.\d+)?/g, "0"));
+
+/** The entry of the request log, over REST. */
+const logEntry = (requestId: string): Promise<Line> =>
+  eventually(async () => expectData(await app.call(`/v1/requests/${requestId}`, { key })) as Line);
+
+/** What the log line of the server says. */
+const simulatedIn = ({ body }: ApiResponse): Promise<unknown> =>
+  eventually(() => {
+    const line = lines.find((each) => each["request_id"] === body.request_id);
+    expect(line).toBeDefined();
+    return line?.["simulated"];
+  });
+
+/** The only entry of the request log with this path and simulation. */
+function entryOf(path: string, simulated: string): Promise<Line> {
+  return eventually(async () => {
+    const { items } = expectData(await app.call("/v1/requests?page_size=100", { key })) as { items: Line[] };
+    const entries = items.filter((each) => each["path"] === path && each["simulated"] === simulated);
+    expect(entries).toHaveLength(1);
+    return entries[0] as Line;
+  });
+}
+
+async function metric(api: AppInstance, name: string): Promise<number> {
+  const line = (await api.request("/metrics")).text.split("\n").find((each) => each.startsWith(`${name} `));
+  return Number(line?.split(" ").at(-1));
+}
+
+/** Waits until `count` requests are in flight besides the one that reads the metric. */
+const waitUntilInFlight = (api: AppInstance, count: number): Promise<void> =>
+  eventually(async () => expect(await metric(api, "waymark_http_requests_in_flight")).toBe(count + 1));
+
+describe("a simulated status", () => {
+  it.each(simulatedStatuses)("%s: on every operation, in the envelope", async (value) => {
+    for (const { method, path, body } of documentedRequests) {
+      const response = await send(value, path, { method, ...(body !== null && { body }) });
+      const error = expectFailure(response, Number(value));
+      expect(error).toMatchObject({ doc_url: expect.stringContaining(`-${value}`) });
+    }
+  });
+
+  it("changes nothing, and stores no response for the Idempotency-Key", async () => {
+    const { path } = await createJob();
+    const organizations = await app.database.query<{ id: string }>(
+      sql`select id from organization where live_organization_id = ${agent.id}::uuid`,
+    );
+    const state = async () => [
+      await Promise.all(organizations.map(({ id }) => snapshotOf(app.database, id))),
+      await app.database.query(raw("select count(*)::int from idempotency_record")),
+    ];
+    const before = await state();
+    const options = { method: "PATCH", body: '{"weight":5}', headers: { "Idempotency-Key": "simulated" } };
+    for (const value of simulatedStatuses) await send(value, path, options);
+    await expect(simulate("cut", path, options)).rejects.toThrow("socket hang up");
+    expect(await state()).toEqual(before);
+    const { status, headers } = await app.call(path, { key, ...options });
+    expect([status, headers.has("idempotency-replayed")]).toEqual([200, false]);
+  });
+
+  it("answers HEAD without a body", async () => {
+    const { status, text } = await simulate("503", "/v1/jobs", { method: "HEAD" });
+    expect([status, text]).toEqual([503, undefined]);
+  });
+
+  it("401: has the headers and the error of an unknown key", async () => {
+    const unknown = await app.call("/v1/jobs", { key: generateKey().text });
+    expect(comparable(await send("401", "/v1/jobs"))).toEqual(comparable(unknown));
+  });
+
+  it("403: has the headers and the error of a key that is used from another IP address", async () => {
+    const elsewhere = await app.call("/v1/jobs", { key: await createKey({ cidrs: ["203.0.113.0/24"] }) });
+    expect(comparable(await send("403", "/v1/jobs"))).toEqual(comparable(elsewhere));
+  });
+
+  it("412: has the headers and the error of a job that another request changed", async () => {
+    const { path, version } = await createJob();
+    const outdated = { method: "PATCH", body: '{"weight":5}', headers: { "If-Match": `"${version - 1}"` } };
+    const real = await app.call(path, { key, ...outdated });
+    const simulated = await send("412", path, outdated);
+    expect(real.status).toBe(412);
+    expect(simulated.body.error).toEqual(real.body.error);
+    expect(withoutNumbers(simulated)).toEqual(withoutNumbers(real));
+  });
+
+  it("429: has the headers and the error of a key at its limit", async () => {
+    const limited = { rateLimits: limitsOf({ perSecond: 0.0001, burst: 1 }) };
+    const [first, second] = [await createKey(limited), await createKey(limited)];
+    await app.call("/v1/me", { key: first });
+    const real = await app.call("/v1/me", { key: first });
+    const simulated = await send("429", "/v1/me", { key: second });
+    expect(withoutNumbers(simulated)).toEqual(withoutNumbers(real));
+    expect(simulated.headers.get("ratelimit")).toMatch(/^"read";r=0;t=10000, "read-organization";r=[1-9]/);
+    expect(Number(simulated.headers.get("retry-after"))).toBeGreaterThan(9_000);
+  });
+
+  it("429: is that of the service's limit if the operator has turned rate limits off", async () => {
+    await using unlimited = await startAppInstance(app.databaseUrl);
+    const headers = { "X-Waymark-Simulate": "429" };
+    const response = await unlimited.call("/v1/jobs", { key: await createKey(), headers });
+    expectFailure(
+      response,
+      429,
+      "Too many read requests: the limit for each key is 50 a second with a burst of 100. Try again in 1 s.",
+    );
+    expect(response.headers.get("ratelimit")).toBe('"read";r=0;t=2');
+  });
+
+  it("503: has Retry-After and the RateLimit headers", async () => {
+    const response = await send("503", "/v1/jobs");
+    expectFailure(response, 503, "The database is unreachable. Try again shortly.");
+    expect(response.headers.get("retry-after")).toBe("2");
+    expect(response.headers.get("ratelimit")).toMatch(/^"read";r=/);
+  });
+});
+
+describe("the header", () => {
+  it.each(["", "404", "503, 503", "slow:30001", "slow:0", "Cut", "\u00e9", "503".padEnd(100, "x")])(
+    "400: %j",
+    async (value) => {
+      const response = await send(value, "/v1/jobs");
+      expect(expectFailure(response, 400)).toMatchObject({
+        details: [{ location: "header", field: "X-Waymark-Simulate", code: "invalid_value" }],
+      });
+      expect(await simulatedIn(response)).toBeUndefined();
+    },
+  );
+
+  it.each(["500", "cut", "slow:30000", "nonsense"])("%s: has no effect with a live key", async (value) => {
+    const response = await send(value, "/v1/jobs", { key: agent.key });
+    expectData(response);
+    expect(await simulatedIn(response)).toBeUndefined();
+  });
+
+  it("comes after authentication and scopes", async () => {
+    const unknown = await send("503", "/v1/jobs", { key: generateKey().text });
+    expectFailure(unknown, 401);
+    const reader = await createKey({ scopes: ["jobs:read"] });
+    expectFailure(await send("503", "/v1/webhook-endpoints", { key: reader }), 403, /lacks the scope/);
+  });
+
+  it.each(["503", "cut", "slow:30000", "nonsense"])("%s: counts against the rate limit", async (value) => {
+    const limited = await createKey({ rateLimits: limitsOf({ perSecond: 0.0001, burst: 1 }) });
+    expectFailure(await send("500", "/v1/jobs", { key: limited }), 500);
+    const response = await send(value, "/v1/jobs", { key: limited });
+    expectFailure(response, 429);
+    expect(await simulatedIn(response)).toBeUndefined();
+  });
+});
+
+it("is in the request log with the status and the error", async () => {
+  const { body } = await send("503", "/v1/jobs");
+  expect(await logEntry(body.request_id)).toMatchObject({
+    status: 503,
+    error_code: "ServiceUnavailableException",
+    response_body: expect.stringContaining("The database is unreachable"),
+    simulated: "503",
+  });
+});
+
+describe("cut", () => {
+  it("closes the connection without an answer, and is in the request log", async () => {
+    const { path } = await createJob();
+    await expect(simulate("cut", path)).rejects.toThrow("socket hang up");
+    expect(await entryOf(path, "cut")).toMatchObject({ method: "GET", status: 499, error_code: null });
+  });
+});
+
+describe("slow", () => {
+  it("waits, then handles the request", async () => {
+    const { path, version } = await createJob();
+    const response = await send("slow:50", path, { method: "PATCH", body: '{"weight":5}' });
+    expect(expectData(response)).toMatchObject({ weight: 5 });
+    expect(response.headers.get("etag")).toBe(`"${version + 1}"`);
+    const entry = await logEntry(response.body.request_id);
+    expect(entry).toMatchObject({ status: 200, simulated: "slow:50" });
+    // A timer can fire a millisecond early.
+    expect(entry["duration_ms"]).toBeGreaterThanOrEqual(49);
+  });
+
+  it("does not handle the request if the client disconnects first", async () => {
+    const { path, version } = await createJob();
+    const request = simulate("slow:30000", path, { method: "PATCH", body: '{"weight":5}' });
+    request.end(() => undefined);
+    await waitUntilInFlight(app, 1);
+    request.abort();
+    expect(await entryOf(path, "slow:30000")).toMatchObject({ status: 499 });
+    expect((await app.call(path, { key })).headers.get("etag")).toBe(`"${version}"`);
+  });
+
+  it("ends when the server stops", async () => {
+    const instance = await startAppInstance(app.databaseUrl);
+    const stop = waitUntilInFlight(instance, 1).then(() => instance[Symbol.asyncDispose]());
+    expectData(await instance.call("/v1/jobs", { key, headers: { "X-Waymark-Simulate": "slow:30000" } }));
+    await stop;
+  });
+
+  // evidence: simulated-slow-requests-limited
+  it("429: at most 20 wait for a partner, who hold no connection of the database and no place of other requests", async () => {
+    await using instance = await startAppInstance(app.databaseUrl, {
+      DATABASE_POOL_SIZE: "2",
+      LOAD_SHEDDING: "on",
+    });
+    const headers = { "X-Waymark-Simulate": "slow:30000" };
+    const waiting = Array.from({ length: MAX_SLOW_REQUESTS }, () => {
+      const request = instance.request("/v1/jobs", { key, headers });
+      request.end(() => undefined);
+      return request;
+    });
+    await waitUntilInFlight(instance, MAX_SLOW_REQUESTS);
+    await eventually(async () => expect(await metric(instance, "waymark_http_concurrency_in_use")).toBe(0));
+    const contractorSide = await createKey({ testSide: "contractor" } as Partial<NewKey>);
+    const refused = toApiResponse(await instance.request("/v1/jobs", { key: contractorSide, headers }));
+    expectFailure(refused, 429, /^20 slow requests of this organisation are in flight/);
+    expectData(await instance.call("/v1/jobs", { key }));
+    const other = await app.createOrganization("agent");
+    const otherHeaders = { "X-Waymark-Simulate": "slow:1" };
+    expectData(await instance.call("/v1/jobs", { key: await createKey({}, other), headers: otherHeaders }));
+    for (const request of waiting) request.abort();
+    await waitUntilInFlight(instance, 0);
+  });
+});
+
+describe("operators", () => {
+  it("see simulated failures in a metric of their own, and no error in the log", async () => {
+    const responses = [await send("500", "/v1/jobs"), await send("503", "/v1/me")];
+    await Promise.all(responses.map(simulatedIn));
+    const ids = new Set(responses.map(({ body }): unknown => body.request_id));
+    const ofRequests = lines.filter((line) => ids.has(line["request_id"]));
+    expect(ofRequests.map(({ level, status, simulated }) => [level, status, simulated])).toEqual([
+      ["info", 500, "500"],
+      ["info", 503, "503"],
+    ]);
+    const { text } = await app.request("/metrics");
+    expect(text).toMatch(/waymark_http_requests_simulated_total\{simulation="500"\} [1-9]/);
+    expect(text).not.toMatch(/waymark_http_request_duration_seconds_count\{[^}]*status="5/);
+  });
+});
+
+/** A client that waits no real time and records its waits, in ms. */
+function createClient(options: Partial<ClientOptions>) {
+  const waits: number[] = [];
+  const waymark = new Waymark({
+    apiKey: key,
+    baseUrl: app.url,
+    sleep: (ms) => Promise.resolve(void waits.push(ms)),
+    ...options,
+  });
+  return { waymark, waits };
+}
+
+describe("the TypeScript client", () => {
+  it("429: throws TooManyRequestsError after its retries, which wait for Retry-After", async () => {
+    const { waymark, waits } = createClient({ maxRetries: 2 });
+    const call = waymark.account.getMe({ headers: { "X-Waymark-Simulate": "429" } });
+    await expect(call).rejects.toBeInstanceOf(TooManyRequestsError);
+    expect(waits).toHaveLength(2);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it("503: retries until the server answers", async () => {
+    const { path } = await createJob();
+    let attempts = 0;
+    const { waymark, waits } = createClient({
+      fetch: (url, init) => {
+        attempts += 1;
+        const headers = new Headers(init?.headers);
+        if (attempts < 3) headers.set("X-Waymark-Simulate", "503");
+        return fetch(url, { ...init, headers });
+      },
+    });
+    const number = path.split("/").at(-1) as string;
+    expect(await waymark.jobs.update(number, { weight: 7 })).toMatchObject({ weight: 7 });
+    expect([attempts, waits.length]).toEqual([3, 2]);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(2_000);
+  });
+
+  it.each([
+    ["503", ServiceUnavailableError],
+    ["cut", ConnectionError],
+  ])("%s: throws its error without retries", async (value, type) => {
+    const { waymark } = createClient({ maxRetries: 0 });
+    const call = waymark.jobs.get("TEST-1", { headers: { "X-Waymark-Simulate": value } });
+    await expect(call).rejects.toBeInstanceOf(type);
+  });
+});
+
+const query = (value: string, options: RequestOptions = {}): Test =>
+  simulate(value, "/graphql", {
+    method: "POST",
+    body: '{"query":"{ viewer { __typename } }"}',
+    ...options,
+  });
+/** Without what differs from one answer to the next. */
+const answerOf = async (test: Test) => {
+  const { status, headers, body } = await test;
+  const text = JSON.stringify({ status, headers: { ...headers, date: "" }, body });
+  return JSON.parse(text.replaceAll(/req_\w+/g, "req_")) as unknown;
+};
+
+describe("GraphQL", () => {
+  it("401: is the answer to an unknown key", async () => {
+    const unknown = await answerOf(query("401", { key: generateKey().text }));
+    expect(await answerOf(query("401"))).toEqual(unknown);
+  });
+
+  it("403: is the answer to a key that is used from another IP address", async () => {
+    const elsewhere = await answerOf(query("403", { key: await createKey({ cidrs: ["203.0.113.0/24"] }) }));
+    expect(await answerOf(query("403"))).toEqual(elsewhere);
+  });
+
+  it.each([
+    ["429", "RATE_LIMITED", "1"],
+    ["500", "INTERNAL_SERVER_ERROR", undefined],
+    ["503", "SERVICE_UNAVAILABLE", "2"],
+  ])("%s: has the code %s", async (value, code, retryAfter) => {
+    const { status, headers, body } = await query(value);
+    expect([status, body]).toEqual([
+      Number(value),
+      { errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })] },
+    ]);
+    expect(headers["retry-after"]).toBe(retryAfter);
+    expect(lines.filter((line) => line["level"] === "error")).toEqual([]);
+  });
+
+  it.each(["409", "412", "nonsense"])("%s: returns 400 with the values of GraphQL", async (value) => {
+    const { status, body } = await query(value);
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toContain("must be 401, 403, 429, 500, 503, cut, or slow:");
+  });
+
+  it("cut and slow: work as in REST, and are in the request log", async () => {
+    await expect(query("cut")).rejects.toThrow("socket hang up");
+    expect((await query("slow:20")).body).toMatchObject({ data: { viewer: { __typename: "Viewer" } } });
+    const log = '{"query":"{ requestLog(first: 100) { nodes { path status simulated } } }"}';
+    await eventually(async () => {
+      const { body } = await app.request("/graphql", { method: "POST", key, body: log });
+      const { nodes } = (body as { data: { requestLog: { nodes: unknown[] } } }).data.requestLog;
+      expect(nodes).toContainEqual({ path: "/graphql", status: 499, simulated: "cut" });
+      expect(nodes).toContainEqual({ path: "/graphql", status: 200, simulated: "slow:20" });
+    });
+  });
+
+  it("has no effect with a live key", async () => {
+    expect((await query("500", { key: agent.key })).status).toBe(200);
+  });
+});

@@ -1,0 +1,341 @@
+/** The REST operations of webhooks: each documented status, isolation of organisations, and Idempotency-Key. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { raw, sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { fromTypedId } from "../../src/platform/ids.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
+import { expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { contract, type Operation } from "../support/app/openapi-contract.ts";
+import { snapshotOf } from "../support/app/organization-snapshot.ts";
+import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
+import { setUpWebhooks, type WebhookFixture } from "../support/webhooks/webhook-parity.fixture.ts";
+
+interface Sample {
+  success: 200 | 201;
+  body?: object;
+  /** Requests that are malformed, by what is wrong: another body, another query, or other headers. */
+  malformed?: Record<
+    string,
+    { body?: object; query?: string; headers?: Record<string, string>; fields: string[] }
+  >;
+  /** For an operation with Idempotency-Key: another body than `body`, and what blocks the operation while it is held. */
+  keyed?: { otherBody?: object; blocker: (fixture: WebhookFixture) => Sql };
+}
+
+const URL = "http://127.0.0.1:9/webhooks";
+const ONE = "/v1/webhook-endpoints/{id}";
+const badKey = {
+  "a malformed Idempotency-Key": { headers: { "idempotency-key": "two words" }, fields: ["Idempotency-Key"] },
+};
+const advisory = (name: string): Sql => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`;
+const endpointRow = ({ uuid }: WebhookFixture): Sql =>
+  sql`select from webhook_endpoint where id = ${uuid} for update`;
+const deliveryRow = ({ delivery }: WebhookFixture): Sql =>
+  sql`select from webhook_delivery where id = ${fromTypedId("dlv", delivery)} for update`;
+
+const samples: Record<string, Sample> = {
+  "GET /v1/webhook-endpoints": { success: 200 },
+  "POST /v1/webhook-endpoints": {
+    success: 201,
+    body: { url: URL },
+    malformed: {
+      ...badKey,
+      "no URL": { body: {}, fields: ["url"] },
+      "several problems": {
+        body: {
+          url: "ftp://partner.example",
+          description: 5,
+          event_types: ["job.create"],
+          headers: [{ name: "X-A", value: "1" }, { name: "X-A", value: "1" }, { name: "X-B" }],
+          max_in_flight: 1.5,
+          per_second: 0,
+        },
+        fields: ["url", "description", "event_types[0]", "headers[2].value", "max_in_flight", "per_second"],
+      },
+      "a header given twice": {
+        body: {
+          url: URL,
+          headers: [
+            { name: "X-A", value: "1" },
+            { name: "X-A", value: "2" },
+          ],
+        },
+        fields: ["headers[1].name"],
+      },
+      "an unknown member": { body: { url: URL, eventTypes: ["job.created"] }, fields: ["eventTypes"] },
+    },
+    keyed: {
+      otherBody: { url: `${URL}/2` },
+      blocker: ({ organization }) => advisory(`webhook endpoints of ${organization.id}`),
+    },
+  },
+  [`GET ${ONE}`]: { success: 200 },
+  [`PATCH ${ONE}`]: {
+    success: 200,
+    body: { description: "changed" },
+    malformed: {
+      "null for settings that have a value": {
+        body: { url: null, max_in_flight: null, per_second: null },
+        fields: ["url", "max_in_flight", "per_second"],
+      },
+      "a read-only member": { body: { status: "active" }, fields: ["status"] },
+    },
+  },
+  [`DELETE ${ONE}`]: { success: 200 },
+  [`POST ${ONE}/rotate-secret`]: { success: 200, malformed: badKey, keyed: { blocker: endpointRow } },
+  [`POST ${ONE}/pause`]: { success: 200 },
+  [`POST ${ONE}/resume`]: {
+    success: 200,
+    body: { pending: "send" },
+    malformed: {
+      "an unknown policy": { body: { pending: "keep" }, fields: ["pending"] },
+      "since with discard": {
+        body: { pending: "discard", since: "2026-11-21T08:00:00Z" },
+        fields: ["since"],
+      },
+      "a time without a zone": { body: { since: "2026-11-21T08:00:00" }, fields: ["since"] },
+    },
+  },
+  [`POST ${ONE}/test`]: { success: 201 },
+  [`POST ${ONE}/replay`]: {
+    success: 200,
+    body: { which: "failed" },
+    malformed: {
+      ...badKey,
+      "no selection": { body: {}, fields: ["which"] },
+      "an empty time range": {
+        body: { which: "missing", since: "2026-11-22T08:00:00Z", until: "2026-11-21T08:00:00Z" },
+        fields: ["until"],
+      },
+    },
+    keyed: { otherBody: { which: "missing" }, blocker: ({ uuid }) => advisory(`replay to ${uuid}`) },
+  },
+  "GET /v1/webhook-deliveries": {
+    success: 200,
+    malformed: {
+      "several problems": {
+        query: "?status=lost&event_type=x&since=today&until=1&page_size=0&cursor=x&marking_number=",
+        fields: ["status", "event_type", "since", "until", "page_size", "cursor", "marking_number"],
+      },
+      "an empty time range": {
+        query: "?since=2026-11-22T08:00:00Z&until=2026-11-22T08:00:00Z",
+        fields: ["until"],
+      },
+    },
+  },
+  "GET /v1/webhook-deliveries/{id}": { success: 200 },
+  "POST /v1/webhook-deliveries/{id}/replay": {
+    success: 201,
+    malformed: badKey,
+    keyed: { blocker: deliveryRow },
+  },
+};
+const names = Object.keys(samples);
+const sampleOf = (name: string): Sample => samples[name] as Sample;
+const namesWith = (has: (sample: Sample, name: string) => unknown): string[] =>
+  names.filter((name) => has(sampleOf(name), name));
+
+/** test/api/refusals.test.ts causes them for every operation. */
+const SHARED_REFUSALS = new Set([401, 403, 413, 415, 429, 503]);
+
+let app: TestApp;
+const returnedStatuses = new Map(names.map((name) => [name, new Set<number>()]));
+
+beforeAll(async () => {
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const newFixture = () => setUpWebhooks(app, { jobs: 1, finished: "failed", settings: { url: URL } });
+
+interface Change {
+  body?: object | undefined;
+  query?: string | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+async function send(name: string, fixture: WebhookFixture, change: Change = {}): Promise<ApiResponse> {
+  const [method = "", template = ""] = name.split(" ");
+  const id = template.startsWith("/v1/webhook-deliveries") ? fixture.delivery : fixture.endpoint;
+  const { body = sampleOf(name).body, query = "", headers = {} } = change;
+  const response = await app.call(template.replace("{id}", id) + query, {
+    method,
+    key: fixture.key,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  returnedStatuses.get(name)?.add(response.status);
+  return response;
+}
+
+describe("success", () => {
+  it.each(names)("%s", async (name) => {
+    expect((await send(name, await newFixture())).status).toBe(sampleOf(name).success);
+  });
+});
+
+describe("400 with all problems, and nothing changes", () => {
+  const cases = names.flatMap((name) =>
+    Object.entries(sampleOf(name).malformed ?? {}).map(([what, change]) => [name, what, change] as const),
+  );
+  it.each(cases)("%s: %s", async (name, _what, { fields, ...change }) => {
+    const fixture = await newFixture();
+    const before = await snapshotOf(app.database, fixture.organization.id);
+    const location = change.query ? "query" : change.headers ? "header" : "body";
+    expectProblems(await send(name, fixture, change), location, fields);
+    expect(await snapshotOf(app.database, fixture.organization.id)).toEqual(before);
+  });
+});
+
+describe("404, and nothing changes", () => {
+  const withId = namesWith((_sample, name) => name.includes("{id}"));
+
+  it.each(withId)("for an unknown ID: %s", async (name) => {
+    const fixture = await newFixture();
+    for (const suffix of ["00000000000000000000000000", "nonsense"]) {
+      const unknown = { ...fixture, endpoint: `whe_${suffix}`, delivery: `dlv_${suffix}` };
+      expectFailure(await send(name, unknown), 404, /^There is no such (webhook endpoint|delivery)$/);
+    }
+  });
+
+  it("for an unknown endpoint in the list: GET /v1/webhook-deliveries", async () => {
+    const name = "GET /v1/webhook-deliveries";
+    const [mine, theirs] = [await newFixture(), await newFixture()];
+    expectFailure(await send(name, mine, { query: "?endpoint_id=whe_nonsense" }), 404);
+    expectFailure(await send(name, mine, { query: `?endpoint_id=${theirs.endpoint}` }), 404);
+  });
+
+  // evidence: webhooks-rest-isolated
+  it.each(withId)("for an ID of another organisation, with the same response: %s", async (name) => {
+    const [mine, theirs] = [await newFixture(), await newFixture()];
+    const before = await snapshotOf(app.database, theirs.organization.id);
+    const foreign = { ...mine, endpoint: theirs.endpoint, delivery: theirs.delivery };
+    const unknown = {
+      ...mine,
+      endpoint: "whe_00000000000000000000000000",
+      delivery: "dlv_00000000000000000000000000",
+    };
+    const { error } = (await send(name, foreign)).body;
+    expect(error).toEqual((await send(name, unknown)).body.error);
+    expect(await snapshotOf(app.database, theirs.organization.id)).toEqual(before);
+  });
+
+  it.each(["GET /v1/webhook-endpoints", "GET /v1/webhook-deliveries"])(
+    "lists have only objects of the own organisation: %s",
+    async (name) => {
+      const [mine, theirs] = [await newFixture(), await newFixture()];
+      const text = JSON.stringify((await send(name, mine)).body.data);
+      expect(text).toContain(mine.endpoint);
+      expect(text).not.toContain(theirs.endpoint);
+    },
+  );
+});
+
+describe("Idempotency-Key", () => {
+  const keyed = namesWith(({ keyed: support }) => support);
+  const headers = { "idempotency-key": "retry" };
+
+  it.each(keyed)("repeats the response and changes nothing: %s", async (name) => {
+    const fixture = await newFixture();
+    const first = await send(name, fixture, { headers });
+    const before = await snapshotOf(app.database, fixture.organization.id);
+    const second = await send(name, fixture, { headers });
+    expect(second.status).toBe(sampleOf(name).success);
+    expect(second.headers.get("idempotency-replayed")).toBe("true");
+    const secretless = "secret" in first.body.data ? { ...first.body.data, secret: null } : first.body.data;
+    expect(second.body.data).toEqual(secretless);
+    expect(await snapshotOf(app.database, fixture.organization.id)).toEqual(before);
+  });
+
+  it.each(keyed)("409 while the first request is in progress: %s", async (name) => {
+    const fixture = await newFixture();
+    const held = await openTransaction(app.database, sampleOf(name).keyed!.blocker(fixture));
+    const first = send(name, fixture, { headers });
+    await waitForBlockedSessions(app.database, 1);
+    expectFailure(await send(name, fixture, { headers }), 409, "still in progress");
+    await held.commit();
+    expect((await first).status).toBe(sampleOf(name).success);
+  });
+
+  it.each(keyed)("422 for a different request: %s", async (name) => {
+    const fixture = await newFixture();
+    await send(name, fixture, { headers });
+    const { otherBody } = sampleOf(name).keyed!;
+    const other = otherBody ? fixture : await newFixtureOf(fixture);
+    expectFailure(await send(name, other, { headers, body: otherBody }), 422);
+  });
+
+  // evidence: idempotency-record-without-signing-secret
+  it.each(
+    namesWith((_sample, name) => /webhook-endpoints$|rotate-secret$/.test(name) && name.startsWith("POST")),
+  )("stores no signing secret: %s", async (name) => {
+    const fixture = await newFixture();
+    const { secret } = (await send(name, fixture, { headers })).body.data;
+    expect(secret).toMatch(/^whsec_/);
+    const records = await app.database.query<{ answer: string }>(sql`
+        select answer from idempotency_record where organization_id = ${fixture.organization.id}`);
+    expect(records).toHaveLength(1);
+    expect(JSON.stringify(records)).not.toContain("whsec_");
+    expect(JSON.stringify(records)).not.toContain((secret as string).slice(6));
+  });
+});
+
+/** Another endpoint and delivery of the same organisation. */
+async function newFixtureOf(fixture: WebhookFixture): Promise<WebhookFixture> {
+  const { body } = await send("POST /v1/webhook-endpoints", fixture, { body: { url: URL } });
+  const endpoint = String(body.data.endpoint.id);
+  await app.createJobs(fixture.organization, [{}]);
+  const list = await send("GET /v1/webhook-deliveries", fixture, { query: `?endpoint_id=${endpoint}` });
+  return { ...fixture, endpoint, delivery: String(list.body.data.items[0].id) };
+}
+
+describe("409 because of the state of an object", () => {
+  it("POST /v1/webhook-endpoints/{id}/test: the secrets cannot be read", async () => {
+    const fixture = await newFixture();
+    await app.database.query(sql`
+      update webhook_endpoint set secrets = jsonb_set(secrets, '{0,sealed}', '"damaged"') where id = ${fixture.uuid}`);
+    expectFailure(await send(`POST ${ONE}/test`, fixture), 409);
+  });
+});
+
+describe("500 hides the cause", () => {
+  beforeAll(async () => {
+    for (const table of ["webhook_endpoint", "webhook_delivery"])
+      await app.database.query(sql`alter table ${raw(table)} rename to ${raw(`${table}_gone`)}`);
+  });
+  afterAll(async () => {
+    for (const table of ["webhook_endpoint", "webhook_delivery"])
+      await app.database.query(sql`alter table ${raw(`${table}_gone`)} rename to ${raw(table)}`);
+  });
+
+  it.each(names)("%s", async (name) => {
+    const organization = await app.createOrganization("agent");
+    const fixture = {
+      organization,
+      key: organization.key,
+      endpoint: "whe_00000000000000000000000000",
+      uuid: "",
+      delivery: "dlv_00000000000000000000000000",
+    };
+    const { message } = expectFailure(await send(name, fixture), 500);
+    expect(message).not.toContain("webhook_");
+  });
+});
+
+describe("the document", () => {
+  it.each(names)("declares only statuses that were returned here: %s", (name) => {
+    const [method = "", path = ""] = name.split(" ");
+    const item = contract.paths[path] as Record<string, Operation>;
+    const declared = new Set(Object.keys(item[method.toLowerCase()]!.responses).map(Number));
+    expect(returnedStatuses.get(name)?.difference(SHARED_REFUSALS)).toEqual(
+      declared.difference(SHARED_REFUSALS),
+    );
+  });
+
+  it("has only operations of webhooks that were called here", () => {
+    const described = Object.entries(contract.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(names.toSorted()).toEqual(described.filter((name) => name.includes(" /v1/webhook-")).toSorted());
+  });
+});

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createIdempotencyService } from "../../../src/idempotency/api.ts";
+import { entities } from "../../../src/app/entities.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { createTestDatabase } from "../../support/database/test-database.ts";
+
+const resources = new AsyncDisposableStack();
+let database: Database;
+
+beforeAll(async () => {
+  const { url } = resources.use(await createTestDatabase());
+  database = resources.use(await openDatabase({ url, poolSize: 2, entities }));
+});
+afterAll(() => resources.disposeAsync());
+
+const keyed = (key: string) => ({
+  organizationId: "0198c2f4-0000-7000-8000-000000000001",
+  route: "POST /v1/things",
+  key,
+  fingerprint: Buffer.from("same"),
+});
+
+const created = { data: { id: "thing", secret: "whsec_abc" }, headers: { Location: "/v1/things/thing" } };
+
+it("returns a secret once, stores null in its place and replays that", async () => {
+  const service = createIdempotencyService({ database });
+  const handle = async () => ({ ...created, changed: true, secrets: ["secret"] });
+  expect(await service.runOnce(keyed("one"), handle)).toMatchObject(created);
+  const [record] = await database.query<{ answer: string }>(sql`select answer from idempotency_record`);
+  expect(JSON.parse(record?.answer ?? "")).toEqual({ ...created, data: { id: "thing", secret: null } });
+  expect(await service.runOnce(keyed("one"), handle)).toMatchObject({
+    data: { id: "thing", secret: null },
+    headers: { ...created.headers, "Idempotency-Replayed": "true" },
+  });
+});
+
+it("replays a response without secrets unchanged", async () => {
+  const service = createIdempotencyService({ database });
+  const handle = async () => ({ ...created, changed: true });
+  await service.runOnce(keyed("two"), handle);
+  expect((await service.runOnce(keyed("two"), handle)).data).toEqual(created.data);
+});

@@ -1,0 +1,152 @@
+/** Endpoints of test organisations: the compressed schedule beside live endpoints, from the first failure to the replay. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { eventTypes } from "../../../src/events/api.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { fromTypedId, toTypedId } from "../../../src/platform/ids.ts";
+import { SECOND_MS } from "../../../src/platform/time.ts";
+import { disableFailing } from "../../../src/webhooks/endpoints/disable-failing-endpoints.sql.ts";
+import { disableRules } from "../../../src/webhooks/retry-policy.ts";
+import {
+  startDispatcherFixture,
+  type DispatcherFixture,
+  type RunningDispatcher,
+} from "../../support/webhooks/dispatcher.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
+import { startTestReceiver } from "../../support/webhooks/receiver.ts";
+
+let rig: DispatcherFixture;
+let dispatcher: RunningDispatcher;
+/** A test key of the fixture's agent. */
+let key: string;
+let testOrganizationId: string;
+
+beforeAll(async () => {
+  rig = await startDispatcherFixture();
+  dispatcher = await rig.startDispatcher();
+  const created = await rig.app.keys.create({
+    organizationId: rig.agent.id,
+    name: "t",
+    createdBy: "test",
+    testSide: "agent",
+  });
+  key = created.text;
+  const me = await rig.app.call("/v1/me", { key });
+  testOrganizationId = fromTypedId("org", me.body.data.organization.id) ?? "";
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+const post = async (path: string, body?: object): Promise<Record<string, unknown>> => {
+  const response = await rig.app.call(path, {
+    key,
+    method: "POST",
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  expect(response.status).toBeLessThan(300);
+  return response.body.data as Record<string, unknown>;
+};
+
+const createTestEndpoint = (url: string): Promise<string> =>
+  rig.createEndpoint({ url }, { ...rig.agent, id: testOrganizationId });
+
+/** Makes all pending deliveries due, ends pauses and wakes the dispatcher. */
+async function attemptAgain(endpointId: string): Promise<void> {
+  await rig.app.database.query(
+    sql`update webhook_endpoint set blocked_until = clock_timestamp() where id = ${endpointId} and blocked_until is not null`,
+  );
+  await rig.makeDue();
+  await rig.sweep(dispatcher);
+}
+
+const endpointView = async (id: string): Promise<Record<string, unknown>> =>
+  (await rig.app.call(`/v1/webhook-endpoints/${id}`, { key })).body.data;
+
+it("a live and a test endpoint of one worker follow their own schedules", async () => {
+  await using receiver = await startTestReceiver({ respond: () => ({ status: 500 }) });
+  const [live, test] = [
+    await rig.createEndpoint({ url: receiver.url }),
+    await createTestEndpoint(receiver.url),
+  ];
+  await rig.app.createJobs(rig.agent, [{}]);
+  await post("/v1/test/jobs");
+  dispatcher.wake();
+  const rows = await eventually(async () => {
+    const all = [...(await rig.deliveries(live)), ...(await rig.deliveries(test))];
+    expect(all.map(({ attempts, is_leased: isLeased }) => [attempts, isLeased])).toEqual([
+      [1, false],
+      [1, false],
+      [1, false],
+    ]);
+    return all;
+  });
+  // The fixture's live delay is 5 s, the test delay 1 s, both ±20 %.
+  const [liveDelay] = await rig.app.database.query<{ s: number }>(sql`
+    select extract(epoch from due_at - started_at)::float8 as s
+    from webhook_delivery delivery join webhook_attempt attempt on attempt.delivery_id = delivery.id
+    where endpoint_id = ${live}`);
+  expect(liveDelay?.s).toBeGreaterThanOrEqual(4);
+  for (const { due_in_s: dueInS } of rows.slice(1)) expect(dueInS).toBeLessThanOrEqual(1.2);
+  for (const id of [live, test])
+    await rig.app.database.query(sql`update webhook_endpoint set deleted_at = now() where id = ${id}`);
+});
+
+it("one test key sees every event type and every state: pending, failed, disabled, discarded, delivered", async () => {
+  await using receiver = await startTestReceiver({ respond: () => ({ status: 500 }) });
+  const endpointId = await createTestEndpoint(receiver.url);
+  const id = toTypedId("whe", endpointId);
+  for (const type of eventTypes) await post(`/v1/test/events/${type}`);
+  const pending = await rig.deliveries(endpointId);
+  expect(pending.map(({ status }) => status)).toEqual(Array(4).fill("pending"));
+  dispatcher.wake();
+
+  for (;;) {
+    const rows = await rig.deliveries(endpointId);
+    if (rows.every(({ status }) => status === "failed")) break;
+    expect(rows.map(({ status }) => status)).not.toContain("delivered");
+    const retries = rows.filter((row) => !row.is_leased);
+    for (const { due_in_s: dueInS } of retries) expect(dueInS).toBeLessThanOrEqual(8 * 1.2);
+    await attemptAgain(endpointId);
+  }
+  const failed = await rig.deliveries(endpointId);
+  expect(failed.map(({ attempts }) => attempts)).toEqual([10, 10, 10, 10]);
+  const types = receiver.received.map(({ body }) => (JSON.parse(body) as { type: string }).type);
+  expect(new Set(types)).toEqual(new Set(eventTypes));
+  expect(await endpointView(id)).toMatchObject({ status: "active", is_circuit_open: false });
+
+  await passTime(endpointId);
+  const { database } = rig.app;
+  expect(await disableFailing(database, "live", undefined)).toEqual([]);
+  expect(await disableFailing(database, "test", undefined)).toMatchObject([{ id }]);
+  expect(await endpointView(id)).toMatchObject({ status: "disabled", disabled_reason: "failing" });
+
+  await post("/v1/test/jobs");
+  dispatcher.wake();
+  const states = async () => (await rig.deliveries(endpointId)).map(({ status }) => status);
+  const failures = Array(4).fill("failed");
+  // On hold.
+  expect(await states()).toEqual([...failures, "pending", "pending"]);
+
+  receiver.respond = () => ({});
+  await post(`/v1/webhook-endpoints/${id}/resume`, { pending: "discard" });
+  expect(await endpointView(id)).toMatchObject({
+    status: "active",
+    failing_since: null,
+    blocked_until: null,
+  });
+  const [first] = failed;
+  await post(`/v1/webhook-deliveries/${toTypedId("dlv", first?.id ?? "")}/replay`);
+  dispatcher.wake();
+  await eventually(async () =>
+    expect(await states()).toEqual([...failures, "discarded", "discarded", "delivered"]),
+  );
+});
+
+/** Moves the endpoint's failures back in time, each attempt of a delivery to the time of the test schedule. */
+async function passTime(endpointId: string): Promise<void> {
+  const { afterMs } = disableRules.test;
+  await rig.app.database.query(sql`
+    update webhook_endpoint set failing_since = clock_timestamp() - ${afterMs + SECOND_MS} * interval '1 ms'
+    where id = ${endpointId}`);
+  await rig.app.database.query(sql`
+    update webhook_attempt set started_at = clock_timestamp() - ${afterMs} * interval '1 ms' + number * interval '3 s'
+    where delivery_id in (select id from webhook_delivery where endpoint_id = ${endpointId})`);
+}

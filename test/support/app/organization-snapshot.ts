@@ -1,0 +1,159 @@
+/** Everything that the database stores about one organisation, without what differs between two equal ones. */
+import { fromTypedId, type IdPrefix } from "../../../src/platform/ids.ts";
+import type { Queryable } from "../../../src/platform/postgres/database.ts";
+import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { HOUR_MS } from "../../../src/platform/time.ts";
+
+/** Rows by table. Ids, random names and times near now are placeholders, equal for equal values. */
+export type OrganizationSnapshot = Readonly<Record<string, readonly unknown[]>>;
+
+const ofOrganization = "row.organization_id = $1";
+const ofJobs = "row.agent_id = $1 or row.contractor_id = $1";
+const ofEndpoints = "row.endpoint_id in (select id from webhook_endpoint where organization_id = $1)";
+const ofUsers = "row.user_id in (select id from user_account where organization_id = $1)";
+
+/** Selects an organisation's rows of each table. */
+const ownRows: Readonly<Record<string, string>> = {
+  organization: "row.id = $1",
+  api_key: ofOrganization,
+  audit_entry: ofOrganization,
+  deprecation_notice: ofOrganization,
+  deprecation_use: ofOrganization,
+  invitation: ofOrganization,
+  job: ofJobs,
+  job_event: ofJobs,
+  mail: "row.recipient in (select email from user_account where organization_id = $1)",
+  saved_view: ofUsers,
+  test_run: "row.agent_id = $1",
+  user_account: ofOrganization,
+  webhook_attempt:
+    "row.delivery_id in (select id from webhook_delivery where endpoint_id in (select id from webhook_endpoint where organization_id = $1))",
+  webhook_delivery: ofEndpoints,
+  webhook_endpoint: ofOrganization,
+};
+
+/** Tables of the service as a whole, logs of requests, sign-in data, and counters that follow from the rows above. */
+const otherTables = new Set([
+  "access_revision",
+  "account_request",
+  "account_request_note",
+  "database_identity",
+  "email_token",
+  "failure_reason",
+  "idempotency_record",
+  "job_counter",
+  "job_counter_delta",
+  "job_status",
+  "mikro_orm_migrations",
+  "rate_limit_bucket",
+  "request_log",
+  "request_usage",
+  "user_credential",
+  "user_session",
+  "user_two_factor",
+  "user_verification",
+]);
+
+/** Random, measured, signed, encrypted or counted for the whole service. */
+const MASKED_COLUMNS = new Set([
+  "access_revision",
+  "duration_ms",
+  "lease_token",
+  "position",
+  "request_headers",
+  "response_headers",
+  "sealed_body",
+  "sealed_headers",
+  "secret_hash",
+  "secrets",
+  "transaction_id",
+]);
+/** Written some time after a request, so they may or may not be there yet. */
+const IGNORED_COLUMNS = new Set(["last_used_at"]);
+
+/** Throws for a table that is neither in `ownRows` nor in `otherTables`. */
+export async function snapshotOf(database: Queryable, organizationId: string): Promise<OrganizationSnapshot> {
+  await assertTablesKnown(database);
+  const placeholders = new Placeholders();
+  const snapshot: Record<string, unknown[]> = {};
+  for (const [table, condition] of Object.entries(ownRows)) {
+    const [before = "", ...rest] = condition.split("$1");
+    const where = rest.reduce((part, text) => sql`${part}${organizationId}::uuid${raw(text)}`, raw(before));
+    const rows = await database.query<{ json: Record<string, unknown> }>(
+      sql`select to_jsonb(row) as json from ${raw(table)} row where ${where}`,
+    );
+    snapshot[table] = rows
+      .map(({ json }) => withoutRandomColumns(json))
+      .toSorted((one, other) => (shapeOf(one) < shapeOf(other) ? -1 : 1))
+      .map((row) => placeholders.replaceIn(row));
+  }
+  return snapshot;
+}
+
+async function assertTablesKnown(database: Queryable): Promise<void> {
+  const tables = await database.query<{ name: string }>(sql`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`);
+  const unknown = tables.filter(({ name }) => !(name in ownRows) && !otherTables.has(name));
+  if (unknown.length > 0)
+    throw new Error(
+      `organization-snapshot.ts must say how to select from ${unknown.map(({ name }) => name).join(", ")}`,
+    );
+}
+
+function withoutRandomColumns(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row)
+      .filter(([name]) => !IGNORED_COLUMNS.has(name))
+      .map(([name, value]) => [name, MASKED_COLUMNS.has(name) && value !== null ? "<masked>" : value]),
+  );
+}
+
+/** The row with the same placeholder for all ids: the order of rows must not depend on ids. */
+function shapeOf(row: unknown): string {
+  return JSON.stringify(row).replaceAll(RANDOM, "<random>").replaceAll(TIME, relativeTime);
+}
+
+const TYPED_ID = /[a-z]{3}_[0-7][0-9A-HJKMNP-TV-Z]{25}/;
+const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/;
+/** Ids, keys and their prefixes, signing secrets, Marking Numbers of test jobs, and the hexadecimal parts of names in fixtures. */
+const RANDOM = new RegExp(
+  [
+    TYPED_ID,
+    UUID,
+    /wmk_(?:test_)?[0-9a-z]{8}(?:_[\w-]+)?/,
+    /whsec_[\w+/=]+/,
+    /TEST-[0-9A-Z]{12}/,
+    /\b[\da-f]{8,}\b/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "g",
+);
+const TIME = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00(?::00)?)/g;
+/** Times further away than this are compared exactly, as they come from the fixture. */
+const MAX_RELATIVE_HOURS = 72;
+
+function relativeTime(text: string): string {
+  const hours = Math.round((Date.parse(text.replace(/\+00$/, "Z")) - Date.now()) / HOUR_MS);
+  return Math.abs(hours) > MAX_RELATIVE_HOURS ? text : `<now${hours === 0 ? "" : ` ${hours} h`}>`;
+}
+
+/** Replaces random values by numbered placeholders. A UUID and the typed id of the same object get the same one. */
+export class Placeholders {
+  readonly #numbers = new Map<string, number>();
+
+  replaceIn<Value>(value: Value): Value {
+    const text = JSON.stringify(value)
+      .replaceAll(RANDOM, (match) => `<random ${this.#numberOf(match)}>`)
+      .replaceAll(TIME, relativeTime);
+    return JSON.parse(text) as Value;
+  }
+
+  #numberOf(match: string): number {
+    const identity = fromTypedId(match.slice(0, 3) as IdPrefix, match) ?? match;
+    const known = this.#numbers.get(identity) ?? this.#numbers.size + 1;
+    this.#numbers.set(identity, known);
+    return known;
+  }
+}

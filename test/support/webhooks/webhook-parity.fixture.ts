@@ -1,0 +1,86 @@
+/** Organisations with endpoints and deliveries, for tests that run an action through REST and through GraphQL. */
+import { snakeCase } from "../../../src/graphql/field-names.ts";
+import type { Scope } from "../../../src/api-keys/api.ts";
+import { fromTypedId } from "../../../src/platform/ids.ts";
+import { systemActor } from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
+import type { TestApp, TestOrganization } from "../app/app.fixture.ts";
+import { finishPendingDeliveries } from "./delivery.fixture.ts";
+
+/** A public IP address, so that no name is looked up. Nothing is sent there, because no worker runs. */
+export const PUBLIC_URL = "https://93.184.216.34/hooks";
+
+export interface WebhookFixture {
+  organization: TestOrganization;
+  key: string;
+  /** Typed id; `uuid` is the stored form. */
+  endpoint: string;
+  uuid: string;
+  /** The typed id of the newest delivery; empty if there is none. */
+  delivery: string;
+}
+
+export interface WebhookSetUp {
+  /** Of the key; default: all that the action may need. */
+  scopes?: readonly Scope[];
+  settings?: Partial<EndpointSettings & { url: string }>;
+  /** The number of jobs, each with a delivery of its `job.created`. */
+  jobs?: number;
+  /** If set, the deliveries are finished. */
+  finished?: "delivered" | "failed";
+  /** Replaces the endpoint or delivery that the action names by one of another organisation, or by an unknown one. */
+  target?: "another organisation's" | "unknown";
+}
+
+const UNKNOWN = { endpoint: "whe_01KAJQ8V5N3R7T1YC6GK2D9XWE", delivery: "dlv_01KAJQZ4T8M2N6R0V4Y7C1F5HK" };
+
+export async function setUpWebhooks(
+  app: TestApp,
+  { scopes = ["webhooks:manage", "jobs:read"], settings = {}, jobs = 0, finished, target }: WebhookSetUp = {},
+): Promise<WebhookFixture> {
+  const organization = await app.createOrganization("agent");
+  const key = { organizationId: organization.id, name: "caller", scopes, createdBy: "test" };
+  const { text } = await app.keys.create(key);
+  const owner = { organizationId: organization.id, actor: systemActor };
+  const { endpoint } = await app.webhooks.endpoints.create(owner, { url: PUBLIC_URL, ...settings });
+  const uuid = fromTypedId("whe", endpoint.id) as string;
+  await app.createJobs(
+    organization,
+    Array.from({ length: jobs }, () => ({})),
+  );
+  if (finished) await finishPendingDeliveries(app, uuid, finished);
+  const { items } = await app.webhooks.deliveries.list(owner, { filter: {}, limit: 1 });
+  const own = { endpoint: endpoint.id, delivery: items[0]?.id ?? "" };
+  const named = target === "unknown" ? UNKNOWN : target ? await setUpWebhooks(app, { jobs: 1 }) : own;
+  return { organization, key: text, uuid, endpoint: named.endpoint, delivery: named.delivery };
+}
+
+/** Changes the stored row of the fixture's endpoint. */
+export async function changeEndpointRow(
+  app: TestApp,
+  { uuid }: WebhookFixture,
+  change: "paused" | "disabled" | "unreadable",
+): Promise<void> {
+  const assignment = {
+    paused: sql`status = 'paused'`,
+    disabled: sql`status = 'disabled', disabled_reason = 'gone'`,
+    unreadable: sql`secrets = jsonb_set(secrets, '{0,sealed}', '"damaged"')`,
+  }[change];
+  await app.database.query(sql`update webhook_endpoint set ${assignment} where id = ${uuid}`);
+}
+
+const ENUM_FIELDS = new Set(["status", "disabledReason", "origin"]);
+const EVENT_TYPE_FIELDS = new Set(["eventType", "eventTypes"]);
+
+/** Returns a result of GraphQL as REST shows it: names in snake case, and codes in lower case. */
+export function inRestForm(value: unknown, field = ""): unknown {
+  if (Array.isArray(value)) return value.map((item) => inRestForm(item, field));
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [snakeCase(name), inRestForm(member, name)]),
+    );
+  if (typeof value !== "string") return value;
+  if (EVENT_TYPE_FIELDS.has(field)) return value.toLowerCase().replace("_", ".");
+  return ENUM_FIELDS.has(field) ? value.toLowerCase() : value;
+}
