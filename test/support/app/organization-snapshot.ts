@@ -1,4 +1,5 @@
 /** Everything that the database stores about one organisation, without what differs between two equal ones. */
+import { hash } from "node:crypto";
 import { fromTypedId, type IdPrefix } from "../../../src/platform/ids.ts";
 import type { Queryable } from "../../../src/platform/postgres/database.ts";
 import { raw, sql } from "../../../src/platform/postgres/sql.ts";
@@ -74,20 +75,69 @@ const IGNORED_COLUMNS = new Set(["last_used_at"]);
 /** Throws for a table that is neither in `ownRows` nor in `otherTables`. */
 export async function snapshotOf(database: Queryable, organizationId: string): Promise<OrganizationSnapshot> {
   await assertTablesKnown(database);
-  const placeholders = new Placeholders();
-  const snapshot: Record<string, unknown[]> = {};
+  const rows: StoredRow[] = [];
   for (const [table, condition] of Object.entries(ownRows)) {
     const [before = "", ...rest] = condition.split("$1");
     const where = rest.reduce((part, text) => sql`${part}${organizationId}::uuid${raw(text)}`, raw(before));
-    const rows = await database.query<{ json: Record<string, unknown> }>(
+    const found = await database.query<{ json: Record<string, unknown> }>(
       sql`select to_jsonb(row) as json from ${raw(table)} row where ${where}`,
     );
-    snapshot[table] = rows
-      .map(({ json }) => withoutRandomColumns(json))
-      .toSorted((one, other) => (shapeOf(one) < shapeOf(other) ? -1 : 1))
-      .map((row) => placeholders.replaceIn(row));
+    for (const { json } of found) rows.push({ table, text: JSON.stringify(withoutRandomColumns(json)) });
+  }
+  return snapshotOfRows(rows);
+}
+
+/** A row as JSON. */
+export interface StoredRow {
+  readonly table: string;
+  readonly text: string;
+}
+
+/** Returns the same for equal rows with other ids, in any order. */
+export function snapshotOfRows(rows: readonly StoredRow[]): OrganizationSnapshot {
+  const placeholders = new Placeholders();
+  const signatures = signaturesOf(rows);
+  const snapshot: Record<string, unknown[]> = {};
+  for (const table of Object.keys(ownRows)) {
+    // Rows with equal signatures can still refer to different rows of an earlier table, which has its placeholders.
+    const keyed = rows
+      .filter((row) => row.table === table)
+      .map((row) => ({ row, key: `${signatures.get(row) ?? ""} ${placeholders.replaceKnownIn(row.text)}` }));
+    snapshot[table] = keyed
+      .toSorted((one, other) => (one.key < other.key ? -1 : 1))
+      .map(({ row }) => placeholders.replaceIn(JSON.parse(row.text)));
   }
   return snapshot;
+}
+
+/**
+ * Returns a text for each row that depends on its values and on the rows that share ids with it, but on no id. Neither ids nor
+ * the order in which PostgreSQL returns rows may decide which of two similar rows comes first.
+ */
+function signaturesOf(rows: readonly StoredRow[]): Map<StoredRow, string> {
+  let idSignatures = new Map<string, string>();
+  let signatures = new Map<StoredRow, string>();
+  for (let round = 0; round < SIGNATURE_ROUNDS; round += 1) {
+    const known = idSignatures;
+    signatures = new Map(
+      rows.map((row) => [row, digest(`${row.table} ${replaceIds(row.text, (id) => known.get(id) ?? "")}`)]),
+    );
+    const rowsOfId = new Map<string, string[]>();
+    for (const [row, signature] of signatures)
+      for (const [match] of row.text.matchAll(RANDOM)) {
+        const id = identityOf(match);
+        rowsOfId.set(id, [...(rowsOfId.get(id) ?? []), signature]);
+      }
+    idSignatures = new Map(Array.from(rowsOfId, ([id, found]) => [id, digest(found.toSorted().join())]));
+  }
+  return signatures;
+}
+
+/** A difference orders two rows if it is at most this many references away, less one. */
+const SIGNATURE_ROUNDS = 4;
+
+function digest(text: string): string {
+  return hash("sha256", text).slice(0, 16);
 }
 
 async function assertTablesKnown(database: Queryable): Promise<void> {
@@ -107,11 +157,6 @@ function withoutRandomColumns(row: Record<string, unknown>): Record<string, unkn
       .filter(([name]) => !IGNORED_COLUMNS.has(name))
       .map(([name, value]) => [name, MASKED_COLUMNS.has(name) && value !== null ? "<masked>" : value]),
   );
-}
-
-/** The row with the same placeholder for all ids: the order of rows must not depend on ids. */
-function shapeOf(row: unknown): string {
-  return JSON.stringify(row).replaceAll(RANDOM, "<random>").replaceAll(TIME, relativeTime);
 }
 
 const TYPED_ID = /[a-z]{3}_[0-7][0-9A-HJKMNP-TV-Z]{25}/;
@@ -139,19 +184,31 @@ function relativeTime(text: string): string {
   return Math.abs(hours) > MAX_RELATIVE_HOURS ? text : `<now${hours === 0 ? "" : ` ${hours} h`}>`;
 }
 
-/** Replaces random values by numbered placeholders. A UUID and the typed id of the same object get the same one. */
+/** A UUID and the typed id of the same object have the same identity. */
+function identityOf(match: string): string {
+  return fromTypedId(match.slice(0, 3) as IdPrefix, match) ?? match;
+}
+
+function replaceIds(text: string, nameOf: (identity: string) => string | number): string {
+  return text
+    .replaceAll(RANDOM, (match) => `<random ${nameOf(identityOf(match))}>`)
+    .replaceAll(TIME, relativeTime);
+}
+
+/** Replaces random values by numbered placeholders. */
 export class Placeholders {
   readonly #numbers = new Map<string, number>();
 
   replaceIn<Value>(value: Value): Value {
-    const text = JSON.stringify(value)
-      .replaceAll(RANDOM, (match) => `<random ${this.#numberOf(match)}>`)
-      .replaceAll(TIME, relativeTime);
-    return JSON.parse(text) as Value;
+    return JSON.parse(replaceIds(JSON.stringify(value), (id) => this.#numberOf(id))) as Value;
   }
 
-  #numberOf(match: string): number {
-    const identity = fromTypedId(match.slice(0, 3) as IdPrefix, match) ?? match;
+  /** Returns `text` with numbers for the ids that have one. */
+  replaceKnownIn(text: string): string {
+    return replaceIds(text, (id) => this.#numbers.get(id) ?? "");
+  }
+
+  #numberOf(identity: string): number {
     const known = this.#numbers.get(identity) ?? this.#numbers.size + 1;
     this.#numbers.set(identity, known);
     return known;
