@@ -93,6 +93,8 @@ export async function createKey(
   await user.activate(dialog.getByRole("button", { name: "Create API key" }));
   const key = await dialog.getByText(/^wmk_/).innerText();
   await user.activate(dialog.getByRole("button", { name: "I’ve saved it" }));
+  // The dialog fades out after the list has the new row.
+  await dialog.waitFor({ state: "detached" });
   await page.getByRole("row", { name }).waitFor();
   expect(await page.locator("body").innerText(), "the key is shown once").not.toContain(key);
   return key;
