@@ -19,6 +19,7 @@ const ASSETS = [
   new URL("./assets/guide.css", import.meta.url),
   new URL("./assets/guide.mjs", import.meta.url),
   new URL("./assets/search.mjs", import.meta.url),
+  new URL("./assets/test-key.mjs", import.meta.url),
   new URL("./assets/color-scheme.js", import.meta.url),
   new URL("../console/icon.svg", import.meta.url),
 ];

@@ -32,6 +32,8 @@ afterAll(() => app[Symbol.asyncDispose]());
 const newOwner = (): Promise<SignedInTestUser> => createSignedInUser(app, agent.id);
 
 const CREATE_KEY = `mutation { createApiKey(input: { name: "fresh" }) { apiKey { id } userErrors { code } } }`;
+const CREATE_TEST_KEY = `mutation {
+  createApiKey(input: { name: "fresh", mode: TEST }) { apiKey { id } userErrors { code } } }`;
 const MOVE = `mutation ($id: ID!, $url: String!) {
   updateWebhookEndpoint(id: $id, patch: { url: $url }) { endpoint { url } userErrors { code } } }`;
 
@@ -114,6 +116,18 @@ describe("other actions", () => {
   it("of API keys are not affected", async () => {
     clock.advance(60 * MINUTE_MS);
     expectDone(await graphql(app, CREATE_KEY, { key: agent.key }));
+  });
+
+  it("creating a test key is not affected", async () => {
+    const owner = await newOwner();
+    clock.advance(60 * MINUTE_MS);
+    expectDone(await owner.graphql(CREATE_TEST_KEY));
+  });
+
+  it("an operator's test key for an organisation is affected", async () => {
+    const operator = await createSignedInUser(app, null);
+    clock.advance(60 * MINUTE_MS);
+    expectRefused(await operator.graphql(CREATE_TEST_KEY));
   });
 
   it("that give no access are not affected: inviting a member, changing an endpoint's description", async () => {

@@ -1,6 +1,7 @@
-/** The guide in a browser: accessibility, search, language tabs and the colour scheme. */
+/** The guide in a browser: accessibility, search, language tabs, test keys and the colour scheme. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
 import { findAccessibilityViolations } from "../support/browser/axe.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
@@ -12,6 +13,8 @@ import {
   startBrowser,
   type Tab,
 } from "../support/browser/tabs.ts";
+import { signInUser } from "../support/accounts/signed-in-user.ts";
+import { expectData } from "../support/app/assertions.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import { guidePaths } from "../support/docs/guide-pages.ts";
 
@@ -26,8 +29,8 @@ beforeAll(async () => {
 });
 afterAll(() => opened.disposeAsync());
 
-async function open(path: string, viewport = DESKTOP): Promise<Tab> {
-  const tab = await openTab(browser, app, { viewport });
+async function open(path: string, viewport = DESKTOP, user?: TestUser): Promise<Tab> {
+  const tab = await openTab(browser, app, { viewport, ...(user && { user }) });
   onTestFinished(() => tab.context.close());
   await tab.page.goto(path);
   return tab;
@@ -121,6 +124,60 @@ it("language tabs remember the choice, on this page and the next", async () => {
   expect(await page.getByText("job = waymark.jobs.update(").isVisible()).toBe(true);
   await page.goto("/guide/jobs");
   expect(await page.getByRole("tab", { name: "Python", selected: true }).count()).toBeGreaterThan(1);
+});
+
+describe("a test key", () => {
+  it.each([
+    ["a desktop", DESKTOP],
+    ["a phone", PHONE],
+  ])(
+    "is created for a signed-in owner and shown in the samples, in this tab only, on %s",
+    async (_device, viewport) => {
+      const { id } = await app.createOrganization("agent");
+      const owner = await createTestUser(app, { organizationId: id, role: "owner" });
+      const { page, context, pageErrors } = await open("/guide/quickstart", viewport, owner);
+      await page.getByRole("button", { name: "Use a test key" }).click();
+      const shown = page.getByRole("region", { name: "API key of the samples" });
+      const key =
+        /wmk_test_[\w-]+/.exec((await shown.getByText(/^export WAYMARK_KEY=/).textContent()) ?? "")?.[0] ??
+        "";
+      await expectVisible(page.locator("article > .code").getByText(key).first());
+      expect(await findAccessibilityViolations(page)).toEqual([]);
+      const data = expectData(await app.call("/v1/me", { key }));
+      expect(data).toMatchObject({ mode: "test", api_key: { name: "Samples of the guide" } });
+
+      await page.goto("/guide/jobs");
+      await expectVisible(shown.getByText(key));
+      const other = await context.newPage();
+      await other.goto("/guide/jobs");
+      await expectVisible(other.getByRole("button", { name: "Use a test key" }));
+      const { headers } = await signInUser(app, owner);
+      const sent = await fetch(`${app.url}/guide/jobs`, { headers: { cookie: headers["cookie"] ?? "" } });
+      expect(await sent.text()).not.toContain("wmk_test_");
+
+      await shown.getByRole("button", { name: "Forget it" }).click();
+      expect(await page.locator("body").textContent()).not.toContain(key);
+      await page.reload();
+      await expectVisible(page.getByRole("button", { name: "Use a test key" }));
+      expect(pageErrors).toEqual([]);
+    },
+  );
+
+  it("is not created for a reader who is not signed in: the page links the sign-in", async () => {
+    const { page } = await open("/guide/quickstart");
+    await page.getByRole("button", { name: "Use a test key" }).click();
+    const link = page.getByRole("link", { name: "Sign in to the console" });
+    await expectVisible(link);
+    expect(await link.evaluate((anchor: HTMLAnchorElement) => anchor.href)).toBe(`${app.url}/sign-in`);
+  });
+
+  it("is not created for a member: the page says why", async () => {
+    const { id } = await app.createOrganization("agent");
+    const member = await createTestUser(app, { organizationId: id, role: "member" });
+    const { page } = await open("/guide/quickstart", DESKTOP, member);
+    await page.getByRole("button", { name: "Use a test key" }).click();
+    await expectVisible(page.getByText(/The server created no key: .*keys:manage/));
+  });
 });
 
 it("copies a sample", async () => {

@@ -1,4 +1,4 @@
-/** The browser script of the guide: tabs, copy buttons, the contents on phones, the colour scheme, and search on demand. */
+/** The browser script of the guide: tabs, copy buttons, the contents on phones, the colour scheme, and on demand search and test keys. */
 const LANGUAGE_KEY = "waymark-guide-language";
 const SCHEME_KEY = "waymark-color-scheme";
 
@@ -7,6 +7,7 @@ document.querySelectorAll(".code").forEach(addCopyButton);
 if (matchMedia("(max-width: 52rem)").matches) document.querySelector(".contents details").open = false;
 addSchemeButton();
 addSearch();
+if (document.querySelector("article").textContent.includes("WAYMARK_KEY")) void import("./test-key.mjs");
 
 /** Shows one code block of `group` at a time. The choice applies to all groups, and to later pages. */
 function addTabs(group, groupIndex) {
@@ -56,7 +57,7 @@ function moveFocus(event, tabs) {
   next.click();
 }
 
-function addCopyButton(block) {
+export function addCopyButton(block) {
   const button = element("button", { className: "copy", type: "button" }, "Copy");
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(block.querySelector("code").textContent);
@@ -102,7 +103,8 @@ function addSearch() {
   });
 }
 
-function element(name, properties, ...children) {
+/** Sets texts only as text: nothing of a query, a page or a response becomes HTML. */
+export function element(name, properties, ...children) {
   const created = Object.assign(document.createElement(name), properties);
   created.append(...children);
   return created;

@@ -1,4 +1,5 @@
 /** The search dialog. Its script is loaded when a reader first opens it; its index a moment later. */
+import { element } from "./guide.mjs";
 import MiniSearch from "./minisearch.js";
 
 const MAX_RESULTS = 8;
@@ -91,11 +92,4 @@ function select(options, position) {
   if (selected) input.setAttribute("aria-activedescendant", selected.id);
   else input.removeAttribute("aria-activedescendant");
   selected?.scrollIntoView({ block: "nearest" });
-}
-
-/** Sets texts only as text: nothing of a query or a page becomes HTML. */
-function element(name, properties, ...children) {
-  const created = Object.assign(document.createElement(name), properties);
-  created.append(...children);
-  return created;
 }

@@ -1,0 +1,96 @@
+/** Shows the test key of a reader who is signed in to the console in the samples. The key is stored in the tab only. */
+import { addCopyButton, element } from "./guide.mjs";
+
+const STORAGE_KEY = "waymark-guide-test-key";
+/** What samples have where the reader's key belongs. */
+const PLACEHOLDER = "wmk_…";
+const LIFETIME_MS = 24 * 3_600_000;
+const CREATE_KEY = `mutation CreateGuideKey($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) { secret userErrors { message } }
+}`;
+
+const { root } = document.documentElement.dataset;
+const article = document.querySelector("article");
+const firstSample = article.querySelector(".tabs, .code");
+// A page about test mode has samples for a live key too, which a test key can't run.
+const variable = article.textContent.includes("WAYMARK_TEST_KEY") ? "WAYMARK_TEST_KEY" : "WAYMARK_KEY";
+const panel = element("section", { className: "sample-key", ariaLabel: "API key of the samples" });
+firstSample.before(panel);
+const stored = readStoredKey();
+if (stored) showKey(stored);
+else showOffer();
+
+function showOffer() {
+  const button = element("button", { type: "button" }, "Use a test key");
+  const status = element("p", { role: "status" });
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    status.replaceChildren("Creating a test key…");
+    const result = await createKey();
+    if (result.key) showKey(result.key);
+    else status.replaceChildren(...result.failure);
+    button.disabled = false;
+  });
+  const text = element("p", {}, "The samples read your API key from ", code(variable), ". ", button);
+  panel.replaceChildren(text, status);
+}
+
+/** Returns `{key}`, or `{failure}`: what the reader can do. */
+async function createKey() {
+  const expiresAt = new Date(Date.now() + LIFETIME_MS);
+  const input = { name: "Samples of the guide", mode: "TEST", expiresAt: expiresAt.toISOString() };
+  try {
+    const response = await fetch(`${root}../graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "apollo-require-preflight": "true" },
+      body: JSON.stringify({ query: CREATE_KEY, variables: { input } }),
+    });
+    if (response.status === 401) {
+      const link = element("a", { href: `${root}../sign-in`, target: "_blank" }, "Sign in to the console");
+      return { failure: [link, " as an owner of your organisation, then try again here."] };
+    }
+    const { data, errors } = await response.json();
+    const [problem] = errors ?? data.createApiKey.userErrors;
+    if (problem) return { failure: [`The server created no key: ${problem.message}.`] };
+    return { key: { secret: data.createApiKey.secret, expiresAt: expiresAt.toISOString() } };
+  } catch {
+    return { failure: ["The server can’t be reached. Try again."] };
+  }
+}
+
+function showKey({ secret, expiresAt }) {
+  sessionStorage.setItem(STORAGE_KEY, JSON.stringify({ secret, expiresAt }));
+  const block = element(
+    "div",
+    { className: "code" },
+    element("pre", { tabIndex: 0 }, code(`export ${variable}='${secret}'`)),
+  );
+  addCopyButton(block);
+  const forget = element("button", { type: "button" }, "Forget it");
+  forget.addEventListener("click", () => {
+    sessionStorage.removeItem(STORAGE_KEY);
+    fillPlaceholders(secret, PLACEHOLDER);
+    showOffer();
+  });
+  const until = new Date(expiresAt).toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short" });
+  const note = `Your test key sees only test data. It is valid until ${until} and stored in this tab only. `;
+  panel.replaceChildren(element("p", {}, note, forget), block);
+  fillPlaceholders(PLACEHOLDER, secret);
+}
+
+/** Replaces `from` in the samples of the page. */
+function fillPlaceholders(from, to) {
+  for (const sample of article.querySelectorAll(":scope > .code code, .tabs .code code")) {
+    const texts = document.createTreeWalker(sample, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(from, to);
+  }
+}
+
+function readStoredKey() {
+  const key = JSON.parse(sessionStorage.getItem(STORAGE_KEY));
+  return key && Date.parse(key.expiresAt) > Date.now() ? key : null;
+}
+
+function code(text) {
+  return element("code", {}, text);
+}
