@@ -138,16 +138,15 @@ describe("a test key", () => {
       const { page, context, pageErrors } = await open("/guide/quickstart", viewport, owner);
       await page.getByRole("button", { name: "Use a test key" }).click();
       const shown = page.getByRole("region", { name: "API key of the samples" });
-      const key =
-        /wmk_test_[\w-]+/.exec((await shown.getByText(/^export WAYMARK_KEY=/).textContent()) ?? "")?.[0] ??
-        "";
-      await expectVisible(page.locator("article > .code").getByText(key).first());
+      await expectVisible(shown.getByText("Your test key sees only test data."));
+      const sample = (await page.locator("pre", { hasText: "export WAYMARK_KEY=" }).textContent()) ?? "";
+      const key = /'(wmk_test_[\w-]+)'/.exec(sample)?.[1] ?? "";
       expect(await findAccessibilityViolations(page)).toEqual([]);
       const data = expectData(await app.call("/v1/me", { key }));
       expect(data).toMatchObject({ mode: "test", api_key: { name: "Samples of the guide" } });
 
       await page.goto("/guide/jobs");
-      await expectVisible(shown.getByText(key));
+      await expectVisible(shown.getByText(`export WAYMARK_KEY='${key}'`));
       const other = await context.newPage();
       await other.goto("/guide/jobs");
       await expectVisible(other.getByRole("button", { name: "Use a test key" }));

@@ -14,6 +14,7 @@ const article = document.querySelector("article");
 const firstSample = article.querySelector(".tabs, .code");
 // A page about test mode has samples for a live key too, which a test key can't run.
 const variable = article.textContent.includes("WAYMARK_TEST_KEY") ? "WAYMARK_TEST_KEY" : "WAYMARK_KEY";
+const hasPlaceholder = samples().some((sample) => sample.textContent.includes(PLACEHOLDER));
 const panel = element("section", { className: "sample-key", ariaLabel: "API key of the samples" });
 firstSample.before(panel);
 const stored = readStoredKey();
@@ -60,12 +61,6 @@ async function createKey() {
 
 function showKey({ secret, expiresAt }) {
   sessionStorage.setItem(STORAGE_KEY, JSON.stringify({ secret, expiresAt }));
-  const block = element(
-    "div",
-    { className: "code" },
-    element("pre", { tabIndex: 0 }, code(`export ${variable}='${secret}'`)),
-  );
-  addCopyButton(block);
   const forget = element("button", { type: "button" }, "Forget it");
   forget.addEventListener("click", () => {
     sessionStorage.removeItem(STORAGE_KEY);
@@ -74,16 +69,28 @@ function showKey({ secret, expiresAt }) {
   });
   const until = new Date(expiresAt).toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short" });
   const note = `Your test key sees only test data. It is valid until ${until} and stored in this tab only. `;
-  panel.replaceChildren(element("p", {}, note, forget), block);
+  panel.replaceChildren(element("p", {}, note, forget), ...(hasPlaceholder ? [] : [exportBlock(secret)]));
   fillPlaceholders(PLACEHOLDER, secret);
+}
+
+function exportBlock(secret) {
+  const title = element("div", { className: "code-title" }, "Shell");
+  const line = element("pre", { tabIndex: 0 }, code(`export ${variable}='${secret}'`));
+  const block = element("div", { className: "code" }, title, line);
+  addCopyButton(block);
+  return block;
 }
 
 /** Replaces `from` in the samples of the page. */
 function fillPlaceholders(from, to) {
-  for (const sample of article.querySelectorAll(":scope > .code code, .tabs .code code")) {
+  for (const sample of samples()) {
     const texts = document.createTreeWalker(sample, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(from, to);
   }
+}
+
+function samples() {
+  return [...article.querySelectorAll(":scope > .code code, .tabs code")];
 }
 
 function readStoredKey() {
