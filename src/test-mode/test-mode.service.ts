@@ -1,5 +1,4 @@
 /** Test mode: creates test jobs, starts runs that change them step by step, sends events, and deletes all test data of a partner. */
-import { LockMode, type EntityManager } from "@mikro-orm/postgresql";
 import { JobEvent } from "../events/api.ts";
 import { IdempotencyRecord } from "../idempotency/api.ts";
 import {
@@ -12,9 +11,8 @@ import {
   type JobServiceDeps,
   unknownStatusProblem,
 } from "../jobs/api.ts";
-import { Organization } from "../organizations/api.ts";
 import type { Clock } from "../platform/clock.ts";
-import { AppError, badRequest, invariant } from "../platform/errors.ts";
+import { AppError, badRequest } from "../platform/errors.ts";
 import { newUuid } from "../platform/ids.ts";
 import type { Transaction } from "../platform/postgres/transaction.ts";
 import type { ChangeContext, OrganizationPrincipal } from "../platform/principal.ts";
@@ -22,6 +20,7 @@ import { deleteRequestsOf } from "../request-log/api.ts";
 import { deleteTestDeliveries, type DeliveryView, deliverSampleEvent } from "../webhooks/api.ts";
 import { type PathName, pathNames, paths } from "./paths.ts";
 import { assertEventType, exampleJob, type SampleEventRequest, sampleChanges } from "./sample-event.ts";
+import { lockTestOrganizations } from "./test-organizations.ts";
 import { TestRun } from "./test-run.entity.ts";
 
 export const JOBS_PER_REQUEST = { min: 1, max: 100, default: 1 } as const;
@@ -95,7 +94,7 @@ export class TestModeService {
         "must be true, because a contractor sees only jobs assigned to it",
       );
     return this.#deps.database.transactionalIn(joined, async (em, tx) => {
-      const { agent, contractor } = await lockTestOrganizations(em, principal);
+      const { agent, contractor } = await lockTestOrganizations(tx, principal);
       const existing = await em.count(Job, { agent_id: agent });
       if (existing + count > MAX_TEST_JOBS)
         throw new AppError(
@@ -123,7 +122,7 @@ export class TestModeService {
     assertInRange("interval_ms", intervalMs, STEP_INTERVAL);
     await this.#assertKnownStatuses(steps);
     return await database.transactional(async (em, tx) => {
-      const { agent } = await lockTestOrganizations(em, principal);
+      const { agent } = await lockTestOrganizations(tx, principal);
       const job = await em.findOne(
         Job,
         { marking_number: markingNumber },
@@ -165,7 +164,7 @@ export class TestModeService {
     assertEventType(type);
     const { database, notifyWorkers, notifySubscribers } = this.#deps;
     return await database.transactionalIn(joined, async (em, tx) => {
-      const { agent, contractor } = await lockTestOrganizations(em, principal);
+      const { agent, contractor } = await lockTestOrganizations(tx, principal);
       const found = await this.#jobFor(tx, principal, markingNumber);
       const job = found ?? exampleJob(agent, contractor, new Date(this.#deps.clock.now()));
       const contractorId = job.contractor_id ?? (type === "job.assigned" ? contractor : null);
@@ -203,7 +202,7 @@ export class TestModeService {
     joined?: Transaction,
   ): Promise<DeletedTestData> {
     return this.#deps.database.transactionalIn(joined, async (em, tx) => {
-      const { agent, contractor } = await lockTestOrganizations(em, principal);
+      const { agent, contractor } = await lockTestOrganizations(tx, principal);
       const runs = await em.find(TestRun, { agentId: agent });
       if (runs.length > 0) {
         const endsAt = new Date(Math.max(...runs.map((run) => endOf(run).getTime()))).toISOString();
@@ -279,20 +278,4 @@ function invalidMember(field: string, code: string, message: string): AppError {
 
 function endOf({ steps, intervalMs, dueAt }: Pick<TestRun, "steps" | "intervalMs" | "dueAt">): Date {
   return new Date(dueAt.getTime() + (steps.length - 1) * intervalMs);
-}
-
-/** Locks the agent until the transaction ends, so that jobs are counted, changed and deleted by one request at a time. */
-async function lockTestOrganizations(
-  em: EntityManager,
-  { liveOrganizationId }: Pick<OrganizationPrincipal, "liveOrganizationId">,
-): Promise<{ agent: string; contractor: string }> {
-  invariant(liveOrganizationId, "the principal is of a test organisation");
-  const organizations = await em.find(
-    Organization,
-    { liveOrganization: liveOrganizationId },
-    { orderBy: { type: "asc" }, lockMode: LockMode.PESSIMISTIC_WRITE },
-  );
-  const [agent, contractor] = organizations;
-  invariant(agent && contractor, "test organisations are created in pairs");
-  return { agent: agent.id, contractor: contractor.id };
 }
