@@ -19,12 +19,8 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
   };
 }
 
-export function noSuchRoute(): AppError {
-  return new AppError("NotFoundException", "There is no such route");
-}
-
 export const notFoundHandler: RequestHandler = () => {
-  throw noSuchRoute();
+  throw new AppError("NotFoundException", "There is no such route");
 };
 
 /** Returns a handler that throws MethodNotAllowedException, for a path that supports only the methods `allow`. */

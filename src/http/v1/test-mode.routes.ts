@@ -1,12 +1,13 @@
 /** The routes of test mode, for test keys only. Parses the request, calls the service, formats the result. */
 import { Router } from "express";
+import type { KeyVerifier } from "../../api-keys/api.ts";
 import type { IdempotencyService } from "../../idempotency/api.ts";
 import { toListedJobWire } from "../../jobs/api.ts";
 import { JOBS_PER_REQUEST, STEP_INTERVAL, type TestModeService } from "../../test-mode/api.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import { callerOf } from "../context.ts";
 import { objectBody, readJson, readOptionalJson, type RouteHandler, toRequestHandler } from "../json.ts";
-import type { ApiKeyGuards } from "./api-key-guards.ts";
+import { type ApiKeyGuards, hideFromLiveKeys } from "./api-key-guards.ts";
 import { MAX_JSON_BYTES, parseBody } from "./body.ts";
 import { idempotent } from "./idempotent.ts";
 import { markingNumberOf } from "./parameters.ts";
@@ -18,9 +19,15 @@ interface TestModeRouteServices {
   idempotency: IdempotencyService;
 }
 
-export function testModeRoutes(services: TestModeRouteServices & { guards: ApiKeyGuards }): Router {
+interface TestModeGuards {
+  guards: ApiKeyGuards;
+  verifier: KeyVerifier;
+}
+
+export function testModeRoutes(services: TestModeRouteServices & TestModeGuards): Router {
   const router = Router({ caseSensitive: true });
-  const guards = services.guards("write", ["jobs:write", "jobs:read"], { testKeysOnly: true });
+  router.use("/test", hideFromLiveKeys(services.verifier));
+  const guards = services.guards("write", ["jobs:write", "jobs:read"]);
   const add = (path: string, name: string, handlers: RouteHandlers) =>
     addRoute(router, { path, name }, handlers);
   add("/test/jobs", "/v1/test/jobs", {
@@ -30,7 +37,7 @@ export function testModeRoutes(services: TestModeRouteServices & { guards: ApiKe
     post: [...guards, readJson(MAX_JSON_BYTES), toRequestHandler(startTestRun(services), 201)],
   });
   // An endpoint receives whole jobs.
-  const eventGuards = services.guards("write", ["webhooks:manage", "jobs:read"], { testKeysOnly: true });
+  const eventGuards = services.guards("write", ["webhooks:manage", "jobs:read"]);
   add("/test/events/:type", "/v1/test/events/{type}", {
     post: [
       ...eventGuards,

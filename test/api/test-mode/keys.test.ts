@@ -133,6 +133,30 @@ describe("POST /v1/api-keys with mode: test", () => {
   });
 });
 
+/** The status, the headers and the body as text, without what differs from one answer to the next. */
+async function answerTo(method: string, path: string, key: string) {
+  const { status, headers, text } = await app.request(path, { method, key });
+  const { "x-request-id": _id, date: _date, ...rest } = headers as Record<string, string>;
+  return { status, headers: rest, text: text?.replaceAll(/req_\w+/g, "req_") };
+}
+
+describe("a route of test mode", () => {
+  const paths = ["jobs", "jobs/by-marking/TEST-1/run", "events/job.updated", "events/%E0%A4", "reset"];
+  it.each(paths.map((path) => `/v1/test/${path}`))("is an unknown route for a live key: %s", async (path) => {
+    for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      const unknown = await answerTo(method, "/v1/unknown", agent.key);
+      expect(unknown.status).toBe(404);
+      expect(await answerTo(method, path, agent.key)).toEqual(unknown);
+    }
+  });
+
+  it("405 with Allow: another method, with a test key", async () => {
+    const { secret } = await createKey(agent.key);
+    const { status, headers } = await app.request("/v1/test/reset", { method: "PATCH", key: secret });
+    expect([status, headers["allow"]]).toEqual([405, "POST"]);
+  });
+});
+
 it("suspending the live organisation suspends its test keys, also those created later", async () => {
   const suspended = await app.createOrganization("agent");
   const { secret } = await createKey(suspended.key);
