@@ -27,6 +27,8 @@ interface SimulatedRequest {
   kind: RateLimitClass;
   /** The statuses that the interface has. */
   statuses: readonly SimulatedStatus[];
+  /** Verifies the key once more after a wait. Throws if it is no longer valid. */
+  verifyAgain: () => Promise<unknown>;
 }
 
 /** What the HTTP app records of a request. */

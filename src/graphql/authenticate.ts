@@ -61,7 +61,13 @@ export function authenticate(deps: AuthenticationDeps, host: AdapterHost): Reque
     const partner = partnerOfTestKey(principal);
     const isOpen =
       partner === undefined ||
-      (await host.simulate(request, response, { partner, subject, kind: "read", statuses: STATUSES }));
+      (await host.simulate(request, response, {
+        partner,
+        subject,
+        kind: "read",
+        statuses: STATUSES,
+        verifyAgain: () => identify(deps, request),
+      }));
     if (!isOpen) return;
     const disconnected = new AbortController();
     response.once("close", () => {

@@ -27,6 +27,8 @@ export interface SimulatedRequest {
   kind: RateLimitClass;
   /** The statuses that the interface has. */
   statuses: readonly SimulatedStatus[];
+  /** Verifies the key once more after a wait, during which it may have been revoked. Throws if it is no longer valid. */
+  verifyAgain: () => Promise<unknown>;
 }
 
 /**
@@ -48,7 +50,7 @@ interface SimulatorDeps {
 
 export function createSimulator({ limits, stopping }: SimulatorDeps): Simulate {
   const slow = new InFlightLimit({ max: MAX_SLOW_REQUESTS, noun: "slow requests", retryAfterS: 5 });
-  return async (request, response, { partner, subject, kind, statuses }) => {
+  return async (request, response, { partner, subject, kind, statuses, verifyAgain }) => {
     const text = request.get(SIMULATE_HEADER);
     if (text === undefined) return true;
     const simulation = parseSimulation(text, statuses);
@@ -58,7 +60,9 @@ export function createSimulator({ limits, stopping }: SimulatorDeps): Simulate {
         setSimulated();
         return duringExternalCall(response, () => wait(simulation.ms, response, stopping));
       });
-      return !request.socket.destroyed;
+      if (request.socket.destroyed) return false;
+      await verifyAgain();
+      return true;
     }
     setSimulated();
     if (simulation.kind === "cut") {

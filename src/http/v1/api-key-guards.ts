@@ -23,7 +23,7 @@ interface GuardDeps {
 }
 
 export function createApiKeyGuards({ verifier, limits }: GuardDeps, simulate: Simulate): ApiKeyGuards {
-  return (kind, scopes) => [authenticate(verifier, scopes), rateLimit(limits, kind, simulate)];
+  return (kind, scopes) => [authenticate(verifier, scopes), rateLimit({ verifier, limits }, kind, simulate)];
 }
 
 /**
@@ -62,7 +62,7 @@ function authenticate(verifier: KeyVerifier, scopes: readonly Scope[]): RequestH
 
 /** Limits requests of class `kind` and sets the rate limit headers. After that, test keys can simulate a failure. */
 function rateLimit(
-  limits: RateLimits | null,
+  { verifier, limits }: GuardDeps,
   kind: RateLimitClass,
   simulate: Simulate,
 ): RequestHandler {
@@ -82,6 +82,7 @@ function rateLimit(
         subject,
         kind,
         statuses: simulatedStatuses,
+        verifyAgain: () => verify(verifier, request),
       }));
     if (isOpen) next();
   };

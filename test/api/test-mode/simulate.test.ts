@@ -209,6 +209,13 @@ describe("the header", () => {
     },
   );
 
+  it("400: changes nothing", async () => {
+    const { path, version } = await createJob();
+    expectFailure(await send("nonsense", path, { method: "PATCH", body: '{"weight":5}' }), 400);
+    const { body, headers } = await app.call(path, { key });
+    expect([body.data, headers.get("etag")]).toMatchObject([{ weight: null }, `"${version}"`]);
+  });
+
   it.each(["500", "cut", "slow:30000", "nonsense"])("%s: has no effect with a live key", async (value) => {
     const response = await send(value, "/v1/jobs", { key: agent.key });
     expectData(response);
@@ -269,6 +276,32 @@ describe("slow", () => {
     request.abort();
     expect(await entryOf(path, "slow:30000")).toMatchObject({ status: 499 });
     expect((await app.call(path, { key })).headers.get("etag")).toBe(`"${version}"`);
+  });
+
+  it.each([
+    ["REST", (path: string) => ({ path, method: "PATCH", body: '{"weight":5}' })],
+    [
+      "GraphQL",
+      (path: string) => ({
+        path: "/graphql",
+        method: "POST",
+        body: JSON.stringify({
+          query:
+            "mutation ($n: String!) { updateJob(input: { markingNumber: $n, patch: { weight: 5 } }) { job { id } } }",
+          variables: { n: path.split("/").at(-1) },
+        }),
+      }),
+    ],
+  ])("401: does not handle the request of a key that is revoked meanwhile: %s", async (_name, requestFor) => {
+    const { path: job, version } = await createJob();
+    const revoked = await createKey();
+    const { path, ...options } = requestFor(job);
+    // Longer than the second after which every process rejects the key.
+    const answer = simulate("slow:3000", path, { key: revoked, ...options }).then(({ status }) => status);
+    await waitUntilInFlight(app, 1);
+    await app.keys.revoke((await app.keys.find(revoked.slice(0, "wmk_test_12345678".length)))?.id ?? "");
+    expect(await answer).toBe(401);
+    expect((await app.call(job, { key })).headers.get("etag")).toBe(`"${version}"`);
   });
 
   it("ends when the server stops", async () => {
