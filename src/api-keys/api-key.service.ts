@@ -110,8 +110,9 @@ export class ApiKeyService {
       };
       assertWithinGrant(grantor, grant);
       await assertKeyQuota(keys, clock.now(), { organizationId, freed: 0 });
-      // An operator's own limits don't apply to an organisation's key.
-      const rateLimits = organizationId === principal.organizationId ? grantor.rateLimits : null;
+      // An operator's own limits don't apply to an organisation's key. Those of a live key apply to its test keys.
+      const isOperator = principal.organizationId === null;
+      const rateLimits = isOperator && organizationId !== null ? null : grantor.rateLimits;
       const { name } = request;
       return await keys.issue(
         { organizationId, name, ...grant, rateLimits, createdBy: grantor.typedId },

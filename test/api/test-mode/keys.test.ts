@@ -133,6 +133,42 @@ describe("POST /v1/api-keys with mode: test", () => {
   });
 });
 
+const limitsOf = async (id: string) => (await app.keys.find(id))?.rateLimits;
+
+describe("a key created with a live key that has limits of its own", () => {
+  const perSecond = { perSecond: 1, burst: 1 };
+  const rateLimits = { read: perSecond, write: perSecond, batch: perSecond };
+
+  it.each(["agent", "contractor"])("has its limits as a test key, %s side", async (organization_type) => {
+    const limited = await app.createOrganization("agent", {
+      scopes: ["keys:manage", "jobs:read"],
+      rateLimits,
+    });
+    const test = await createKey(limited.key, {
+      organization_type,
+      scopes: ["keys:manage", "jobs:read"],
+    });
+    const ofOtherSide = await createKey(test.secret, { organization_type: "contractor" });
+    expect(await Promise.all([test, ofOtherSide].map(({ api_key }) => limitsOf(api_key.id)))).toEqual([rateLimits, rateLimits]);
+  });
+
+  it("has the service's limits if an operator created it", async () => {
+    const scopes = ["keys:manage", "jobs:read"] as const;
+    const operator = await app.keys.create({
+      organizationId: null,
+      name: "operator",
+      createdBy: "test",
+      scopes,
+      rateLimits,
+    });
+    const request = `mutation { createApiKey(input: { name: "k", mode: TEST, scopes: [JOBS_READ],
+      organizationId: "${toTypedId("org", agent.id)}" }) { apiKey { id } userErrors { message } } }`;
+    const { body } = await post("/graphql", operator.text, { query: request });
+    const { apiKey } = (body.data as { createApiKey: { apiKey: { id: string } } }).createApiKey;
+    expect(await limitsOf(apiKey.id)).toBeNull();
+  });
+});
+
 /** The status, the headers and the body as text, without what differs from one answer to the next. */
 async function answerTo(method: string, path: string, key: string) {
   const { status, headers, text } = await app.request(path, { method, key });
