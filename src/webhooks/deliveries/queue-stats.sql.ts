@@ -64,6 +64,11 @@ export async function countPending(
   return new Map(rows.map(({ id, pending }) => [id, pending]));
 }
 
+/** Without test endpoints, so that a partner's tests of failures raise no alert. */
+const IS_LIVE = raw("organization.live_organization_id is null");
+const OPEN_LIVE_ENDPOINTS = sql`${OPEN_ENDPOINTS} and ${IS_LIVE}`;
+
+/** Of live organisations. */
 export interface QueueStats {
   /** Seconds for which the oldest due delivery has been due; 0 if none is. */
   oldestDueAgeS: number;
@@ -87,11 +92,11 @@ async function readOldestDueAge(database: Queryable): Promise<number> {
         select min(oldest.due_at) from (
           select (select due_at from webhook_delivery where ${NEVER_ATTEMPTED}
             and endpoint_id = pending.endpoint_id order by id limit 1) as due_at
-          from (${endpointsWithPending(NEVER_ATTEMPTED)}) pending where endpoint_id in (${OPEN_ENDPOINTS})
+          from (${endpointsWithPending(NEVER_ATTEMPTED)}) pending where endpoint_id in (${OPEN_LIVE_ENDPOINTS})
           union all
           select (select min(due_at) from webhook_delivery where ${RETRYING}
             and endpoint_id = pending.endpoint_id)
-          from (${endpointsWithPending(RETRYING)}) pending where endpoint_id in (${OPEN_ENDPOINTS})
+          from (${endpointsWithPending(RETRYING)}) pending where endpoint_id in (${OPEN_LIVE_ENDPOINTS})
         ) oldest where oldest.due_at <= clock_timestamp()
       )), 0)::float8 as oldest_due_age_s`);
   return row?.oldest_due_age_s ?? 0;
@@ -101,7 +106,7 @@ async function countOnHold(database: Queryable): Promise<number> {
   const [row] = await database.query<{ on_hold: number }>(sql`
     select coalesce(sum(${pendingCountSql}), 0)::float8 as on_hold
     from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
-    where endpoint.deleted_at is null and (endpoint.status <> 'active' or organization.suspended_at is not null)`);
+    where ${IS_LIVE} and endpoint.deleted_at is null and (endpoint.status <> 'active' or organization.suspended_at is not null)`);
   return row?.on_hold ?? 0;
 }
 

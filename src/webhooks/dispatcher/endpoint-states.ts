@@ -3,7 +3,7 @@ import type { KeyObject } from "node:crypto";
 import type { Loaded } from "@mikro-orm/postgresql";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/postgres/database.ts";
-import { modeOf } from "../../organizations/api.ts";
+import { modeOf, type OrganizationMode } from "../../organizations/api.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { TokenBucket } from "../../platform/concurrency/token-bucket.ts";
@@ -20,6 +20,7 @@ export interface EndpointState {
   version: number;
   organizationId: string;
   organizationType: OrganizationType;
+  mode: OrganizationMode;
   retryPolicy: RetryPolicy;
   url: string;
   headers: Readonly<Record<string, string>>;
@@ -148,6 +149,7 @@ export class EndpointStates {
 
   #store(endpoint: Loaded<WebhookEndpoint, "organization">, nowMs: number): void {
     const { id, version, organization, url, maxInFlight, perSecond } = endpoint;
+    const mode = modeOf(organization);
     const existing = this.#states.get(id);
     // A new URL is another receiver and starts without history.
     const sameUrl = existing?.url === url ? existing : undefined;
@@ -157,7 +159,8 @@ export class EndpointStates {
       version,
       organizationId: organization.id,
       organizationType: organization.type,
-      retryPolicy: this.#deps.retryPolicies[modeOf(organization)],
+      mode,
+      retryPolicy: this.#deps.retryPolicies[mode],
       url,
       maxInFlight,
       perSecond,

@@ -8,14 +8,14 @@ export function createDeliveryMetrics(registry: Registry, inFlight: () => number
   const registers = [registry];
   const attempts = new Histogram({
     name: "waymark_webhook_attempt_duration_seconds",
-    help: "Duration of delivery attempts by outcome (delivered, http_4xx, timeout, dns, ...)",
+    help: "Duration of delivery attempts to live endpoints by outcome (delivered, http_4xx, timeout, dns, ...)",
     labelNames: ["outcome"] as const,
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
     registers,
   });
   const responses = new Counter({
     name: "waymark_webhook_responses_total",
-    help: "Responses of receivers by HTTP status code",
+    help: "Responses of live endpoints by HTTP status code",
     labelNames: ["status"] as const,
     registers,
   });
@@ -32,12 +32,12 @@ export function createDeliveryMetrics(registry: Registry, inFlight: () => number
   });
   const oldestDueAge = new Gauge({
     name: "waymark_webhook_oldest_due_age_seconds",
-    help: "Time for which the oldest due delivery has been due; 0 if none is",
+    help: "Time for which the oldest due delivery to a live endpoint has been due; 0 if none is",
     registers,
   });
   const onHold = new Gauge({
     name: "waymark_webhook_deliveries_on_hold",
-    help: "Pending deliveries of endpoints that are paused, disabled or suspended",
+    help: "Pending deliveries of live endpoints that are paused, disabled or suspended",
     registers,
   });
   const inFlightGauge: Gauge = new Gauge({

@@ -23,6 +23,7 @@ interface Standing {
   status?: "active" | "paused" | "disabled";
   isSuspended?: boolean;
   isDeleted?: boolean;
+  isTest?: boolean;
   /** Open circuit with a probe due in this many seconds. */
   probeInS?: number;
 }
@@ -30,6 +31,7 @@ interface Standing {
 /** Creates an endpoint of a new organisation and returns its UUID. */
 async function endpoint(standing: Standing = {}): Promise<string> {
   const { status = "active", isSuspended = false, isDeleted = false, probeInS = null } = standing;
+  const { isTest = false } = standing;
   const owner = await services.createOrganization("agent");
   const made = await services.endpoints.create(owner, { url: "http://127.0.0.1:9/webhooks" });
   const id = fromTypedId("whe", made.endpoint.id) as string;
@@ -38,6 +40,12 @@ async function endpoint(standing: Standing = {}): Promise<string> {
       circuit_step = case when ${probeInS}::int is not null then 1 end,
       blocked_until = clock_timestamp() + ${probeInS}::int * interval '1 s'
     where id = ${id}`);
+  if (isTest) {
+    const live = await services.createOrganization("agent");
+    await services.database.query(
+      sql`update organization set live_organization_id = ${live.organizationId} where id = ${owner.organizationId}`,
+    );
+  }
   if (isSuspended)
     await services.database.query(
       sql`update organization set suspended_at = now() where id = ${owner.organizationId}`,
@@ -69,6 +77,17 @@ describe("readQueueStats", () => {
     expect(oldestDueAgeS).toBeGreaterThanOrEqual(40);
     expect(oldestDueAgeS).toBeLessThan(80);
     expect(onHold).toBe(10_005);
+  });
+
+  it("leaves out test endpoints", async () => {
+    const before = await readQueueStats(services.database);
+    await waiting(await endpoint({ isTest: true }), { agoS: 9_000 });
+    await waiting(await endpoint({ isTest: true }), { agoS: 9_000, attempts: 1 });
+    await waiting(await endpoint({ isTest: true, status: "paused" }), { agoS: 90 });
+    await waiting(await endpoint({ isTest: true, status: "disabled", isSuspended: true }), { agoS: 90 });
+    const after = await readQueueStats(services.database);
+    expect(after.onHold).toBe(before.onHold);
+    expect(after.oldestDueAgeS).toBeLessThan(9_000);
   });
 
   it("returns the age even if the count fails", async () => {

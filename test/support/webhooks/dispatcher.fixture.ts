@@ -60,6 +60,8 @@ export interface RunningDispatcher extends Dispatcher {
   /** The wake-ups that the dispatcher has scheduled. */
   readonly wakeUps: { endpointId: string; atMs: number }[];
   reclaimed(): Promise<number>;
+  /** The attempts and the responses that the metrics count. */
+  counted(): Promise<[attempts: number, responses: number]>;
 }
 
 export interface DispatcherFixture extends AsyncDisposable {
@@ -142,7 +144,17 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
         metrics,
       });
       const reclaimed = async (): Promise<number> => (await metrics.reclaimed.get()).values[0]?.value ?? 0;
-      return Object.assign(stack.use(dispatcher), { wakeUps, reclaimed });
+      const counted = async (): Promise<[number, number]> => {
+        const attempts = (await metrics.attempts.get()).values.filter(({ metricName }) =>
+          metricName?.endsWith("_count"),
+        );
+        const responses = (await metrics.responses.get()).values;
+        return [attempts, responses].map((each) => each.reduce((sum, { value }) => sum + value, 0)) as [
+          number,
+          number,
+        ];
+      };
+      return Object.assign(stack.use(dispatcher), { wakeUps, reclaimed, counted });
     },
     deliveries: (endpointId) =>
       app.database.query<DeliveryRow>(sql`
