@@ -15,7 +15,7 @@ export interface Login {
 export interface Demo extends AsyncDisposable {
   readonly url: string;
   readonly logins: Record<"agent" | "contractor" | "operator", Login>;
-  readonly keys: Record<"agent" | "contractor" | "operator", string>;
+  readonly keys: Record<"agent" | "contractor" | "test" | "operator", string>;
 }
 
 const PORT = process.env["PORT"] ?? "4195";
@@ -99,6 +99,9 @@ export async function populateDemo(demo: Demo, receiver: string): Promise<string
   const created = [];
   for (const input of endpoints) created.push(await graphql(CREATE_ENDPOINT, { input }));
   await updateSomeJobs(demo);
+  await simulateFailures(demo);
+  const testKey = { "x-api-key": demo.keys.test };
+  await post(`${demo.url}/v1/webhook-endpoints`, { url: `${receiver}/orders` }, testKey);
   for (const request of accountRequests) await post(`${demo.url}/auth/account-requests`, request);
   const [first] = created as [{ data: { createWebhookEndpoint: { endpoint: { id: string } } } }];
   return first.data.createWebhookEndpoint.endpoint.id;
@@ -127,6 +130,14 @@ async function updateSomeJobs({ url, keys }: Demo): Promise<void> {
   }
   await fetch(`${url}/v1/jobs/by-marking/WM-0`, { headers });
   await fetch(`${url}/v1/jobs?normalized_status=nearly_there`, { headers });
+}
+
+/** Fills the request log of test mode. */
+async function simulateFailures({ url, keys }: Demo): Promise<void> {
+  for (const simulate of ["429", "503", "500", "slow:300"]) {
+    const headers = { "x-api-key": keys.test, "x-waymark-simulate": simulate };
+    await fetch(`${url}/v1/jobs`, { headers });
+  }
 }
 
 async function post(url: string, body: object, headers: Record<string, string> = {}): Promise<unknown> {
