@@ -1,5 +1,6 @@
 /** Creates and deletes the jobs of test organisations. Live jobs are created by operators and never deleted. */
 import { randomInt } from "node:crypto";
+import { LockMode } from "@mikro-orm/postgresql";
 import type { Transaction } from "../platform/postgres/transaction.ts";
 import { badRequest } from "../platform/errors.ts";
 import type { ChangeContext, Principal } from "../platform/principal.ts";
@@ -54,7 +55,12 @@ export async function deleteTestJobs(
   organizationIds: readonly string[],
 ): Promise<number> {
   const em = tx.em();
-  // Jobs first: their locks wait for changes in flight, whose counts the next statements then see.
+  // Jobs first: their locks wait for changes in flight, whose counts the next statements then see. In id order, as updates do.
+  await em.find(
+    Job,
+    { agent_id: agentId },
+    { fields: ["id"], orderBy: { id: "asc" }, lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
   const jobs = await em.nativeDelete(Job, { agent_id: agentId });
   const counters = { organizationId: { $in: [...organizationIds] } };
   await em.nativeDelete(JobCounterDelta, counters);

@@ -1,4 +1,5 @@
 /** Test mode: creates test jobs, starts runs that change them step by step, sends events, and deletes all test data of a partner. */
+import type { EntityManager } from "@mikro-orm/postgresql";
 import { JobEvent } from "../events/api.ts";
 import { IdempotencyRecord } from "../idempotency/api.ts";
 import {
@@ -67,6 +68,8 @@ interface TestModeDeps extends JobServiceDeps {
   clock: Clock;
   /** Schedules `applyDueSteps` at a time. Absent: steps wait for the next sweep. */
   scheduleStep?: ((atMs: number) => void) | undefined;
+  /** Writes the requests that this process has not logged yet. */
+  flushRequestLog?: (() => Promise<void>) | undefined;
 }
 
 /** The caller must check that the principal is of a test organisation. */
@@ -195,31 +198,41 @@ export class TestModeService {
 
   /**
    * Deletes all jobs, events, deliveries, logged requests and stored responses of the partner's test organisations. Throws
-   * ConflictException during a run.
+   * ConflictException during a run. If it fails later, some data is left, and another reset deletes it.
    */
-  reset(
+  async reset(principal: Pick<OrganizationPrincipal, "liveOrganizationId">): Promise<DeletedTestData> {
+    const { database, flushRequestLog } = this.#deps;
+    const { organizationIds, ...deleted } = await database.transactional((em, tx) =>
+      this.#deleteJobs(em, tx, principal),
+    );
+    // In transactions of their own, because the dispatcher waits for the locks of deliveries in flight.
+    const deliveries = await deleteTestDeliveries(database, organizationIds);
+    await flushRequestLog?.();
+    return { ...deleted, deliveries, requests: await deleteRequestsOf(database, organizationIds) };
+  }
+
+  /** Deletes jobs, events and stored responses. `organizationIds`: both test organisations. */
+  async #deleteJobs(
+    em: EntityManager,
+    tx: Transaction,
     principal: Pick<OrganizationPrincipal, "liveOrganizationId">,
-    joined?: Transaction,
-  ): Promise<DeletedTestData> {
-    return this.#deps.database.transactionalIn(joined, async (em, tx) => {
-      const { agent, contractor } = await lockTestOrganizations(tx, principal);
-      const runs = await em.find(TestRun, { agentId: agent });
-      if (runs.length > 0) {
-        const endsAt = new Date(Math.max(...runs.map((run) => endOf(run).getTime()))).toISOString();
-        throw new AppError(
-          "ConflictException",
-          `${runs.length === 1 ? "A run is" : `${runs.length} runs are`} in progress. Try again at ${endsAt}`,
-          { details: { ends_at: endsAt } },
-        );
-      }
-      const organizationIds = [agent, contractor];
-      const jobs = await deleteTestJobs(tx, agent, organizationIds);
-      const events = await em.nativeDelete(JobEvent, { agentId: agent });
-      const deliveries = await deleteTestDeliveries(tx, organizationIds);
-      // They contain jobs, and a repeated request would return jobs that no longer exist.
-      await em.nativeDelete(IdempotencyRecord, { organizationId: { $in: organizationIds } });
-      return { jobs, events, deliveries, requests: await deleteRequestsOf(tx, organizationIds) };
-    });
+  ): Promise<Pick<DeletedTestData, "jobs" | "events"> & { organizationIds: string[] }> {
+    const { agent, contractor } = await lockTestOrganizations(tx, principal);
+    const runs = await em.find(TestRun, { agentId: agent });
+    if (runs.length > 0) {
+      const endsAt = new Date(Math.max(...runs.map((run) => endOf(run).getTime()))).toISOString();
+      throw new AppError(
+        "ConflictException",
+        `${runs.length === 1 ? "A run is" : `${runs.length} runs are`} in progress. Try again at ${endsAt}`,
+        { details: { ends_at: endsAt } },
+      );
+    }
+    const organizationIds = [agent, contractor];
+    const jobs = await deleteTestJobs(tx, agent, organizationIds);
+    const events = await em.nativeDelete(JobEvent, { agentId: agent });
+    // They contain jobs, and a repeated request would return jobs that no longer exist.
+    await em.nativeDelete(IdempotencyRecord, { organizationId: { $in: organizationIds } });
+    return { jobs, events, organizationIds };
   }
 
   /** The job with this Marking Number, or the newest one of the principal; null if there is none. */

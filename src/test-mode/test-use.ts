@@ -69,15 +69,14 @@ export class TestUseService {
   }
 
   /** As a partner's reset, with an audit entry. Throws NotFoundException without test organisations, ConflictException during a run. */
-  reset(context: AuditContext, live: Organization): Promise<DeletedTestData> {
-    return this.#deps.database.transactional(async (em, tx) => {
-      if ((await em.count(Organization, { liveOrganization: live.id })) === 0)
-        throw new AppError("NotFoundException", `${live.name} has no test organisations`);
-      const deleted = await this.#deps.testMode.reset({ liveOrganizationId: live.id }, tx);
-      const subject = toTypedId("org", live.id);
-      const entry = { action: "test_data.deleted", organizationId: live.id, subject };
-      await recordAuditEvent(em, { ...context, ...entry, details: { ...deleted } });
-      return deleted;
-    });
+  async reset(context: AuditContext, live: Organization): Promise<DeletedTestData> {
+    const { database, testMode } = this.#deps;
+    if ((await database.em().count(Organization, { liveOrganization: live.id })) === 0)
+      throw new AppError("NotFoundException", `${live.name} has no test organisations`);
+    const deleted = await testMode.reset({ liveOrganizationId: live.id });
+    const subject = toTypedId("org", live.id);
+    const entry = { action: "test_data.deleted", organizationId: live.id, subject };
+    await recordAuditEvent(database, { ...context, ...entry, details: { ...deleted } });
+    return deleted;
   }
 }

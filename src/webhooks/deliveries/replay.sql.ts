@@ -180,7 +180,7 @@ async function replayInBatches(
 ): Promise<ReplayResult> {
   const { database, tx, reserve } = deps;
   const createBatch = async (own: Transaction, after: string | null): Promise<ReplayBatchResult> => {
-    await lockForTransaction(own, `replay to ${endpointId}`);
+    await lockReplaysTo(own, endpointId);
     // No index covers (endpoint, event), so a nested loop would scan all deliveries for each event.
     await own.query(raw("set local enable_nestloop = off"));
     const [batch] = await own.query<ReplayBatchResult>(batchSql(endpointId, selectBatch(after)));
@@ -207,6 +207,11 @@ async function replayInBatches(
   if (first === null) return { replayed, cursor: null };
   const before = minUuidAt(new Date(Date.parse(timestampOf(newest)) + 1));
   return { replayed, cursor: deliveryCursor({ before, replay: { endpointId, first } }) };
+}
+
+/** Waits for replays of many deliveries to the endpoint (UUID), and holds back others until `tx` ends. */
+export function lockReplaysTo(tx: Transaction, endpointId: string): Promise<void> {
+  return lockForTransaction(tx, `replay to ${endpointId}`);
 }
 
 /** `selected`: the query of the rows to replay. */

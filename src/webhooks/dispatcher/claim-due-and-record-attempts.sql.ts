@@ -44,7 +44,7 @@ const LEASE_MS = 30_000;
 const MAX_ENDPOINTS_SCANNED = 100;
 const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
-type ClaimRow = { scanned_count: number; last_scanned: string | null } & (
+type ClaimRow = { scanned_count: number; last_scanned: string | null; finished_count: number } & (
   | { id: null }
   | ({
       id: string;
@@ -69,6 +69,7 @@ export async function claimDue(database: Queryable, request: ClaimRequest): Prom
   }
   const token = newUuid();
   const rows = await database.query<ClaimRow>(claimSql(request, token));
+  await deleteIfOrphaned(database, request.finished, rows[0]);
   const leases = rows.flatMap((row) => (row.id === null ? [] : [toLease(row, token)]));
   return { leases, cursor: nextCursor(request, rows[0], leases) };
 }
@@ -90,8 +91,25 @@ export async function recordFinished(
   database: Queryable,
   finished: readonly FinishedDelivery[],
 ): Promise<void> {
-  if (finished.length > 0)
-    await database.query(sql`with ${recordFinishedSql(finished)} select from finished`);
+  if (finished.length === 0) return;
+  const [row] = await database.query<Pick<ClaimRow, "finished_count">>(sql`
+    with ${recordFinishedSql(finished)} select count(*)::int as finished_count from finished`);
+  await deleteIfOrphaned(database, finished, row);
+}
+
+/**
+ * A result that changed no delivery lost its lease to another worker, or its delivery was deleted with the test data. In the
+ * second case, deletes the attempt. A check before each insert would cost the claim more.
+ */
+async function deleteIfOrphaned(
+  database: Queryable,
+  finished: readonly FinishedDelivery[],
+  row: Pick<ClaimRow, "finished_count"> | undefined,
+): Promise<void> {
+  if (!row || row.finished_count === finished.length) return;
+  await database.query(sql`
+    delete from webhook_attempt where delivery_id = any(${finished.map(({ id }) => id)}::uuid[])
+      and (select count(*) from webhook_delivery delivery where delivery.id = delivery_id) = 0`);
 }
 
 function toLease(row: Exclude<ClaimRow, { id: null }>, token: string): Lease {
@@ -221,6 +239,7 @@ function claimSql(request: ClaimRequest, token: string): Sql {
     )
     select (select count(*)::int from scanned) as scanned_count,
       (select endpoint_id from scanned order by endpoint_id desc limit 1) as last_scanned,
+      ${finished.length > 0 ? sql`(select count(*)::int from finished)` : sql`0`} as finished_count,
       leased.*, eligible.version, eligible.circuit_step, eligible.is_failing, eligible.send_budget,
       event.id as found_event_id, event.type, event.sequence, event.actor_type, event.actor_id, event.request_id,
       event.trace_parent, event.occurred_at, event.changes, event.job

@@ -5,6 +5,7 @@ import type { Database, Queryable } from "../../../src/platform/postgres/databas
 import { fromTypedId, newUuid, uuidV7Sql, toTypedId } from "../../../src/platform/ids.ts";
 import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
+import { deleteTestDeliveries } from "../../../src/webhooks/deliveries/delete-test-deliveries.sql.ts";
 import { findAttemptsById } from "../../../src/webhooks/deliveries/log-lookups.sql.ts";
 import { listDeliveries } from "../../../src/webhooks/deliveries/log-pages.sql.ts";
 import { replayFailed, replayMissing } from "../../../src/webhooks/deliveries/replay.sql.ts";
@@ -47,6 +48,7 @@ interface PlanNode {
   "Node Type": string;
   "Relation Name"?: string;
   "Index Name"?: string;
+  "Index Cond"?: string;
   Alias?: string;
   Plans?: PlanNode[];
 }
@@ -64,7 +66,7 @@ function listening(texts: string[]): Database {
 
         async function query<Row>(statement: Sql): Promise<Row[]> {
           const { text } = statement.compile();
-          if (text.includes("webhook_delivery")) texts.push(text);
+          if (/webhook_(delivery|attempt)/.test(text)) texts.push(text);
           return await target.query<Row>(statement);
         }
       },
@@ -153,6 +155,31 @@ it("finds events without a delivery without scanning other queues", async () => 
     eventTypes: null,
   });
   expectLanes(await nodesOf(texts, NO_LOOPS));
+});
+
+it("deletes the deliveries of an organisation without a scan of those of others, or of the events", async () => {
+  const partner = await services.createOrganization("agent");
+  await services.endpoints.create(partner, { url: "http://127.0.0.1:9/webhooks" });
+  await services.createJobs(partner, 10);
+  const finished = sql`update webhook_delivery set status = 'failed', attempts = 1, finished_at = now()
+    where status = 'pending' and event_id in (select id from job_event where agent_id = ${partner.organizationId} limit 5)`;
+  await services.database.query(finished);
+  await services.database.query(sql`delete from job_event where agent_id = ${partner.organizationId}`);
+  const texts: string[] = [];
+  expect(await deleteTestDeliveries(listening(texts), [partner.organizationId])).toBe(10);
+  const nodes = await nodesOf([...new Set(texts)], "set enable_seqscan = off");
+  expect(nodes.map((node) => node["Node Type"])).not.toContain("Seq Scan");
+  expect(new Set(indexesOf(nodes, "job_event"))).toEqual(new Set(["job_event_pkey"]));
+  expect(new Set(indexesOf(nodes, "webhook_delivery_pending").filter(Boolean))).toEqual(
+    new Set([
+      "webhook_delivery_never_attempted",
+      "webhook_delivery_retrying",
+      "webhook_delivery_pending_pkey",
+    ]),
+  );
+  const ofWeek = nodes.filter((node) => node["Relation Name"] === week.table && node["Index Name"]);
+  expect(ofWeek.length).toBeGreaterThan(0);
+  for (const node of ofWeek) expect(node["Index Cond"]).toMatch(/^\(\(endpoint_id >= /);
 });
 
 function expectLanes(nodes: readonly PlanNode[]): void {
