@@ -1,15 +1,19 @@
 /** Applies the steps of runs that are due. Any process can call it; each step is applied by one of them. */
 import { LockMode } from "@mikro-orm/postgresql";
 import type { JobService } from "../jobs/api.ts";
+import { Organization } from "../organizations/api.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/postgres/database.ts";
 import type { Transaction } from "../platform/postgres/transaction.ts";
 import { type OrganizationPrincipal, systemActor } from "../platform/principal.ts";
+import { SECOND_MS } from "../platform/time.ts";
 import { changeTo } from "./paths.ts";
 import { TestRun } from "./test-run.entity.ts";
 
 /** Runs of one transaction. Larger ones make live requests wait longer: `npm run bench:runs`. */
 const BATCH_SIZE = 10;
+/** Passes start at most once a second. `npm run bench:runs` measured 1,000 steps a second. */
+export const MAX_STEPS_PER_PASS = 1_000;
 
 interface RunDeps {
   database: Database;
@@ -19,35 +23,81 @@ interface RunDeps {
   scheduleStep: (atMs: number) => void;
 }
 
-/** Applies all steps that are due, and schedules the next ones. A step and its run are changed in one transaction. */
+interface Batch {
+  agentId: string;
+  /** Steps are due before this time. */
+  now: number;
+  size: number;
+}
+
+/**
+ * Applies at most 1,000 steps that are due, in equal shares for the partners that have some, and schedules the next call. The
+ * steps of suspended partners wait. A step and its run are changed in one transaction.
+ */
 export async function applyDueSteps(deps: RunDeps): Promise<void> {
-  for (;;) {
-    const runs = await deps.database.transaction((tx) => applyBatch(deps, tx));
-    for (const { steps, dueAt } of runs) if (steps.length > 0) deps.scheduleStep(dueAt.getTime());
-    if (runs.length < BATCH_SIZE) return;
+  const { clock, database, scheduleStep } = deps;
+  const now = clock.now();
+  const queue = await findAgentsWithDueSteps(database, now);
+  const share = Math.max(1, Math.min(BATCH_SIZE, Math.floor(MAX_STEPS_PER_PASS / queue.length)));
+  let left = MAX_STEPS_PER_PASS;
+  for (let agentId = queue.shift(); agentId !== undefined; agentId = queue.shift()) {
+    const batch = { agentId, now, size: Math.min(share, left) };
+    const runs = await database.transaction((tx) => applyBatch(deps, tx, batch));
+    for (const { steps, dueAt } of runs) if (steps.length > 0) scheduleStep(dueAt.getTime());
+    if (runs.length === batch.size) queue.push(agentId);
+    left -= runs.length;
+    if (left === 0) {
+      scheduleStep(clock.now());
+      return;
+    }
   }
 }
 
-async function applyBatch({ clock, jobs }: RunDeps, tx: Transaction): Promise<TestRun[]> {
+/** Returns the test agents that are not suspended, the longest waiting first. */
+async function findAgentsWithDueSteps(database: Database, now: number): Promise<string[]> {
+  const em = database.em();
+  const due = await em
+    .createQueryBuilder(TestRun)
+    .select("*")
+    .distinctOn("agentId")
+    .where({ dueAt: { $lt: new Date(now) } })
+    .orderBy({ agentId: "asc", dueAt: "asc" })
+    .getResult();
+  const active = await em.find(
+    Organization,
+    { id: { $in: due.map(({ agentId }) => agentId) }, suspendedAt: null },
+    { fields: ["id"] },
+  );
+  const activeIds = new Set(active.map(({ id }) => id));
+  return due
+    .filter(({ agentId }) => activeIds.has(agentId))
+    .toSorted((a, b) => a.dueAt.getTime() - b.dueAt.getTime())
+    .map(({ agentId }) => agentId);
+}
+
+async function applyBatch(
+  { jobs }: RunDeps,
+  tx: Transaction,
+  { agentId, now, size }: Batch,
+): Promise<TestRun[]> {
   const em = tx.em();
-  const now = clock.now();
   const runs = await em.find(
     TestRun,
-    { dueAt: { $lte: new Date(now) } },
-    { orderBy: { dueAt: "asc" }, limit: BATCH_SIZE, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+    { agentId, dueAt: { $lt: new Date(now) } },
+    { orderBy: { dueAt: "asc" }, limit: size, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
   );
-  for (const [agentId, ofAgent] of Map.groupBy(runs, (run) => run.agentId)) {
-    const actor = systemActor;
-    const principal: OrganizationPrincipal = { organizationId: agentId, organizationType: "agent", actor };
-    const items = ofAgent.map(({ markingNumber, steps: [status = ""] }) => ({
-      markingNumber,
-      body: changeTo(status),
-    }));
-    await jobs.updateBatch(principal, items, { dryRun: false, actor, requestId: null, tx });
-  }
+  if (runs.length === 0) return runs;
+  const actor = systemActor;
+  const principal: OrganizationPrincipal = { organizationId: agentId, organizationType: "agent", actor };
+  const items = runs.map(({ markingNumber, steps: [status = ""] }) => ({
+    markingNumber,
+    body: changeTo(status),
+  }));
+  await jobs.updateBatch(principal, items, { dryRun: false, actor, requestId: null, tx });
   for (const run of runs) {
     run.steps = run.steps.slice(1);
-    run.dueAt = new Date(Math.max(run.dueAt.getTime() + run.intervalMs, now));
+    // A late step keeps its distance to the next one. Passes start once a second, so it may be a second less.
+    run.dueAt = new Date(Math.max(run.dueAt.getTime(), now - SECOND_MS) + run.intervalMs);
     if (run.steps.length === 0) em.remove(run);
   }
   await em.flush();

@@ -1,0 +1,249 @@
+/** Runs of test jobs: each step once, in shares for each partner, and none during a suspension. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ApiKeyService } from "../../../src/api-keys/api.ts";
+import { createDataServices } from "../../../src/app/data-services.ts";
+import { entities } from "../../../src/app/entities.ts";
+import { findJob, type JobService } from "../../../src/jobs/api.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { systemActor } from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { SECOND_MS } from "../../../src/platform/time.ts";
+import { paths, pathNames } from "../../../src/test-mode/paths.ts";
+import { applyDueSteps, MAX_STEPS_PER_PASS } from "../../../src/test-mode/test-run.driver.ts";
+import { TestRun } from "../../../src/test-mode/api.ts";
+import type { TestPrincipal } from "../../../src/test-mode/test-mode.service.ts";
+import { createTestDatabase } from "../../support/database/test-database.ts";
+import { createFakeClock, HOUR_MS } from "../../support/fake-clock.ts";
+
+const stack = new AsyncDisposableStack();
+const clock = createFakeClock();
+let database: Database;
+let services: ReturnType<typeof createDataServices>;
+let keys: ApiKeyService;
+/** The times at which the driver was scheduled. */
+const scheduled: number[] = [];
+
+beforeAll(async () => {
+  const { url } = stack.use(await createTestDatabase());
+  database = stack.use(await openDatabase({ url, poolSize: 4, entities }));
+  services = createDataServices({
+    database,
+    clock,
+    notifyWorkers: () => undefined,
+    recordAccessChange: async () => undefined,
+  });
+  keys = new ApiKeyService({ database, clock });
+});
+beforeEach(async () => {
+  await database.query(sql`delete from test_run`);
+  scheduled.length = 0;
+});
+afterAll(() => stack.disposeAsync());
+
+interface Partner {
+  principal: TestPrincipal;
+  liveId: string;
+}
+
+async function createPartner(): Promise<Partner> {
+  const { id: liveId } = await services.organizations.create({ name: randomUUID(), type: "agent" });
+  const { key } = await keys.create({
+    organizationId: liveId,
+    name: "t",
+    createdBy: "test",
+    testSide: "agent",
+  });
+  const principal: TestPrincipal = {
+    organizationId: key.organization?.id ?? "",
+    organizationType: "agent",
+    liveOrganizationId: liveId,
+    actor: systemActor,
+    requestId: null,
+  };
+  return { principal, liveId };
+}
+
+async function createJobs({ principal }: Partner, count: number): Promise<string[]> {
+  const jobs = await services.testMode.createJobs(principal, { count, template: {}, assigned: true });
+  return jobs.map(({ marking_number: number }) => number);
+}
+
+/** Stores runs of jobs that do not exist: their steps change only the runs. */
+async function addRuns({ principal }: Partner, count: number, dueAt: Date): Promise<void> {
+  const runs = Array.from({ length: count }, (_, index) => ({
+    jobId: randomUUID(),
+    agentId: principal.organizationId,
+    markingNumber: `TEST-${index}`,
+    steps: ["picked_up", "in_transit"],
+    intervalMs: 10 * SECOND_MS,
+    dueAt,
+  }));
+  await database.em().insertMany(TestRun, runs);
+}
+
+const apply = (jobs: Pick<JobService, "updateBatch"> = services.jobs): Promise<void> =>
+  applyDueSteps({ database, clock, jobs, scheduleStep: (atMs) => scheduled.push(atMs) });
+
+/** The status changes of a job, oldest first. */
+async function statusesOf({ principal }: Partner, markingNumber: string): Promise<(string | undefined)[]> {
+  const rows = await database.query<{ to: string }>(sql`
+    select changes -> 'normalized_status' ->> 'to' as to from job_event
+    where agent_id = ${principal.organizationId}::uuid and job ->> 'marking_number' = ${markingNumber}
+      and type = 'job.status_changed' order by sequence`);
+  return rows.map(({ to }) => to);
+}
+
+const waitingSteps = async ({ principal }: Partner): Promise<number> =>
+  (await database.em().find(TestRun, { agentId: principal.organizationId })).reduce(
+    (sum, { steps }) => sum + steps.length,
+    0,
+  );
+
+const longAgo = (): Date => new Date(clock.now() - 60 * SECOND_MS);
+const recently = (): Date => new Date(clock.now() - SECOND_MS);
+const reasonsByStatus: Readonly<Record<string, string>> = {
+  failed: "recipient_unavailable",
+  on_hold: "awaiting_instructions",
+};
+
+describe("a run", () => {
+  it.each(pathNames)("applies every status of its path once: %s", async (path) => {
+    const partner = await createPartner();
+    const [markingNumber = ""] = await createJobs(partner, 1);
+    const { endsAt } = await services.testMode.startRun(partner.principal, markingNumber, {
+      path,
+      intervalMs: 5 * SECOND_MS,
+    });
+    const reasons: (string | null)[] = [];
+    while ((await waitingSteps(partner)) > 0) {
+      clock.advance(SECOND_MS);
+      const before = await waitingSteps(partner);
+      await apply();
+      if ((await waitingSteps(partner)) === before) continue;
+      const job = await findJob(database, partner.principal, markingNumber);
+      reasons.push(job?.failure_reason ?? null);
+    }
+    expect(await statusesOf(partner, markingNumber)).toEqual(paths[path]);
+    expect(reasons).toEqual(paths[path].map((status) => reasonsByStatus[status] ?? null));
+    expect(clock.now() - endsAt.getTime()).toBe(SECOND_MS);
+  });
+
+  it("is scheduled for its next step, and not after its last", async () => {
+    const partner = await createPartner();
+    const [number = ""] = await createJobs(partner, 1);
+    const steps = ["picked_up", "in_transit"];
+    const { nextStepAt } = await services.testMode.startRun(partner.principal, number, {
+      steps,
+      intervalMs: 5_000,
+    });
+    clock.advance(SECOND_MS);
+    await apply();
+    expect(scheduled).toEqual([nextStepAt.getTime() + 5_000]);
+    clock.advance(5_000);
+    await apply();
+    expect(scheduled).toHaveLength(1);
+    expect(await statusesOf(partner, number)).toEqual(steps);
+  });
+
+  it("keeps the interval after a step that was late", async () => {
+    const partner = await createPartner();
+    const [number = ""] = await createJobs(partner, 1);
+    const steps = ["picked_up", "in_transit"];
+    await services.testMode.startRun(partner.principal, number, { steps, intervalMs: 60 * SECOND_MS });
+    clock.advance(HOUR_MS);
+    await apply();
+    await apply();
+    clock.advance(50 * SECOND_MS);
+    await apply();
+    expect(await statusesOf(partner, number)).toEqual(["picked_up"]);
+    clock.advance(10 * SECOND_MS);
+    await apply();
+    expect(await statusesOf(partner, number)).toEqual(steps);
+  });
+});
+
+it("applies each step once if two passes run at the same time", async () => {
+  const partner = await createPartner();
+  const numbers = await createJobs(partner, 30);
+  const request = { steps: ["picked_up", "in_transit"], intervalMs: 5_000 };
+  for (const number of numbers) await services.testMode.startRun(partner.principal, number, request);
+  clock.advance(SECOND_MS);
+  // The first pass holds the locks of ten runs until the second one has ended.
+  const [isInBatch, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow: Pick<JobService, "updateBatch"> = {
+    async updateBatch(...args) {
+      const results = await services.jobs.updateBatch(...args);
+      isInBatch.resolve();
+      await mayCommit.promise;
+      return results;
+    },
+  };
+  const first = apply(slow);
+  await isInBatch.promise;
+  await apply();
+  expect(await waitingSteps(partner)).toBe(30 + 10);
+  mayCommit.resolve();
+  await first;
+  expect(await waitingSteps(partner)).toBe(30);
+  for (const number of numbers) expect(await statusesOf(partner, number)).toEqual(["picked_up"]);
+});
+
+describe("a pass", () => {
+  it("applies at most 1,000 steps, and the next one the rest", async () => {
+    const partner = await createPartner();
+    await addRuns(partner, MAX_STEPS_PER_PASS + 5, longAgo());
+    await apply();
+    expect(await waitingSteps(partner)).toBe(MAX_STEPS_PER_PASS + 2 * 5);
+    expect(scheduled).toContain(clock.now());
+    await apply();
+    expect(await waitingSteps(partner)).toBe(MAX_STEPS_PER_PASS + 5);
+  });
+
+  it("applies the step of one partner between the thousand of another", async () => {
+    const [large, small] = [await createPartner(), await createPartner()];
+    await addRuns(large, MAX_STEPS_PER_PASS, longAgo());
+    await addRuns(small, 1, recently());
+    const partners: string[] = [];
+    await apply({
+      updateBatch(principal, ...args) {
+        partners.push(principal.organizationId ?? "");
+        return services.jobs.updateBatch(principal, ...args);
+      },
+    });
+    expect(partners.indexOf(small.principal.organizationId)).toBe(1);
+    expect([await waitingSteps(large), await waitingSteps(small)]).toEqual([MAX_STEPS_PER_PASS + 1, 1]);
+  });
+
+  it("gives all partners the same share if they are many", async () => {
+    const many: Partner[] = [];
+    while (many.length < 120) many.push(await createPartner());
+    for (const partner of many) await addRuns(partner, 12, longAgo());
+    await apply();
+    const steps: number[] = [];
+    for (const partner of many) steps.push(await waitingSteps(partner));
+    // Each gets 8 of 1,000. The 40 that are left are those of five partners.
+    expect(new Set(steps)).toEqual(new Set([24 - 8, 24 - 12]));
+    expect(steps.filter((left) => left === 24 - 12)).toHaveLength(10);
+  });
+});
+
+describe("during a suspension", () => {
+  it("steps wait, and are applied after it", async () => {
+    const [partner, other] = [await createPartner(), await createPartner()];
+    const [[number = ""], [otherNumber = ""]] = [await createJobs(partner, 1), await createJobs(other, 1)];
+    const request = { steps: ["picked_up", "in_transit"], intervalMs: 5_000 };
+    await services.testMode.startRun(partner.principal, number, request);
+    await services.testMode.startRun(other.principal, otherNumber, request);
+    clock.advance(SECOND_MS);
+    await apply();
+    await keys.setSuspended(partner.liveId, true);
+    clock.advance(HOUR_MS);
+    await apply();
+    expect(await statusesOf(partner, number)).toEqual(["picked_up"]);
+    expect(await statusesOf(other, otherNumber)).toEqual(["picked_up", "in_transit"]);
+    await keys.setSuspended(partner.liveId, false);
+    await apply();
+    expect(await statusesOf(partner, number)).toEqual(["picked_up", "in_transit"]);
+  });
+});
