@@ -14,16 +14,18 @@ interface DataServiceDeps extends Pick<AppContext, "database" | "clock"> {
   recordAccessChange: RecordAccessChange;
   /** Absent: the steps of test runs wait for the next sweep. */
   scheduleStep?: ((atMs: number) => void) | undefined;
+  /** Absent: this process logs no requests. */
+  flushRequestLog?: (() => Promise<void>) | undefined;
 }
 
 /** Without `readerFor`, lists read from `database`. */
 export function createDataServices(deps: DataServiceDeps, readerFor?: (principal: Principal) => Queryable) {
-  const { database, notifyWorkers } = deps;
+  const { database, notifyWorkers, clock, scheduleStep, flushRequestLog } = deps;
   const referenceData = createJobReferenceData(database);
   const notifySubscribers = createEventNotifier(database);
   const jobDeps = { database, referenceData, notifyWorkers, notifySubscribers };
   const organizations = new OrganizationService({ database });
-  const testMode = new TestModeService({ ...jobDeps, clock: deps.clock, scheduleStep: deps.scheduleStep });
+  const testMode = new TestModeService({ ...jobDeps, clock, scheduleStep, flushRequestLog });
   return {
     referenceData,
     jobs: new JobService({ ...jobDeps, ...(readerFor && { readerFor }) }),

@@ -35,6 +35,7 @@ export async function openServices(
   const { publicUrl } = config.http;
   await using opened = new AsyncDisposableStack();
   const requests = opened.use(await openRequestLog({ ...context, retentionDays }));
+  const flushRequestLog = () => requests.flush();
   const notifyWorkers = createNotifier(database, DELIVERIES_CHANNEL);
   const mails = new MailService({ database, secretBox, isSmtpConfigured: config.mail.smtp !== null });
   const { pageUrl, setListenUrl } = createPublicUrl(publicUrl, config.http);
@@ -47,7 +48,7 @@ export async function openServices(
   const useRecorder = opened.use(createUseRecorder({ ...context, deprecations }));
   const createReader = await replicas.connect();
   const services = {
-    ...createDataServices(deps, (principal) => createReader(database, principal)),
+    ...createDataServices({ ...deps, flushRequestLog }, (principal) => createReader(database, principal)),
     ...webhooks,
     ...membership,
     clock,

@@ -1,7 +1,8 @@
 /** Writes a batch of request log entries in one statement. */
-import type { Queryable } from "../platform/postgres/database.ts";
+import type { Database, Queryable } from "../platform/postgres/database.ts";
 import { timestampOf, fromTypedId } from "../platform/ids.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import { raw, sql } from "../platform/postgres/sql.ts";
+import type { Transaction } from "../platform/postgres/transaction.ts";
 
 /** A finished request, with redacted bodies. */
 export interface RequestLogEntry {
@@ -65,14 +66,37 @@ export async function insertRequestLogEntries(
       failed = usage.failed + excluded.failed, duration_ms = usage.duration_ms + excluded.duration_ms`);
 }
 
-/** Deletes the log and the usage of `organizationIds` (uuids). Returns the number of requests. For test organisations. */
-export async function deleteRequestsOf(on: Queryable, organizationIds: readonly string[]): Promise<number> {
-  const [row] = await on.query<{ deleted: number }>(sql`
+/** Requests per transaction. */
+const DELETE_BATCH_SIZE = 5_000;
+
+/**
+ * Deletes the log and the usage of `organizationIds` (UUIDs), in batches. Returns the number of requests. For test
+ * organisations. Processes log requests up to about a second after they finish: flush this one's recorder first. What another
+ * process has not written yet is logged later.
+ */
+export async function deleteRequestsOf(
+  database: Database,
+  organizationIds: readonly string[],
+): Promise<number> {
+  let deleted = 0;
+  for (const id of organizationIds)
+    for (let count = DELETE_BATCH_SIZE; count === DELETE_BATCH_SIZE; deleted += count)
+      count = await database.transaction((tx) => deleteOldestOf(tx, id));
+  await database.query(sql`
+    delete from request_usage where organization_id = any(${[...organizationIds]}::uuid[])`);
+  return deleted;
+}
+
+/** Deletes up to `DELETE_BATCH_SIZE` requests, and returns their number. */
+async function deleteOldestOf(tx: Transaction, organizationId: string): Promise<number> {
+  // A day that was empty when the statement was planned would be scanned later.
+  await tx.query(raw("set local enable_seqscan = off"));
+  const [row] = await tx.query<{ deleted: number }>(sql`
     with deleted as (
-      delete from request_log where organization_id = any(${[...organizationIds]}::uuid[]) returning id
-    ), usage as (
-      delete from request_usage where organization_id = any(${[...organizationIds]}::uuid[])
-    )
-    select count(*)::int as deleted from deleted`);
+      delete from request_log where organization_id = ${organizationId}::uuid and id = any(array(
+        select id from request_log where organization_id = ${organizationId}::uuid
+        order by id limit ${DELETE_BATCH_SIZE}))
+      returning 1
+    ) select count(*)::int as deleted from deleted`);
   return row?.deleted ?? 0;
 }

@@ -239,6 +239,8 @@ describe("POST /v1/test/reset", () => {
         (select count(*)::int from webhook_delivery join webhook_endpoint endpoint on endpoint.id = endpoint_id
           where organization_id in (table side)) as deliveries,
         (select count(*)::int from webhook_attempt) as attempts,
+        (select count(*)::int from request_log
+          where organization_id in (table side) and path <> '/v1/test/reset') as requests,
         (select count(*)::int from api_key where organization_id in (table side)) as keys,
         (select count(*)::int from job where agent_id = ${agent.id}) as live`);
     expect(rows).toEqual({
@@ -248,6 +250,7 @@ describe("POST /v1/test/reset", () => {
       deltas: 0,
       deliveries: 0,
       attempts: 0,
+      requests: 0,
       keys: 3,
       live: 3,
     });
