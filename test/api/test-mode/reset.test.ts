@@ -1,4 +1,4 @@
-/** A reset of test data under concurrent changes: it leaves no row, and blocks nobody outside this partner's test mode. */
+/** A reset of test data under concurrent changes: it leaves no row, and blocks only the test mode of its partner. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDataServices } from "../../../src/app/data-services.ts";
