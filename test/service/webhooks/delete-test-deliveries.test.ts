@@ -79,7 +79,7 @@ function resultOf({ id, token, attempt }: Lease, status: FinishedDelivery["statu
 it("deletes each state, and keeps deliveries of events that exist and of other organisations", async () => {
   const other = await createAgentWithEndpoint(services);
   await services.createJob(other.agent);
-  await services.createJobs(partner.agent, 2_500);
+  await services.createJobs(partner.agent, 1_400);
   await finishPendingDeliveries(services, partner.uuid, "failed", { count: 1_100 });
   await services.database.query(sql`
     update webhook_delivery set attempts = 1 where status = 'pending' and id in (
@@ -89,7 +89,7 @@ it("deletes each state, and keeps deliveries of events that exist and of other o
     select gen_random_uuid(), id, 1, now(), 1, 'http_500', '{}' from webhook_delivery where attempts = 1`);
   await deleteEvents();
   await services.createJob(partner.agent);
-  expect(await deleteDeliveries()).toBe(2_500);
+  expect(await deleteDeliveries()).toBe(1_400);
   expect([await partner.list(), await other.list()]).toEqual([
     [expect.objectContaining({ status: "pending" })],
     [expect.objectContaining({ status: "pending" })],
