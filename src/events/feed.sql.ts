@@ -19,7 +19,7 @@ export interface FeedQuery {
 export interface FeedPage<Row> {
   items: Row[];
   hasMore: boolean;
-  /** Position for the next page: the last item or, if the page reached `MAX_SCANNED`, the last event read. */
+  /** Position for the next page: the last item or, of a filtered feed, the last event read. Null if there is none. */
   end: FeedPosition | null;
 }
 
@@ -74,6 +74,7 @@ interface ScannedRow extends FeedPosition {
   /** Absent without a filter. */
   matches?: boolean;
   is_last_scanned?: boolean;
+  is_scan_full?: boolean;
 }
 
 /** Returns `columns` of a page of the feed. Throws GoneException if events after the cursor are older than 30 days. */
@@ -93,7 +94,8 @@ export async function readFeed<Row>(
   const items = rows.slice(0, query.limit);
   if (rows.length > query.limit) return { items, hasMore: true, end: items.at(-1) ?? null };
   const last = scanned.at(-1);
-  if (last?.is_last_scanned) return { items, hasMore: true, end: last };
+  // Without matches too: a reader that polls for rare types must not keep a cursor until it expires.
+  if (last?.is_last_scanned) return { items, hasMore: last.is_scan_full === true, end: last };
   return { items, hasMore: false, end: items.at(-1) ?? null };
 }
 
@@ -147,19 +149,20 @@ function feedStatement(
 }
 
 /**
- * The events of `visible` with one of `types`, plus the last scanned event if the scan reached `MAX_SCANNED`. Both come from one
- * snapshot, so the next page continues without a gap.
+ * The events of `visible` with one of `types`, plus the last scanned event. Both come from one snapshot, so the next page
+ * continues without a gap.
  */
 function filteredSql(visible: Sql, { types, limit }: Pick<FeedQuery, "types" | "limit">, columns: Sql): Sql {
   const matches = sql`type = any(${types}::text[])`;
-  const isLast = raw(`scan_number = ${String(MAX_SCANNED)}`);
+  const isFull = raw(`scan_number = ${String(MAX_SCANNED)}`);
   // The sub-select hides the limit from the planner, which would otherwise read and sort all rows if it expects fewer.
   const scanLimit = raw(`(select ${String(MAX_SCANNED)})`);
   return sql`
-    select ${columns}, ${matches} as matches, ${isLast} as is_last_scanned from (
-      select visible.*, row_number() over (order by visible.transaction_id, visible.position) as scan_number
+    select ${columns}, ${matches} as matches, is_last_scanned, ${isFull} as is_scan_full from (
+      select visible.*, row_number() over feed as scan_number, lead(visible.id) over feed is null as is_last_scanned
       from (${visible} order by job_event.transaction_id, job_event.position limit ${scanLimit}) visible
+      window feed as (order by visible.transaction_id, visible.position)
     ) job_event
-    where ${matches} or ${isLast}
+    where ${matches} or is_last_scanned
     order by job_event.transaction_id, job_event.position limit ${limit + 1}`;
 }

@@ -51,6 +51,21 @@ describe("GET /v1/events", () => {
         details: { oldest_cursor: oldest },
       });
     });
+
+    it("but not if the reader was there for all of them, with a filter that none matched", async () => {
+      const agent = await app.createOrganization("agent");
+      const { next_cursor: first } = expectData(await getFeed(app, agent, "after=latest"));
+      await app.createJobs(agent, [{}]);
+      await waitForFeedEvents(app, agent, 1);
+      const poll = `types=job.assigned&after=${first}`;
+      const { items, next_cursor: seen, has_more } = expectData(await getFeed(app, agent, poll));
+      expect([items, has_more]).toEqual([[], false]);
+      const clock = createFakeClock();
+      await using later = await startAppInstance(app.databaseUrl, {}, { clock });
+      clock.advance(30 * DAY_MS + HOUR_MS);
+      expect(expectData(await getFeed(later, agent, `types=job.assigned&after=${seen}`)).items).toEqual([]);
+      expectFailure(await getFeed(later, agent, poll), 410);
+    });
   });
 
   describe("after=latest", () => {
