@@ -44,6 +44,7 @@ export const operationSections: Readonly<Record<string, GuideSection>> = {
   getJobStats: section("guide/stats"),
   createTestJobs: section("guide/test-mode", "Create test jobs"),
   startTestRun: section("guide/test-mode", "Run a job"),
+  cancelTestRun: section("guide/test-mode", "Cancel a run"),
   sendSampleEvent: section("guide/test-mode", "Send an event"),
   resetTestData: section("guide/test-mode", "Delete test data"),
   listJobHistory: section("guide/jobs", "History"),
@@ -158,6 +159,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   upsertJobStatus: statuses,
   createTestJobs: section("guide/test-mode", "Create test jobs"),
   runTestJob: section("guide/test-mode", "Run a job"),
+  cancelTestRun: section("guide/test-mode", "Cancel a run"),
   sendSampleEvent: section("guide/test-mode", "Send an event"),
   resetTestData: section("guide/test-mode", "Delete test data"),
 };

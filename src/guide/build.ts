@@ -18,6 +18,7 @@ const DOCS_DIR = fileURLToPath(new URL("../../docs", import.meta.url));
 const ASSETS = [
   new URL("./assets/guide.css", import.meta.url),
   new URL("./assets/guide.mjs", import.meta.url),
+  new URL("./assets/elements.mjs", import.meta.url),
   new URL("./assets/search.mjs", import.meta.url),
   new URL("./assets/test-key.mjs", import.meta.url),
   new URL("./assets/color-scheme.js", import.meta.url),

@@ -1,4 +1,6 @@
 /** The browser script of the guide: tabs, copy buttons, the contents on phones, the colour scheme, and on demand search and test keys. */
+import { addCopyButton, element } from "./elements.mjs";
+
 const LANGUAGE_KEY = "waymark-guide-language";
 const SCHEME_KEY = "waymark-color-scheme";
 
@@ -57,16 +59,6 @@ function moveFocus(event, tabs) {
   next.click();
 }
 
-export function addCopyButton(block) {
-  const button = element("button", { className: "copy", type: "button" }, "Copy");
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(block.querySelector("code").textContent);
-    button.textContent = "Copied";
-    setTimeout(() => (button.textContent = "Copy"), 2_000);
-  });
-  block.append(button);
-}
-
 /** Steps through the schemes of the console's switch, and shares its choice. */
 function addSchemeButton() {
   const names = { auto: "System colours", light: "Light colours", dark: "Dark colours" };
@@ -101,11 +93,4 @@ function addSearch() {
     event.preventDefault();
     void open();
   });
-}
-
-/** Sets texts only as text: nothing of a query, a page or a response becomes HTML. */
-export function element(name, properties, ...children) {
-  const created = Object.assign(document.createElement(name), properties);
-  created.append(...children);
-  return created;
 }

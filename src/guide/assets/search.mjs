@@ -1,5 +1,5 @@
 /** The search dialog. Its script is loaded when a reader first opens it; its index a moment later. */
-import { element } from "./guide.mjs";
+import { element } from "./elements.mjs";
 import MiniSearch from "./minisearch.js";
 
 const MAX_RESULTS = 8;

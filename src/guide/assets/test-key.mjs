@@ -1,5 +1,5 @@
 /** Shows the test key of a reader who is signed in to the console in the samples. The key is stored in the tab only. */
-import { addCopyButton, element } from "./guide.mjs";
+import { addCopyButton, element } from "./elements.mjs";
 
 const STORAGE_KEY = "waymark-guide-test-key";
 /** What samples have where the reader's key belongs. */
