@@ -7,7 +7,7 @@ import { AppError, badRequest, type Problem } from "../platform/errors.ts";
 import { toTypedId } from "../platform/ids.ts";
 import type { AuthenticatedActor } from "../platform/fresh-authentication.ts";
 import { liveOrganizationOf, type OrganizationType, type Principal } from "../platform/principal.ts";
-import type { RateLimitOverrides } from "../rate-limits/api.ts";
+import { effectiveLimit, rateLimitClasses, type RateLimitOverrides } from "../rate-limits/api.ts";
 import { ApiKey, scopes as allScopes, type Scope, withoutKeyManagement } from "./api-key.entity.ts";
 import { unauthorized } from "./api-key.verifier.ts";
 import { isSubnetOf, parseCidr } from "../platform/cidr.ts";
@@ -22,12 +22,16 @@ export interface KeyGrant {
   readonly scopes: readonly Scope[];
   readonly expiresAt?: Date | null | undefined;
   readonly cidrs?: readonly string[] | null | undefined;
+  /** Null: the service's limits. Absent in a new key, which gets those of its grantor. */
+  readonly rateLimits?: RateLimitOverrides | null | undefined;
 }
 
 export interface Grantor extends KeyGrant {
   /** Stored as `createdBy` of its keys. */
   readonly typedId: string;
   readonly isUser: boolean;
+  /** False for users and for operators' keys, whose own rate limits bind no other key. */
+  readonly isPartnerKey: boolean;
   readonly rateLimits: RateLimitOverrides | null;
 }
 
@@ -46,7 +50,8 @@ async function loadKeyGrantor(em: EntityManager, clock: Clock, id: string): Prom
   if (!key || (key.expiresAt && key.expiresAt.getTime() <= clock.now()))
     throw unauthorized("The API key is not valid");
   const { scopes, expiresAt, cidrs, rateLimits = null } = key;
-  return { typedId: toTypedId("key", id), isUser: false, scopes, expiresAt, cidrs, rateLimits };
+  const isPartnerKey = key.organization !== null && key.organization !== undefined;
+  return { typedId: toTypedId("key", id), isUser: false, isPartnerKey, scopes, expiresAt, cidrs, rateLimits };
 }
 
 async function loadUserGrantor(em: EntityManager, principal: GrantorPrincipal): Promise<Grantor> {
@@ -56,7 +61,7 @@ async function loadUserGrantor(em: EntityManager, principal: GrantorPrincipal): 
   const user = id === null ? null : await em.findOne(User, { id, organization });
   if (!id || !user) throw unauthorized("You are no longer a member");
   if (user.role === "member") throw forbidden("Only owners of your organisation can manage keys");
-  return { typedId: toTypedId("usr", id), isUser: true, scopes, rateLimits: null };
+  return { typedId: toTypedId("usr", id), isUser: true, isPartnerKey: false, scopes, rateLimits: null };
 }
 
 /** Returns the scopes of a new key. Throws BadRequestException if it would have none by default. */
@@ -69,7 +74,10 @@ export function grantedScopes(grantor: Grantor, requested: KeyRequest["scopes"])
 }
 
 /** Throws ForbiddenException if the grant exceeds the grantor's rights. */
-export function assertWithinGrant(grantor: Grantor, { scopes, expiresAt, cidrs }: KeyGrant): void {
+export function assertWithinGrant(
+  grantor: Grantor,
+  { scopes, expiresAt, cidrs, rateLimits }: KeyGrant,
+): void {
   assertScopes(grantor, scopes);
   if (grantor.expiresAt && (!expiresAt || expiresAt > grantor.expiresAt)) {
     throw forbidden(
@@ -82,6 +90,16 @@ export function assertWithinGrant(grantor: Grantor, { scopes, expiresAt, cidrs }
       `The new key's CIDR ranges must lie within those of the key that creates it: ${ownCidrs.join(", ")}`,
     );
   }
+  if (grantor.isPartnerKey && rateLimits !== undefined && hasHigherLimit(rateLimits, grantor.rateLimits))
+    throw forbidden("The key has higher rate limits than the key of this request");
+}
+
+function hasHigherLimit(limits: RateLimitOverrides | null, own: RateLimitOverrides | null): boolean {
+  return rateLimitClasses.some((kind) => {
+    const [limit, ownLimit] = [effectiveLimit(limits, kind), effectiveLimit(own, kind)];
+    if (!limit || !ownLimit) return ownLimit !== null;
+    return limit.perSecond > ownLimit.perSecond || limit.burst > ownLimit.burst;
+  });
 }
 
 export function assertScopes(grantor: Grantor, scopes: readonly Scope[]): void {

@@ -315,7 +315,12 @@ describe("a key that rotates a key", () => {
   });
 
   it("cannot rotate a key with more rights, as it would receive the secret", async () => {
-    const bounds = { scopes: ["webhooks:manage" as const], expiresAt: inDays(3), cidrs: ["10.0.0.0/8"] };
+    const bounds = {
+      scopes: ["webhooks:manage" as const],
+      expiresAt: inDays(3),
+      cidrs: ["10.0.0.0/8"],
+      rateLimits: { write: { perSecond: 2, burst: 2 } },
+    };
     const asking = await partner(bounds);
     const stronger: Partial<NewKey>[] = [
       { ...bounds, scopes: ["jobs:write"] },
@@ -323,6 +328,10 @@ describe("a key that rotates a key", () => {
       { ...bounds, expiresAt: inDays(4) },
       { ...bounds, cidrs: null },
       { ...bounds, cidrs: ["0.0.0.0/0"] },
+      { ...bounds, rateLimits: null },
+      { ...bounds, rateLimits: { write: null } },
+      { ...bounds, rateLimits: { write: { perSecond: 3, burst: 1 } } },
+      { ...bounds, rateLimits: { ...bounds.rateLimits, read: null } },
     ];
     for (const one of stronger) {
       const id = await keyOf(asking, one);
