@@ -30,15 +30,21 @@ async function read(): Promise<{ rows: number; at: number }> {
   return { rows: row?.rows ?? 0, at: Number(row?.at) };
 }
 
-/** The number of deliveries and bytes of WAL for one new job. */
+/** The deliveries and the fewest bytes of WAL for one new job. Other tests write to the same WAL, which only adds to a measurement. */
 async function writtenFor(
   agent: OrganizationPrincipal,
   contractor: OrganizationPrincipal,
 ): Promise<{ rows: number; bytes: number }> {
-  const before = await read();
-  for (let change = 0; change < CHANGES; change += 1) await services.createJob(agent, contractor);
-  const after = await read();
-  return { rows: (after.rows - before.rows) / CHANGES, bytes: (after.at - before.at) / CHANGES };
+  const first = await read();
+  let bytes = Number.POSITIVE_INFINITY;
+  let before = first;
+  for (let change = 0; change < CHANGES; change += 1) {
+    await services.createJob(agent, contractor);
+    const after = await read();
+    bytes = Math.min(bytes, after.at - before.at);
+    before = after;
+  }
+  return { rows: (before.rows - first.rows) / CHANGES, bytes };
 }
 
 // evidence: webhook-deliveries-per-change
