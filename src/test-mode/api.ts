@@ -9,14 +9,8 @@ export {
   simulatedStatuses,
   SLOW,
 } from "./simulation.ts";
-export {
-  JOBS_PER_REQUEST,
-  MAX_STEPS,
-  MAX_TEST_JOBS,
-  STEP_INTERVAL,
-  TestModeService,
-  type TestPrincipal,
-} from "./test-mode.service.ts";
+export { JOBS_PER_REQUEST, MAX_TEST_JOBS, TestModeService, type TestPrincipal } from "./test-mode.service.ts";
+export { type JobRun, MAX_STEPS, STEP_INTERVAL } from "./test-run.changes.ts";
 export { applyDueSteps } from "./test-run.driver.ts";
 export { type TestUse, TestUseService } from "./test-use.ts";
 export { TestRun } from "./test-run.entity.ts";

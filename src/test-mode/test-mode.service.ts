@@ -10,26 +10,29 @@ import {
   JOB_NOT_FOUND,
   type JobRow,
   type JobServiceDeps,
-  unknownStatusProblem,
 } from "../jobs/api.ts";
-import type { Clock } from "../platform/clock.ts";
-import { AppError, badRequest } from "../platform/errors.ts";
+import { AppError } from "../platform/errors.ts";
 import { newUuid } from "../platform/ids.ts";
 import type { Transaction } from "../platform/postgres/transaction.ts";
 import type { ChangeContext, OrganizationPrincipal } from "../platform/principal.ts";
 import { deleteRequestsOf } from "../request-log/api.ts";
 import { deleteTestDeliveries, type DeliveryView, deliverSampleEvent } from "../webhooks/api.ts";
-import { type PathName, pathNames, paths } from "./paths.ts";
+import { assertInRange, invalidMember } from "./check-members.ts";
 import { assertEventType, exampleJob, type SampleEventRequest, sampleChanges } from "./sample-event.ts";
-import { lockTestOrganizations } from "./test-organizations.ts";
+import { lockTestOrganizations, type TestOrganizations } from "./test-organizations.ts";
+import {
+  assertNoRuns,
+  cancelRun,
+  type JobRun,
+  type RunDeps,
+  type RunRequest,
+  startRun,
+} from "./test-run.changes.ts";
 import { TestRun } from "./test-run.entity.ts";
 
 export const JOBS_PER_REQUEST = { min: 1, max: 100, default: 1 } as const;
 /** Of one test agent. */
 export const MAX_TEST_JOBS = 1_000;
-/** In milliseconds. */
-export const STEP_INTERVAL = { min: 1_000, max: 600_000, default: 1_000 } as const;
-export const MAX_STEPS = 50;
 
 /** A principal of a test organisation and the request. */
 export type TestPrincipal = OrganizationPrincipal & Pick<ChangeContext, "requestId">;
@@ -41,22 +44,6 @@ export interface TestJobRequest {
   assigned: boolean;
 }
 
-export interface RunRequest {
-  /** A named path. Either it or `steps` is given. */
-  path?: string | undefined;
-  /** Statuses in order. */
-  steps?: readonly string[] | undefined;
-  intervalMs: number;
-}
-
-export interface StartedRun {
-  markingNumber: string;
-  steps: readonly string[];
-  intervalMs: number;
-  nextStepAt: Date;
-  endsAt: Date;
-}
-
 export interface DeletedTestData {
   jobs: number;
   events: number;
@@ -64,10 +51,12 @@ export interface DeletedTestData {
   requests: number;
 }
 
-interface TestModeDeps extends JobServiceDeps {
-  clock: Clock;
-  /** Schedules `applyDueSteps` at a time. Absent: steps wait for the next sweep. */
-  scheduleStep?: ((atMs: number) => void) | undefined;
+export interface ResetOptions {
+  /** Default: a run in progress is a conflict. */
+  cancelRuns?: boolean;
+}
+
+interface TestModeDeps extends JobServiceDeps, RunDeps {
   /** Writes the requests that this process has not logged yet. */
   flushRequestLog?: (() => Promise<void>) | undefined;
 }
@@ -115,43 +104,13 @@ export class TestModeService {
    * Starts a run. Its first step is due at once. Throws NotFoundException if the principal cannot see the job,
    * BadRequestException for an invalid path, step or interval, and ConflictException if the job has a run.
    */
-  async startRun(
-    principal: TestPrincipal,
-    markingNumber: string,
-    { intervalMs, ...request }: RunRequest,
-  ): Promise<StartedRun> {
-    const { clock, database } = this.#deps;
-    const steps = stepsOf(request);
-    assertInRange("interval_ms", intervalMs, STEP_INTERVAL);
-    await this.#assertKnownStatuses(steps);
-    return await database.transactional(async (em, tx) => {
-      const { agent } = await lockTestOrganizations(tx, principal);
-      const job = await em.findOne(
-        Job,
-        { marking_number: markingNumber },
-        { filters: { visibleTo: { principal } }, fields: ["id"] },
-      );
-      if (!job) throw new AppError("NotFoundException", JOB_NOT_FOUND);
-      const other = await em.findOne(TestRun, { jobId: job.id });
-      if (other)
-        throw new AppError(
-          "ConflictException",
-          `The job has a run with ${other.steps.length} steps left. It ends at ${endOf(other).toISOString()}`,
-          { details: { ends_at: endOf(other).toISOString() } },
-        );
-      const dueAt = new Date(clock.now());
-      const run = em.create(TestRun, {
-        jobId: job.id,
-        agentId: agent,
-        markingNumber,
-        steps: [...steps],
-        intervalMs,
-        dueAt,
-      });
-      em.persist(run);
-      tx.afterCommit(() => this.#deps.scheduleStep?.(clock.now()));
-      return { markingNumber, steps, intervalMs, nextStepAt: dueAt, endsAt: endOf(run) };
-    });
+  startRun(principal: TestPrincipal, markingNumber: string, request: RunRequest): Promise<JobRun> {
+    return startRun(this.#deps, principal, markingNumber, request);
+  }
+
+  /** Returns the run with the steps that it did not apply. Throws NotFoundException for an unknown job or a job without a run. */
+  cancelRun(principal: TestPrincipal, markingNumber: string): Promise<JobRun> {
+    return cancelRun(this.#deps, principal, markingNumber);
   }
 
   /**
@@ -200,39 +159,21 @@ export class TestModeService {
    * Deletes all jobs, events, deliveries, logged requests and stored responses of the partner's test organisations. Throws
    * ConflictException during a run. If it fails later, some data is left, and another reset deletes it.
    */
-  async reset(principal: Pick<OrganizationPrincipal, "liveOrganizationId">): Promise<DeletedTestData> {
+  async reset(
+    principal: Pick<OrganizationPrincipal, "liveOrganizationId">,
+    { cancelRuns = false }: ResetOptions = {},
+  ): Promise<DeletedTestData> {
     const { database, flushRequestLog } = this.#deps;
-    const { organizationIds, ...deleted } = await database.transactional((em, tx) =>
-      this.#deleteJobs(em, tx, principal),
-    );
+    const { organizationIds, ...deleted } = await database.transactional(async (em, tx) => {
+      const organizations = await lockTestOrganizations(tx, principal);
+      if (cancelRuns) await em.nativeDelete(TestRun, { agentId: organizations.agent });
+      else await assertNoRuns(em, organizations.agent);
+      return await deleteJobs(em, tx, organizations);
+    });
     // In transactions of their own, because the dispatcher waits for the locks of deliveries in flight.
     const deliveries = await deleteTestDeliveries(database, organizationIds);
     await flushRequestLog?.();
     return { ...deleted, deliveries, requests: await deleteRequestsOf(database, organizationIds) };
-  }
-
-  /** Deletes jobs, events and stored responses. `organizationIds`: both test organisations. */
-  async #deleteJobs(
-    em: EntityManager,
-    tx: Transaction,
-    principal: Pick<OrganizationPrincipal, "liveOrganizationId">,
-  ): Promise<Pick<DeletedTestData, "jobs" | "events"> & { organizationIds: string[] }> {
-    const { agent, contractor } = await lockTestOrganizations(tx, principal);
-    const runs = await em.find(TestRun, { agentId: agent });
-    if (runs.length > 0) {
-      const endsAt = new Date(Math.max(...runs.map((run) => endOf(run).getTime()))).toISOString();
-      throw new AppError(
-        "ConflictException",
-        `${runs.length === 1 ? "A run is" : `${runs.length} runs are`} in progress. Try again at ${endsAt}`,
-        { details: { ends_at: endsAt } },
-      );
-    }
-    const organizationIds = [agent, contractor];
-    const jobs = await deleteTestJobs(tx, agent, organizationIds);
-    const events = await em.nativeDelete(JobEvent, { agentId: agent });
-    // They contain jobs, and a repeated request would return jobs that no longer exist.
-    await em.nativeDelete(IdempotencyRecord, { organizationId: { $in: organizationIds } });
-    return { jobs, events, organizationIds };
   }
 
   /** The job with this Marking Number, or the newest one of the principal; null if there is none. */
@@ -257,38 +198,18 @@ export class TestModeService {
     );
     return newest && (await findJob(tx, principal, newest.marking_number));
   }
-
-  async #assertKnownStatuses(steps: readonly string[]): Promise<void> {
-    const known = new Set((await this.#deps.referenceData.statuses()).map(({ code }) => code));
-    const problems = steps.flatMap((code, index) =>
-      known.has(code) ? [] : unknownStatusProblem(code.slice(0, 100), "body", `steps[${index}]`),
-    );
-    if (problems.length > 0) throw badRequest(problems);
-  }
 }
 
-function stepsOf({ path, steps }: Pick<RunRequest, "path" | "steps">): readonly string[] {
-  if ((path === undefined) === (steps === undefined))
-    throw invalidMember("path", "conflict", "or steps must be given, but not both");
-  if (steps !== undefined) {
-    if (steps.length === 0 || steps.length > MAX_STEPS)
-      throw invalidMember("steps", "out_of_range", `must be a list of 1 to ${MAX_STEPS} status codes`);
-    return steps;
-  }
-  if (path === undefined || !Object.hasOwn(paths, path))
-    throw invalidMember("path", "invalid_value", `must be one of ${pathNames.join(", ")}`);
-  return paths[path as PathName];
-}
-
-function assertInRange(field: string, value: number, { min, max }: { min: number; max: number }): void {
-  if (value < min || value > max)
-    throw invalidMember(field, "out_of_range", `must be a whole number from ${min} to ${max}`);
-}
-
-function invalidMember(field: string, code: string, message: string): AppError {
-  return badRequest([{ location: "body", field, code, message }]);
-}
-
-function endOf({ steps, intervalMs, dueAt }: Pick<TestRun, "steps" | "intervalMs" | "dueAt">): Date {
-  return new Date(dueAt.getTime() + (steps.length - 1) * intervalMs);
+/** Deletes jobs, events and stored responses. `organizationIds`: both test organisations. */
+async function deleteJobs(
+  em: EntityManager,
+  tx: Transaction,
+  { agent, contractor }: TestOrganizations,
+): Promise<Pick<DeletedTestData, "jobs" | "events"> & { organizationIds: string[] }> {
+  const organizationIds = [agent, contractor];
+  const jobs = await deleteTestJobs(tx, agent, organizationIds);
+  const events = await em.nativeDelete(JobEvent, { agentId: agent });
+  // They contain jobs, and a repeated request would return jobs that no longer exist.
+  await em.nativeDelete(IdempotencyRecord, { organizationId: { $in: organizationIds } });
+  return { jobs, events, organizationIds };
 }

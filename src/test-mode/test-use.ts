@@ -68,12 +68,12 @@ export class TestUseService {
     });
   }
 
-  /** As a partner's reset, with an audit entry. Throws NotFoundException without test organisations, ConflictException during a run. */
+  /** Cancels all runs, then as a partner's reset, with an audit entry. Throws NotFoundException without test organisations. */
   async reset(context: AuditContext, live: Organization): Promise<DeletedTestData> {
     const { database, testMode } = this.#deps;
     if ((await database.em().count(Organization, { liveOrganization: live.id })) === 0)
       throw new AppError("NotFoundException", `${live.name} has no test organisations`);
-    const deleted = await testMode.reset({ liveOrganizationId: live.id });
+    const deleted = await testMode.reset({ liveOrganizationId: live.id }, { cancelRuns: true });
     const subject = toTypedId("org", live.id);
     const entry = { action: "test_data.deleted", organizationId: live.id, subject };
     await recordAuditEvent(database, { ...context, ...entry, details: { ...deleted } });

@@ -135,6 +135,9 @@ const before: Record<string, Sql> = {
       select agent_id from job where marking_number = ${`${CANARY_MARKER}-2`}
     )
   ) where marking_number = ${`${CANARY_MARKER}-1`}`,
+  cancelTestRun: sql`insert into test_run (job_id, agent_id, marking_number, steps, interval_ms, due_at)
+    select id, agent_id, marking_number, '{delivered}', 1000, now() from job where marking_number = ${`${CANARY_MARKER}-1`}
+    on conflict do nothing`,
   restoreOrganization: sql`update organization set suspended_at = now() where type = 'contractor'`,
 };
 
@@ -165,6 +168,7 @@ describe("changing", () => {
     const last = [
       "resetTestData",
       "runTestJob",
+      "cancelTestRun",
       "revokeInvitation",
       "deleteView",
       "setMemberRole",

@@ -112,6 +112,21 @@ function run(
   };
 }
 
+function cancel(options: FixtureOptions, markingNumber?: string): Action {
+  return {
+    setUp: setUp(options),
+    rest: ({ markingNumber: own }) => ({
+      method: "DELETE",
+      path: `/v1/test/jobs/by-marking/${markingNumber ?? own}/run`,
+    }),
+    graphql: ({ markingNumber: own }) => ({
+      document: `mutation ($input: CancelTestRunInput!) { cancelTestRun(input: $input) {
+        run { markingNumber steps intervalMs nextStepAt endsAt } ${USER_ERRORS} } }`,
+      variables: { input: { markingNumber: markingNumber ?? own } },
+    }),
+  };
+}
+
 function send(input: Record<string, string>, options?: FixtureOptions, endpoints = 1): Action {
   const { type = "", marking_number: markingNumber, endpoint_id: endpointId } = input;
   return {
@@ -264,6 +279,28 @@ describe("runTestJob", () => {
   });
 });
 
+describe("cancelTestRun", () => {
+  it("deletes the same run, and returns it", async () => {
+    const both = await expectSameEffect(app, cancel({ hasRun: true }));
+    expect(both.rest.stored["test_run"]).toEqual([]);
+    const { run: cancelled } = both.graphql.response.data.cancelTestRun;
+    expect(cancelled.steps).toHaveLength(4);
+    expectSameData(both.rest.response.body.data, inRestForm(cancelled));
+  });
+
+  it("404 is for the same reason: no job, a live job, and a job without a run", async () => {
+    const [live = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
+    await expectSameRefusal(app, cancel({ hasRun: true }, live), "not_found");
+    await expectSameRefusal(app, cancel({ hasRun: true }, "TEST-NONE"), "not_found");
+    const { rest } = await expectSameRefusal(app, cancel({}), "not_found");
+    expect(rest.refusal?.messages).toEqual(["The job has no run in progress"]);
+  });
+
+  it.each(["jobs:write", "jobs:read"] as const)("403 is for the same reason: only %s", async (scope) => {
+    await expectSameRefusal(app, cancel({ hasRun: true, scopes: [scope] }), "forbidden");
+  });
+});
+
 describe("sendSampleEvent", () => {
   it.each(["job.created", "job.assigned", "job.updated", "job.status_changed"])(
     "stores the same event and delivery: %s",
@@ -323,6 +360,7 @@ describe("a live key", () => {
   it.each([
     ["createTestJobs", live(create({}))],
     ["runTestJob", live(run({ path: "returned" }))],
+    ["cancelTestRun", live(cancel({}))],
     ["resetTestData", live(reset())],
   ])("gets not_found in both and changes nothing: %s", async (_name, action) => {
     const both = await runBoth(app, action);

@@ -230,6 +230,24 @@ describe("errors", () => {
   });
 });
 
+it("cancels a run, after which another one can start", async () => {
+  const owner = await createOwner();
+  const markingNumber = await createTestJob(owner);
+  const { page } = await openSimulator(owner);
+  await choose(page, "Time between steps", "1 minute");
+  await page.getByRole("button", { name: "Start run" }).click();
+  const run = panel(page, "Run a job");
+  await expectVisible(run.getByText("1 of 6 steps applied"));
+  expect(await problemsOf(page)).toEqual([]);
+  await run.getByRole("button", { name: "Cancel run" }).click();
+  await expectVisible(page.getByText("Run cancelled. 5 steps not applied."));
+  await run.getByText(/steps applied$/).waitFor({ state: "hidden" });
+  const { job } = await inTestMode(owner, `{ job(markingNumber: "${markingNumber}") { normalizedStatus } }`);
+  expect(job.normalizedStatus).toBe("assigned");
+  await page.getByRole("button", { name: "Start run" }).click();
+  await expectVisible(run.getByText(/^[01] of \d steps applied$/));
+});
+
 describe("Reset test data", () => {
   it("says what is deleted, and deletes it", async () => {
     const owner = await createOwner();

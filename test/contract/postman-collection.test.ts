@@ -227,6 +227,15 @@ describe("its requests", () => {
     return String((await app.call("/v1/webhook-endpoints", init)).body.data.endpoint.id);
   }
 
+  async function startTestRun(): Promise<void> {
+    const path = `/v1/test/jobs/by-marking/${variables["testMarkingNumber"]}/run`;
+    await app.call(path, {
+      method: "POST",
+      key: variables["testKey"] ?? "",
+      body: JSON.stringify({ path: "cancelled" }),
+    });
+  }
+
   const fill = (value: string): string =>
     value.replaceAll(/\{\{(\w+)\}\}/g, (_all, key: string) => variables[key] ?? "");
 
@@ -238,6 +247,7 @@ describe("its requests", () => {
     const isTest = url.path.includes("test") && !isWebhook;
     // No worker runs here, so the run that another request has started would never end.
     if (isTest) await app.database.query(sql`delete from test_run`);
+    if (isTest && method === "DELETE") await startTestRun();
     const isSent = (each: Pair): boolean => each.disabled !== true || each === enabled;
     const path = url.path.map((segment) => {
       const variable = url.variable.find(({ key }) => segment === `:${key}`);

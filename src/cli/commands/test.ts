@@ -32,7 +32,7 @@ const list = serviceCommand("list", {
 const reset = serviceCommand("reset", {
   description: "delete the test jobs, events, deliveries and logged requests of an organisation",
   argument: ["<org>", "live organisation (ID or exact name)"],
-  help: "Test keys and webhook endpoints stay. While a run is in progress, nothing is deleted.",
+  help: "Test keys and webhook endpoints stay. Runs in progress are cancelled.",
   async run({ organizations, testUse }, _options, org) {
     const organization = await organizations.get(org);
     const document = await testUse.reset(cliAuditContext, organization);

@@ -1608,6 +1608,8 @@ export type Mutation = {
   /** Creates 1 to 100 jobs. For operators. */
   readonly createJobs: CreateJobsPayload;
   /** Assigns 1 to 100 jobs to contractors, or removes their contractor. For operators. */
+  /** Cancels the run of a test job, which keeps its status. Only in test mode. Needs the scopes `jobs:write` and `jobs:read`. */
+  readonly cancelTestRun: CancelTestRunPayload;
   readonly assignJobs: AssignJobsPayload;
   /** Sets `providerStatus` of 1 to 100 jobs, a field that is read-only for partners. For operators. */
   readonly setProviderStatus: SetProviderStatusPayload;
@@ -1778,6 +1780,12 @@ export type MutationCreateJobsArgs = {
   errorPolicy?: BulkErrorPolicy;
   dryRun?: Scalars['Boolean']['input'];
 };
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationCancelTestRunArgs = {
+  input: CancelTestRunInput;
+};
+
 
 
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
@@ -1972,11 +1980,11 @@ export type RunTestJobInput = {
 export type JobRun = {
   /** Marking Number of the job. */
   readonly markingNumber: Scalars['String']['output'];
-  /** The status codes that the job gets, in order. */
+  /** The status codes that are left, in order. */
   readonly steps: ReadonlyArray<Scalars['String']['output']>;
   /** Milliseconds between two steps. */
   readonly intervalMs: Scalars['Int']['output'];
-  /** Time of the first step. */
+  /** Time of the next step. */
   readonly nextStepAt: Scalars['DateTime']['output'];
   /** Time of the last step. */
   readonly endsAt: Scalars['DateTime']['output'];
@@ -2003,6 +2011,20 @@ export type SendSampleEventInput = {
 /** Result of `sendSampleEvent`. */
 export type SendSampleEventPayload = {
   /** The new deliveries, one for each endpoint; null if the mutation was rejected. */
+/** The test job whose run is cancelled. */
+export type CancelTestRunInput = {
+  /** Marking Number of the test job. */
+  readonly markingNumber: Scalars['String']['input'];
+};
+
+/** Result of `cancelTestRun`. */
+export type CancelTestRunPayload = {
+  /** The run with the steps that it did not apply; null if the mutation was rejected. */
+  readonly run: Maybe<JobRun>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
   readonly deliveries: Maybe<ReadonlyArray<WebhookDelivery>>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
@@ -2587,6 +2609,8 @@ export type ResolversTypes = ResolversObject<{
   WebhookDeliveryEdge: ResolverTypeWrapper<Omit<WebhookDeliveryEdge, 'node'> & { node: ResolversTypes['WebhookDelivery'] }>;
   WebhookHeaderInput: WebhookHeaderInput;
   CreateWebhookEndpointInput: CreateWebhookEndpointInput;
+  CancelTestRunInput: CancelTestRunInput;
+  CancelTestRunPayload: ResolverTypeWrapper<CancelTestRunPayload>;
   WebhookEndpointPatch: WebhookEndpointPatch;
   PendingPolicy: PendingPolicy;
   ReplaySelection: ReplaySelection;
@@ -2715,6 +2739,8 @@ export type ResolversParentTypes = ResolversObject<{
   UpdateWebhookEndpointPayload: Omit<UpdateWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
   DeleteWebhookEndpointPayload: DeleteWebhookEndpointPayload;
   PauseWebhookEndpointPayload: Omit<PauseWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
+  CancelTestRunInput: CancelTestRunInput;
+  CancelTestRunPayload: CancelTestRunPayload;
   ResumeWebhookEndpointPayload: Omit<ResumeWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
   RotateWebhookSecretPayload: Omit<RotateWebhookSecretPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
   SendTestEventPayload: Omit<SendTestEventPayload, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
@@ -3283,6 +3309,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   rejectAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationRejectAccountRequestArgs, 'id' | 'reason'>>;
   askAccountRequestQuestion?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationAskAccountRequestQuestionArgs, 'id' | 'question'>>;
   addAccountRequestNote?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationAddAccountRequestNoteArgs, 'id' | 'text'>>;
+  cancelTestRun?: Resolver<ResolversTypes['CancelTestRunPayload'], ParentType, ContextType, RequireFields<MutationCancelTestRunArgs, 'input'>>;
   resendRegistration?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationResendRegistrationArgs, 'id'>>;
   suspendOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationSuspendOrganizationArgs, 'id' | 'reason'>>;
   restoreOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationRestoreOrganizationArgs, 'id'>>;
@@ -3326,6 +3353,11 @@ export type DeletedTestDataResolvers<ContextType = GraphqlContext, ParentType ex
 
 export type ResetTestDataPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ResetTestDataPayload'] = ResolversParentTypes['ResetTestDataPayload']> = ResolversObject<{
   deleted?: Resolver<Maybe<ResolversTypes['DeletedTestData']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type CancelTestRunPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['CancelTestRunPayload'] = ResolversParentTypes['CancelTestRunPayload']> = ResolversObject<{
+  run?: Resolver<Maybe<ResolversTypes['JobRun']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
@@ -3552,5 +3584,6 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   ReplayDeliveryPayload?: ReplayDeliveryPayloadResolvers<ContextType>;
   ReplayDeliveriesPayload?: ReplayDeliveriesPayloadResolvers<ContextType>;
   RevealWebhookSecretPayload?: RevealWebhookSecretPayloadResolvers<ContextType>;
+  CancelTestRunPayload?: CancelTestRunPayloadResolvers<ContextType>;
 }>;
 

@@ -1,5 +1,5 @@
 /** Mutations of test mode, for principals of test organisations only. */
-import { JOBS_PER_REQUEST, STEP_INTERVAL, type TestPrincipal } from "../../test-mode/api.ts";
+import { JOBS_PER_REQUEST, type JobRun, STEP_INTERVAL, type TestPrincipal } from "../../test-mode/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import { authorize } from "../authorize.ts";
 import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
@@ -29,10 +29,16 @@ export const testModeMutations: MutationResolvers = {
         steps: input.steps ?? undefined,
         intervalMs: input.intervalMs ?? STEP_INTERVAL.default,
       });
-      return {
-        run: { ...run, nextStepAt: run.nextStepAt.toISOString(), endsAt: run.endsAt.toISOString() },
-      };
+      return { run: toRunNode(run) };
     },
+  ),
+
+  cancelTestRun: mutation(
+    authorizeTest,
+    inputErrors("input.markingNumber"),
+    async (caller, { input }, { services }) => ({
+      run: toRunNode(await services.testMode.cancelRun(requireTest(caller), input.markingNumber)),
+    }),
   ),
 
   sendSampleEvent: mutation(authorizeEvent, inputErrors(null), async (caller, { input }, { services }) => ({
@@ -47,6 +53,10 @@ export const testModeMutations: MutationResolvers = {
     deleted: await services.testMode.reset(requireTest(caller)),
   })),
 };
+
+function toRunNode({ nextStepAt, endsAt, ...run }: JobRun) {
+  return { ...run, nextStepAt: nextStepAt.toISOString(), endsAt: endsAt.toISOString() };
+}
 
 function inputErrors(subject: string | null): ErrorPath {
   return { fields: "input", subject };

@@ -3,7 +3,7 @@ import { Router } from "express";
 import type { KeyVerifier } from "../../api-keys/api.ts";
 import type { IdempotencyService } from "../../idempotency/api.ts";
 import { toListedJobWire } from "../../jobs/api.ts";
-import { JOBS_PER_REQUEST, STEP_INTERVAL, type TestModeService } from "../../test-mode/api.ts";
+import { JOBS_PER_REQUEST, type JobRun, STEP_INTERVAL, type TestModeService } from "../../test-mode/api.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import { callerOf } from "../context.ts";
 import { objectBody, readJson, readOptionalJson, type RouteHandler, toRequestHandler } from "../json.ts";
@@ -35,6 +35,7 @@ export function testModeRoutes(services: TestModeRouteServices & TestModeGuards)
   });
   add("/test/jobs/by-marking/:markingNumber/run", "/v1/test/jobs/by-marking/{markingNumber}/run", {
     post: [...guards, readJson(MAX_JSON_BYTES), toRequestHandler(startTestRun(services), 201)],
+    delete: [...guards, toRequestHandler(cancelTestRun(services))],
   });
   // An endpoint receives whole jobs.
   const eventGuards = services.guards("write", ["webhooks:manage", "jobs:read"]);
@@ -69,15 +70,23 @@ function startTestRun({ testMode }: TestModeRouteServices): RouteHandler {
       objectBody(request),
     );
     const run = await testMode.startRun(callerOf(request, response), markingNumber, { ...route, intervalMs });
-    return {
-      data: {
-        marking_number: run.markingNumber,
-        steps: run.steps,
-        interval_ms: run.intervalMs,
-        next_step_at: run.nextStepAt.toISOString(),
-        ends_at: run.endsAt.toISOString(),
-      },
-    };
+    return { data: toRunWire(run) };
+  };
+}
+
+function cancelTestRun({ testMode }: TestModeRouteServices): RouteHandler {
+  return async (request, response) => ({
+    data: toRunWire(await testMode.cancelRun(callerOf(request, response), markingNumberOf(request))),
+  });
+}
+
+function toRunWire({ markingNumber, steps, intervalMs, nextStepAt, endsAt }: JobRun) {
+  return {
+    marking_number: markingNumber,
+    steps,
+    interval_ms: intervalMs,
+    next_step_at: nextStepAt.toISOString(),
+    ends_at: endsAt.toISOString(),
   };
 }
 

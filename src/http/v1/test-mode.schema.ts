@@ -68,9 +68,9 @@ export const testRunBody = z
 export const testRunSchema = z
   .object({
     marking_number: markingNumberValue.meta({ description: "The job", examples: ["TEST-4K7Q2M9XR3VD"] }),
-    steps: z.array(status).meta({ description: "The statuses that the job gets, in order" }),
+    steps: z.array(status).meta({ description: "The statuses that are left, in order" }),
     interval_ms: count("Milliseconds between two steps", 2_000),
-    next_step_at: dateTime("Time of the first step", "2026-11-21T09:15:42.318Z"),
+    next_step_at: dateTime("Time of the next step", "2026-11-21T09:15:42.318Z"),
     ends_at: dateTime("Time of the last step", "2026-11-21T09:15:56.318Z"),
   })
   .meta({ id: "JobRun", description: "A run that changes a test job step by step." });

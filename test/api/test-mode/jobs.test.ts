@@ -212,6 +212,72 @@ describe("POST /v1/test/jobs/by-marking/{markingNumber}/run", () => {
   });
 });
 
+const cancel = (number: string, as = key) => app.call(runPath(number), { key: as, method: "DELETE" });
+
+describe("DELETE /v1/test/jobs/by-marking/{markingNumber}/run", () => {
+  const request = { steps: ["picked_up", "in_transit", "arrived"], interval_ms: 600_000 };
+
+  it("200: returns the steps that are left, applies none of them, and allows another run", async () => {
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
+    await post(runPath(number), request);
+    await eventually(async () => expect(await eventsOf(number)).toHaveLength(3));
+    const { status, body } = await cancel(number);
+    expect([status, body.data]).toEqual([
+      200,
+      {
+        marking_number: number,
+        steps: ["in_transit", "arrived"],
+        interval_ms: 600_000,
+        next_step_at: expect.any(String),
+        ends_at: expect.any(String),
+      },
+    ]);
+    const { next_step_at: next, ends_at: end } = body.data;
+    expect(Date.parse(end) - Date.parse(next)).toBe(600_000);
+    expect(await eventsOf(number)).toHaveLength(3);
+    expect((await post(runPath(number), { steps: ["completed"] })).status).toBe(201);
+  });
+
+  it("200: a contractor cancels the run of its job", async () => {
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
+    await post(runPath(number), request);
+    expect((await cancel(number, contractorKey)).status).toBe(200);
+  });
+
+  it("403: needs jobs:write and jobs:read", async () => {
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
+    await post(runPath(number), request);
+    for (const scope of ["jobs:write", "jobs:read"] as const) {
+      const options = { organizationId: agent.id, name: "s", createdBy: "test", scopes: [scope] };
+      const { text } = await app.keys.create({ ...options, testSide: "agent" });
+      expect((await cancel(number, text)).status).toBe(403);
+    }
+    expect((await cancel(number)).status).toBe(200);
+  });
+
+  it("404: no visible job, and a job without a run", async () => {
+    const [live = ""] = await app.createJobs(agent, [{}]);
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs({ assigned: false });
+    await post(runPath(number), request);
+    for (const [path, as] of [
+      [live, key],
+      ["TEST-NONE", key],
+      [number, contractorKey],
+    ] as const) {
+      const { status, body } = await cancel(path, as);
+      expect([status, body.error?.message]).toEqual([404, "Delivery job not found"]);
+    }
+    expect((await cancel(number)).status).toBe(200);
+    const { status, body } = await cancel(number);
+    expect([status, body.error?.message]).toEqual([404, "The job has no run in progress"]);
+  });
+
+  it("404: a live key gets the response of an unknown route", async () => {
+    const { status, body } = await cancel("TEST-NONE", agent.key);
+    expect([status, body.error?.message]).toEqual([404, "There is no such route"]);
+  });
+});
+
 describe("POST /v1/test/reset", () => {
   it("409: keeps everything while a run is in progress", async () => {
     await app.database.query(sql`delete from test_run`);
@@ -219,16 +285,22 @@ describe("POST /v1/test/reset", () => {
     await post(runPath(number), { path: "delivered", interval_ms: 600_000 });
     const { status, body } = await post("/v1/test/reset");
     expect(status).toBe(409);
-    expect(body.error?.message).toMatch(/^A run is in progress\. Try again at 20/);
+    expect(body.error?.message).toMatch(
+      /^A run is in progress\. Try again at 20\S+, or cancel it with DELETE \/v1\/test\/jobs\/by-marking\/\{markingNumber\}\/run$/,
+    );
   });
 
   it("200: leaves no row of the test organisations but keys and endpoints, and every live row", async () => {
     await app.database.query(sql`delete from test_run`);
     const live = await app.createJobs(agent, [{}, {}]);
+    const [before] = await app.database.query(sql`
+      select count(*)::int as deliveries from webhook_delivery join webhook_endpoint endpoint on endpoint.id = endpoint_id
+      where organization_id in (select id from organization where live_organization_id = ${agent.id})`);
+    expect(before).toEqual({ deliveries: expect.toSatisfy((deliveries) => deliveries >= 4) });
     const { status, body } = await post("/v1/test/reset");
     expect([status, body.data]).toEqual([
       200,
-      expect.objectContaining({ jobs: expect.any(Number), deliveries: 4 }),
+      expect.objectContaining({ ...(before as object), jobs: expect.any(Number) }),
     ]);
     const [rows] = await app.database.query(sql`
       with side as (select id from organization where live_organization_id = ${agent.id})
@@ -251,8 +323,8 @@ describe("POST /v1/test/reset", () => {
       deliveries: 0,
       attempts: 0,
       requests: 0,
-      keys: 3,
-      live: 3,
+      keys: 5,
+      live: 4,
     });
     expect(live).toHaveLength(2);
     expect((await createJobs()).length).toBe(1);

@@ -13,6 +13,7 @@ import { paths, pathNames } from "../../../src/test-mode/paths.ts";
 import { applyDueSteps, MAX_STEPS_PER_PASS } from "../../../src/test-mode/test-run.driver.ts";
 import { TestRun } from "../../../src/test-mode/api.ts";
 import type { TestPrincipal } from "../../../src/test-mode/test-mode.service.ts";
+import { waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
 import { createFakeClock, HOUR_MS } from "../../support/fake-clock.ts";
 
@@ -187,6 +188,27 @@ it("applies each step once if two passes run at the same time", async () => {
   await first;
   expect(await waitingSteps(partner)).toBe(30);
   for (const number of numbers) expect(await statusesOf(partner, number)).toEqual(["picked_up"]);
+});
+
+it("a run that is cancelled during a step keeps that step, and applies no other", async () => {
+  const partner = await createPartner();
+  const [number = ""] = await createJobs(partner, 1);
+  const request = { steps: ["picked_up", "in_transit"], intervalMs: 5_000 };
+  await services.testMode.startRun(partner.principal, number, request);
+  clock.advance(SECOND_MS);
+  let cancelled: Promise<{ steps: readonly string[] }> | undefined;
+  await apply({
+    async updateBatch(...args) {
+      const results = await services.jobs.updateBatch(...args);
+      cancelled = services.testMode.cancelRun(partner.principal, number);
+      await waitForBlockedSessions(database, 1);
+      return results;
+    },
+  });
+  expect((await cancelled)?.steps).toEqual(["in_transit"]);
+  clock.advance(HOUR_MS);
+  await apply();
+  expect(await statusesOf(partner, number)).toEqual(["picked_up"]);
 });
 
 describe("a pass", () => {

@@ -99,9 +99,10 @@ function innerLayers({ handle }: Layer): Layer[] {
   );
 }
 
-/** True for the router of the console's pages: it has handlers without a route. */
+/** True for the router of the console's pages: it has handlers without a route. Routers below `/v1` can have middlewares. */
 function isPage(layer: Layer): boolean {
-  return innerLayers(layer).some(({ route }) => !route);
+  const isV1 = !layer.slash && layer.match("/v1/x");
+  return !isV1 && innerLayers(layer).some(({ route }) => !route);
 }
 
 /** The console's routes are not part of the public API. */
@@ -118,7 +119,7 @@ function mountPrefix(layer: Layer): string {
 }
 
 function routeNames(prefix: string, { route }: Layer): string[] {
-  if (!route) throw new Error("Expected only routes in the router");
+  if (!route) return [];
   const methods = Object.keys(route.methods).filter((method) => method !== "_all");
   return [route.path]
     .flat()

@@ -46,6 +46,7 @@ export const routeCases: readonly RouteCase[] = [
   { method: "DELETE", path: "/v1/api-keys/NONE", auth: "key" },
   { method: "POST", path: "/v1/test/jobs", auth: "key" },
   { method: "POST", path: "/v1/test/jobs/by-marking/NONE/run", auth: "key", json: true },
+  { method: "DELETE", path: "/v1/test/jobs/by-marking/NONE/run", auth: "key" },
   { method: "POST", path: "/v1/test/events/NONE", auth: "key" },
   { method: "POST", path: "/v1/test/reset", auth: "key" },
   { method: "POST", path: "/auth/account-requests", auth: "none", json: true },

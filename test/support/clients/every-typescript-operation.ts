@@ -77,6 +77,8 @@ async function callTestMode(options: ClientOptions, { apiKeys }: Waymark): Promi
   if (!job) throw new Error("A job was created");
   const { steps } = await test.run(job.marking_number, { path: "cancelled" });
   if (steps.at(-1) !== "cancelled") throw new Error("The path ends with its name");
+  const { steps: left } = await test.cancelRun(job.marking_number);
+  if (left.at(-1) !== "cancelled") throw new Error("The last step was not applied");
   await test.sendEvent("job.updated").catch((error: unknown) => {
     if (!(error instanceof ConflictError)) throw error;
   });

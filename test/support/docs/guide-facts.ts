@@ -116,6 +116,11 @@ const clients = [
   ),
   fact(
     "test-mode.md",
+    "Run a job",
+    count(constantIn("src/test-mode/test-run.driver.ts", "MAX_STEPS_PER_PASS")),
+  ),
+  fact(
+    "test-mode.md",
     "See every state of a delivery",
     count(schedule.length),
     atMost(MINUTE_MS, longestScheduleMs(test.schedule)),

@@ -946,11 +946,11 @@ class JobRun(Model):
     marking_number: str
     """The job"""
     steps: list[str]
-    """The statuses that the job gets, in order"""
+    """The statuses that are left, in order"""
     interval_ms: int
     """Milliseconds between two steps"""
     next_step_at: datetime
-    """Time of the first step"""
+    """Time of the next step"""
     ends_at: datetime
     """Time of the last step"""
 

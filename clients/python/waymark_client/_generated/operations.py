@@ -515,6 +515,17 @@ def start_test_run(
     )
 
 
+def cancel_test_run(
+    marking_number: str,
+) -> Call[models.JobRun]:
+    return Call(
+        method="DELETE",
+        path="/test/jobs/by-marking/{markingNumber}/run",
+        decode=models.JobRun.from_dict,
+        path_parameters={"markingNumber": marking_number},
+    )
+
+
 def send_sample_event(
     type: str,
     body: models.SampleEventInput | Mapping[str, Any] | None = None,

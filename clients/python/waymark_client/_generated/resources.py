@@ -46,6 +46,7 @@ METHODS = {
     "revoke_api_key": "api_keys.revoke",
     "create_test_jobs": "test.create_jobs",
     "start_test_run": "test.run",
+    "cancel_test_run": "test.cancel_run",
     "send_sample_event": "test.send_event",
     "reset_test_data": "test.reset",
 }
@@ -1014,6 +1015,22 @@ class Test:
         return self._driver.call(operations.start_test_run(marking_number, body))
 
     def send_event(
+    def cancel_run(
+        self,
+        marking_number: str,
+    ) -> models.JobRun:
+        """Cancel the run of a test job.
+
+        Cancels the run and returns it with the steps that it did not apply. The job keeps its status. For
+        test keys only.
+
+        Required scopes: `jobs:write` and `jobs:read`.
+
+        Parameters:
+          marking_number: Marking Number of a test job
+        """
+        return self._driver.call(operations.cancel_test_run(marking_number))
+
         self,
         type: str,
         body: models.SampleEventInput | Mapping[str, Any] | None = None,
@@ -2024,6 +2041,22 @@ class AsyncTest:
 
     async def send_event(
         self,
+    async def cancel_run(
+        self,
+        marking_number: str,
+    ) -> models.JobRun:
+        """Cancel the run of a test job.
+
+        Cancels the run and returns it with the steps that it did not apply. The job keeps its status. For
+        test keys only.
+
+        Required scopes: `jobs:write` and `jobs:read`.
+
+        Parameters:
+          marking_number: Marking Number of a test job
+        """
+        return await self._driver.call(operations.cancel_test_run(marking_number))
+
         type: str,
         body: models.SampleEventInput | Mapping[str, Any] | None = None,
         *,

@@ -804,11 +804,11 @@ export interface JobsInput {
 export interface JobRun {
   /** The job */
   marking_number: string;
-  /** The statuses that the job gets, in order */
+  /** The statuses that are left, in order */
   steps: string[];
   /** Milliseconds between two steps */
   interval_ms: number;
-  /** Time of the first step */
+  /** Time of the next step */
   next_step_at: string;
   /** Time of the last step */
   ends_at: string;
@@ -1232,6 +1232,16 @@ export interface Operations {
   };
   /** Send an event to test endpoints */
   sendSampleEvent: {
+  /** Cancel the run of a test job */
+  cancelTestRun: {
+    path: {
+      /** Marking Number of a test job */
+      markingNumber: string;
+    };
+    query: {};
+    body: undefined;
+    data: JobRun;
+  };
     path: {
       /** An event type. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`. */
       type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | (string & {});
@@ -1285,6 +1295,7 @@ export const operations = {
   startTestRun: { method: "POST", path: "/test/jobs/by-marking/{markingNumber}/run", changes: true, takesKey: false },
   sendSampleEvent: { method: "POST", path: "/test/events/{type}", changes: true, takesKey: true },
   resetTestData: { method: "POST", path: "/test/reset", changes: true, takesKey: false },
+  cancelTestRun: { method: "DELETE", path: "/test/jobs/by-marking/{markingNumber}/run", changes: true, takesKey: false },
 } as const satisfies Record<keyof Operations, OperationSpec>;
 
 export interface OperationSpec {

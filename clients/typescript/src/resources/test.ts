@@ -27,6 +27,11 @@ export class Test {
     return this.#transport.call("startTestRun", { path: { markingNumber }, body: run }, options);
   }
 
+  /** Cancels the run of the job, which keeps its status. Returns the run with the steps that it did not apply. */
+  cancelRun(markingNumber: string, options?: RequestOptions): ApiCall<JobRun> {
+    return this.#transport.call("cancelTestRun", { path: { markingNumber } }, options);
+  }
+
   /**
    * Sends an event of the type, such as `job.updated`, to each of your active endpoints that receive it. Returns the deliveries.
    * `event` can name the job and one endpoint.

@@ -42,7 +42,7 @@ export function RunPanel({ simulator }: { simulator: Simulator }) {
       {job ? (
         <Stack gap="lg">
           <RunForm job={job} simulator={simulator} />
-          {run && <RunSteps run={run} job={job} />}
+          {run && <RunSteps run={run} job={job} onCancelled={() => simulator.removeRun(job.markingNumber)} />}
         </Stack>
       ) : (
         <EmptyNote guide={guide.runTestJob}>

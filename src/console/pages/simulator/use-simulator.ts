@@ -30,6 +30,7 @@ export interface Simulator {
   togglePause: () => void;
   select: (markingNumber: string) => void;
   addRun: (run: StartedRun) => void;
+  removeRun: (markingNumber: string) => void;
   /** Call it after the test data was deleted. */
   reset: () => void;
   reload: () => void;
@@ -68,6 +69,7 @@ export function useSimulator(): Simulator {
       reload();
     },
     addRun: (run) => setRuns((former) => ({ ...former, [run.markingNumber]: run })),
+    removeRun: (markingNumber) => setRuns(({ [markingNumber]: _removed, ...others }) => others),
     reset() {
       removeRuns();
       select(undefined);

@@ -75,6 +75,13 @@ const createTestJobs = operation({
   },
 });
 
+const testJobPath = z.object({
+  markingNumber: markingNumberValue.meta({
+    description: "Marking Number of a test job",
+    examples: [testNumber],
+  }),
+});
+
 const startTestRun = operation({
   method: "post",
   path: "/test/jobs/by-marking/{markingNumber}/run",
@@ -86,12 +93,7 @@ const startTestRun = operation({
   tag,
   scopes,
   request: {
-    params: z.object({
-      markingNumber: markingNumberValue.meta({
-        description: "Marking Number of a test job",
-        examples: [testNumber],
-      }),
-    }),
+    params: testJobPath,
     body: jsonBody("The path.", testRunBody, {
       named: { summary: "A named path", value: { path: "failed_then_delivered", interval_ms: 2_000 } },
       codes: { summary: "Statuses in order", value: { steps: ["picked_up", "cancelled"] } },
@@ -138,6 +140,42 @@ const startTestRun = operation({
           message: "The job has a run with 3 steps left. It ends at 2026-11-21T09:15:43.318Z",
           details: { ends_at: "2026-11-21T09:15:43.318Z" },
         },
+      ],
+    },
+  },
+});
+
+const cancelTestRun = operation({
+  method: "delete",
+  path: "/test/jobs/by-marking/{markingNumber}/run",
+  operationId: "cancelTestRun",
+  summary: "Cancel the run of a test job",
+  description:
+    "Cancels the run and returns it with the steps that it did not apply. The job keeps its status. For test keys only.",
+  tag,
+  scopes,
+  request: { params: testJobPath },
+  success: {
+    description: "The run that was cancelled.",
+    name: "CancelledRunEnvelope",
+    data: testRunSchema,
+    examples: {
+      "One step was left": {
+        marking_number: testNumber,
+        steps: ["cancelled"],
+        interval_ms: 600_000,
+        next_step_at: "2026-11-21T09:25:42.318Z",
+        ends_at: "2026-11-21T09:25:42.318Z",
+      },
+    },
+  },
+  ownErrors: {
+    NotFoundException: {
+      description: "There is no such test job, the job has no run in progress, or the key is not a test key.",
+      examples: [
+        { summary: "No such job", message: "Delivery job not found" },
+        { summary: "No run", message: "The job has no run in progress" },
+        ...notATestKey.examples,
       ],
     },
   },
@@ -236,7 +274,9 @@ const resetTestData = operation({
       examples: [
         {
           summary: "A run is in progress",
-          message: "A run is in progress. Try again at 2026-11-21T09:15:43.318Z",
+          message:
+            "A run is in progress. Try again at 2026-11-21T09:15:43.318Z, or cancel it with " +
+            "DELETE /v1/test/jobs/by-marking/{markingNumber}/run",
           details: { ends_at: "2026-11-21T09:15:43.318Z" },
         },
       ],
@@ -244,4 +284,10 @@ const resetTestData = operation({
   },
 });
 
-export const testModeOperations = [createTestJobs, startTestRun, sendSampleEvent, resetTestData];
+export const testModeOperations = [
+  createTestJobs,
+  startTestRun,
+  cancelTestRun,
+  sendSampleEvent,
+  resetTestData,
+];
