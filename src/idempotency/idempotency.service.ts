@@ -79,6 +79,6 @@ async function findReplay(queryable: Queryable, request: KeyedRequest): Promise<
 }
 
 /** Advisory lock held while a request with the key is in flight. A hash collision causes at worst one wrong 409. */
-function lockId({ organizationId, route, key }: KeyedRequest): bigint {
+export function lockId({ organizationId, route, key }: Omit<KeyedRequest, "fingerprint">): bigint {
   return createHash("sha256").update(`${organizationId}\n${route}\n${key}`).digest().readBigInt64BE();
 }

@@ -1,7 +1,7 @@
 /** The actions of jobs have the same effects and refusals in REST and GraphQL. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
-import { expectSameEffect, expectSameRefusal, type ParityAction } from "../support/app/parity.ts";
+import { expectSameEffect, expectSameRefusal, runBoth, type ParityAction } from "../support/app/parity.ts";
 
 let app: TestApp;
 
@@ -66,3 +66,84 @@ describe("updateJob", () => {
     await expectSameRefusal(app, reader, "forbidden");
   });
 });
+
+const UPDATE_MANY = `mutation ($items: [UpdateJobInput!]!) {
+  updateJobs(items: $items) {
+    updatedCount failedCount results { markingNumber job { labels } userErrors { code message } } userErrors { code } }
+}`;
+
+/** One item of each kind: a change, a value equal to the stored one, the same job again, an unknown job and a bad value. */
+const itemsFor = (markingNumber: string) => [
+  { markingNumber, patch: { weight: 5 } },
+  { markingNumber, patch: { weight: 5 } },
+  { markingNumber, patch: { labels: "fragile" } },
+  { markingNumber: "NONE", patch: { weight: 5 } },
+  { markingNumber, patch: { labels: "x".repeat(256) } },
+];
+
+const updateMany = (
+  items: (markingNumber: string) => readonly { markingNumber: string; patch: object }[],
+): ParityAction<Awaited<ReturnType<typeof setUp>>> => ({
+  setUp,
+  rest: ({ markingNumber }) => ({
+    method: "PATCH",
+    path: "/v1/jobs/batch",
+    body: {
+      jobs: items(markingNumber).map(({ markingNumber: number, patch }) => ({
+        marking_number: number,
+        ...patch,
+      })),
+    },
+  }),
+  graphql: ({ markingNumber }) => ({ document: UPDATE_MANY, variables: { items: items(markingNumber) } }),
+});
+
+describe("updateJobs", () => {
+  it("stores the same jobs and events, and has the same result for each item", async () => {
+    const { rest, graphql } = await runBoth(app, updateMany(itemsFor));
+    expect(rest.stored).toEqual(graphql.stored);
+    expect(rest.stored["job"]).toMatchObject([{ weight: 5, labels: "fragile", version: 3 }]);
+    const { data } = rest.response.body;
+    const { updateJobs } = graphql.response.data;
+    expect([data.updated_count, data.failed_count]).toEqual([
+      updateJobs.updatedCount,
+      updateJobs.failedCount,
+    ]);
+    const restItems = data.results.map(({ success, job, error }: RestItem) => [
+      success,
+      job?.labels ?? null,
+      error ?? null,
+    ]);
+    const graphqlItems = updateJobs.results.map(({ job, userErrors: [error] }: GraphqlItem) => [
+      !error,
+      job?.labels ?? null,
+      error?.message.replace(/^patch\./, "") ?? null,
+    ]);
+    expect(restItems).toEqual(graphqlItems);
+    expect(restItems.map(([success]: [boolean]) => success)).toEqual([true, true, true, false, false]);
+  });
+
+  it("is refused for the same reason above 100 items", async () => {
+    const many = Array.from({ length: 101 }, (_, index) => ({
+      markingNumber: `MN-${index}`,
+      patch: { weight: 5 },
+    }));
+    const { rest, graphql } = await runBoth(
+      app,
+      updateMany(() => many),
+    );
+    expect([rest.refusal?.code, graphql.refusal?.code]).toEqual(["invalid", "invalid"]);
+    expect(rest.stored).toEqual(graphql.stored);
+  });
+});
+
+interface RestItem {
+  success: boolean;
+  job?: { labels: string | null };
+  error?: string;
+}
+
+interface GraphqlItem {
+  job: { labels: string | null } | null;
+  userErrors: readonly { message: string }[];
+}

@@ -6,6 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { generateKey } from "../../src/api-keys/api-key.format.ts";
 import { scopes, type Scope } from "../../src/api-keys/api.ts";
 import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
+import { lockId } from "../../src/idempotency/idempotency.service.ts";
+import { storeResponse } from "../../src/idempotency/stored-response.sql.ts";
+import { fromTypedId } from "../../src/platform/ids.ts";
 import { raw, sql } from "../../src/platform/postgres/sql.ts";
 import { rateLimitClasses } from "../../src/rate-limits/api.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
@@ -185,6 +188,39 @@ describe("405 with Allow", () => {
       const response = await expectRefusal(405, () => app.call(path, { method, key, ...body }));
       expect(new Set(response.headers.get("allow")?.split(", "))).toEqual(new Set(allowed));
     }
+  });
+});
+
+/** The request as it is stored for its Idempotency-Key. */
+const keyedAs = async (request: DocumentedRequest, key: string) => {
+  const { data } = (await app.call("/v1/me", { key: keyFor(request) })).body;
+  const organizationId = fromTypedId("org", data.organization.id) ?? "";
+  return { organizationId, route: request.name, key };
+};
+
+describe("an Idempotency-Key", () => {
+  const keyed = named(documentedRequests.filter(({ isKeyed }) => isKeyed));
+  /** The URL of a new endpoint is resolved before the key is locked. */
+  const resolved = { body: '{"url":"https://93.184.215.14/webhooks"}' };
+  const sendKeyed = (request: DocumentedRequest, key: string) =>
+    send(app, request, {
+      key: keyFor(request),
+      headers: { "idempotency-key": key },
+      ...(request.name === "POST /v1/webhook-endpoints" && resolved),
+    });
+
+  it.each(keyed)("422 if it was used for a different request: %s", async (_name, request) => {
+    const other = { ...(await keyedAs(request, "used")), fingerprint: Buffer.alloc(32) };
+    await storeResponse(app.database, other, { data: {} });
+    await expectRefusal(422, () => sendKeyed(request, "used"));
+  });
+
+  it.each(keyed)("409 while the first request is in flight: %s", async (_name, request) => {
+    const lock = lockId(await keyedAs(request, "in-flight"));
+    await app.database.transaction(async (tx) => {
+      await tx.query(sql`select pg_advisory_xact_lock(${lock})`);
+      await expectRefusal(409, () => sendKeyed(request, "in-flight"), "still in progress");
+    });
   });
 });
 

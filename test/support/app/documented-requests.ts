@@ -12,6 +12,8 @@ export interface DocumentedRequest {
   /** Null for an operation without a body. */
   body: string | null;
   scopes: readonly Scope[];
+  /** The operation accepts an Idempotency-Key. */
+  isKeyed: boolean;
 }
 
 export const documentedRequests: readonly DocumentedRequest[] = operationsOf<Operation>(
@@ -28,6 +30,7 @@ export const documentedRequests: readonly DocumentedRequest[] = operationsOf<Ope
     path: `/v1${fillPath(path, required)}${query.length > 0 ? `?${new URLSearchParams(query).toString()}` : ""}`,
     body: requestBody ? exampleBody(requestBody) : null,
     scopes: scopes as Scope[],
+    isKeyed: parameters.some(({ name }) => name === "Idempotency-Key"),
   };
 });
 
