@@ -1595,6 +1595,8 @@ export type Mutation = {
    * mode. Needs the scopes `jobs:write` and `jobs:read`.
    */
   readonly runTestJob: RunTestJobPayload;
+  /** Cancels the run of a test job, which keeps its status. Only in test mode. Needs the scopes `jobs:write` and `jobs:read`. */
+  readonly cancelTestRun: CancelTestRunPayload;
   /**
    * Sends an event of any type about a test job to your test endpoints. The job does not change. Only in test mode. Needs the
    * scopes `webhooks:manage` and `jobs:read`.
@@ -1608,8 +1610,6 @@ export type Mutation = {
   /** Creates 1 to 100 jobs. For operators. */
   readonly createJobs: CreateJobsPayload;
   /** Assigns 1 to 100 jobs to contractors, or removes their contractor. For operators. */
-  /** Cancels the run of a test job, which keeps its status. Only in test mode. Needs the scopes `jobs:write` and `jobs:read`. */
-  readonly cancelTestRun: CancelTestRunPayload;
   readonly assignJobs: AssignJobsPayload;
   /** Sets `providerStatus` of 1 to 100 jobs, a field that is read-only for partners. For operators. */
   readonly setProviderStatus: SetProviderStatusPayload;
@@ -1769,6 +1769,12 @@ export type MutationRunTestJobArgs = {
 
 
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationCancelTestRunArgs = {
+  input: CancelTestRunInput;
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationSendSampleEventArgs = {
   input: SendSampleEventInput;
 };
@@ -1780,12 +1786,6 @@ export type MutationCreateJobsArgs = {
   errorPolicy?: BulkErrorPolicy;
   dryRun?: Scalars['Boolean']['input'];
 };
-
-/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
-export type MutationCancelTestRunArgs = {
-  input: CancelTestRunInput;
-};
-
 
 
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
@@ -1998,19 +1998,6 @@ export type RunTestJobPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** An event to send to test endpoints. */
-export type SendSampleEventInput = {
-  /** Type of the event. */
-  readonly type: JobEventType;
-  /** Marking Number of the job that the event is about; default: the newest test job, or an example if there is none. */
-  readonly markingNumber?: InputMaybe<Scalars['String']['input']>;
-  /** ID (`whe_…`) of the only endpoint that receives the event; default: all that receive its type. */
-  readonly endpointId?: InputMaybe<Scalars['ID']['input']>;
-};
-
-/** Result of `sendSampleEvent`. */
-export type SendSampleEventPayload = {
-  /** The new deliveries, one for each endpoint; null if the mutation was rejected. */
 /** The test job whose run is cancelled. */
 export type CancelTestRunInput = {
   /** Marking Number of the test job. */
@@ -2025,6 +2012,19 @@ export type CancelTestRunPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
+/** An event to send to test endpoints. */
+export type SendSampleEventInput = {
+  /** Type of the event. */
+  readonly type: JobEventType;
+  /** Marking Number of the job that the event is about; default: the newest test job, or an example if there is none. */
+  readonly markingNumber?: InputMaybe<Scalars['String']['input']>;
+  /** ID (`whe_…`) of the only endpoint that receives the event; default: all that receive its type. */
+  readonly endpointId?: InputMaybe<Scalars['ID']['input']>;
+};
+
+/** Result of `sendSampleEvent`. */
+export type SendSampleEventPayload = {
+  /** The new deliveries, one for each endpoint; null if the mutation was rejected. */
   readonly deliveries: Maybe<ReadonlyArray<WebhookDelivery>>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
@@ -2592,6 +2592,8 @@ export type ResolversTypes = ResolversObject<{
   RunTestJobInput: RunTestJobInput;
   JobRun: ResolverTypeWrapper<JobRun>;
   RunTestJobPayload: ResolverTypeWrapper<RunTestJobPayload>;
+  CancelTestRunInput: CancelTestRunInput;
+  CancelTestRunPayload: ResolverTypeWrapper<CancelTestRunPayload>;
   SendSampleEventInput: SendSampleEventInput;
   SendSampleEventPayload: ResolverTypeWrapper<Omit<SendSampleEventPayload, 'deliveries'> & { deliveries?: Maybe<ReadonlyArray<ResolversTypes['WebhookDelivery']>> }>;
   DeletedTestData: ResolverTypeWrapper<DeletedTestData>;
@@ -2609,8 +2611,6 @@ export type ResolversTypes = ResolversObject<{
   WebhookDeliveryEdge: ResolverTypeWrapper<Omit<WebhookDeliveryEdge, 'node'> & { node: ResolversTypes['WebhookDelivery'] }>;
   WebhookHeaderInput: WebhookHeaderInput;
   CreateWebhookEndpointInput: CreateWebhookEndpointInput;
-  CancelTestRunInput: CancelTestRunInput;
-  CancelTestRunPayload: ResolverTypeWrapper<CancelTestRunPayload>;
   WebhookEndpointPatch: WebhookEndpointPatch;
   PendingPolicy: PendingPolicy;
   ReplaySelection: ReplaySelection;
@@ -2722,6 +2722,8 @@ export type ResolversParentTypes = ResolversObject<{
   RunTestJobInput: RunTestJobInput;
   JobRun: JobRun;
   RunTestJobPayload: RunTestJobPayload;
+  CancelTestRunInput: CancelTestRunInput;
+  CancelTestRunPayload: CancelTestRunPayload;
   SendSampleEventInput: SendSampleEventInput;
   SendSampleEventPayload: Omit<SendSampleEventPayload, 'deliveries'> & { deliveries?: Maybe<ReadonlyArray<ResolversParentTypes['WebhookDelivery']>> };
   DeletedTestData: DeletedTestData;
@@ -2739,8 +2741,6 @@ export type ResolversParentTypes = ResolversObject<{
   UpdateWebhookEndpointPayload: Omit<UpdateWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
   DeleteWebhookEndpointPayload: DeleteWebhookEndpointPayload;
   PauseWebhookEndpointPayload: Omit<PauseWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
-  CancelTestRunInput: CancelTestRunInput;
-  CancelTestRunPayload: CancelTestRunPayload;
   ResumeWebhookEndpointPayload: Omit<ResumeWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
   RotateWebhookSecretPayload: Omit<RotateWebhookSecretPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
   SendTestEventPayload: Omit<SendTestEventPayload, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
@@ -3292,6 +3292,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   revokeApiKey?: Resolver<ResolversTypes['RevokeApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRevokeApiKeyArgs, 'id' | 'includeCreatedKeys'>>;
   createTestJobs?: Resolver<ResolversTypes['CreateTestJobsPayload'], ParentType, ContextType, RequireFields<MutationCreateTestJobsArgs, 'input'>>;
   runTestJob?: Resolver<ResolversTypes['RunTestJobPayload'], ParentType, ContextType, RequireFields<MutationRunTestJobArgs, 'input'>>;
+  cancelTestRun?: Resolver<ResolversTypes['CancelTestRunPayload'], ParentType, ContextType, RequireFields<MutationCancelTestRunArgs, 'input'>>;
   sendSampleEvent?: Resolver<ResolversTypes['SendSampleEventPayload'], ParentType, ContextType, RequireFields<MutationSendSampleEventArgs, 'input'>>;
   resetTestData?: Resolver<ResolversTypes['ResetTestDataPayload'], ParentType, ContextType>;
   createJobs?: Resolver<ResolversTypes['CreateJobsPayload'], ParentType, ContextType, RequireFields<MutationCreateJobsArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
@@ -3309,7 +3310,6 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   rejectAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationRejectAccountRequestArgs, 'id' | 'reason'>>;
   askAccountRequestQuestion?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationAskAccountRequestQuestionArgs, 'id' | 'question'>>;
   addAccountRequestNote?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationAddAccountRequestNoteArgs, 'id' | 'text'>>;
-  cancelTestRun?: Resolver<ResolversTypes['CancelTestRunPayload'], ParentType, ContextType, RequireFields<MutationCancelTestRunArgs, 'input'>>;
   resendRegistration?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationResendRegistrationArgs, 'id'>>;
   suspendOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationSuspendOrganizationArgs, 'id' | 'reason'>>;
   restoreOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationRestoreOrganizationArgs, 'id'>>;
@@ -3339,6 +3339,11 @@ export type RunTestJobPayloadResolvers<ContextType = GraphqlContext, ParentType 
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
+export type CancelTestRunPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['CancelTestRunPayload'] = ResolversParentTypes['CancelTestRunPayload']> = ResolversObject<{
+  run?: Resolver<Maybe<ResolversTypes['JobRun']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
 export type SendSampleEventPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SendSampleEventPayload'] = ResolversParentTypes['SendSampleEventPayload']> = ResolversObject<{
   deliveries?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookDelivery']>>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
@@ -3353,11 +3358,6 @@ export type DeletedTestDataResolvers<ContextType = GraphqlContext, ParentType ex
 
 export type ResetTestDataPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ResetTestDataPayload'] = ResolversParentTypes['ResetTestDataPayload']> = ResolversObject<{
   deleted?: Resolver<Maybe<ResolversTypes['DeletedTestData']>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type CancelTestRunPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['CancelTestRunPayload'] = ResolversParentTypes['CancelTestRunPayload']> = ResolversObject<{
-  run?: Resolver<Maybe<ResolversTypes['JobRun']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
@@ -3565,6 +3565,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   CreateTestJobsPayload?: CreateTestJobsPayloadResolvers<ContextType>;
   JobRun?: JobRunResolvers<ContextType>;
   RunTestJobPayload?: RunTestJobPayloadResolvers<ContextType>;
+  CancelTestRunPayload?: CancelTestRunPayloadResolvers<ContextType>;
   SendSampleEventPayload?: SendSampleEventPayloadResolvers<ContextType>;
   DeletedTestData?: DeletedTestDataResolvers<ContextType>;
   ResetTestDataPayload?: ResetTestDataPayloadResolvers<ContextType>;
@@ -3584,6 +3585,5 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   ReplayDeliveryPayload?: ReplayDeliveryPayloadResolvers<ContextType>;
   ReplayDeliveriesPayload?: ReplayDeliveriesPayloadResolvers<ContextType>;
   RevealWebhookSecretPayload?: RevealWebhookSecretPayloadResolvers<ContextType>;
-  CancelTestRunPayload?: CancelTestRunPayloadResolvers<ContextType>;
 }>;
 

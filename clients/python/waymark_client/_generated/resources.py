@@ -1014,7 +1014,6 @@ class Test:
         """
         return self._driver.call(operations.start_test_run(marking_number, body))
 
-    def send_event(
     def cancel_run(
         self,
         marking_number: str,
@@ -1031,6 +1030,7 @@ class Test:
         """
         return self._driver.call(operations.cancel_test_run(marking_number))
 
+    def send_event(
         self,
         type: str,
         body: models.SampleEventInput | Mapping[str, Any] | None = None,
@@ -2039,8 +2039,6 @@ class AsyncTest:
         """
         return await self._driver.call(operations.start_test_run(marking_number, body))
 
-    async def send_event(
-        self,
     async def cancel_run(
         self,
         marking_number: str,
@@ -2057,6 +2055,8 @@ class AsyncTest:
         """
         return await self._driver.call(operations.cancel_test_run(marking_number))
 
+    async def send_event(
+        self,
         type: str,
         body: models.SampleEventInput | Mapping[str, Any] | None = None,
         *,

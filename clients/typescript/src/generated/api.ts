@@ -1230,8 +1230,6 @@ export interface Operations {
     body: JobRunInput;
     data: JobRun;
   };
-  /** Send an event to test endpoints */
-  sendSampleEvent: {
   /** Cancel the run of a test job */
   cancelTestRun: {
     path: {
@@ -1242,6 +1240,8 @@ export interface Operations {
     body: undefined;
     data: JobRun;
   };
+  /** Send an event to test endpoints */
+  sendSampleEvent: {
     path: {
       /** An event type. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`. */
       type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | (string & {});
@@ -1293,9 +1293,9 @@ export const operations = {
   revokeApiKey: { method: "DELETE", path: "/api-keys/{id}", changes: true, takesKey: false },
   createTestJobs: { method: "POST", path: "/test/jobs", changes: true, takesKey: true },
   startTestRun: { method: "POST", path: "/test/jobs/by-marking/{markingNumber}/run", changes: true, takesKey: false },
+  cancelTestRun: { method: "DELETE", path: "/test/jobs/by-marking/{markingNumber}/run", changes: true, takesKey: false },
   sendSampleEvent: { method: "POST", path: "/test/events/{type}", changes: true, takesKey: true },
   resetTestData: { method: "POST", path: "/test/reset", changes: true, takesKey: false },
-  cancelTestRun: { method: "DELETE", path: "/test/jobs/by-marking/{markingNumber}/run", changes: true, takesKey: false },
 } as const satisfies Record<keyof Operations, OperationSpec>;
 
 export interface OperationSpec {
