@@ -2,7 +2,8 @@
  * `npx node scripts/check-clients.ts [NAME…]`: generates clients from `/openapi.json` with each tool, compiles them and calls the API.
  * Spectral and Redocly lint the document, and Schemathesis sends generated requests: their result is in the column `compiles`.
  * Downloads are cached in `CLIENTS_CACHE` (`~/.cache/waymark-clients/check`). Tools whose requirements are not installed are
- * skipped. The calls go to `CLIENTS_URL` with `CLIENTS_KEY`; without them, a server is started.
+ * skipped. The calls go to `CLIENTS_URL` with `CLIENTS_KEY` and `CLIENTS_TEST_KEY`; without them, a server is
+ * started.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -102,6 +103,7 @@ async function main(names: readonly string[]): Promise<void> {
     PROGRAMS: fileURLToPath(new URL("clients/programs", import.meta.url)),
     BASE_URL: `${server.url}/v1`,
     API_KEY: server.key,
+    TEST_API_KEY: server.testKey,
     GOFLAGS: "-mod=mod",
   };
   for (const [variable, path] of [

@@ -10,16 +10,17 @@ import { freePort } from "../../test/support/free-port.ts";
 export interface TargetServer extends AsyncDisposable {
   readonly url: string;
   readonly key: string;
+  readonly testKey: string;
 }
 
 const START_TIMEOUT_MS = 120_000;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Returns the server at `CLIENTS_URL` with `CLIENTS_KEY`, or starts one with its demo and data in `folder`. */
+/** Returns the server at `CLIENTS_URL` with `CLIENTS_KEY` and `CLIENTS_TEST_KEY`, or starts one with its demo and data in `folder`. */
 export async function openTargetServer(folder: string): Promise<TargetServer> {
-  const { CLIENTS_URL: url, CLIENTS_KEY: key } = process.env;
-  if (url !== undefined && key !== undefined)
-    return { url, key, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const { CLIENTS_URL: url, CLIENTS_KEY: key, CLIENTS_TEST_KEY: testKey } = process.env;
+  if (url !== undefined && key !== undefined && testKey !== undefined)
+    return { url, key, testKey, [Symbol.asyncDispose]: () => Promise.resolve() };
   return await startTargetServer(folder);
 }
 
@@ -41,7 +42,8 @@ async function startTargetServer(folder: string): Promise<TargetServer> {
       if (Date.now() > deadline || child.exitCode !== null) throw new Error("The server did not start");
       await wait(500);
     }
-    return { url, key: await createKey(env), [Symbol.asyncDispose]: stop };
+    const [key, testKey] = [await createKey(env), await createKey(env, "--test")];
+    return { url, key, testKey, [Symbol.asyncDispose]: stop };
   } catch (error) {
     await stop();
     throw error;
@@ -56,8 +58,8 @@ function isReady(url: string): Promise<boolean> {
 }
 
 /** Creates a key with all scopes for the organisation of the demo that has most jobs. */
-async function createKey(env: NodeJS.ProcessEnv): Promise<string> {
-  const options = ["--org", "Northwind Agency", "--scopes", scopes.join(","), "--json"];
+async function createKey(env: NodeJS.ProcessEnv, ...more: string[]): Promise<string> {
+  const options = ["--org", "Northwind Agency", "--scopes", scopes.join(","), "--json", ...more];
   const args = ["src/cli/main.ts", "key", "create", ...options];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env });
   return (JSON.parse(stdout) as { key: string }).key;
