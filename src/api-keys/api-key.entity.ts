@@ -1,6 +1,12 @@
 /** API keys. Only a hash of the secret is stored. */
-import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
-import { modeOf, Organization, type OrganizationMode } from "../organizations/api.ts";
+import { defineEntity, type FilterQuery, p, type InferEntity } from "@mikro-orm/postgresql";
+import {
+  modeOf,
+  Organization,
+  type OrganizationMode,
+  type OrganizationSelection,
+  selectedOrganizations,
+} from "../organizations/api.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
 
 export const scopes = ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"] as const;
@@ -52,6 +58,15 @@ export function ofLiveAndTest(liveOrganizationId: string) {
 /** Selects the keys of the test organisations of a live one (a uuid). */
 export function ofTestOnly(liveOrganizationId: string) {
   return { organization: { liveOrganization: liveOrganizationId } };
+}
+
+/** Selects the keys of these organisations. Operators' keys are live and belong to none. */
+export function keysOf(selection: OrganizationSelection): FilterQuery<ApiKey> {
+  const { organizationId, mode } = selection;
+  if (organizationId === undefined && mode === undefined) return {};
+  const ofOrganizations = { organization: selectedOrganizations(selection) };
+  const includesOperators = organizationId === undefined && mode === "live";
+  return includesOperators ? { $or: [{ organization: null }, ofOrganizations] } : ofOrganizations;
 }
 
 /** Returns the mode of a key whose organisation is loaded. Operators' keys are live. */

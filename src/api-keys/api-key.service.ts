@@ -1,6 +1,6 @@
 /** Lists, creates, rotates and revokes API keys, with the rights of a principal or without restrictions. */
 import { raw, type FilterQuery } from "@mikro-orm/postgresql";
-import { Organization, testOrganizationOf } from "../organizations/api.ts";
+import { Organization, type OrganizationMode, testOrganizationOf } from "../organizations/api.ts";
 import type { AuditContext } from "../audit/api.ts";
 import type { Reader } from "../platform/postgres/database.ts";
 import type { Transaction } from "../platform/postgres/transaction.ts";
@@ -20,7 +20,7 @@ import {
   type NewKey,
 } from "./api-key.changes.ts";
 import { resolveOrganization } from "./api-key.organization.ts";
-import { ApiKey, ofLiveAndTest, ofTestOnly } from "./api-key.entity.ts";
+import { ApiKey, keysOf, ofLiveAndTest, ofTestOnly } from "./api-key.entity.ts";
 import {
   assertScopes,
   assertWithinGrant,
@@ -63,11 +63,16 @@ export class ApiKeyService {
   /**
    * Lists active keys, and keys that expired or were revoked in the last 30 days, oldest first: those of the principal's
    * organisation, or all for an operator; at most MAX_LISTED_KEYS. If there are more, it leaves out ended keys first, then
-   * the oldest.
+   * the oldest. `mode` leaves out the keys of the other one.
    */
-  async listFor(principal: Principal, on: Reader = this.#deps.database): Promise<ApiKey[]> {
+  async listFor(
+    principal: Principal,
+    on: Reader = this.#deps.database,
+    mode?: OrganizationMode,
+  ): Promise<ApiKey[]> {
     const nowMs = this.#deps.clock.now();
-    const where = { ...visibleKeys(principal), ...endsAfter(new Date(nowMs - ENDED_KEYS_LISTED_MS)) };
+    const notEnded = endsAfter(new Date(nowMs - ENDED_KEYS_LISTED_MS));
+    const where = { $and: [visibleKeys(principal), keysOf({ mode }), notEnded] };
     const isActive = raw(
       (key) => `least(${key}.revoked_at, ${key}.expires_at, 'infinity') > ?`,
       [new Date(nowMs)],
@@ -171,8 +176,9 @@ export class ApiKeyService {
     });
   }
 
-  list(organizationId?: string): Promise<ApiKey[]> {
-    const where = organizationId ? { organization: organizationId } : {};
+  /** Without `organizationId` (the uuid of a live organisation) the live keys include those of operators. */
+  list(organizationId?: string, mode?: OrganizationMode): Promise<ApiKey[]> {
+    const where = keysOf({ organizationId, mode });
     const options = { orderBy: { createdAt: "asc" }, populate: ["organization"] } as const;
     return this.#deps.database.em().find(ApiKey, where, options);
   }

@@ -1,6 +1,7 @@
 /** The authenticated principal of a request: an API key or a signed-in user. Users have no `keyId`. */
 import type { OperatorSessionPrincipal, SessionPrincipal } from "../accounts/api.ts";
 import type { ApiKeyPrincipal, OperatorKeyPrincipal } from "../api-keys/api.ts";
+import type { OrganizationMode } from "../organizations/api.ts";
 import { isTestPrincipal, liveOrganizationOf } from "../platform/principal.ts";
 import type { RateLimitSubject } from "../rate-limits/api.ts";
 
@@ -17,6 +18,14 @@ export function rateLimitSubjectOf(principal: AuthenticatedPrincipal): RateLimit
   return isSessionPrincipal(principal)
     ? { kind: "user", bucketKey: principal.user.id, organizationId, rateLimits }
     : { kind: "key", bucketKey: principal.rateBucket, organizationId, rateLimits };
+}
+
+/** The mode of what an operator lists: live unless the operator asks for `mode`. Undefined for partners, whose principal has a mode. */
+export function listedMode(
+  { organizationId }: AuthenticatedPrincipal,
+  mode: OrganizationMode | null | undefined,
+): OrganizationMode | undefined {
+  return organizationId === null ? (mode ?? "live") : undefined;
 }
 
 /** True for signed-in users and for keys with `webhooks:manage`: they may list the users of their organisation. */

@@ -7,6 +7,8 @@ export {
   modeOf,
   type OrganizationMode,
   organizationModes,
+  type OrganizationSelection,
+  selectedOrganizations,
   testOrganizationOf,
 } from "./test-organization.ts";
 export { forTenant, tenantFilter } from "./tenancy.ts";

@@ -2,7 +2,7 @@
  * Test organisations. A live organisation has two, one of each type, so that a partner can see both sides of a test job. They
  * are created when the first test key is, or when a user turns on test mode in the console.
  */
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager, FilterQuery } from "@mikro-orm/postgresql";
 import { invariant } from "../platform/errors.ts";
 import { newUuid } from "../platform/ids.ts";
 import type { Reader } from "../platform/postgres/database.ts";
@@ -15,6 +15,22 @@ export type OrganizationMode = (typeof organizationModes)[number];
 
 export function modeOf({ liveOrganization }: Pick<Organization, "liveOrganization">): OrganizationMode {
   return liveOrganization ? "test" : "live";
+}
+
+/** Both members are optional. `organizationId`: the uuid of a live organisation, which selects it and its test organisations. */
+export interface OrganizationSelection {
+  organizationId?: string | undefined;
+  mode?: OrganizationMode | undefined;
+}
+
+/** The condition on an organisation. */
+export function selectedOrganizations({
+  organizationId: id,
+  mode,
+}: OrganizationSelection): FilterQuery<Organization> {
+  if (mode === "test") return { liveOrganization: id ?? { $ne: null } };
+  if (mode === "live") return { liveOrganization: null, ...(id !== undefined && { id }) };
+  return id === undefined ? {} : { $or: [{ id }, { liveOrganization: id }] };
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   type Webhooks,
 } from "../../webhooks/api.ts";
 import { choice, commandGroup, option, webhookCommand, withDefault, type Result } from "../command.ts";
+import { organizationOptions, selectionOf } from "../organization-options.ts";
 import { parsePositiveInteger, parseSince } from "../option-parsers.ts";
 import { escapeControlCharacters, formatList, listResult, toDocument, type ListFormat } from "../output.ts";
 
@@ -18,14 +19,18 @@ const list = webhookCommand("list", {
   description: "list deliveries, newest first",
   options: {
     endpoint: option("<endpoint>", "only deliveries to this endpoint (whe_…)"),
-    org: option("<org>", "only deliveries of this organisation (ID or exact name)"),
+    ...organizationOptions("deliveries"),
     status: choice("<status>", "only deliveries with this status", deliveryStatuses),
     limit: withDefault(20, option("<count>", "maximum number of rows, up to 200", parsePositiveInteger)),
     cursor: option("<cursor>", "cursor of the next page, as printed by the previous one"),
   },
-  async run({ organizations, deliveries, endpoints }, { endpoint: endpointId, org, status, limit, cursor }) {
-    const organizationId = org === undefined ? undefined : (await organizations.get(org)).id;
-    const filter = { endpointId, organizationId, status };
+  async run(
+    { organizations, deliveries, endpoints },
+    { endpoint: endpointId, status, limit, cursor, ...options },
+  ) {
+    // An endpoint has one mode.
+    const { org, mode = endpointId === undefined ? "live" : "all" } = options;
+    const filter = { endpointId, status, ...(await selectionOf(organizations, { org, mode })) };
     const { items, nextCursor } = await deliveries.list(systemPrincipal, { filter, limit, cursor });
     const endpointById = await loadEndpoints(endpoints, items);
     const { document, text } = listResult(
@@ -77,10 +82,12 @@ const LIST_FORMAT: ListFormat<ListedDelivery> = {
     STATUS: ({ delivery }) => (delivery.isInFlight ? "in flight" : delivery.status),
     ATTEMPTS: ({ delivery }) => String(delivery.attempts),
     OUTCOME: ({ delivery }) => delivery.outcome ?? "-",
+    MODE: ({ endpoint }) => endpoint?.mode ?? "-",
     NEXT: formatNextAttempt,
   },
   toItem: ({ delivery, endpoint }) => ({
     ...toDocument(delivery),
+    mode: endpoint?.mode ?? null,
     endpoint_blocked_until: isBlocked(delivery, endpoint) ? endpoint.blockedUntil : null,
   }),
   empty: "No deliveries.",

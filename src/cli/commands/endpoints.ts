@@ -7,6 +7,7 @@ import {
   systemPrincipal,
 } from "../../webhooks/api.ts";
 import { commandGroup, option, required, webhookCommand, withDefault } from "../command.ts";
+import { organizationOptions, selectionOf } from "../organization-options.ts";
 import { parseCommaList, parseHeader, parsePendingPolicy, parsePositiveInteger } from "../option-parsers.ts";
 import { escapeControlCharacters, formatList, listResult, toDocument } from "../output.ts";
 import { deliveryResult } from "./deliveries.ts";
@@ -82,15 +83,16 @@ const update = webhookCommand("update", {
 
 const list = webhookCommand("list", {
   description: "list webhook endpoints with their status, oldest first",
-  options: { org: option("<org>", "only endpoints of this organisation (ID or exact name)") },
-  async run({ organizations, endpoints }, { org }) {
-    const organizationId = org === undefined ? undefined : (await organizations.get(org)).id;
-    return listResult(await endpoints.list(systemPrincipal, organizationId), {
+  options: organizationOptions("endpoints"),
+  async run({ organizations, endpoints }, options) {
+    const selection = await selectionOf(organizations, options);
+    return listResult(await endpoints.list(systemPrincipal, selection), {
       columns: {
         ID: ({ id }) => id,
         STATUS: formatStatus,
         "FAILING SINCE": ({ failingSince }) => failingSince ?? "-",
         PENDING: formatPendingCount,
+        MODE: ({ mode }) => mode,
         ORGANISATION: ({ organizationName }) => organizationName,
         URL: ({ url }) => url,
       },

@@ -7,6 +7,7 @@ import { organizationTypes } from "../../platform/principal.ts";
 import { effectiveLimit, rateLimitClasses } from "../../rate-limits/api.ts";
 import { choice, commandGroup, flag, option, required, serviceCommand, withDefault } from "../command.ts";
 import { cliAuditContext } from "../context.ts";
+import { organizationOptions, selectionOf } from "../organization-options.ts";
 import { parseExpiry, parseHours, parseRateLimit, parseScopes } from "../option-parsers.ts";
 import { formatList, listResult } from "../output.ts";
 
@@ -109,14 +110,15 @@ const create = serviceCommand("create", {
 
 const list = serviceCommand("list", {
   description: "list API keys, oldest first",
-  options: { org: option("<org>", "only keys of this organisation (ID or exact name)") },
-  async run({ organizations, keys }, { org }) {
-    const organizationId = org === undefined ? undefined : (await organizations.get(org)).id;
-    return listResult(await keys.list(organizationId), {
+  options: organizationOptions("keys"),
+  async run({ organizations, keys }, options) {
+    const { organizationId, mode } = await selectionOf(organizations, options);
+    return listResult(await keys.list(organizationId, mode), {
       columns: {
         ID: ({ id }) => toTypedId("key", id),
         KEY: ({ prefix }) => prefix,
         STATUS: formatKeyStatus,
+        MODE: modeOfKey,
         ORGANISATION: ({ organization }) => organization?.name ?? "(operator)",
         NAME: ({ name }) => name,
         SCOPES: ({ scopes }) => scopes.join(","),

@@ -1465,6 +1465,12 @@ export type QueryEventsArgs = {
 
 
 /** Read operations. If one field fails, the others still return data. */
+export type QueryWebhookEndpointsArgs = {
+  mode?: InputMaybe<OrganizationMode>;
+};
+
+
+/** Read operations. If one field fails, the others still return data. */
 export type QueryWebhookEndpointArgs = {
   id: Scalars['ID']['input'];
 };
@@ -1478,8 +1484,15 @@ export type QueryWebhookDeliveriesArgs = {
   markingNumber?: InputMaybe<Scalars['String']['input']>;
   since?: InputMaybe<Scalars['DateTime']['input']>;
   until?: InputMaybe<Scalars['DateTime']['input']>;
+  mode?: InputMaybe<OrganizationMode>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Read operations. If one field fails, the others still return data. */
+export type QueryApiKeysArgs = {
+  mode?: InputMaybe<OrganizationMode>;
 };
 
 
@@ -2056,6 +2069,8 @@ export type WebhookEndpoint = Node & {
   readonly id: Scalars['ID']['output'];
   /** The organisation that owns it. */
   readonly organization: Organization;
+  /** Mode of that organisation: live or test. */
+  readonly mode: OrganizationMode;
   /** URL that receives the events. */
   readonly url: Scalars['String']['output'];
   /** Description, set by the owner. */
@@ -3256,10 +3271,10 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
   events?: Resolver<Maybe<ResolversTypes['JobEventConnection']>, ParentType, ContextType, Partial<QueryEventsArgs>>;
   jobStatuses?: Resolver<Maybe<ReadonlyArray<ResolversTypes['JobStatus']>>, ParentType, ContextType>;
   failureReasons?: Resolver<Maybe<ReadonlyArray<ResolversTypes['FailureReason']>>, ParentType, ContextType>;
-  webhookEndpoints?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookEndpoint']>>, ParentType, ContextType>;
+  webhookEndpoints?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookEndpoint']>>, ParentType, ContextType, Partial<QueryWebhookEndpointsArgs>>;
   webhookEndpoint?: Resolver<Maybe<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType, RequireFields<QueryWebhookEndpointArgs, 'id'>>;
   webhookDeliveries?: Resolver<Maybe<ResolversTypes['WebhookDeliveryConnection']>, ParentType, ContextType, Partial<QueryWebhookDeliveriesArgs>>;
-  apiKeys?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType>;
+  apiKeys?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType, Partial<QueryApiKeysArgs>>;
   deprecations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Deprecation']>>, ParentType, ContextType>;
   members?: Resolver<Maybe<ReadonlyArray<ResolversTypes['User']>>, ParentType, ContextType>;
   invitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Invitation']>>, ParentType, ContextType>;
@@ -3364,6 +3379,7 @@ export type ResetTestDataPayloadResolvers<ContextType = GraphqlContext, ParentTy
 export type WebhookEndpointResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['WebhookEndpoint'] = ResolversParentTypes['WebhookEndpoint']> = ResolversObject<{
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   organization?: Resolver<ResolversTypes['Organization'], ParentType, ContextType>;
+  mode?: Resolver<ResolversTypes['OrganizationMode'], ParentType, ContextType>;
   url?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   description?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   eventTypes?: Resolver<Maybe<ReadonlyArray<ResolversTypes['JobEventType']>>, ParentType, ContextType>;

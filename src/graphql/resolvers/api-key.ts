@@ -1,5 +1,6 @@
 /** Lists and changes the API keys that the principal may manage. */
 import { type IssuedKey, keyUuid } from "../../api-keys/api.ts";
+import { listedMode } from "../authenticated-principal.ts";
 import { requireKeyManager } from "../authorize.ts";
 import { organizationUuid } from "../arguments.ts";
 import type { CreateApiKeyInput, MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
@@ -7,8 +8,10 @@ import { toApiKeyNode } from "../nodes/api-key.node.ts";
 import { BY_ID, mutation } from "../mutation.ts";
 
 export const apiKeyQueries: QueryResolvers = {
-  async apiKeys(_root, _args, context) {
-    const keys = await context.services.keys.listFor(requireKeyManager(context), context.database);
+  async apiKeys(_root, { mode }, context) {
+    const principal = requireKeyManager(context);
+    const listed = listedMode(principal, mode);
+    const keys = await context.services.keys.listFor(principal, context.database, listed);
     return keys.map(toApiKeyNode);
   },
 };

@@ -8,14 +8,16 @@ import type {
   WebhookDeliveryResolvers,
   WebhookEndpointResolvers,
 } from "../generated/schema-types.ts";
+import { listedMode } from "../authenticated-principal.ts";
 import { invalidArgument } from "../arguments.ts";
 import { uuidOf } from "../nodes/node-id.ts";
 import { pageRequest, readCursor, toConnection } from "../pagination.ts";
 
 export const webhookQueries: QueryResolvers = {
-  webhookEndpoints(_root, _args, context) {
+  webhookEndpoints(_root, { mode }, context) {
     const principal = requireManager(context);
-    return context.services.endpoints.list(principal, undefined, context.database);
+    const selection = { mode: listedMode(principal, mode) };
+    return context.services.endpoints.list(principal, selection, context.database);
   },
 
   webhookEndpoint(_root, { id }, context) {
@@ -30,7 +32,7 @@ export const webhookQueries: QueryResolvers = {
 
   async webhookDeliveries(
     _root,
-    { endpointId, status, eventType, markingNumber, since, until, ...args },
+    { endpointId, status, eventType, markingNumber, since, until, mode, ...args },
     context,
   ) {
     const principal = requireManager(context);
@@ -46,6 +48,7 @@ export const webhookQueries: QueryResolvers = {
       markingNumber: markingNumber ?? undefined,
       since: since ?? undefined,
       until: until ?? undefined,
+      mode: typeof endpointId === "string" ? (mode ?? undefined) : listedMode(principal, mode),
     };
     const request = { filter, limit, cursor: cursor ?? undefined };
     const { items, nextCursor, cursorOf } = await context.services.deliveries.list(

@@ -1,5 +1,6 @@
 /** Queries for the delivery log, limited to what the principal can see. */
 import { z } from "zod";
+import type { OrganizationSelection } from "../../organizations/api.ts";
 import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { AppError, badRequest } from "../../platform/errors.ts";
@@ -17,11 +18,10 @@ import {
 } from "./view.ts";
 import { FINISHED, RETRYING, NEVER_ATTEMPTED } from "./queue-lanes.sql.ts";
 
-export interface DeliveryFilter {
+/** The selection of organisations is for operators. */
+export interface DeliveryFilter extends OrganizationSelection {
   /** Typed id. */
   endpointId?: string | undefined;
-  /** UUID. Only useful to operators, who see every organisation. */
-  organizationId?: string | undefined;
   status?: DeliveryStatus | undefined;
   eventType?: string | undefined;
   markingNumber?: string | undefined;
@@ -176,7 +176,7 @@ export async function getDelivery(
 async function endpointIdsFor(
   database: Queryable,
   principal: WebhookPrincipal,
-  { endpointId, organizationId }: DeliveryFilter,
+  { endpointId, ...selection }: DeliveryFilter,
 ): Promise<string[]> {
   const uuid = endpointId === undefined ? null : fromTypedId("whe", endpointId);
   const rows =
@@ -185,10 +185,19 @@ async function endpointIdsFor(
       : await database.query<{ id: string }>(sql`
           select endpoint.id from webhook_endpoint endpoint where ${tenantFilter(principal)}
             ${uuid === null ? sql`` : sql`and endpoint.id = ${uuid}`}
-            ${organizationId === undefined ? sql`` : sql`and endpoint.organization_id = ${organizationId}::uuid`}`);
+            ${isOwnerSelected(selection)}`);
   if (endpointId !== undefined && rows.length === 0)
     throw new AppError("NotFoundException", "There is no such webhook endpoint", { resource: "endpoint" });
   return rows.map(({ id }) => id);
+}
+
+/** SQL condition on `endpoint`, with a leading `and`. */
+function isOwnerSelected({ organizationId, mode }: OrganizationSelection): Sql {
+  if (organizationId === undefined && mode === undefined) return sql``;
+  const isOf = sql`${organizationId ?? null}::uuid in (id, live_organization_id)`;
+  return sql`and endpoint.organization_id in (select id from organization where true
+    ${organizationId === undefined ? sql`` : sql`and ${isOf}`}
+    ${mode === undefined ? sql`` : raw(`and live_organization_id is ${mode === "live" ? "" : "not "}null`)})`;
 }
 
 /**

@@ -1,7 +1,12 @@
 /** Creates, lists, updates, pauses, resumes and deletes webhook endpoints and rotates their secrets. */
 import type { AuditSource } from "../../audit/api.ts";
 import type { AccessChange, RecordAccessChange } from "../../mail/api.ts";
-import { Organization, type OrganizationMode } from "../../organizations/api.ts";
+import {
+  Organization,
+  type OrganizationMode,
+  type OrganizationSelection,
+  selectedOrganizations,
+} from "../../organizations/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
 import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
@@ -113,13 +118,13 @@ export class EndpointService {
     return { endpoint: await this.get(owner, toTypedId("whe", id), tx), secret: text };
   }
 
-  /** Oldest first. `organizationId` (UUID) selects one organisation; `database` overrides the service's own. */
+  /** Oldest first. `selection` is for operators; `database` overrides the service's own. */
   list(
     principal: WebhookPrincipal,
-    organizationId?: string,
+    selection: OrganizationSelection = {},
     database: Reader = this.#deps.database,
   ): Promise<EndpointView[]> {
-    const where = organizationId === undefined ? {} : { organization: organizationId };
+    const where = { organization: selectedOrganizations(selection) };
     return findEndpoints({ ...this.#deps, database }, principal, { where });
   }
 

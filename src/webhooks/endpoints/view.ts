@@ -2,6 +2,7 @@
 import type { Loaded } from "@mikro-orm/postgresql";
 import type { EventType } from "../../events/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
+import { modeOf, type OrganizationMode } from "../../organizations/api.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { openHeaders, openSecrets } from "../signing/secrets.ts";
@@ -13,6 +14,7 @@ export interface EndpointView {
   organizationId: string;
   organizationName: string;
   organizationType: OrganizationType;
+  mode: OrganizationMode;
   url: string;
   description: string;
   /** Null: all types, including future ones. */
@@ -61,6 +63,7 @@ export function toEndpointView(
     organizationId: toTypedId("org", organization.id),
     organizationName: organization.name,
     organizationType: organization.type,
+    mode: modeOf(organization),
     url: endpoint.url,
     description: endpoint.description,
     eventTypes: endpoint.eventTypes ?? null,

@@ -204,6 +204,65 @@ describe("an operator", () => {
     },
   );
 
+  it.each([
+    ["live", "by default", ""],
+    ["live", "on request", "mode: LIVE"],
+    ["test", "on request", "mode: TEST"],
+  ] as const)("lists %s endpoints, deliveries and keys %s, each marked", async (mode, _when, choice) => {
+    const shown = JSON.stringify([
+      await operator.queryData(`{ webhookEndpoints${choice && `(${choice})`} { id mode } }`),
+      await operator.queryData(
+        `{ webhookDeliveries(${choice} first: 100) { nodes { id endpoint { mode } } } }`,
+      ),
+      await operator.queryData(`{ apiKeys${choice && `(${choice})`} { id mode } }`),
+    ]);
+    expect(new Set(shown.match(/(?<="mode":")\w+/g))).toEqual(new Set([mode.toUpperCase()]));
+    const listed = (side: Side) => side.ids.filter((id) => /^(whe|dlv|key)_/.test(id) && shown.includes(id));
+    // Requests above have created more than a page of test deliveries.
+    const prefixes = listed(sides[mode]).map((id) => id.slice(0, 3));
+    expect(prefixes).toEqual(expect.arrayContaining(["whe", "key"]));
+    expect(shown).toContain("dlv_");
+    expect(listed(sides[mode === "live" ? "test" : "live"])).toEqual([]);
+  });
+
+  it("lists the deliveries of a test endpoint without asking for test data", async () => {
+    const { whe = "" } = sides.test.idOf;
+    const data = await operator.queryData(`{ webhookDeliveries(endpointId: "${whe}") { nodes { id } } }`);
+    expect(JSON.stringify(data)).toContain("dlv_");
+  });
+
+  const jobMutations = /^(updateJobs?|createJobs|assignJobs|setProviderStatus)$/;
+  it.each(
+    mutationFields.filter(({ name }) => jobMutations.test(name)).map((field) => [field.name, field] as const),
+  )(
+    "changes no test job with %s",
+    async (name, field) => {
+      const before = await rowsOf("test", name);
+      const { numbers, texts, ...known } = sides.test;
+      for (const number of numbers)
+        for (const document of mutationsOf(field, createAttempts({ ...known, texts: [number, ...texts] })))
+          expectHidden(
+            "test",
+            document,
+            JSON.stringify((await graphql(app, document, operator)).data ?? null),
+          );
+      expect(await rowsOf("test", name)).toEqual(before);
+    },
+    60_000,
+  );
+
+  it("gets no event of a test job from jobChanged", async () => {
+    const { text } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
+    const calls = [...subscriptionCallsOf(createAttempts(sides.test)), "jobChanged"];
+    const seen = await followAll(app, text, calls);
+    const control = await followAll(app, sides.test.organization.key, ["jobChanged"]);
+    await changeJob(app, sides.test.organization.key, sides.test.numbers[1] ?? "");
+    await eventually(() => expect(control.at(-1)?.events).toHaveLength(1));
+    await changeJob(app, sides.live.organization.key, sides.live.numbers[2] ?? "");
+    await eventually(() => expect(seen.at(-1)?.events).toHaveLength(1));
+    expectHidden("test", "", JSON.stringify(seen.map(({ events }) => events)));
+  }, 60_000);
+
   it("does not count or export test jobs", async () => {
     const { data } = await graphql(app, "{ jobs { totalCount } jobStats { total } }", operator);
     expect(data).toEqual({ jobs: { totalCount: 3 }, jobStats: { total: 3 } });

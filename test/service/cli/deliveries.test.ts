@@ -12,13 +12,13 @@ describe("deliveries", () => {
     await services().createJob(agent());
     const first = await runJson("deliveries", "list", "--endpoint", id, "--limit", "1");
     expect(first).toMatchObject({
-      items: [{ endpoint_id: id, status: "pending" }],
+      items: [{ endpoint_id: id, status: "pending", mode: "live" }],
       next_cursor: expect.any(String),
     });
     const second = await runJson("deliveries", "list", "--endpoint", id, "--cursor", first.next_cursor);
     expect(second).toMatchObject({ items: [{ marking_number: markingNumber }], next_cursor: null });
     const { stdout } = await run("deliveries", "list", "--org", org(), "--status", "pending", "--limit", "1");
-    expect(stdout).toMatch(/^ID +CREATED +EVENT +MARKING NUMBER +STATUS +ATTEMPTS +OUTCOME +NEXT$/m);
+    expect(stdout).toMatch(/^ID +CREATED +EVENT +MARKING NUMBER +STATUS +ATTEMPTS +OUTCOME +MODE +NEXT$/m);
     expect(stdout).toMatch(/^Next page: --cursor \S+$/m);
     const shown = await runJson("deliveries", "show", second.items[0].id);
     expect(JSON.parse(shown.request_body)).toMatchObject({

@@ -118,9 +118,9 @@ describe("endpoint list, pause, resume, delete and rotate-secret", () => {
       update webhook_endpoint set status = 'disabled', disabled_reason = 'gone', failing_since = '2026-11-21T10:00:00Z'
       where id = ${fromTypedId("whe", id)}`);
     const { stdout } = await run("endpoint", "list", "--org", org());
-    expect(stdout).toMatch(/^ID +STATUS +FAILING SINCE +PENDING +ORGANISATION +URL$/m);
+    expect(stdout).toMatch(/^ID +STATUS +FAILING SINCE +PENDING +MODE +ORGANISATION +URL$/m);
     expect(stdout).toMatch(
-      new RegExp(`^${id} +disabled: receiver returned 410 +2026-11-21T10:00:00.000Z +0 +`, "m"),
+      new RegExp(`^${id} +disabled: receiver returned 410 +2026-11-21T10:00:00.000Z +0 +live +`, "m"),
     );
     const other = await services().createOrganization("contractor");
     expect(await runJson("endpoint", "list", "--org", toTypedId("org", other.organizationId))).toEqual({

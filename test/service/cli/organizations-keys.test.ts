@@ -69,9 +69,31 @@ describe("key", () => {
     expect((await runJson("key", "list", "--org", "Swift Couriers")).items).toEqual([]);
     const listed = await waymark("key", "list");
     expect(listed.stdout).toMatch(
-      new RegExp(`${shown.id} +wmk_\\w{8} +active +Acme +n +jobs:read,jobs:write\n`),
+      new RegExp(`${shown.id} +wmk_\\w{8} +active +live +Acme +n +jobs:read,jobs:write\n`),
     );
     expect(listed.stdout + listed.stderr).not.toContain(key);
+  });
+
+  it("lists live keys, and test keys on request, each with its mode", async () => {
+    const [live, test] = [
+      await runJson("key", "create", "--org", "Acme"),
+      await runJson("key", "create", "--org", "Acme", "--test"),
+    ];
+    const operator = await runJson("key", "create", "--operator");
+    const keys = new Set([live.id, test.id, operator.id]);
+    const listed = async (...args: string[]) => {
+      const { items } = await runJson("key", "list", ...args);
+      return (items as { id: string; mode: string }[])
+        .filter(({ id }) => keys.has(id))
+        .map(({ id, mode }) => [id, mode]);
+    };
+    const rows = { live: [live.id, "live"], test: [test.id, "test"], operator: [operator.id, "live"] };
+    expect(await listed()).toEqual([rows.live, rows.operator]);
+    expect(await listed("--mode", "test")).toEqual([rows.test]);
+    expect(await listed("--mode", "all")).toEqual([rows.live, rows.test, rows.operator]);
+    expect(await listed("--org", "Acme")).toEqual([rows.live]);
+    expect(await listed("--org", "Acme", "--mode", "test")).toEqual([rows.test]);
+    expect(await listed("--org", "Acme", "--mode", "all")).toEqual([rows.live, rows.test]);
   });
 
   it("accepts a date-time or a number of days as expiry, and defaults to jobs:read and jobs:write", async () => {

@@ -1,7 +1,7 @@
 /** Creating and updating endpoints, and isolation between organisations. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError, type Problem } from "../../../src/platform/errors.ts";
-import { newUuid, toTypedId } from "../../../src/platform/ids.ts";
+import { newUuid, toTypedId, uuidV7Sql } from "../../../src/platform/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
@@ -287,8 +287,42 @@ describe("an organisation", () => {
     expect(another).toEqual(await answers("whe_nonsense"));
     expect(new Set(another).size).toBe(1);
     expect(await endpoints.find(contractor, id)).toBeNull();
-    expect((await endpoints.list(contractor, agent.organizationId)).length).toBe(0);
+    expect((await endpoints.list(contractor, { organizationId: agent.organizationId })).length).toBe(0);
     expect(await endpoints.get(agent, id)).toEqual(before);
+  });
+
+  it("does not limit operators, who can select live or test organisations, or one with its test organisations", async () => {
+    const [live, test] = [
+      await services.createOrganization("agent"),
+      await services.createOrganization("agent"),
+    ];
+    await services.database.query(
+      sql`update organization set live_organization_id = ${live.organizationId} where id = ${test.organizationId}`,
+    );
+    const ids = [await createEndpointFor(services, live), await createEndpointFor(services, test)];
+    for (const id of ids)
+      await services.database.query(sql`
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, due_at)
+        values (${uuidV7Sql}, ${endpointUuid(id)}, ${newUuid()}, 'job.updated', now())`);
+    const { organizationId } = live;
+    const selections = [{}, { mode: "live" }, { mode: "test" }, { organizationId, mode: "live" }] as const;
+    const more = [{ organizationId, mode: "test" }, { organizationId }] as const;
+    const listed = await Promise.all(
+      [...selections, ...more].map(async (selection) => {
+        const views = await services.endpoints.list(systemPrincipal, selection);
+        return views.filter(({ id }) => ids.includes(id)).map(({ id, mode }) => `${ids.indexOf(id)} ${mode}`);
+      }),
+    );
+    const both = ["0 live", "1 test"];
+    expect(listed).toEqual([both, ["0 live"], ["1 test"], ["0 live"], ["1 test"], both]);
+    const endpointsOfDeliveries = await Promise.all(
+      [...selections, ...more].map(async (filter) => {
+        const { items } = await services.deliveries.list(systemPrincipal, { filter, limit: 200 });
+        const found = new Set(items.map(({ endpointId }) => endpointId));
+        return ids.flatMap((id, index) => (found.has(id) ? [index] : []));
+      }),
+    );
+    expect(endpointsOfDeliveries).toEqual([[0, 1], [0], [1], [0], [1], [0, 1]]);
   });
 
   it("must be named in each read with the entity manager", async () => {
@@ -299,7 +333,9 @@ describe("an organisation", () => {
   it("does not limit operators, who can also select one organisation", async () => {
     const owner = await services.createOrganization("agent");
     const id = await createEndpointFor(services, owner);
-    expect(await services.endpoints.list(systemPrincipal, owner.organizationId)).toMatchObject([{ id }]);
+    expect(
+      await services.endpoints.list(systemPrincipal, { organizationId: owner.organizationId }),
+    ).toMatchObject([{ id }]);
     expect((await services.endpoints.list(systemPrincipal)).map((one) => one.id)).toContain(id);
     expect(await services.endpoints.pause(systemPrincipal, id)).toMatchObject({ status: "paused" });
   });
