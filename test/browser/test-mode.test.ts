@@ -1,7 +1,9 @@
 /** The console's switch between live and test mode. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { scopes } from "../../src/api-keys/api.ts";
+import { fromTypedId, toTypedId } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
@@ -172,6 +174,48 @@ it("lists the first steps of a new organisation, checks what is done, and can be
   await page.reload();
   await expectVisible(page.getByRole("heading", { name: "No test jobs yet" }));
   expect(await steps.count()).toBe(0);
+});
+
+it("keeps the first steps away once all are done, also after a reset", async () => {
+  const { id: organizationId } = await app.organizations.create({
+    name: "Experienced Agency",
+    type: "agent",
+  });
+  const create = (testSide?: "agent") =>
+    app.keys.create({ organizationId, name: "t", createdBy: "test", testSide, scopes });
+  const { text: key } = await create("agent");
+  await create();
+  const post = async (path: string, body: object) =>
+    (await app.call(path, { key, method: "POST", body: JSON.stringify(body) })).body.data;
+  const { items } = await post("/v1/test/jobs", {});
+  const { endpoint } = await post("/v1/webhook-endpoints", { url: "http://127.0.0.1:9/" });
+  await post(`/v1/webhook-endpoints/${endpoint.id}/test`, {});
+  await app.database
+    .query(sql`update webhook_delivery set status = 'delivered', attempts = 1, finished_at = now()
+    where endpoint_id = ${fromTypedId("whe", endpoint.id)}`);
+  await app.database.query(sql`update api_key set last_used_at = now()`);
+  await app.database.query(
+    sql`update job set normalized_status = 'completed' where marking_number = ${items[0].marking_number}`,
+  );
+  const [user, colleague] = [
+    await createTestUser(app, { organizationId, role: "owner" }),
+    await createTestUser(app, { organizationId, role: "owner" }),
+  ];
+  const { page } = await visit("/", { user });
+  await eventually(async () => {
+    const stored = await page.evaluate(
+      (id) => localStorage.getItem(id),
+      `waymark-first-steps:${toTypedId("usr", user.id)}`,
+    );
+    expect(stored).not.toBeNull();
+  });
+  expect((await app.call("/v1/test/reset", { key, method: "POST" })).status).toBe(200);
+  const other = await visit("/", { user: colleague });
+  await expectVisible(other.page.getByText("3 of 5 done"));
+  await page.reload();
+  await expectVisible(page.getByRole("heading", { name: "No jobs yet" }));
+  await page.waitForLoadState("networkidle");
+  expect(await page.getByRole("region", { name: "First steps" }).count()).toBe(0);
 });
 
 it("tells a member that an owner must switch first", async () => {

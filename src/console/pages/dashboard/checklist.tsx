@@ -1,8 +1,11 @@
-/** The first steps of a new organisation. Each one checks itself; the list goes once all are done, or when it is dismissed. */
+/**
+ * The first steps of a new organisation. Each one checks itself. Once all are done, or when the list is dismissed, it stays away in
+ * this browser, because deleting all test data unmarks steps.
+ */
 import { useQuery } from "@apollo/client/react";
 import { Button, Group, List, Paper, Text, ThemeIcon, Title, VisuallyHidden } from "@mantine/core";
 import { IconCheck, IconCircle } from "@tabler/icons-react";
-import { useId, useState, type ReactNode } from "react";
+import { useCallback, useEffect, useId, useState, type ReactNode } from "react";
 import { guide } from "../../app/guide/guide-pages.ts";
 import { canVisit } from "../../app/session/access.ts";
 import { useSession } from "../../app/session/session.ts";
@@ -55,22 +58,25 @@ const list: readonly Step[] = [
 export function Checklist() {
   const session = useSession();
   const key = `waymark-first-steps:${session.user.id}`;
-  const [isDismissed, setDismissed] = useState(() => readItem("localStorage", key) !== null);
-  const dismiss = (): void => {
+  const [isHidden, setHidden] = useState(() => readItem("localStorage", key) !== null);
+  const hide = useCallback((): void => {
     writeItem("localStorage", key, "dismissed");
-    setDismissed(true);
-  };
+    setHidden(true);
+  }, [key]);
   const isOwner = session.organization !== null && canVisit(session, "integrations");
-  return isOwner && !isDismissed ? <Steps onDismiss={dismiss} /> : null;
+  return isOwner && !isHidden ? <Steps onHide={hide} /> : null;
 }
 
-function Steps({ onDismiss }: { onDismiss: () => void }) {
+function Steps({ onHide }: { onHide: () => void }) {
   const id = useId();
   const { data } = useQuery(FirstStepsDocument, pollWhileVisible(POLL_MS));
   const steps = data?.viewer.firstSteps;
-  if (!steps) return null;
-  const count = list.filter(({ isDone }) => isDone(steps)).length;
-  if (count === list.length) return null;
+  const count = steps ? list.filter(({ isDone }) => isDone(steps)).length : 0;
+  const isFinished = count === list.length;
+  useEffect(() => {
+    if (isFinished) onHide();
+  }, [isFinished, onHide]);
+  if (!steps || isFinished) return null;
   return (
     <Paper component="section" p="lg" mb="lg" aria-labelledby={id}>
       <Group justify="space-between" align="flex-start" wrap="nowrap" mb="sm">
@@ -82,7 +88,7 @@ function Steps({ onDismiss }: { onDismiss: () => void }) {
             {count} of {list.length} done
           </Text>
         </div>
-        <Button variant="default" size="xs" onClick={onDismiss}>
+        <Button variant="default" size="xs" onClick={onHide}>
           Dismiss
         </Button>
       </Group>
