@@ -242,6 +242,45 @@ it("returns to live mode if the organisation's test data is gone", async () => {
   expect(await page.getByText(BAND).count()).toBe(0);
 });
 
+it("shows operators live endpoints, deliveries and keys, and marked test ones on request", async () => {
+  const { id: organizationId, key } = await app.createOrganization("agent", { scopes });
+  const { text } = await app.keys.create({
+    organizationId,
+    name: "Operators see it",
+    createdBy: "test",
+    testSide: "agent",
+    scopes,
+  });
+  for (const [of, url] of [
+    [key, "http://127.0.0.1:9/of-live"],
+    [text, "http://127.0.0.1:9/of-test"],
+  ] as const) {
+    const post = async (path: string, body: object) =>
+      (await app.call(path, { key: of, method: "POST", body: JSON.stringify(body) })).body.data;
+    const { endpoint } = await post("/v1/webhook-endpoints", { url });
+    await post(`/v1/webhook-endpoints/${endpoint.id}/test`, {});
+  }
+  const operator = await createTestUser(app, { organizationId: null, role: "operator" });
+  const { page } = await visit("/integrations/endpoints", { user: operator });
+  const choose = (mode: string) =>
+    page.getByRole("radiogroup", { name: "Data" }).getByText(mode, { exact: true }).click();
+  for (const path of ["endpoints", "deliveries"]) {
+    await page.goto(`${app.url}/integrations/${path}`);
+    await expectVisible(page.getByRole("row").filter({ hasText: "of-live" }));
+    expect(await page.getByText("of-test").count()).toBe(0);
+    await choose("Test");
+    const row = page.getByRole("row").filter({ hasText: "of-test" });
+    await expectVisible(row.getByText("Test", { exact: true }));
+    expect(await page.getByText("of-live").count()).toBe(0);
+    expect(await findAccessibilityViolations(page)).toEqual([]);
+  }
+  await page.goto(`${app.url}/integrations/keys`);
+  await expectVisible(page.getByRole("button", { name: "Create API key" }));
+  expect(await page.getByText("Operators see it").count()).toBe(0);
+  await choose("Test");
+  await expectVisible(page.getByText("Operators see it"));
+});
+
 it("offers no switch to operators", async () => {
   const operator = await createTestUser(app, { organizationId: null, role: "operator" });
   const { page } = await visit("/", { user: operator });

@@ -2,6 +2,7 @@
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { withRepairNotice } from "../app/link-repair.ts";
 import { parseDeliveriesSearch } from "../pages/integrations/deliveries/deliveries.search.ts";
+import { parseListedMode } from "../pages/integrations/listed-mode.ts";
 import { parseRequestsSearch } from "../pages/integrations/requests/requests.search.ts";
 import { parseUsageSearch } from "../pages/integrations/usage/usage.search.ts";
 import { consoleRoute } from "./root.route.tsx";
@@ -27,12 +28,14 @@ const index = createRoute({
 const keys = createRoute({
   getParentRoute: () => section,
   path: "keys",
+  validateSearch: withRepairNotice(parseListedMode),
   component: lazyRouteComponent(() => import("../pages/integrations/keys/keys.page.tsx"), "KeysPage"),
 });
 
 const endpoints = createRoute({
   getParentRoute: () => section,
   path: "endpoints",
+  validateSearch: withRepairNotice(parseListedMode),
   component: lazyRouteComponent(
     () => import("../pages/integrations/endpoints/endpoints.page.tsx"),
     "EndpointsPage",

@@ -5,6 +5,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { WebhookEndpointNamesDocument } from "../../../generated/webhook-endpoints.ts";
 import { SearchField } from "../../../components/forms/search-field.tsx";
 import type { DeliveriesSearch } from "./deliveries.search.ts";
+import { listedMode } from "../listed-mode.ts";
 import { eventTypeCode, webhookEventTypes } from "../event-types.ts";
 import classes from "../integrations.module.css";
 import { deliveryStatuses, statusLabel } from "./delivery-status.ts";
@@ -20,7 +21,7 @@ const eventOptions = webhookEventTypes.map(eventTypeCode);
 export function DeliveriesFilters() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const endpoints = useEndpointOptions(search.endpoint);
+  const endpoints = useEndpointOptions(search);
   const change = (part: Partial<DeliveriesSearch>): void =>
     void navigate({ search: (former) => ({ ...former, ...part }), replace: true });
   return (
@@ -62,8 +63,9 @@ export function DeliveriesFilters() {
 }
 
 /** Includes a deleted endpoint if the URL names one, because its deliveries stay in the log. */
-function useEndpointOptions(selected: string | undefined): { value: string; label: string }[] {
-  const { data } = useQuery(WebhookEndpointNamesDocument);
+function useEndpointOptions(search: DeliveriesSearch): { value: string; label: string }[] {
+  const { endpoint: selected } = search;
+  const { data } = useQuery(WebhookEndpointNamesDocument, { variables: { mode: listedMode(search) } });
   const options = (data?.webhookEndpoints ?? []).map(({ id, url, description }) => ({
     value: id,
     label: description === "" ? url : `${description} (${url})`,

@@ -10,6 +10,7 @@ import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { LoadMore } from "../../../components/tables/pager.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import { WebhookDeliveriesDocument } from "../../../generated/webhook-deliveries.ts";
+import { ListedModeControl } from "../listed-mode.control.tsx";
 import { deliveriesVariables, hasDeliveryFilters } from "./deliveries.search.ts";
 import { DeliveriesFilters } from "./deliveries.filters.tsx";
 import { DeliveriesTable } from "./deliveries.table.tsx";
@@ -19,6 +20,7 @@ const PAGE_SIZE = 30;
 
 export function DeliveriesPage() {
   const search = route.useSearch();
+  const navigate = route.useNavigate();
   const query = useQuery(WebhookDeliveriesDocument, {
     variables: { ...deliveriesVariables(search), first: PAGE_SIZE },
     notifyOnNetworkStatusChange: true,
@@ -29,7 +31,19 @@ export function DeliveriesPage() {
   const isStale = !data && networkStatus === NetworkStatus.setVariables;
   return (
     <>
-      <PageHeader title="Deliveries" description="Every delivery of an event to an endpoint, newest first." />
+      <PageHeader
+        title="Deliveries"
+        description="Every delivery of an event to an endpoint, newest first."
+        actions={
+          <ListedModeControl
+            search={search}
+            // An endpoint has one mode.
+            onChange={(mode) =>
+              void navigate({ search: { ...search, endpoint: undefined, ...mode }, replace: true })
+            }
+          />
+        }
+      />
       <DeliveriesFilters />
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !log && <LoadingState label="Loading deliveries" rows={9} />}

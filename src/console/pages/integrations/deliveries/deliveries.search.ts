@@ -5,10 +5,11 @@ import type {
   WebhookDeliveryStatus,
   WebhookEventType,
 } from "../../../generated/webhook-deliveries.ts";
+import { listedMode, parseListedMode, type ListedModeSearch } from "../listed-mode.ts";
 import { eventTypeCode, webhookEventTypes } from "../event-types.ts";
 import { deliveryStatuses } from "./delivery-status.ts";
 
-export interface DeliveriesSearch {
+export interface DeliveriesSearch extends ListedModeSearch {
   endpoint?: string | undefined;
   status?: Lowercase<WebhookDeliveryStatus> | undefined;
   /** `job.created`. */
@@ -24,6 +25,7 @@ export function parseDeliveriesSearch(search: RawSearch): DeliveriesSearch {
     status: enumParam(search["status"], STATUS_VALUES),
     event: enumParam(search["event"], webhookEventTypes.map(eventTypeCode)),
     marking_number: textParam(search["marking_number"], 120),
+    ...parseListedMode(search),
   };
 }
 
@@ -35,6 +37,7 @@ export function deliveriesVariables(
     status: search.status?.toUpperCase() as WebhookDeliveryStatus | undefined,
     eventType: eventTypeFromCode(search.event),
     markingNumber: search.marking_number,
+    mode: listedMode(search),
   };
 }
 

@@ -6,6 +6,7 @@ import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { CLOCK_TICK_MS, Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import type { DeliveryRowFragment } from "../../../generated/webhook-deliveries.ts";
 import { eventTypeCode } from "../event-types.ts";
+import { TestBadge } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
 import { isFuture, outcomeLabel, deliveryStatusOf } from "./delivery-status.ts";
 
@@ -123,14 +124,17 @@ function EndpointCell({ delivery: { endpoint } }: { delivery: Delivery }) {
       </Text>
     );
   return (
-    <TextLink
-      to="/integrations/endpoints/$id"
-      params={{ id: endpoint.id }}
-      title={endpoint.url}
-      className={classes.shortened}
-    >
-      {endpoint.url.replace(/^https?:\/\//, "")}
-    </TextLink>
+    <>
+      <TextLink
+        to="/integrations/endpoints/$id"
+        params={{ id: endpoint.id }}
+        title={endpoint.url}
+        className={classes.shortened}
+      >
+        {endpoint.url.replace(/^https?:\/\//, "")}
+      </TextLink>{" "}
+      <TestBadge mode={endpoint.mode} />
+    </>
   );
 }
 

@@ -5,6 +5,7 @@ import { DescriptionList } from "../../../components/display/description-list.ts
 import { TextLink } from "../../../components/layout/links.tsx";
 import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import type { DeliveryDetailsFragment } from "../../../generated/webhook-delivery.ts";
+import { TestBadge } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
 import { isFuture } from "./delivery-status.ts";
 
@@ -46,9 +47,12 @@ function EndpointLink({ delivery: { endpoint, endpointId } }: { delivery: Delive
     );
   }
   return (
-    <TextLink to="/integrations/endpoints/$id" params={{ id: endpoint.id }}>
-      {endpoint.url}
-    </TextLink>
+    <>
+      <TextLink to="/integrations/endpoints/$id" params={{ id: endpoint.id }}>
+        {endpoint.url}
+      </TextLink>{" "}
+      <TestBadge mode={endpoint.mode} />
+    </>
   );
 }
 

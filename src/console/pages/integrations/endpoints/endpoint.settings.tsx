@@ -7,6 +7,7 @@ import { Timestamp } from "../../../components/display/timestamp.tsx";
 import type { EndpointDetailsFragment } from "../../../generated/webhook-endpoint.ts";
 import { EditEndpointDialog } from "./form/edit.dialog.tsx";
 import { eventTypeCode } from "../event-types.ts";
+import { TestBadge } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
 import { Panel } from "../../../components/layout/panel.tsx";
 
@@ -15,7 +16,14 @@ type Endpoint = EndpointDetailsFragment;
 export function EndpointSettingsPanel({ endpoint }: { endpoint: Endpoint }) {
   const { organization } = useSession();
   const editing = useDialog<Endpoint>();
-  const owner = { label: "Organisation", value: endpoint.organization.name };
+  const owner = {
+    label: "Organisation",
+    value: (
+      <>
+        {endpoint.organization.name} <TestBadge mode={endpoint.mode} />
+      </>
+    ),
+  };
   return (
     <Panel
       title="Settings"

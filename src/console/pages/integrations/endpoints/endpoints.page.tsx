@@ -2,6 +2,7 @@
 import { useQuery } from "@apollo/client/react";
 import { Button } from "@mantine/core";
 import { IconPlus, IconWebhook } from "@tabler/icons-react";
+import { getRouteApi } from "@tanstack/react-router";
 import { useSession } from "../../../app/session/session.ts";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
@@ -9,11 +10,20 @@ import { EmptyState, ErrorState, LoadingState } from "../../../components/status
 import { WebhookEndpointsDocument } from "../../../generated/webhook-endpoints.ts";
 import { CreateEndpointDialog } from "./form/create.dialog.tsx";
 import { EndpointsTable } from "./endpoints.table.tsx";
+import { ListedModeControl } from "../listed-mode.control.tsx";
+import { listedMode } from "../listed-mode.ts";
 import { pollWhileVisible } from "../polling.ts";
+
+const route = getRouteApi("/console/integrations/endpoints");
 
 export function EndpointsPage() {
   const { organization } = useSession();
-  const { data, error, refetch } = useQuery(WebhookEndpointsDocument, pollWhileVisible(60_000));
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data, error, refetch } = useQuery(WebhookEndpointsDocument, {
+    variables: { mode: listedMode(search) },
+    ...pollWhileVisible(60_000),
+  });
   const creating = useDialog<true>();
   // Operators belong to no organisation, so they cannot create endpoints.
   const create = organization && (
@@ -27,7 +37,14 @@ export function EndpointsPage() {
       <PageHeader
         title="Webhook endpoints"
         description="Waymark sends every event of your jobs as a signed request to each endpoint that subscribes to it."
-        actions={create}
+        actions={
+          create ?? (
+            <ListedModeControl
+              search={search}
+              onChange={(mode) => void navigate({ search: mode, replace: true })}
+            />
+          )
+        }
       />
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <LoadingState label="Loading endpoints" />}

@@ -2,6 +2,7 @@
 import { useQuery } from "@apollo/client/react";
 import { Button, Stack, Title } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
+import { getRouteApi } from "@tanstack/react-router";
 import { isInactive } from "../../../app/created-keys.ts";
 import { useMode } from "../../../app/session/session.ts";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
@@ -9,14 +10,21 @@ import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import { useNow } from "../../../components/display/timestamp.tsx";
 import { ApiKeysDocument, type ApiKeyRowFragment } from "../../../generated/api-keys.ts";
+import { ListedModeControl } from "../listed-mode.control.tsx";
+import { listedMode } from "../listed-mode.ts";
 import { CreateKeyDialog } from "./create-key.dialog.tsx";
 import { DeprecationsNotice } from "./deprecations.notice.tsx";
 import { InactiveKeysTable, KeysTable } from "./keys.table.tsx";
 import { RevokeKeyDialog } from "./revoke-key.dialog.tsx";
 import { RotateKeyDialog } from "./rotate-key.dialog.tsx";
 
+const route = getRouteApi("/console/integrations/keys");
+
 export function KeysPage() {
-  const { data, error, refetch } = useQuery(ApiKeysDocument);
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const variables = { mode: listedMode(search) };
+  const { data, error, refetch } = useQuery(ApiKeysDocument, { variables });
   const creating = useDialog<true>();
   const isTest = useMode() === "test";
   const create = (
@@ -33,7 +41,15 @@ export function KeysPage() {
             ? "Test keys see and change only test data."
             : "Use a separate key for each integration so you can revoke one without affecting the others."
         }
-        actions={create}
+        actions={
+          <>
+            <ListedModeControl
+              search={search}
+              onChange={(mode) => void navigate({ search: mode, replace: true })}
+            />
+            {create}
+          </>
+        }
       />
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <LoadingState label="Loading API keys" />}
