@@ -67,7 +67,12 @@ export async function* followPages(
 ): AsyncGenerator<EventPage, void, void> {
   const feed = new FollowedFeed(transport, options);
   try {
-    let cursor = options.after ?? (options.start === "latest" ? await feed.latest() : null);
+    let cursor = options.after ?? null;
+    if (cursor === null && options.start === "latest") {
+      cursor = await feed.latest();
+      // Saved before the first event: a new start with "latest" would skip the events since this one.
+      if (cursor !== null) yield { events: [], cursor };
+    }
     while (!options.signal?.aborted) {
       const page = await feed.readOrReconcile(cursor);
       const isNew = page.next_cursor !== null && page.next_cursor !== cursor;

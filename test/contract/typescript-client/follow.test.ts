@@ -99,6 +99,28 @@ describe("follow", () => {
     }
   });
 
+  it("saves the latest cursor before the first event, so a stop before it loses nothing", async () => {
+    const { agent, number } = await createAgent(1);
+    const store = createStore();
+    const stop = new AbortController();
+    const { waymark: stopped } = createClient(app.url, agent, {
+      async sleep() {
+        stop.abort();
+        stop.signal.throwIfAborted();
+      },
+    });
+    const events = stopped.events.follow({ store, start: "latest", signal: stop.signal });
+    for await (const { id } of events) expect.unreachable(id);
+    expect(store.saved).toHaveLength(1);
+
+    const { waymark } = createClient(app.url, agent);
+    await patchJob(app, agent, number, { weight: 2 });
+    for await (const { data } of waymark.events.follow({ store, start: "latest" })) {
+      expect(data.sequence).toBe(2);
+      break;
+    }
+  });
+
   it("waits out failures, reports them, and ends with an error that waiting can't fix", async () => {
     const { agent } = await createAgent(1);
     let requests = 0;

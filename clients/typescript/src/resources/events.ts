@@ -38,13 +38,16 @@ export class Events {
   /**
    * Yields each event from the stored cursor on, and waits for new ones until `signal` aborts. The cursor of a page is stored
    * when the caller asks for the event after the page, so after a crash the last page comes again: ignore an event whose
-   * `data.sequence` is not above the stored version of its job.
+   * `data.sequence` is not above the stored version of its job. With `start: "latest"` the first cursor is stored at once.
    */
   follow(options: FollowOptions): AsyncGenerator<Event, void, void> {
     return followEvents(this.#transport, options);
   }
 
-  /** Like `follow`, by pages: store `cursor` in the same transaction as the effects of `events`, and pass it as `after` next time. */
+  /**
+   * Like `follow`, by pages: store `cursor` in the same transaction as the effects of `events`, and pass it as `after` next time.
+   * A page without events moves the cursor too: the first page with `start: "latest"`, and one past events of other types.
+   */
   followPages(options: FollowPagesOptions = {}): AsyncGenerator<EventPage, void, void> {
     return followPages(this.#transport, options);
   }
