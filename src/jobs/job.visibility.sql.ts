@@ -7,12 +7,13 @@ import type { Principal } from "../platform/principal.ts";
 import { invariant } from "../platform/errors.ts";
 import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
 
-/** The agents of test jobs, as an array that PostgreSQL reads once per statement. */
-const TEST_AGENTS = "array(select id from organization where live_organization_id is not null)";
-const isLive = (table: string): string => `${table}.agent_id <> all (${TEST_AGENTS})`;
+/** The agents of test jobs. PostgreSQL hashes them once per statement; it would compare each row with all elements of an array. */
+const TEST_AGENTS = "(select id from organization where live_organization_id is not null and type = 'agent')";
+const isLive = (table: string): string => `${table}.agent_id not in ${TEST_AGENTS}`;
 
 /** A column for `isVisibleTo`: whether the row of `table` is of a test organisation. */
-export const isTestColumn = (table: "job_event"): Sql => raw(`not (${isLive(table)}) as is_test`);
+export const isTestColumn = (table: "job_event"): Sql =>
+  raw(`${table}.agent_id in ${TEST_AGENTS} as is_test`);
 
 const organizationColumn = { agent: "agent_id", contractor: "contractor_id" } as const;
 

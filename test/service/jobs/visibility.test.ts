@@ -81,3 +81,10 @@ it("fails in MikroORM without a principal", async () => {
   const found = reads.database.em().find(Job, {}, { filters: { visibleTo: true } });
   await expect(found).rejects.toThrow("No arguments provided for filter");
 });
+
+it("compares each job with a hash of the test organisations for an operator, not with all of them", async () => {
+  const plan = await reads.database.query(
+    sql`explain select count(*) from job where ${visibleTo(reads.operator)}`,
+  );
+  expect(JSON.stringify(plan)).toContain("hashed SubPlan");
+});
