@@ -12,7 +12,7 @@ import {
   testRunBody,
   testRunSchema,
 } from "../test-mode.schema.ts";
-import { inBody, inPath, invalidExample } from "./error-examples.ts";
+import { inBody, inPath, invalidExample, malformedMarkingNumber } from "./error-examples.ts";
 import { extensibleEnum } from "../errors.schema.ts";
 import { exampleListedJob } from "./examples.ts";
 import { idempotencyKeyHeader } from "./headers.ts";
@@ -169,6 +169,7 @@ const cancelTestRun = operation({
       },
     },
   },
+  malformed: malformedMarkingNumber,
   ownErrors: {
     NotFoundException: {
       description: "There is no such test job, the job has no run in progress, or the key is not a test key.",
