@@ -34,10 +34,21 @@ export function retryDelayMs(error: unknown, attempt: number, random: number): n
   return Math.max(backoffMs, retryAfterMs * (1 + random / 5));
 }
 
+/** The longest wait of `setTimeout`. It ends a longer one at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** Waits for `ms`. Rejects with the signal's reason when `signal` aborts. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>;
 
-export const sleep: Sleep = (ms, signal) =>
+export const sleep: Sleep = async (ms, signal) => {
+  let leftMs = Math.ceil(ms);
+  do {
+    await startTimer(Math.min(leftMs, MAX_TIMER_MS), signal);
+    leftMs -= MAX_TIMER_MS;
+  } while (leftMs > 0);
+};
+
+const startTimer: Sleep = (ms, signal) =>
   new Promise((resolve, reject) => {
     if (signal?.aborted) {
       reject(signal.reason as Error);

@@ -1,7 +1,7 @@
 /** Sends operations: URL, headers, timeout, retries, and the answer's envelope. */
 import { ConnectionError, TimeoutError, WaymarkError } from "./errors.ts";
 import { operations, VERSION, type Operations, type OperationSpec } from "./generated/api.ts";
-import { isRetryable, retryDelayMs, sleep, type Sleep } from "./retry.ts";
+import { isRetryable, MAX_TIMER_MS, retryDelayMs, sleep, type Sleep } from "./retry.ts";
 import { toApiError } from "./to-api-error.ts";
 
 export interface ClientOptions {
@@ -9,7 +9,7 @@ export interface ClientOptions {
   apiKey: string;
   /** URL of the service, with or without `/v1`. */
   baseUrl: string;
-  /** Time for each attempt in ms, including its body. Default: 30,000. */
+  /** Time for each attempt in ms, including its body. Default: 30,000; at most 2^31 - 1, 24 days. */
   timeoutMs?: number | undefined;
   /** Attempts after the first. Default: 4. */
   maxRetries?: number | undefined;
@@ -197,7 +197,7 @@ export class Transport {
     const controller = new AbortController();
     const abort = (): void => controller.abort();
     signal?.addEventListener("abort", abort, { once: true });
-    const timer = setTimeout(abort, timeoutMs);
+    const timer = setTimeout(abort, Math.min(timeoutMs, MAX_TIMER_MS));
     try {
       const response = await this.#fetch(url, { ...init, signal: controller.signal });
       return { response, text: await response.text() };
