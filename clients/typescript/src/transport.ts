@@ -34,7 +34,10 @@ export interface RequestOptions {
 
 /** Options of a call that changes something. */
 export interface ChangeOptions extends RequestOptions {
-  /** 1 to 255 visible ASCII characters. Default: a random key, the same for all attempts of the call. */
+  /**
+   * 1 to 255 visible ASCII characters. Default: the header `Idempotency-Key` in `headers`, else a random key, the same for all
+   * attempts of the call.
+   */
   idempotencyKey?: string | undefined;
 }
 
@@ -78,6 +81,9 @@ export class ApiCall<Data> implements PromiseLike<Data> {
     return this.then((data) => data).finally(onFinally);
   }
 }
+
+/** In lower case, like all names of headers here. */
+const KEY_HEADER = "idempotency-key";
 
 type Path = Readonly<Record<string, string>>;
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -136,10 +142,11 @@ export class Transport {
   ): ApiCall<Operations[Name]["data"]> {
     const spec: OperationSpec = operations[name];
     const { path = {}, query = {}, body } = input as { path?: Path; query?: Query; body?: unknown };
-    const key = spec.takesKey ? (options.idempotencyKey ?? randomKey()) : undefined;
     const headers: Record<string, string> = { ...this.#headers, ...lowerCased(options.headers) };
+    const ownKey = ownKeyOf({ ...options, headers });
+    const key = spec.takesKey ? (ownKey ?? randomKey()) : undefined;
     if (body !== undefined) headers["content-type"] = "application/json";
-    if (key !== undefined) headers["idempotency-key"] = key;
+    if (key !== undefined) headers[KEY_HEADER] = key;
     if (options.ifMatch !== undefined) headers["if-match"] = options.ifMatch;
     if (options.ifNoneMatch !== undefined) headers["if-none-match"] = options.ifNoneMatch;
     const send = async (): Promise<ApiResponse<Operations[Name]["data"]>> =>
@@ -158,7 +165,7 @@ export class Transport {
         {
           maxRetries: options.maxRetries ?? this.#options.maxRetries ?? 4,
           isRepeatable: !spec.changes || key !== undefined,
-          isOwnKey: key !== undefined && options.idempotencyKey !== undefined,
+          isOwnKey: key !== undefined && ownKey !== undefined,
         },
       );
     return new ApiCall(send());
@@ -249,6 +256,11 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Returns the caller's own Idempotency-Key in the options of a call. */
+export function ownKeyOf({ idempotencyKey, headers }: ChangeOptions): string | undefined {
+  return idempotencyKey ?? lowerCased(headers)[KEY_HEADER];
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {

@@ -103,6 +103,23 @@ describe("a request that fails", () => {
     expect(third).toBe("order-1");
   });
 
+  it("keeps an Idempotency-Key that the caller sets as a header, and treats it like the option", async () => {
+    const conflict = failure(409, "ConflictException");
+    await using script = await startScript(["cut", conflict, ok(job)], {
+      headers: { "idempotency-key": "all" },
+    });
+    await script.waymark.jobs.update("WM-1", {}, { headers: { "Idempotency-Key": "order-1" } });
+    await script.waymark.jobs.update("WM-1", {});
+    await script.waymark.jobs.get("WM-1", { headers: { "Idempotency-Key": "read" } });
+    await script.waymark.jobs.update(
+      "WM-1",
+      {},
+      { idempotencyKey: "option", headers: { "Idempotency-Key": "no" } },
+    );
+
+    expect(keysOf(script.server)).toEqual(["order-1", "order-1", "order-1", "all", "read", "option"]);
+  });
+
   it("is sent again after 409 only if an earlier attempt may be in flight", async () => {
     const conflict = failure(409, "ConflictException");
     await using first = await startScript([conflict, ok(job)]);
@@ -343,11 +360,14 @@ describe("updateMany", () => {
     expect(results[229]).toMatchObject({ success: true, job: { weight: 230 } });
   });
 
-  it("numbers the caller's Idempotency-Key", async () => {
+  it.each([
+    ["option", { idempotencyKey: "import-7" }],
+    ["header", { headers: { "Idempotency-Key": "import-7" } }],
+  ])("numbers the caller's Idempotency-Key: %s", async (_, options) => {
     const results = Array.from({ length: 100 }, () => ({ marking_number: "WM-1", success: true, job }));
     await using script = await startScript([ok({ results })]);
     const items = Array.from({ length: 200 }, () => ({ marking_number: "WM-1", weight: 1 }));
-    for await (const { success } of script.waymark.jobs.updateMany(items, { idempotencyKey: "import-7" }))
+    for await (const { success } of script.waymark.jobs.updateMany(items, options))
       expect(success).toBe(true);
     expect(keysOf(script.server)).toEqual(["import-7-1", "import-7-2"]);
   });

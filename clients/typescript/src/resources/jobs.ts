@@ -9,7 +9,13 @@ import type {
   Operations,
 } from "../generated/api.ts";
 import { itemsByCursor, itemsByPage, MAX_PAGE_SIZE } from "../lists.ts";
-import type { ApiCall, ChangeOptions, RequestOptions, Transport } from "../transport.ts";
+import {
+  ownKeyOf,
+  type ApiCall,
+  type ChangeOptions,
+  type RequestOptions,
+  type Transport,
+} from "../transport.ts";
 import { updateInBatches, type UpdateResult } from "../update-many.ts";
 
 /** The most items of a batch. */
@@ -106,11 +112,12 @@ export class Jobs {
    */
   updateMany(
     items: Iterable<BatchItem> | AsyncIterable<BatchItem>,
-    { idempotencyKey, ...options }: UpdateOptions = {},
+    options: UpdateOptions = {},
   ): AsyncGenerator<UpdateResult, void, void> {
+    const ownKey = ownKeyOf(options);
     return updateInBatches(items, MAX_BATCH_SIZE, (batch, number) => {
-      const key = idempotencyKey === undefined ? undefined : `${idempotencyKey}-${number}`;
-      return this.updateBatch(batch, { ...options, idempotencyKey: key });
+      const idempotencyKey = ownKey === undefined ? undefined : `${ownKey}-${number}`;
+      return this.updateBatch(batch, { ...options, idempotencyKey });
     });
   }
 
