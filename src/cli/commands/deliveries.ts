@@ -3,10 +3,12 @@ import { AppError } from "../../platform/errors.ts";
 import { fromTypedId } from "../../platform/ids.ts";
 import {
   type AttemptView,
+  type DeliveryService,
   deliveryStatuses,
   type DeliveryView,
   type DeliveryWithAttempts,
   type EndpointView,
+  type ReplaySelection,
   systemPrincipal,
   type Webhooks,
 } from "../../webhooks/api.ts";
@@ -157,6 +159,26 @@ sends the replays, as fast as the endpoint's limits allow.
   waymark deliveries replay --endpoint whe_… --failed-since 12h
   waymark deliveries replay --endpoint whe_… --missing`;
 
+/** Repeats the replay until no event is left. An error says how many were replayed before it. */
+async function replayAll(
+  deliveries: DeliveryService,
+  endpoint: string,
+  selection: ReplaySelection,
+): Promise<number> {
+  let replayed = 0;
+  try {
+    for (let hasMore = true; hasMore;) {
+      const result = await deliveries.replayMany(systemPrincipal, endpoint, selection);
+      replayed += result.replayed;
+      ({ hasMore } = result);
+    }
+  } catch (error) {
+    if (!(error instanceof AppError) || replayed === 0) throw error;
+    throw new AppError(error.code, `${replayed} events were queued for replay, then: ${error.message}`);
+  }
+  return replayed;
+}
+
 const replay = webhookCommand("replay", {
   description: "send events again: one delivery, or the failed or missing deliveries of an endpoint",
   argument: ["[delivery]", "delivery ID (dlv_…)"],
@@ -172,27 +194,28 @@ const replay = webhookCommand("replay", {
       "replay stored events that the endpoint has no delivery for; optionally only those since this time",
       parseSince,
     ),
+    until: option("<when>", "with --failed-since or --missing: only before this time", parseSince),
   },
   help: REPLAY_HELP_TEXT,
-  check({ endpoint, failedSince, missing }, id) {
+  check({ endpoint, failedSince, missing, until }, id) {
     const selectors = [id, failedSince, missing].filter((selector) => selector !== undefined).length;
-    if (selectors === 1 && (id === undefined) === (endpoint !== undefined)) return;
+    const isOne = id !== undefined;
+    if (selectors === 1 && isOne === (endpoint === undefined) && !(isOne && until)) return;
     throw new AppError(
       "BadRequestException",
       "Specify either a delivery ID, or --endpoint with --failed-since or --missing",
     );
   },
-  async run({ deliveries }, { endpoint = "", failedSince, missing }, id) {
+  async run({ deliveries }, { endpoint = "", failedSince, missing, until }, id) {
     if (id !== undefined) {
       const created = await deliveries.replay(systemPrincipal, id);
       return { document: toDocument(created), text: `Replay queued as ${created.id}.` };
     }
     const since = missing === true ? undefined : missing;
-    const { replayed } = await deliveries.replayMany(
-      systemPrincipal,
-      endpoint,
-      failedSince ? { which: "failed", since: failedSince } : { which: "missing", since },
-    );
+    const selection = failedSince
+      ? ({ which: "failed", since: failedSince, until } as const)
+      : ({ which: "missing", since, until } as const);
+    const replayed = await replayAll(deliveries, endpoint, selection);
     const events = `${replayed.toLocaleString("en")} ${replayed === 1 ? "event" : "events"}`;
     return { document: { endpoint_id: endpoint, replayed }, text: `${events} queued for replay.` };
   },

@@ -2385,8 +2385,10 @@ export type ReplayDeliveryPayload = {
 export type ReplayDeliveriesPayload = {
   /** Number of new deliveries. */
   readonly replayed: Maybe<Scalars['Int']['output']>;
-  /** Cursor to pass as `after` to `webhookDeliveries`, which then lists the new deliveries only; null if there are none. */
+  /** Cursor to pass as `after` to `webhookDeliveries`, which then lists the new deliveries only; null if no event was replayed. */
   readonly cursor: Maybe<Scalars['String']['output']>;
+  /** True if events may be left: repeat the mutation to replay them. One mutation replays at most 50,000 events. */
+  readonly hasMore: Maybe<Scalars['Boolean']['output']>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
@@ -3500,6 +3502,7 @@ export type ReplayDeliveryPayloadResolvers<ContextType = GraphqlContext, ParentT
 export type ReplayDeliveriesPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ReplayDeliveriesPayload'] = ResolversParentTypes['ReplayDeliveriesPayload']> = ResolversObject<{
   replayed?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   cursor?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  hasMore?: Resolver<Maybe<ResolversTypes['Boolean']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 

@@ -4,7 +4,7 @@ import { addCopyButton, element } from "./elements.mjs";
 const STORAGE_KEY = "waymark-guide-test-key";
 /** What samples have where the reader's key belongs. */
 const PLACEHOLDER = "wmk_…";
-const LIFETIME_MS = 24 * 3_600_000;
+const LIFETIME_MS = 24 * 60 * 60 * 1_000;
 const CREATE_KEY = `mutation CreateGuideKey($input: CreateApiKeyInput!) {
   createApiKey(input: $input) { secret userErrors { message } }
 }`;

@@ -159,8 +159,8 @@ function replayMany({ deliveries, idempotency }: WebhookRouteServices, name: str
   return idempotent(idempotency, `POST ${name}`, async (request, response, tx) => {
     const selection = readSelection(request);
     const caller = callerOf(request, response);
-    const result = await deliveries.replayMany(caller, idOf(request), selection, { tx });
-    return { data: result, changed: result.replayed > 0 };
+    const { hasMore, ...result } = await deliveries.replayMany(caller, idOf(request), selection, { tx });
+    return { data: { ...result, has_more: hasMore }, changed: result.replayed > 0 };
   });
 }
 

@@ -199,6 +199,9 @@ export const replayResultSchema = z
       "Pass it as `cursor` to `GET /v1/webhook-deliveries`, which then lists the new deliveries only; null if there are none",
       cursorExample,
     ).nullable(),
+    has_more: z
+      .boolean()
+      .meta({ description: "True if events may be left: repeat the request to replay them" }),
   })
   .meta({ id: "WebhookReplayResult" });
 

@@ -7,8 +7,8 @@ import { TokenBucket, type TokenRate } from "../../platform/concurrency/token-bu
 /** Rate at which the replays of one organisation may create deliveries. */
 export const defaultReplayRate: TokenRate = { perSecond: 1_000, burst: 200_000 };
 
-/** Reserves `count` deliveries before they are created; a negative count returns unused ones. `replayed` is the total so far. */
-export type ReserveReplays = (count: number, replayed: number) => void;
+/** Reserves `count` deliveries before they are created; a negative count returns unused ones. Returns false at the limit. */
+export type ReserveReplays = (count: number) => boolean;
 
 export class ReplayLimit {
   readonly #clock: Clock;
@@ -22,28 +22,19 @@ export class ReplayLimit {
   }
 
   /**
-   * Runs `replay`. Throws TooManyRequestsException if the organisation runs two replays or has used up its rate. `isAtomic`: a
-   * replay that fails creates nothing, so its deliveries don't count.
+   * Runs `replay`. Throws TooManyRequestsException if the organisation runs two replays, or if its rate allows no delivery. A
+   * replay that fails has used what it reserved.
    */
-  run<Result>(
-    organizationId: string,
-    isAtomic: boolean,
-    replay: (reserve: ReserveReplays) => Promise<Result>,
-  ): Promise<Result> {
+  run<Result>(organizationId: string, replay: (reserve: ReserveReplays) => Promise<Result>): Promise<Result> {
     const bucket = this.#bucketOf(organizationId);
-    return this.#inFlight.run(organizationId, async () => {
-      let reserved = 0;
-      const reserve: ReserveReplays = (count, replayed) => {
-        if (!bucket.take(this.#clock.elapsed(), count))
-          throw this.#limitExceeded(bucket, { count, replayed: isAtomic ? 0 : replayed });
-        reserved += count;
-      };
-      try {
-        return await replay(reserve);
-      } catch (error) {
-        if (isAtomic) bucket.take(this.#clock.elapsed(), -reserved);
-        throw error;
-      }
+    return this.#inFlight.run(organizationId, () => {
+      let isFirst = true;
+      return replay((count) => {
+        const isReserved = bucket.take(this.#clock.elapsed(), count);
+        if (!isReserved && isFirst) throw this.#limitExceeded(bucket, count);
+        isFirst = false;
+        return isReserved;
+      });
     });
   }
 
@@ -55,13 +46,12 @@ export class ReplayLimit {
     return bucket;
   }
 
-  #limitExceeded(bucket: TokenBucket, { count, replayed }: { count: number; replayed: number }): AppError {
+  #limitExceeded(bucket: TokenBucket, count: number): AppError {
     const retryAfterS = Math.ceil(bucket.msUntil(count, this.#clock.elapsed()) / 1000);
     const { perSecond, burst } = this.#rate;
-    const done = replayed === 0 ? "" : `${replayed} deliveries were replayed. `;
     return new AppError(
       "TooManyRequestsException",
-      `${done}An organisation can replay ${burst} deliveries, then ${perSecond} per second. Repeat the request in ${retryAfterS} s to replay the rest.`,
+      `An organisation can replay ${burst} deliveries, then ${perSecond} per second. Repeat the request in ${retryAfterS} s.`,
       { headers: { "Retry-After": String(retryAfterS) } },
     );
   }

@@ -88,10 +88,14 @@ export interface ReplayResult {
   replayed: number;
   /** The cursor of a list of the new deliveries, and of others that were replayed to the endpoint meanwhile; null if none. */
   cursor: string | null;
+  /** Events may be left: the same request replays them. */
+  hasMore: boolean;
 }
 
 /** Deliveries per statement. */
 const BATCH_SIZE = 2_000;
+/** Deliveries of one request, which may hold a transaction until the last of them. */
+const MAX_REPLAYED = 50_000;
 
 /** Replays the deliveries that failed in the time range and whose event has no newer delivery. */
 export async function replayFailed(
@@ -169,7 +173,7 @@ interface ReplayBatchResult {
 }
 
 /**
- * Creates deliveries for the rows of `selectBatch(after)` in batches until none is left, and notifies the workers after each.
+ * Creates deliveries for the rows of `selectBatch(after)` in batches, up to the limits, and notifies the workers after each.
  * The rows have (id, event_id, event_type, job_id, after_restore). A lock per endpoint makes concurrent replays see each
  * other's deliveries.
  */
@@ -188,25 +192,26 @@ async function replayInBatches(
   };
   const total = { replayed: 0, first: null as string | null, newest: "" };
   let after: string | null = null;
-  for (;;) {
-    reserve(BATCH_SIZE, total.replayed);
+  let hasMore = true;
+  while (hasMore && total.replayed < MAX_REPLAYED) {
+    if (!reserve(BATCH_SIZE)) break;
     const from: string | null = after;
     const batch: ReplayBatchResult = tx
       ? await createBatch(tx, from)
       : await database.transaction((own) => createBatch(own, from));
     const { count, last, lowest, highest } = batch;
-    reserve(count - BATCH_SIZE, total.replayed);
+    reserve(count - BATCH_SIZE);
     if (count > 0) notifyAfterCommit(deps);
     total.replayed += count;
     total.first ??= lowest;
     total.newest = highest ?? total.newest;
-    if (count < BATCH_SIZE) break;
+    hasMore = count === BATCH_SIZE;
     after = last;
   }
   const { replayed, first, newest } = total;
-  if (first === null) return { replayed, cursor: null };
+  if (first === null) return { replayed, cursor: null, hasMore };
   const before = minUuidAt(new Date(Date.parse(timestampOf(newest)) + 1));
-  return { replayed, cursor: deliveryCursor({ before, replay: { endpointId, first } }) };
+  return { replayed, cursor: deliveryCursor({ before, replay: { endpointId, first } }), hasMore };
 }
 
 /** Waits for replays of many deliveries to the endpoint (UUID), and holds back others until `tx` ends. */

@@ -92,8 +92,9 @@ export class DeliveryService {
   }
 
   /**
-   * Replays events to an endpoint in batches, each in its own transaction; an error keeps the batches before it. With `tx`, all
-   * batches are in that transaction.
+   * Replays up to MAX_REPLAYED events to an endpoint in batches, each in its own transaction; an error keeps the batches before
+   * it. With `tx`, all batches are in that transaction. Throws TooManyRequestsException if the rate of the organisation allows
+   * none.
    */
   async replayMany(
     principal: WebhookPrincipal,
@@ -107,7 +108,7 @@ export class DeliveryService {
     // Before that, it is unknown what was delivered.
     const oldest = this.#daysAgo(Math.min(FEED_DAYS, this.#deps.retentionDays));
     const request = { endpointId: id, since: latest(oldest, since), until };
-    return await this.#replays.run(organization.id, tx !== undefined, (reserve) => {
+    return await this.#replays.run(organization.id, (reserve) => {
       const deps = { ...this.#deps, tx, reserve };
       if (which === "failed") return replayFailed(deps, request);
       const { id: organizationId, type: organizationType } = organization;

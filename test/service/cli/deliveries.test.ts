@@ -71,7 +71,10 @@ describe("deliveries", () => {
   it("replays events that the endpoint has no delivery for", async () => {
     await services().createJob(agent());
     const id = await newEndpoint();
-    const { replayed } = await runJson("deliveries", "replay", "--endpoint", id, "--missing", "30m");
+    const replayMissing = (...range: string[]) =>
+      runJson("deliveries", "replay", "--endpoint", id, "--missing", ...range);
+    expect(await replayMissing("30m", "--until", "20m")).toMatchObject({ replayed: 0 });
+    const { replayed } = await replayMissing("30m");
     expect(replayed).toBeGreaterThan(0);
     expect(await runJson("deliveries", "replay", "--endpoint", id, "--missing")).toEqual({
       endpoint_id: id,
@@ -83,6 +86,7 @@ describe("deliveries", () => {
     [["replay"]],
     [["replay", "dlv_x", "--missing"]],
     [["replay", "dlv_x", "--endpoint", "whe_x"]],
+    [["replay", "dlv_x", "--until", "1h"]],
     [["replay", "--endpoint", "whe_x"]],
     [["replay", "--missing"]],
     [["replay", "--endpoint", "whe_x", "--missing", "--failed-since", "1h"]],

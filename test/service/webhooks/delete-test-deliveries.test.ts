@@ -185,7 +185,7 @@ describe("a result that arrives after the deletion", () => {
 const replayDeps = () => ({
   database: services.database,
   notifyWorkers: () => undefined,
-  reserve: () => undefined,
+  reserve: () => true,
 });
 
 describe("a replay in progress", () => {

@@ -111,7 +111,7 @@ it("lists failed deliveries with the index of failed deliveries", async () => {
 
 it("replays failed deliveries with that index and reads only the endpoint's own queue", async () => {
   const texts: string[] = [];
-  const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => undefined };
+  const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => true };
   const since = new Date(Date.now() - HOUR_MS);
   expect(await replayFailed(parts, { endpointId, since })).toMatchObject({ replayed: 5 });
   const nodes = await nodesOf(texts, NO_LOOPS);
@@ -145,7 +145,7 @@ it("finds an attempt by its id without a scan of the attempts", async () => {
 
 it("finds events without a delivery without scanning other queues", async () => {
   const texts: string[] = [];
-  const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => undefined };
+  const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => true };
   const since = new Date(Date.now() - HOUR_MS);
   await replayMissing(parts, {
     endpointId,

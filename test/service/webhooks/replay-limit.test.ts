@@ -32,10 +32,7 @@ it("limits the deliveries per organisation, even if it deletes the endpoints", a
   });
   expect(await replayToNew(other)).toMatchObject({ replayed: 1 });
   services.clock.advance(3_000);
-  expect(await replayToNew(agent)).toMatchObject({
-    message: expect.stringMatching(/^4000 deliveries were replayed\. /),
-    headers: { "Retry-After": "2" },
-  });
+  expect(await replayToNew(agent)).toMatchObject({ replayed: 4_000, hasMore: true });
   const [row] = await services.database.query<{ count: number }>(
     sql`select count(*)::int from webhook_delivery where origin = 'replay'`,
   );
@@ -49,30 +46,33 @@ it("continues where it stopped if the request is repeated", async () => {
   const agent = await services.createOrganization("agent");
   await services.createJobs(agent, 2_500);
   const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
-  await expect(services.deliveries.replayMany(agent, endpoint.id, { which: "missing" })).rejects.toThrow(
-    "2000 deliveries were replayed",
-  );
+  const replay = () => services.deliveries.replayMany(agent, endpoint.id, { which: "missing" });
+  expect(await replay()).toMatchObject({ replayed: 2_000, hasMore: true });
+  await expect(replay()).rejects.toThrow(/^An organisation can replay 2000 deliveries/);
   services.clock.advance(2_000);
-  expect(await services.deliveries.replayMany(agent, endpoint.id, { which: "missing" })).toMatchObject({
-    replayed: 500,
-  });
+  expect(await replay()).toMatchObject({ replayed: 500, hasMore: false });
 });
 
-it("counts nothing of a replay in the caller's transaction that exceeds it", async () => {
-  const services = await openWebhookServiceFixture({ replayRate: { perSecond: 1_000, burst: 2_000 } });
+it("keeps what it did in the caller's transaction, and uses the rate also if that fails", async () => {
+  const services = await openWebhookServiceFixture({ replayRate: { perSecond: 1_000, burst: 4_000 } });
   onTestFinished(() => services[Symbol.asyncDispose]());
   const agent = await services.createOrganization("agent");
   await services.createJobs(agent, 2_500);
   const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
-  const replay = () =>
-    services.database.transaction((tx) =>
-      services.deliveries.replayMany(agent, endpoint.id, { which: "missing" }, { tx }),
-    );
-  await expect(replay()).rejects.toThrow(/^An organisation can replay 2000 deliveries/);
-  // The whole burst is available again, without any time passing.
-  await expect(services.deliveries.replayMany(agent, endpoint.id, { which: "missing" })).rejects.toThrow(
-    "2000 deliveries were replayed",
-  );
+  const replayAnd = (finish: () => void) =>
+    services.database.transaction(async (tx) => {
+      const result = await services.deliveries.replayMany(agent, endpoint.id, { which: "missing" }, { tx });
+      finish();
+      return result;
+    });
+  const failing = replayAnd(() => {
+    throw new Error("rolled back");
+  });
+  await expect(failing).rejects.toThrow("rolled back");
+  // 2,500 are used and 1,500 are left, which is less than a batch.
+  await expect(replayAnd(() => undefined)).rejects.toThrow(/^An organisation can replay 4000 deliveries/);
+  services.clock.advance(500);
+  expect(await replayAnd(() => undefined)).toMatchObject({ replayed: 2_000, hasMore: true });
 });
 
 // evidence: replay-limit-defaults

@@ -96,6 +96,7 @@ export const replays = [count(defaultReplayRate.burst), count(defaultReplayRate.
 const activeKeys = count(constantIn(KEY_SERVICE, "MAX_ACTIVE_KEYS"));
 const lookUpItems = count(constantIn("src/http/v1/jobs.lookup.ts", "MAX_NUMBERS"));
 const statsAtOnce = count(numberIn("src/jobs/job.service.ts", /permitsPerKey: (\d+)/));
+const replaysPerRequest = count(constantIn("src/webhooks/deliveries/replay.sql.ts", "MAX_REPLAYED"));
 const replaysAtOnce = count(
   numberIn("src/webhooks/deliveries/replay-limit.ts", /InFlightLimit\(\{ max: (\d+)/),
 );
@@ -109,6 +110,11 @@ const clients = [
   fact("api-keys.md", "Create a key > name", count(constantIn(KEY_GRANT, "MAX_NAME_LENGTH"))),
   fact("api-keys.md", "Create a key > cidrs", count(constantIn(KEY_GRANT, "MAX_CIDRS"))),
   fact("api-keys.md", "Replace a key", count(keyRotationHours)),
+  fact(
+    "test-mode.md",
+    "Create a test key",
+    duration(constantIn("src/guide/assets/test-key.mjs", "LIFETIME_MS")),
+  ),
   fact(
     "test-mode.md",
     "Create test jobs",
@@ -281,7 +287,7 @@ const webhooks = [
   ),
   fact("webhooks/deliveries.md", "Delivery log", periods.retention),
   fact("webhooks/deliveries.md", "Replay one delivery", count(schedule.length)),
-  fact("webhooks/deliveries.md", "Replay a time range", replaysAtOnce, ...replays),
+  fact("webhooks/deliveries.md", "Replay a time range", replaysPerRequest, replaysAtOnce, ...replays),
   fact(
     "webhooks/reliability.md",
     "Limits > Headers of your own per endpoint",
@@ -331,7 +337,7 @@ const graphql = [
   ),
   fact("graphql/queries.md", "Jobs that changed since a time", periods.openTransaction),
   fact("graphql/mutations.md", "Rotate an API key", count(keyRotationHours), periods.keyRevocation),
-  fact("graphql/mutations.md", "Replay what failed", ...replays),
+  fact("graphql/mutations.md", "Replay what failed", replaysPerRequest),
   fact("graphql/mutations.md", "Errors > CURSOR_EXPIRED", periods.feed),
   fact("graphql/mutations.md", "Errors > TIMEOUT", statementTimeout),
   fact(

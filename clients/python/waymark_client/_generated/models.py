@@ -677,6 +677,8 @@ class WebhookReplayResult(Model):
     """Pass it as `cursor` to `GET /v1/webhook-deliveries`, which then lists the new deliveries only; null if
     there are none
     """
+    has_more: bool
+    """True if events may be left: repeat the request to replay them"""
 
 
 @dataclass(kw_only=True)

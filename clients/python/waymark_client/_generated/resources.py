@@ -658,11 +658,12 @@ class Webhooks:
         `cursor` to `GET /v1/webhook-deliveries` to follow them.
 
         Repeating the request replays nothing twice: an event whose replay is pending or delivered is left
-        out. An organization can
-        replay 200,000 deliveries at once, then 1,000 per second; beyond that the response is 429, and the
-        message says how many were
-        replayed. With an Idempotency-Key the replay is one transaction: a 429 means that nothing was
-        replayed.
+        out. A request replays at most
+        50,000 events; repeat it, with another Idempotency-Key, while `has_more` is true. An organization can
+        replay 200,000 deliveries
+        at once, then 1,000 per second; beyond that the response is 429. With an Idempotency-Key the replay is
+        one transaction: an error
+        means that nothing was replayed.
 
         Required scope: `webhooks:manage`.
 
@@ -1683,11 +1684,12 @@ class AsyncWebhooks:
         `cursor` to `GET /v1/webhook-deliveries` to follow them.
 
         Repeating the request replays nothing twice: an event whose replay is pending or delivered is left
-        out. An organization can
-        replay 200,000 deliveries at once, then 1,000 per second; beyond that the response is 429, and the
-        message says how many were
-        replayed. With an Idempotency-Key the replay is one transaction: a 429 means that nothing was
-        replayed.
+        out. A request replays at most
+        50,000 events; repeat it, with another Idempotency-Key, while `has_more` is true. An organization can
+        replay 200,000 deliveries
+        at once, then 1,000 per second; beyond that the response is 429. With an Idempotency-Key the replay is
+        one transaction: an error
+        means that nothing was replayed.
 
         Required scope: `webhooks:manage`.
 

@@ -591,6 +591,8 @@ export interface WebhookReplayResult {
   replayed: number;
   /** Pass it as `cursor` to `GET /v1/webhook-deliveries`, which then lists the new deliveries only; null if there are none */
   cursor: string | null;
+  /** True if events may be left: repeat the request to replay them */
+  has_more: boolean;
 }
 
 export interface ReplayWebhooks {

@@ -143,9 +143,10 @@ const replayWebhookDeliveries = operation({
   description: `Creates new deliveries of events that failed or that the endpoint never had, and returns their number. Pass
 \`cursor\` to \`GET /v1/webhook-deliveries\` to follow them.
 
-Repeating the request replays nothing twice: an event whose replay is pending or delivered is left out. An organization can
-replay 200,000 deliveries at once, then 1,000 per second; beyond that the response is 429, and the message says how many were
-replayed. With an Idempotency-Key the replay is one transaction: a 429 means that nothing was replayed.`,
+Repeating the request replays nothing twice: an event whose replay is pending or delivered is left out. A request replays at most
+50,000 events; repeat it, with another Idempotency-Key, while \`has_more\` is true. An organization can replay 200,000 deliveries
+at once, then 1,000 per second; beyond that the response is 429. With an Idempotency-Key the replay is one transaction: an error
+means that nothing was replayed.`,
   tag,
   scopes,
   request: {
@@ -164,8 +165,8 @@ replayed. With an Idempotency-Key the replay is one transaction: a 429 means tha
     name: "WebhookReplayResultEnvelope",
     data: replayResultSchema,
     examples: {
-      "Twelve deliveries": { replayed: 12, cursor: exampleCursor },
-      "Nothing to replay": { replayed: 0, cursor: null },
+      "Twelve deliveries": { replayed: 12, cursor: exampleCursor, has_more: false },
+      "Nothing to replay": { replayed: 0, cursor: null, has_more: false },
     },
     headers: ["Idempotency-Replayed"],
   },

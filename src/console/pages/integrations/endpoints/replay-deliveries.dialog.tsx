@@ -53,7 +53,8 @@ function ReplayDeliveriesForm({ endpoint, onDone }: { endpoint: Endpoint; onDone
   const submit = useSubmit(form, async ({ only, hours }) => {
     const since = hours === "" ? null : new Date(Date.now() - Number(hours) * HOUR_MS).toISOString();
     const { data } = await replay({ variables: { endpointId: endpoint.id, only, since } });
-    notify(replayedMessage(payloadOrThrow(data?.replayDeliveries).replayed ?? 0));
+    const { replayed, hasMore } = payloadOrThrow(data?.replayDeliveries);
+    notify(replayedMessage(replayed ?? 0, hasMore ?? false));
     onDone();
   });
   return (
@@ -86,7 +87,8 @@ function ReplayDeliveriesForm({ endpoint, onDone }: { endpoint: Endpoint; onDone
   );
 }
 
-function replayedMessage(count: number): string {
+function replayedMessage(count: number, hasMore: boolean): string {
+  if (hasMore) return `Replaying ${count.toLocaleString()} events. Replay again for the rest.`;
   if (count === 0) return "No events to replay.";
   return count === 1 ? "Replaying 1 event." : `Replaying ${count.toLocaleString()} events.`;
 }
