@@ -13,8 +13,12 @@ export interface WebhookEvent extends Omit<Event, "data"> {
   data: Event["data"] | WebhookTestEvent["data"] | Record<string, unknown>;
 }
 
-/** Headers as `Headers`, as an object of Node's `request.headers`, or as any other object. */
-export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+/** Headers as `Headers` of any implementation, as Node's `request.headers`, or as any other object with a member per header. */
+export type WebhookHeaders = HeadersLike | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+interface HeadersLike {
+  get(name: string): string | null | undefined;
+}
 
 export interface VerifyOptions {
   /** How much older or newer than now `webhook-timestamp` may be, in seconds. Default: 300. */
@@ -48,7 +52,9 @@ export async function verifyWebhook(
 
 /** True if the event is a change of a job. */
 export function isJobEvent(event: WebhookEvent): event is Event {
-  return "job" in event.data && "sequence" in event.data;
+  // A type that is newer than the client may have any data.
+  const data: unknown = event.data;
+  return typeof data === "object" && data !== null && "job" in data && "sequence" in data;
 }
 
 /** `signatures` has one or more signatures, separated by spaces. Versions other than v1 are ignored. */
@@ -69,13 +75,19 @@ async function hasValidSignature(
 }
 
 function requiredHeader(headers: WebhookHeaders, name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : headerOf(headers, name);
-  if (value === null || value === "") throw new WebhookVerificationError(`The header ${name} is missing`);
+  const value = hasGet(headers) ? headers.get(name) : headerOf(headers, name);
+  if (value === null || value === undefined || value === "")
+    throw new WebhookVerificationError(`The header ${name} is missing`);
   return value;
 }
 
+/** Each realm and each package has its own `Headers`, so `instanceof` would miss some. */
+function hasGet(headers: WebhookHeaders): headers is HeadersLike {
+  return typeof headers["get"] === "function";
+}
+
 /** Returns null if the header is missing or was sent twice. */
-function headerOf(headers: Exclude<WebhookHeaders, Headers>, name: string): string | null {
+function headerOf(headers: Exclude<WebhookHeaders, HeadersLike>, name: string): string | null {
   const values = Object.entries(headers)
     .filter(([key]) => key.toLowerCase() === name)
     .flatMap(([, value]) => value ?? []);

@@ -1,6 +1,7 @@
 /** Verification of webhooks: agreement with `standardwebhooks`, rotation, and tampered requests. */
 import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
+import { Headers as UndiciHeaders } from "undici";
 import { describe, expect, it } from "vitest";
 import {
   isJobEvent,
@@ -81,6 +82,22 @@ describe("verifyWebhook accepts", () => {
 
     await expect(verifyWebhook(bytes, new Headers(headers), vector.secret)).resolves.toBeDefined();
     await expect(verifyWebhook(buffer, arrays, vector.secret)).resolves.toBeDefined();
+  });
+
+  it("Headers of another implementation, such as undici's", async () => {
+    const headers = new UndiciHeaders(await requestOf(vector));
+    expect(headers).not.toBeInstanceOf(Headers);
+    await expect(verifyWebhook(vector.body, headers, vector.secret)).resolves.toBeDefined();
+    headers.delete("webhook-id");
+    await expect(verifyWebhook(vector.body, headers, vector.secret)).rejects.toThrow(
+      "The header webhook-id is missing",
+    );
+  });
+
+  it.each([null, "text", 1, []])("an event of a newer type whose data is %j", async (data) => {
+    const body = JSON.stringify({ type: "route.planned", data });
+    const event = await verifyWebhook(body, await requestOf({ ...vector, body }), vector.secret);
+    expect(isJobEvent(event)).toBe(false);
   });
 
   it("an event of a type that is newer than the client, which isJobEvent recognises as no change of a job", async () => {
