@@ -155,10 +155,10 @@ const mutationChecks = mutationFields.map((field): Check => [
 
 const isReset = (name: string): boolean => /reset/i.test(name);
 /**
- * First what would return values of the other mode that earlier requests contained: the request log, and deliveries to
- * endpoints whose description is such a value.
+ * First what would return values of the other mode that earlier requests contained: the request log, which has the paths of
+ * requests for one entry, and deliveries to endpoints whose description is such a value.
  */
-const order = [/requests|requestLog/, /sendSampleEvent/, /(?:)/];
+const order = [/requests$|requestLog/, /requests/, /sendSampleEvent/, /(?:)/];
 const rank = (name: string): number => order.findIndex((pattern) => pattern.test(name));
 const checks = [...operationChecks, ...queryChecks, ...mutationChecks]
   // It would delete the test data. `separation.test.ts` has it.
