@@ -16,6 +16,11 @@ export function newSecret(): string {
   return PREFIX + toBase64(crypto.getRandomValues(new Uint8Array(32)));
 }
 
+/** True if `sign` accepts `secret`. */
+export function isSecret(secret: string): boolean {
+  return keyBytes(secret) !== null;
+}
+
 /** Returns the signature `v1,…`. Throws a RangeError if `secret` is not base64 of 24 to 64 bytes. */
 export async function sign(secret: string, message: SignedMessage): Promise<string> {
   const signature = await crypto.subtle.sign("HMAC", await importKey(secret), signedContent(message));
@@ -34,10 +39,15 @@ export async function isSignature(
 }
 
 function importKey(secret: string) {
-  const bytes = fromBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
-  if (!bytes || bytes.length < 24 || bytes.length > 64)
-    throw new RangeError("A webhook secret is whsec_ and the base64 of 24 to 64 bytes");
+  const bytes = keyBytes(secret);
+  if (!bytes) throw new RangeError("A webhook secret is whsec_ and the base64 of 24 to 64 bytes");
   return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+}
+
+/** Returns null if `secret` is malformed. */
+function keyBytes(secret: string): Uint8Array<ArrayBuffer> | null {
+  const bytes = fromBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
+  return bytes && bytes.length >= 24 && bytes.length <= 64 ? bytes : null;
 }
 
 function signedContent({ id, timestamp, body }: SignedMessage): Uint8Array<ArrayBuffer> {

@@ -93,11 +93,34 @@ describe("listen", () => {
   });
 });
 
+describe("listen, if the receiver closes the connection without an answer", () => {
+  it("posts the event again with the same ID", async () => {
+    let requests = 0;
+    await using local = await startTestReceiver({
+      respond: (_received, response) => {
+        requests += 1;
+        if (requests > 1) return {};
+        response.destroy();
+        return undefined;
+      },
+    });
+    const listener = startListener(["--forward-to", local.url]);
+    await listener.ready();
+    await patchJob(app, agent, number, { weight: 3 });
+    const [first, second] = [await local.next(), await local.next()];
+    expect(second.headers["webhook-id"]).toBe(first.headers["webhook-id"]);
+    await eventually(() => expect(listener.output()).toContain("200  job.updated"));
+  });
+});
+
 describe("an invocation that can't work", () => {
+  const badSecret = { WAYMARK_WEBHOOK_SECRET: "whsec_s3cret" };
   it.each([
     [["--forward-to", "http://127.0.0.1:1"], { WAYMARK_KEY: "" }, 2, "Set WAYMARK_KEY or pass --key"],
     [[], {}, 2, "--forward-to is missing"],
     [["--forward-to", "localhost:3000"], {}, 2, "--forward-to must be a URL with http or https"],
+    [["--forward-to", "http://127.0.0.1:1", "--secret", "s3cret"], {}, 2, "--secret must be whsec_ and"],
+    [["--forward-to", "http://127.0.0.1:1"], badSecret, 2, "WAYMARK_WEBHOOK_SECRET must be whsec_ and"],
     [["--forward"], {}, 2, "Unknown option '--forward'"],
     [["now", "--forward-to", "http://127.0.0.1:1"], {}, 2, "listen takes only options, got now"],
     [["--forward-to", "http://127.0.0.1:1"], { WAYMARK_KEY: "wm_unknown" }, 1, "API key"],
@@ -107,5 +130,6 @@ describe("an invocation that can't work", () => {
     const result = await waitForExit(child);
     expect([result.code, result.stderr]).toEqual([code, expect.stringContaining(message)]);
     expect(result.stderr.includes("Usage:")).toBe(code === 2);
+    expect(result.stderr).not.toContain("s3cret");
   });
 });

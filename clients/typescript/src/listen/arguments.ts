@@ -1,5 +1,6 @@
 /** The command line of `listen`. */
 import { parseArgs } from "node:util";
+import { isSecret } from "../signature.ts";
 
 export const HELP = `Usage: npx @waymark/client listen --forward-to URL [--key KEY] [--base-url URL]
 
@@ -14,9 +15,12 @@ Options:
   --secret SECRET   Sign with this secret. Default: WAYMARK_WEBHOOK_SECRET, else a new one
   --help            Print this text
 
-Only events from now on are posted. An event is posted once: if the receiver answers
-with an error, the status is printed and the next event follows. While the receiver
-can't be reached, the event waits. Press Ctrl-C to end.`;
+Only events from now on are posted. If the receiver answers, with any status, or takes
+longer than 15 s, the result is printed and the next event follows. While the receiver
+refuses or closes the connection, the event is posted again, so it can arrive twice.
+Press Ctrl-C to end.`;
+
+const SECRET_VARIABLE = "WAYMARK_WEBHOOK_SECRET";
 
 export interface ListenArguments {
   forwardTo: string;
@@ -49,7 +53,7 @@ export function parseArguments(
     apiKey,
     baseUrl: httpUrl("--base-url", values["base-url"] ?? env["WAYMARK_URL"] ?? "http://127.0.0.1:4000"),
     types: values.types?.split(","),
-    secret: values.secret ?? env["WAYMARK_WEBHOOK_SECRET"] ?? null,
+    secret: secretOf("--secret", values.secret) ?? secretOf(SECRET_VARIABLE, env[SECRET_VARIABLE]),
   };
 }
 
@@ -70,6 +74,13 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+}
+
+/** Returns null if it is not set. The error does not repeat the secret. */
+function secretOf(source: string, value: string | undefined): string | null {
+  if (value === undefined) return null;
+  if (!isSecret(value)) throw new UsageError(`${source} must be whsec_ and the base64 of 24 to 64 bytes`);
+  return value;
 }
 
 function httpUrl(option: string, value: string | undefined): string {
