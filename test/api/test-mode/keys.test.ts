@@ -149,7 +149,10 @@ describe("a key created with a live key that has limits of its own", () => {
       scopes: ["keys:manage", "jobs:read"],
     });
     const ofOtherSide = await createKey(test.secret, { organization_type: "contractor" });
-    expect(await Promise.all([test, ofOtherSide].map(({ api_key }) => limitsOf(api_key.id)))).toEqual([rateLimits, rateLimits]);
+    expect(await Promise.all([test, ofOtherSide].map(({ api_key }) => limitsOf(api_key.id)))).toEqual([
+      rateLimits,
+      rateLimits,
+    ]);
   });
 
   it("has the service's limits if an operator created it", async () => {
