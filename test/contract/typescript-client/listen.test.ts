@@ -1,9 +1,13 @@
 /** `waymark-client listen`: posts events like webhooks, signed with the secret that it prints. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import manifest from "../../../package.json" with { type: "json" };
 import { verifyWebhook, Waymark } from "../../../clients/typescript/src/index.ts";
+import { buildTypescriptClient } from "../../../src/sdk/build-typescript.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { patchJob } from "../../support/app/job-client.ts";
@@ -36,11 +40,24 @@ interface Listener {
   ready: () => Promise<string>;
 }
 
-function startListener(args: readonly string[], env: Record<string, string> = {}): Listener {
-  const child = spawn(process.execPath, [MAIN, "listen", "--base-url", app.url, ...args], {
+/** Sends a signal to a process and those that it started, as a terminal does. */
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid !== undefined) process.kill(-pid, signal);
+}
+
+/** `command` runs the program. It gets the arguments of `listen`. */
+function startListener(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  [file, ...first]: readonly [string, ...string[]] = [process.execPath, MAIN],
+): Listener {
+  const child = spawn(file, [...first, "listen", "--base-url", app.url, ...args], {
     env: { PATH: process.env["PATH"], WAYMARK_KEY: agent.key, ...env },
+    detached: true,
   });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  onTestFinished(() => {
+    if (child.exitCode === null && child.signalCode === null) signalGroup(child, "SIGKILL");
+  });
   let text = "";
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
@@ -110,6 +127,30 @@ describe("listen, if the receiver closes the connection without an answer", () =
     const [first, second] = [await local.next(), await local.next()];
     expect(second.headers["webhook-id"]).toBe(first.headers["webhook-id"]);
     await eventually(() => expect(listener.output()).toContain("200  job.updated"));
+  });
+});
+
+describe("the packed command line", () => {
+  it("runs with npx from the URL of the package, needs no registry, and posts an event", async () => {
+    const tarball = await buildTypescriptClient(manifest.version);
+    await using site = await startTestReceiver({ respond: () => ({ body: tarball }) });
+    await using local = await startTestReceiver();
+    await using home = await mkdtempDisposable(join(tmpdir(), "waymark-npx-"));
+    const env = {
+      HOME: home.path,
+      npm_config_cache: join(home.path, "cache"),
+      npm_config_registry: "http://127.0.0.1:9/",
+      npm_config_update_notifier: "false",
+    };
+    const url = `${new URL(site.url).origin}/sdk/waymark-client.tgz`;
+    const listener = startListener(["--forward-to", local.url], env, ["npx", "--yes", url]);
+    const secret = await listener.ready();
+    await patchJob(app, agent, number, { weight: 4 });
+    const { body, headers } = await local.next();
+    await expect(verifyWebhook(body, headers, secret)).resolves.toMatchObject({ type: "job.updated" });
+
+    signalGroup(listener.child, "SIGINT");
+    await once(listener.child, "close");
   });
 });
 
