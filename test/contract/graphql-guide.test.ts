@@ -130,7 +130,7 @@ describe("the examples", () => {
     });
   });
 
-  it("Dead and Again: returns a failed delivery with its error, and replays it", async () => {
+  it("Failed and Again: returns a failed delivery with its error, and replays it", async () => {
     const created = await queryData(
       app,
       'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/closed" }) { endpoint { id } } }',
@@ -147,7 +147,7 @@ describe("the examples", () => {
     const variables = { endpointId, since: "2026-01-01T00:00:00Z" };
     const again = await queryData(app, example("Again").document, { key, variables });
     // A test event belongs to no real event, so there is nothing to replay.
-    expect(again.replayDeliveries).toEqual({ replayed: 0, userErrors: [] });
+    expect(again.replayDeliveries).toEqual({ replayed: 0, hasMore: false, userErrors: [] });
   });
 
   it("are all covered here", () => {
