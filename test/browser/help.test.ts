@@ -39,7 +39,7 @@ async function open(path: string, user: TestUser | null, viewport = DESKTOP): Pr
   return tab;
 }
 
-const SHARED = ["Quickstart", "Error codes", "API reference", "GraphQL explorer", "Service health"];
+const SHARED = ["Quickstart", "Error codes", "API reference", "GraphQL explorer"];
 
 describe("the help menu", () => {
   it.each([

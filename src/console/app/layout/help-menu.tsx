@@ -1,14 +1,6 @@
-/** Links to the guide, the references and the health of the service. */
+/** Links to the guide and the references. */
 import { ActionIcon, Menu } from "@mantine/core";
-import {
-  IconApi,
-  IconBraces,
-  IconHeartbeat,
-  IconHelp,
-  IconLifebuoy,
-  IconRocket,
-  IconUrgent,
-} from "@tabler/icons-react";
+import { IconApi, IconBraces, IconHelp, IconLifebuoy, IconRocket, IconUrgent } from "@tabler/icons-react";
 import { GuideMenuItem, ServerMenuItem } from "../../components/layout/guide-menu-item.tsx";
 import { guide } from "../guide/guide-pages.ts";
 import { useScreenGuide } from "../guide/screen-guide.ts";
@@ -35,7 +27,6 @@ export function HelpMenu({ session }: { session: Session }) {
         <Menu.Label>Reference</Menu.Label>
         <ServerMenuItem icon={IconApi} path="docs" label="API reference" />
         <ServerMenuItem icon={IconBraces} path="graphiql" label="GraphQL explorer" />
-        <ServerMenuItem icon={IconHeartbeat} path="health/ready" label="Service health" />
       </Menu.Dropdown>
     </Menu>
   );

@@ -23,8 +23,8 @@ export function NoTestJobs() {
         </Group>
       }
     >
-      Create test jobs in the simulator, or with a test key and <Code>POST /v1/test/jobs</Code>. They change
-      like live jobs, but nothing is delivered.
+      Create test jobs in the simulator, or with a test key and <Code>POST /v1/test/jobs</Code>. No parcel
+      moves, but webhooks are sent to your test endpoints.
     </EmptyState>
   );
 }
