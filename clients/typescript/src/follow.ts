@@ -1,5 +1,5 @@
 /** Follows the events feed: polls, waits out failures, and never skips events in silence. */
-import { ApiError, ConnectionError, GoneError } from "./errors.ts";
+import { ApiError, ConnectionError, GoneError, WaymarkError } from "./errors.ts";
 import type { Event, Feed, Operations } from "./generated/api.ts";
 import type { Transport } from "./transport.ts";
 
@@ -25,11 +25,12 @@ export interface FollowPagesOptions {
   /** Wait between requests that return no new events, in ms. Default: 5,000; at least 1,000. */
   pollIntervalMs?: number | undefined;
   /**
-   * Called if events after the cursor have left the feed. Reconcile with `jobs.list()`, then return "latest": the client continues
-   * from the cursor that it took before the call, so no change is missed. Or return "oldest" to continue with the oldest event.
-   * Without this function the iteration throws the GoneError.
+   * Called if events after the cursor have left the feed, after more than 30 days. Reconcile with `jobs.list()`, then return
+   * "latest": the client continues from the cursor that it took before the call, so no change is missed. Or return "oldest" to
+   * continue with the oldest event, without those that left. If it throws, the iteration throws that error and the stored cursor
+   * stays.
    */
-  onGone?: ((error: GoneError) => FollowFrom | Promise<FollowFrom>) | undefined;
+  onGone: (error: GoneError) => FollowFrom | Promise<FollowFrom>;
   /** Called for each failure that the iteration waits out: no connection, a rate limit, or an error of the server. */
   onRetry?: ((error: ApiError | ConnectionError, delayMs: number) => void) | undefined;
 }
@@ -65,6 +66,9 @@ export async function* followPages(
   transport: Transport,
   options: FollowPagesOptions,
 ): AsyncGenerator<EventPage, void, void> {
+  // Programs without types could forget it, and would notice only after 30 days.
+  if (typeof options?.onGone !== "function")
+    throw new WaymarkError("Pass onGone, which reconciles if events have left the feed");
   const feed = new FollowedFeed(transport, options);
   try {
     let cursor = options.after ?? null;
@@ -105,12 +109,11 @@ class FollowedFeed {
     try {
       return await this.#read(cursor);
     } catch (error) {
-      const { onGone } = this.#options;
-      if (!(error instanceof GoneError) || !onGone) throw error;
+      if (!(error instanceof GoneError)) throw error;
       // Taken first, so that changes during the reconciliation are in the feed after it.
       const latest = await this.#read("latest");
       // The oldest cursor of the error may have expired meanwhile, so "oldest" is the start of the feed.
-      return (await onGone(error)) === "latest" ? latest : await this.#read(null);
+      return (await this.#options.onGone(error)) === "latest" ? latest : await this.#read(null);
     }
   }
 

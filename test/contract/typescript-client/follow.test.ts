@@ -55,6 +55,11 @@ async function createAgent(events: number): Promise<{ agent: TestOrganization; n
   return { agent, number };
 }
 
+/** For tests in which no events have left the feed. */
+const onGone = (error: GoneError): never => {
+  throw error;
+};
+
 describe("follow", () => {
   it("yields each event, saves the cursor after the last of a page, and continues there", async () => {
     const { agent, number } = await createAgent(3);
@@ -63,7 +68,7 @@ describe("follow", () => {
     const sequences: number[] = [];
     let savedDuringPage: string[] | null = null;
     const stop = new AbortController();
-    for await (const { data } of waymark.events.follow({ store, signal: stop.signal })) {
+    for await (const { data } of waymark.events.follow({ store, onGone, signal: stop.signal })) {
       sequences.push(data.sequence);
       if (data.sequence === 3) {
         savedDuringPage = [...store.saved];
@@ -76,7 +81,7 @@ describe("follow", () => {
     expect(waits.every((ms) => ms >= 5_000 && ms <= 5_500)).toBe(true);
 
     // Event 4 comes again, because its page was not finished.
-    for await (const { data } of waymark.events.follow({ store, signal: stop.signal })) {
+    for await (const { data } of waymark.events.follow({ store, onGone, signal: stop.signal })) {
       expect(data.sequence).toBe(4);
       queueMicrotask(() => stop.abort());
     }
@@ -93,7 +98,7 @@ describe("follow", () => {
         return response;
       },
     });
-    for await (const { data } of waymark.events.follow({ store: createStore(), start: "latest" })) {
+    for await (const { data } of waymark.events.follow({ store: createStore(), onGone, start: "latest" })) {
       expect(data.sequence).toBe(4);
       break;
     }
@@ -109,13 +114,13 @@ describe("follow", () => {
         stop.signal.throwIfAborted();
       },
     });
-    const events = stopped.events.follow({ store, start: "latest", signal: stop.signal });
+    const events = stopped.events.follow({ store, onGone, start: "latest", signal: stop.signal });
     for await (const { id } of events) expect.unreachable(id);
     expect(store.saved).toHaveLength(1);
 
     const { waymark } = createClient(app.url, agent);
     await patchJob(app, agent, number, { weight: 2 });
-    for await (const { data } of waymark.events.follow({ store, start: "latest" })) {
+    for await (const { data } of waymark.events.follow({ store, onGone, start: "latest" })) {
       expect(data.sequence).toBe(2);
       break;
     }
@@ -138,7 +143,8 @@ describe("follow", () => {
     const types: string[] = [];
     const onRetry = (error: Error): void => void failures.push(error.name);
     const follow = async (): Promise<void> => {
-      for await (const { type } of waymark.events.follow({ store: createStore(), onRetry })) types.push(type);
+      for await (const { type } of waymark.events.follow({ store: createStore(), onGone, onRetry }))
+        types.push(type);
     };
     await expect(follow()).rejects.toThrow(UnauthorizedError);
     expect([types, failures]).toEqual([["job.created"], Array.from({ length: 5 }, () => "ConnectionError")]);
@@ -151,7 +157,7 @@ describe("follow", () => {
     const stop = new AbortController();
     const waymark = new Waymark({ apiKey: agent.key, baseUrl: app.url });
     const cursors: string[] = [];
-    for await (const { cursor } of waymark.events.followPages({ signal: stop.signal })) {
+    for await (const { cursor } of waymark.events.followPages({ signal: stop.signal, onGone })) {
       cursors.push(cursor);
       setImmediate(() => stop.abort());
     }
@@ -163,7 +169,7 @@ describe("410 while following", () => {
   const expired = encodeCursor("events", ["0", "0"]);
 
   /** Follows from an expired cursor until the first event. The events of the job are 31 days old. */
-  async function followExpired(onGone?: (waymark: Waymark, error: GoneError) => Promise<FollowFrom>) {
+  async function followExpired(decide: (waymark: Waymark, error: GoneError) => Promise<FollowFrom>) {
     const { agent, number } = await createAgent(2);
     // IDs of events begin with their time.
     const time = minUuidAt(new Date(Date.now() - 31 * DAY_MS)).slice(0, 13);
@@ -176,11 +182,11 @@ describe("410 while following", () => {
       // A change during the reconciliation.
       await patchJob(app, agent, number, { weight: 50 });
       await waitUntilFeedIsComplete(app.database);
-      return onGone ? await onGone(waymark, error) : "latest";
+      return await decide(waymark, error);
     };
     const events: number[] = [];
     const follow = async (): Promise<void> => {
-      const options = { store, signal: stop.signal, onGone: onGone && reconcile };
+      const options = { store, signal: stop.signal, onGone: reconcile };
       for await (const { data } of waymark.events.follow(options)) {
         events.push(data.sequence);
         stop.abort();
@@ -189,8 +195,8 @@ describe("410 while following", () => {
     return { outcome: await follow().catch((error: unknown) => error), events, store };
   }
 
-  it("throws a GoneError with the oldest cursor if the caller can't reconcile: nothing is skipped in silence", async () => {
-    const { outcome, events, store } = await followExpired();
+  it("throws the error of a failed reconciliation, and keeps the stored cursor", async () => {
+    const { outcome, events, store } = await followExpired((_waymark, error) => Promise.reject(error));
     expect(outcome).toBeInstanceOf(GoneError);
     expect((outcome as GoneError).oldestCursor).toMatch(/^\w+/);
     expect([events, store.saved]).toEqual([[], []]);
@@ -210,4 +216,11 @@ describe("410 while following", () => {
       expect(store.saved).not.toContain(expired);
     },
   );
+
+  it("throws at the start if a program without types forgot onGone", async () => {
+    const { waymark } = createClient("http://127.0.0.1:9", await app.createOrganization("agent"));
+    const forgotten = { store: createStore() } as never;
+    await expect(waymark.events.follow(forgotten).next()).rejects.toThrow("Pass onGone");
+    await expect(waymark.events.followPages(undefined as never).next()).rejects.toThrow("Pass onGone");
+  });
 });

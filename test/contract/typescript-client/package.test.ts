@@ -129,9 +129,10 @@ describe("the types", { timeout: TIMEOUT_MS }, () => {
         'await waymark.jobs.listPage({ sort: "weight" });',
         'const job: Job = waymark.jobs.get("WM-1");',
         "new Waymark({});",
+        "waymark.events.follow({ store: { load: () => null, save() {} } });",
         'const status: string = (await waymark.jobs.get("WM-1")).normalized_status;',
       ];
-      expect(await compile(compiler, lines.join("\n"))).toEqual([3, 4, 5, 6, 7, 8]);
+      expect(await compile(compiler, lines.join("\n"))).toEqual([3, 4, 5, 6, 7, 8, 9]);
     },
   );
 });

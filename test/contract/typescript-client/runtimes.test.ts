@@ -30,7 +30,8 @@ const EXERCISE = `export async function exercise({ verifyWebhook, Waymark }, { a
   const { weight } = await waymark.jobs.update(number, { weight: 7, labels: null });
   let followed;
   const store = { load: () => null, save() {} };
-  for await (const event of waymark.events.follow({ store, types: ["job.updated"], pollIntervalMs: 1_000 })) {
+  const options = { store, types: ["job.updated"], pollIntervalMs: 1_000, onGone: () => "oldest" };
+  for await (const event of waymark.events.follow(options)) {
     followed = event.data.job.weight;
     break;
   }

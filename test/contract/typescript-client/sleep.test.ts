@@ -48,7 +48,7 @@ describe("a client", () => {
     );
     const stop = new AbortController();
     const waymark = new Waymark({ apiKey: "wm_key", baseUrl: "http://127.0.0.1", fetch: send });
-    const ended = waymark.events.followPages({ signal: stop.signal }).next();
+    const ended = waymark.events.followPages({ signal: stop.signal, onGone: () => "oldest" }).next();
     await vi.advanceTimersByTimeAsync(retryAfterS * 1_000);
     expect(send).toHaveBeenCalledTimes(1);
     await vi.advanceTimersByTimeAsync(retryAfterS * 100);

@@ -35,8 +35,9 @@ export async function callEveryOperation(options: ClientOptions, markingNumber: 
   const { next_cursor: cursor } = await events.listPage({ after: "latest" });
   const signal = AbortSignal.abort();
   const store = { load: () => cursor, save: () => undefined };
-  for await (const { id } of events.follow({ store, signal, onGone: () => "oldest" })) id.trim();
-  for await (const page of events.followPages({ after: cursor, signal })) page.events.at(0);
+  const following = { signal, onGone: (): "oldest" => "oldest" };
+  for await (const { id } of events.follow({ store, ...following })) id.trim();
+  for await (const page of events.followPages({ after: cursor, ...following })) page.events.at(0);
 
   const codes: string[] = [
     ...(await reference.listStatuses()),

@@ -19,7 +19,11 @@ async function listen(
   print(`Posting new events of ${baseUrl} to ${forwardTo}. Press Ctrl-C to end.`);
   const onRetry = (error: Error, delayMs: number): void =>
     print(`${error.message}. Trying again in ${Math.round(delayMs / 1_000)} s.`);
-  const pages = waymark.events.followPages({ after, types, signal, pollIntervalMs: 1_000, onRetry });
+  const onGone = (): "oldest" => {
+    print("Events of more than 30 days ago have left the feed. Continuing with the oldest event.");
+    return "oldest";
+  };
+  const pages = waymark.events.followPages({ after, types, signal, pollIntervalMs: 1_000, onGone, onRetry });
   for await (const { events } of pages)
     for (const event of events)
       await forward(event, { url: forwardTo, secret: signingSecret, signal, print });

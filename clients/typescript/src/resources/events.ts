@@ -48,7 +48,7 @@ export class Events {
    * Like `follow`, by pages: store `cursor` in the same transaction as the effects of `events`, and pass it as `after` next time.
    * A page without events moves the cursor too: the first page with `start: "latest"`, and one past events of other types.
    */
-  followPages(options: FollowPagesOptions = {}): AsyncGenerator<EventPage, void, void> {
+  followPages(options: FollowPagesOptions): AsyncGenerator<EventPage, void, void> {
     return followPages(this.#transport, options);
   }
 }
