@@ -125,6 +125,17 @@ class Pages(unittest.TestCase):
                 self.assertEqual([entry.id for entry in entries], ["evt_1", "evt_2"])
                 self.assertEqual(len(server.received), 2)
 
+    def test_a_list_by_page_number_has_each_item_once_although_new_ones_move_the_pages(self) -> None:
+        def numbered(number: int, total: int, *ids: str) -> Answer:
+            position = {"page": number, "page_size": 2, "total": total}
+            return Answer(data={"items": [{"id": each} for each in ids], "pagination": position})
+
+        answers = [numbered(1, 4, "d", "c"), numbered(2, 5, "c", "b"), numbered(3, 5, "a")]
+        for name, run in BOTH.items():
+            with self.subTest(name), ScriptedServer(*answers) as server:
+                entries = run(server.url, lambda waymark: waymark.jobs.list_history("WM-1"), [], {})
+                self.assertEqual([entry.id for entry in entries], ["d", "c", "b", "a"])
+
     def test_the_feed_ends_when_there_is_no_more(self) -> None:
         empty = Answer(data={"items": [], "next_cursor": "c1", "has_more": True})
         last = Answer(data={"items": [{"id": "evt_1"}], "next_cursor": "c2", "has_more": False})

@@ -15,16 +15,29 @@ BATCH_SIZE = 100
 
 
 def every_item(get_page: Callable[..., Call[Any]], parameter: str, policy: RetryPolicy) -> Steps[None]:
-    """Emits the items of all pages. `parameter` is the one that takes the position of the next page."""
+    """Emits each item of all pages once. `parameter` is the one that takes the position of the next page."""
     position: dict[str, str | int] = {}
+    # New items at the start of a list by page number move others to the next page.
+    emitted: set[str] = set()
     while True:
         page = yield from perform(get_page(**position), policy)
         for item in page.items:
-            yield Emit(item)
+            if parameter != "page" or _is_new(item, emitted):
+                yield Emit(item)
         following = _page_number_after(page) if parameter == "page" else _cursor_after(page)
         if following is None:
             return
         position = {parameter: following}
+
+
+def _is_new(item: Any, emitted: set[str]) -> bool:
+    """Returns whether the ID is not in `emitted`, and adds it."""
+    key = getattr(item, "id", None)
+    if not isinstance(key, str):
+        return True
+    is_new = key not in emitted
+    emitted.add(key)
+    return is_new
 
 
 def _cursor_after(page: Any) -> str | None:
