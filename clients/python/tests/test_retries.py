@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 import threading
 import unittest
 from typing import Any
@@ -124,6 +126,21 @@ class Retries(unittest.TestCase):
             )
             # A longer wait than max_retry_after is for the program to decide.
             self.assertEqual((len(server.received), waits), (1, []))
+
+    def test_an_error_can_be_pickled_and_copied(self) -> None:
+        for answer in [
+            failure(429, "TooManyRequestsException", Retry_After="61"),
+            failure(418, "TeapotException"),
+            Answer(404, raw=b"<html>"),
+        ]:
+            for error, _, _ in self.outcome(update, answer, max_retries=0):
+                for copied in [
+                    pickle.loads(pickle.dumps(error)),
+                    copy.copy(error),
+                    copy.deepcopy(error),
+                ]:
+                    self.assertIs(type(copied), type(error))
+                    self.assertEqual((str(copied), vars(copied)), (str(error), vars(error)))
 
     def test_retries_end(self) -> None:
         for result, server, waits in self.outcome(

@@ -64,6 +64,14 @@ class ApiError(WaymarkError):
         request = f" (request {self.request_id})" if self.request_id else ""
         super().__init__(f"{self.code or status}: {self.message}{request}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles and copies the members: the arguments are not kept."""
+        return _restore, (type(self), self.args), self.__dict__
+
+
+def _restore(kind: type[ApiError], args: tuple[Any, ...]) -> ApiError:
+    return kind.__new__(kind, *args)
+
 
 def api_error(status: int, content: bytes, headers: Mapping[str, str]) -> ApiError:
     """Returns the error of a response, with the class of its code."""
