@@ -61,7 +61,7 @@ function start(command: readonly string[], cwd: string, { url }: AppInstance): R
     WAYMARK_URL: url,
     WAYMARK_KEY: contractor.key,
   };
-  const child = spawn(program, [...args, "--poll-interval", "0.05"], { cwd, env });
+  const child = spawn(program, [...args, "--poll-interval", "1"], { cwd, env });
   children.push(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr])

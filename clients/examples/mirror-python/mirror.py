@@ -82,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Keeps a copy of your jobs in SQLite in sync.")
     parser.add_argument("--database", default="mirror.db", help="file of the copy (default: mirror.db)")
     parser.add_argument(
-        "--poll-interval", type=float, default=2, help="seconds between requests (default: 2)"
+        "--poll-interval", type=float, default=2, help="seconds between requests, at least 1 (default: 2)"
     )
     arguments = parser.parse_args()
     base_url = os.environ.get("WAYMARK_URL", "http://127.0.0.1:4000")

@@ -101,6 +101,64 @@ class Follow(unittest.TestCase):
             self.assertEqual((len(events), waits, len(logs.records)), (1, [90, 2, 4], 3))
             self.assertNotIn(KEY, str(logs.output))
 
+    def test_stop_ends_it_during_an_outage_without_an_error_and_without_another_request(self) -> None:
+        down = failure(503, "ServiceUnavailableException")
+        for run in BOTH.values():
+            for store in (MemoryCursorStore("c0"), MemoryCursorStore()):
+                with self.assertLogs("waymark_client", "WARNING"):
+                    events, server, waits = self.follow(run, [down, down, down], store=store, reconcile=no_gap)
+                self.assertEqual((events, len(server.received), waits), ([], 3, [1, 2]))
+        for run in BOTH.values():
+            waits = []
+            with ScriptedServer(down) as server, self.assertLogs("waymark_client", "WARNING"):
+                options = {
+                    "store": MemoryCursorStore("c0"),
+                    "reconcile": no_gap,
+                    "stop": lambda waits=waits: bool(waits),
+                }
+                events = run(
+                    server.url,
+                    lambda waymark, options=options: waymark.events.follow(**options),
+                    waits,
+                    {"max_retries": 0},
+                )
+            self.assertEqual((events, len(server.received)), ([], 1))
+
+    def test_a_long_retry_after_is_waited_in_days(self) -> None:
+        for seconds, days in [("200000", [86_400, 86_400, 27_200]), ("9" * 400, [86_400] * 3)]:
+            for run in BOTH.values():
+                waits: list[float] = []
+                answer = failure(503, "ServiceUnavailableException", Retry_After=seconds)
+                options = {
+                    "store": MemoryCursorStore("c0"),
+                    "reconcile": no_gap,
+                    "stop": lambda waits=waits: len(waits) == 3,
+                }
+                use = lambda waymark, options=options: waymark.events.follow(**options)  # noqa: E731
+                with ScriptedServer(answer) as server, self.assertLogs("waymark_client", "WARNING"):
+                    self.assertEqual(run(server.url, use, waits, {"max_retries": 0}), [])
+                self.assertEqual((waits, len(server.received)), (days, 1))
+
+    def test_a_stop_before_the_start_sends_no_request(self) -> None:
+        for run in BOTH.values():
+            with ScriptedServer(feed("now")) as server:
+                options = {"store": MemoryCursorStore(), "reconcile": no_gap, "stop": lambda: True}
+                use = lambda waymark, options=options: waymark.events.follow(**options)  # noqa: E731
+                self.assertEqual(run(server.url, use, [], {}), [])
+            self.assertEqual(server.received, [])
+
+    def test_it_polls_at_most_once_a_second(self) -> None:
+        for run in BOTH.values():
+            for interval in (0, -1, 0.999, float("nan")):
+                _, _, waits = self.follow(
+                    run,
+                    [feed("c1"), feed("c1")],
+                    store=MemoryCursorStore("c0"),
+                    reconcile=no_gap,
+                    poll_interval=interval,
+                )
+                self.assertEqual(waits, [1])
+
     def test_a_refusal_ends_it(self) -> None:
         for run in BOTH.values():
             with self.assertRaises(errors.ForbiddenError):

@@ -89,8 +89,8 @@ class Events(resources.Events):
         store: keeps the position; it is saved when you ask for the event after a page.
         reconcile: called before the first event if the store is empty, and when events have left the feed (410).
             Compare your copy with `jobs.list` in it. The position is saved after it returns.
-        poll_interval: seconds between requests when there are no new events.
-        stop: ends the iterator before the next request if it returns true.
+        poll_interval: seconds between requests when there are no new events, at least 1.
+        stop: ends the iterator before the next request if it returns true, without an error.
         """
         following = Following(store, reconcile, types, poll_interval, stop)
         return self._driver.iterate(follow(following, self._driver.connection.policy))
@@ -113,8 +113,8 @@ class AsyncEvents(resources.AsyncEvents):
         store: keeps the position; it is saved when you ask for the event after a page.
         reconcile: called before the first event if the store is empty, and when events have left the feed (410).
             Compare your copy with `jobs.list` in it. The position is saved after it returns. It may be async.
-        poll_interval: seconds between requests when there are no new events.
-        stop: ends the iterator before the next request if it returns true.
+        poll_interval: seconds between requests when there are no new events, at least 1.
+        stop: ends the iterator before the next request if it returns true, without an error.
         """
         following = Following(store, reconcile, types, poll_interval, stop)
         return self._driver.iterate(follow(following, self._driver.connection.policy))

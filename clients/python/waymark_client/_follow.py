@@ -20,6 +20,8 @@ from ._model import UNSET, Unset
 logger = logging.getLogger("waymark_client")
 
 MAX_OUTAGE_WAIT_S = 60.0
+MIN_POLL_INTERVAL_S = 1.0
+DAY_S = 86_400.0
 
 
 class CursorStore(Protocol):
@@ -93,12 +95,23 @@ class Following:
     stop: Callable[[], bool]
 
 
+class _Stopped(Exception):
+    """`stop` returned true."""
+
+
 def follow(following: Following, policy: RetryPolicy) -> Steps[None]:
-    """Emits new events for ever. Saves the position after each page, when its events have been processed."""
+    """Emits new events until `stop` is true. Saves the position after each page, when its events have been processed."""
+    try:
+        yield from _follow(following, policy)
+    except _Stopped:
+        return
+
+
+def _follow(following: Following, policy: RetryPolicy) -> Steps[None]:
     cursor: str | None = yield Run(following.store.load)
     if cursor is None:
         cursor = yield from _reconcile(following, Gap("no_cursor"), policy)
-    while not following.stop():
+    while True:
         try:
             page = yield from _read_page(following, cursor, policy)
         except GoneError as error:
@@ -109,8 +122,8 @@ def follow(following: Following, policy: RetryPolicy) -> Steps[None]:
         if isinstance(page.next_cursor, str) and page.next_cursor != cursor:
             cursor = page.next_cursor
             yield Run(following.store.save, (cursor,))
-        if not page.has_more and not following.stop():
-            yield Wait(following.poll_interval)
+        if not page.has_more:
+            yield from _wait(following, max(MIN_POLL_INTERVAL_S, following.poll_interval))
 
 
 def _reconcile(following: Following, gap: Gap, policy: RetryPolicy) -> Steps[str | None]:
@@ -123,17 +136,28 @@ def _reconcile(following: Following, gap: Gap, policy: RetryPolicy) -> Steps[str
 
 
 def _read_page(following: Following, cursor: str | None, policy: RetryPolicy) -> Steps[Feed]:
-    """Outlasts an outage: repeats with a warning in the log, at most every 60 s, until the server responds."""
+    """Outlasts an outage: repeats with a warning in the log, at most every 60 s, until the server responds.
+
+    Raises _Stopped before a request if `stop` is true.
+    """
     failures = 0
-    while True:
+    while not following.stop():
         try:
             call = operations.list_events(after=cursor or UNSET, types=following.types, page_size=100)
             return (yield from perform(call, policy))
         except (ApiError, NoResponseError) as error:
-            if following.stop() or not is_temporary(error):
+            if not is_temporary(error):
                 raise
             failures += 1
             retry_after = getattr(error, "retry_after", None) or 0.0
             seconds = max(retry_after, min(MAX_OUTAGE_WAIT_S, policy.backoff(failures) * 2))
             logger.warning("The events feed did not respond (%s). Next attempt in %.0f s.", error, seconds)
-            yield Wait(seconds)
+        yield from _wait(following, seconds)
+    raise _Stopped
+
+
+def _wait(following: Following, seconds: float) -> Steps[None]:
+    """Ends early, between two days, if `stop` is true. `time.sleep` refuses to sleep for some centuries."""
+    while seconds > 0 and not following.stop():
+        yield Wait(min(seconds, DAY_S))
+        seconds -= DAY_S
