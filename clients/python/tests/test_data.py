@@ -63,6 +63,16 @@ class Requests(unittest.TestCase):
             self.assertEqual(received.path, f"/v1/jobs/by-marking/{segment}")
 
 
+    def test_an_empty_path_parameter_sends_no_request(self) -> None:
+        # Without it, the path would be the one of the list.
+        for name, run in BOTH.items():
+            for value in ("", None, UNSET):
+                with self.subTest(name, value=value), ScriptedServer(Answer(data={"items": []})) as server:
+                    with self.assertRaisesRegex(ValueError, "id must not be empty"):
+                        run(server.url, lambda waymark, v=value: waymark.webhooks.get_endpoint(v), [], {})
+                    self.assertEqual(server.received, [])
+
+
 class Responses(unittest.TestCase):
     def test_times_are_read(self) -> None:
         job = Job.from_dict(

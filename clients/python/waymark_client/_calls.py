@@ -102,8 +102,10 @@ class Call(Generic[T]):
     """True if it accepts an Idempotency-Key."""
 
     def url(self) -> str:
-        """Returns the path below `/v1`."""
-        return self.path.format_map({name: _segment(value) for name, value in self.path_parameters.items()})
+        """Returns the path below `/v1`. Raises ValueError for an empty parameter, which would make it another path."""
+        return self.path.format_map(
+            {name: _segment(name, value) for name, value in self.path_parameters.items()}
+        )
 
     def params(self) -> dict[str, str]:
         """Returns the query parameters that are set."""
@@ -156,7 +158,9 @@ def is_temporary(error: Exception) -> bool:
     return isinstance(error, NoResponseError) and not isinstance(error.__cause__, FINAL_ERRORS)
 
 
-def _segment(value: Any) -> str:
+def _segment(name: str, value: Any) -> str:
+    if value is None or value is UNSET or value == "":
+        raise ValueError(f"{name} must not be empty")
     text = quote(encode_text(value), safe="")
     # httpx would resolve these two as a relative path.
     return text.replace(".", "%2E") if text in (".", "..") else text
