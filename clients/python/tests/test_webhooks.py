@@ -94,6 +94,15 @@ class Verification(unittest.TestCase):
             with self.subTest(text), self.assertRaises(WebhookVerificationError):
                 verify_webhook(BODY, {**HEADERS, "webhook-timestamp": text}, SECRET, now=TIME)
 
+    def test_headers_that_are_not_text_are_refused(self) -> None:
+        # WSGI servers and `os.fsdecode` return bytes that are not UTF-8 as surrogates.
+        for name in HEADERS:
+            for value in ("\udcff", HEADERS[name] + " v1,\udcff"):
+                with self.subTest(name, value=value), self.assertRaises(WebhookVerificationError):
+                    verify_webhook(BODY, {**HEADERS, name: value}, OTHER_SECRET, now=TIME)
+        with self.assertRaises(WebhookVerificationError):
+            verify_webhook("\udcff", HEADERS, SECRET, now=TIME)
+
     def test_rotation(self) -> None:
         both = f"{sign(OTHER_SECRET, BODY)} {HEADERS['webhook-signature']}"
         for secret in (SECRET, OTHER_SECRET):

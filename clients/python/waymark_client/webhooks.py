@@ -42,7 +42,7 @@ def verify_webhook(
     keys = [_key_of(secret) for secret in ([secrets] if isinstance(secrets, str) else secrets)]
     if not keys:
         raise ValueError("secrets must have at least one secret")
-    body = raw_body.encode() if isinstance(raw_body, str) else bytes(raw_body)
+    body = _bytes_of("The body", raw_body) if isinstance(raw_body, str) else bytes(raw_body)
     webhook_id, timestamp, signatures = _signed_headers(headers)
     if not _TIMESTAMP.fullmatch(timestamp):
         raise WebhookVerificationError("webhook-timestamp must be a number of seconds")
@@ -51,8 +51,9 @@ def verify_webhook(
         raise WebhookVerificationError(
             f"webhook-timestamp is {abs(age):.0f} s off, more than {tolerance:.0f} s"
         )
-    content = b".".join((webhook_id.encode(), timestamp.encode(), body))
-    given = [text.encode() for text in signatures.split(" ") if text.startswith("v1,")]
+    content = b".".join((_bytes_of("webhook-id", webhook_id), timestamp.encode(), body))
+    texts = _bytes_of("webhook-signature", signatures).split(b" ")
+    given = [text for text in texts if text.startswith(b"v1,")]
     expected = [b"v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)) for key in keys]
     # Compares all of them, so that the time does not depend on which one is equal.
     if not any([hmac.compare_digest(each, text) for each in expected for text in given]):
@@ -78,6 +79,13 @@ def _signed_headers(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> t
     if missing:
         raise WebhookVerificationError(f"The request has no {missing[0]}")
     return by_name[names[0]], by_name[names[1]], by_name[names[2]]
+
+
+def _bytes_of(name: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise WebhookVerificationError(f"{name} is not valid text") from error
 
 
 def _event_of(body: bytes) -> Event | WebhookTestEvent:
