@@ -106,7 +106,7 @@ class Follow(unittest.TestCase):
         for run in BOTH.values():
             for store in (MemoryCursorStore("c0"), MemoryCursorStore()):
                 with self.assertLogs("waymark_client", "WARNING"):
-                    events, server, waits = self.follow(run, [down, down, down], store=store, reconcile=no_gap)
+                    events, server, waits = self.follow(run, [down] * 3, store=store, reconcile=no_gap)
                 self.assertEqual((events, len(server.received), waits), ([], 3, [1, 2]))
         for run in BOTH.values():
             waits = []
