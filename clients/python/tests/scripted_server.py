@@ -12,7 +12,10 @@ from typing import Any
 
 @dataclass
 class Answer:
-    """A response. `is_cut`: the connection is closed instead. `hold`: wait for this event first."""
+    """A response. `is_cut`: the connection is closed instead. `hold`: wait for this event first.
+
+    `drip`: send a space before the body again and again, after each such wait in seconds, until this event.
+    """
 
     status: int = 200
     data: Any = None
@@ -21,6 +24,7 @@ class Answer:
     raw: bytes | None = None
     is_cut: bool = False
     hold: threading.Event | None = None
+    drip: tuple[float, threading.Event] | None = None
 
 
 @dataclass
@@ -91,9 +95,17 @@ class ScriptedServer:
         handler.send_response(answer.status)
         for name, value in {"content-type": "application/json", **answer.headers}.items():
             handler.send_header(name, value)
-        handler.send_header("content-length", str(len(content)))
+        if answer.drip is None:
+            handler.send_header("content-length", str(len(content)))
+        else:
+            handler.send_header("connection", "close")
+            handler.close_connection = True
         handler.end_headers()
         try:
+            if answer.drip is not None:
+                seconds, end = answer.drip
+                while not end.wait(seconds):
+                    handler.wfile.write(b" ")
             handler.wfile.write(content)
         except OSError:
             pass  # The client has cancelled the request.

@@ -172,6 +172,44 @@ class Retries(unittest.TestCase):
                 release.set()
             release.clear()
 
+    def test_a_response_that_arrives_too_slowly_raises_a_timeout(self) -> None:
+        for name, run in BOTH.items():
+            end = threading.Event()
+            slow = Answer(data=JOB, drip=(0.01, end))
+            with self.subTest(name), ScriptedServer(slow) as server:
+                # Each byte arrives long before the timeout.
+                with self.assertRaises(errors.NoResponseInTimeError):
+                    run(server.url, update, [], {"timeout": 0.5, "max_retries": 1})
+                self.assertEqual(len(server.received), 2)
+                end.set()
+
+    def test_a_slow_response_without_a_limit_in_total_is_read(self) -> None:
+        for name, run in BOTH.items():
+            for timeout in (None, httpx.Timeout(5)):
+                end = threading.Event()
+                threading.Timer(0.2, end.set).start()
+                with self.subTest(name), ScriptedServer(Answer(data=JOB, drip=(0.01, end))) as server:
+                    self.assertEqual(run(server.url, update, [], {"timeout": timeout}).weight, 2.5)
+
+    def test_a_client_with_other_options_shares_its_connections(self) -> None:
+        release = threading.Event()
+        for name, run in BOTH.items():
+            with self.subTest(name), ScriptedServer(Answer(data=JOB, hold=release)) as server:
+                waits: list[float] = []
+                limits = {"timeout": httpx.Timeout(30, read=0.05), "max_retries": 1}
+                use = lambda waymark, limits=limits: update(waymark.with_options(**limits))
+                with self.assertRaises(errors.NoResponseInTimeError):
+                    run(server.url, use, waits, {})
+                self.assertEqual((len(server.received), waits), (2, [0.5]))
+                release.set()
+            release.clear()
+        with ScriptedServer(FOUND) as server, Waymark(api_key=KEY, base_url=server.url) as waymark:
+            with waymark.with_options(max_retries=0) as other:
+                self.assertIs(other._driver.http, waymark._driver.http)
+                self.assertEqual(other._driver.connection.timeout, 30)
+            self.assertEqual(update(waymark).weight, 2.5)
+            self.assertEqual(waymark._driver.connection.policy.max_retries, 5)
+
     def test_a_cancelled_task_ends_at_once_and_the_client_stays_usable(self) -> None:
         release = threading.Event()
 

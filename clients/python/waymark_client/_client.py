@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -141,7 +143,9 @@ class Waymark(resources.Resources):
         """Creates a client. Close it, or use it in a `with` statement.
 
         base_url: the URL of the service, such as `https://waymark.example.com`.
-        timeout: seconds for each attempt, or a timeout of httpx.
+        timeout: seconds for each attempt: for connecting, for sending, and for each wait for the response. A response
+            that is not complete after that time in total is given up when more of it arrives. A timeout of httpx has
+            only the limits that it names, and None has none.
         max_retries: further attempts after the first.
         max_retry_after: a response that asks for a longer wait, in seconds, raises its error instead.
         http_client: your own client of httpx, for proxies or certificates. You close it.
@@ -150,10 +154,27 @@ class Waymark(resources.Resources):
         policy = RetryPolicy(max_retries, max_retry_after, random)
         connection = _connect(api_key, base_url, timeout, policy)
         self._owns_http = http_client is None
-        self._driver = Driver(connection, http_client or httpx.Client(), sleep)
-        super().__init__(self._driver)
-        self.jobs = Jobs(self._driver)
-        self.events = Events(self._driver)
+        self._use(Driver(connection, http_client or httpx.Client(), sleep))
+
+    def _use(self, driver: Driver) -> None:
+        self._driver = driver
+        super().__init__(driver)
+        self.jobs = Jobs(driver)
+        self.events = Events(driver)
+
+    def with_options(
+        self: WaymarkType, *, timeout: Timeout | Unset = UNSET, max_retries: int | Unset = UNSET
+    ) -> WaymarkType:
+        """Returns a client with other options for some calls, such as `with_options(timeout=5).jobs.get(number)`.
+
+        It shares the connections, which only this client closes.
+        """
+        other = copy.copy(self)
+        other._owns_http = False
+        other._use(
+            replace(self._driver, connection=self._driver.connection.with_options(timeout, max_retries))
+        )
+        return other
 
     def close(self) -> None:
         """Closes the connections."""
@@ -191,10 +212,27 @@ class AsyncWaymark(resources.AsyncResources):
         policy = RetryPolicy(max_retries, max_retry_after, random)
         connection = _connect(api_key, base_url, timeout, policy)
         self._owns_http = http_client is None
-        self._driver = AsyncDriver(connection, http_client or httpx.AsyncClient(), sleep)
-        super().__init__(self._driver)
-        self.jobs = AsyncJobs(self._driver)
-        self.events = AsyncEvents(self._driver)
+        self._use(AsyncDriver(connection, http_client or httpx.AsyncClient(), sleep))
+
+    def _use(self, driver: AsyncDriver) -> None:
+        self._driver = driver
+        super().__init__(driver)
+        self.jobs = AsyncJobs(driver)
+        self.events = AsyncEvents(driver)
+
+    def with_options(
+        self: AsyncWaymarkType, *, timeout: Timeout | Unset = UNSET, max_retries: int | Unset = UNSET
+    ) -> AsyncWaymarkType:
+        """Returns a client with other options for some calls, such as `with_options(timeout=5).jobs.get(number)`.
+
+        It shares the connections, which only this client closes.
+        """
+        other = copy.copy(self)
+        other._owns_http = False
+        other._use(
+            replace(self._driver, connection=self._driver.connection.with_options(timeout, max_retries))
+        )
+        return other
 
     async def aclose(self) -> None:
         """Closes the connections."""

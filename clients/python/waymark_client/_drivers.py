@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 import httpx
 
 from ._calls import Call, Emit, RetryPolicy, Run, Send, Step, Steps, Wait, perform
+from ._model import UNSET, Unset
 from ._pages import every_item
 
 T = TypeVar("T")
@@ -24,6 +27,19 @@ class Connection:
     timeout: float | httpx.Timeout | None
     policy: RetryPolicy
 
+    def deadline(self) -> float:
+        """Returns the end of an attempt that starts now, on the monotonic clock. A timeout of httpx has none."""
+        if isinstance(self.timeout, (int, float)):
+            return time.monotonic() + self.timeout
+        return math.inf
+
+    def with_options(
+        self, timeout: float | httpx.Timeout | None | Unset, max_retries: int | Unset
+    ) -> Connection:
+        """Returns a connection with the options that are set."""
+        policy = self.policy if max_retries is UNSET else replace(self.policy, max_retries=max_retries)
+        return replace(self, timeout=self.timeout if timeout is UNSET else timeout, policy=policy)
+
     def arguments(self, send: Send) -> dict[str, Any]:
         """Returns the arguments of httpx for a request."""
         call = send.call
@@ -36,6 +52,34 @@ class Connection:
             "timeout": self.timeout,
             "follow_redirects": False,
         }
+
+
+class _TimedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The body of a response until a deadline. httpx limits each read, but not all of them together."""
+
+    def __init__(self, stream: Any, deadline: float) -> None:
+        self._stream = stream
+        self._deadline = deadline
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._stream:
+            self._check()
+            yield chunk
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            self._check()
+            yield chunk
+
+    def _check(self) -> None:
+        if time.monotonic() > self._deadline:
+            raise httpx.ReadTimeout("The response was not complete in time")
+
+    def close(self) -> None:
+        self._stream.close()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 @dataclass(frozen=True)
@@ -80,8 +124,12 @@ class Driver:
 
     def _execute(self, step: Step) -> Any:
         if isinstance(step, Send):
+            deadline = self.connection.deadline()
             try:
-                return self.http.request(**self.connection.arguments(step))
+                with self.http.stream(**self.connection.arguments(step)) as response:
+                    response.stream = _TimedBody(response.stream, deadline)
+                    response.read()
+                    return response
             except httpx.RequestError as error:
                 return error
         if isinstance(step, Wait):
@@ -133,8 +181,12 @@ class AsyncDriver:
 
     async def _execute(self, step: Step) -> Any:
         if isinstance(step, Send):
+            deadline = self.connection.deadline()
             try:
-                return await self.http.request(**self.connection.arguments(step))
+                async with self.http.stream(**self.connection.arguments(step)) as response:
+                    response.stream = _TimedBody(response.stream, deadline)
+                    await response.aread()
+                    return response
             except httpx.RequestError as error:
                 return error
         if isinstance(step, Wait):
