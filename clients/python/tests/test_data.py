@@ -62,7 +62,6 @@ class Requests(unittest.TestCase):
             received = self.request(lambda waymark, number=number: waymark.jobs.get(number))
             self.assertEqual(received.path, f"/v1/jobs/by-marking/{segment}")
 
-
     def test_an_empty_path_parameter_sends_no_request(self) -> None:
         # Without it, the path would be the one of the list.
         for name, run in BOTH.items():

@@ -134,7 +134,7 @@ class Follow(unittest.TestCase):
                     "reconcile": no_gap,
                     "stop": lambda waits=waits: len(waits) == 3,
                 }
-                use = lambda waymark, options=options: waymark.events.follow(**options)  # noqa: E731
+                use = lambda waymark, options=options: waymark.events.follow(**options)
                 with ScriptedServer(answer) as server, self.assertLogs("waymark_client", "WARNING"):
                     self.assertEqual(run(server.url, use, waits, {"max_retries": 0}), [])
                 self.assertEqual((waits, len(server.received)), (days, 1))
@@ -143,7 +143,7 @@ class Follow(unittest.TestCase):
         for run in BOTH.values():
             with ScriptedServer(feed("now")) as server:
                 options = {"store": MemoryCursorStore(), "reconcile": no_gap, "stop": lambda: True}
-                use = lambda waymark, options=options: waymark.events.follow(**options)  # noqa: E731
+                use = lambda waymark, options=options: waymark.events.follow(**options)
                 self.assertEqual(run(server.url, use, [], {}), [])
             self.assertEqual(server.received, [])
 
