@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import unittest
+from collections.abc import AsyncIterator
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 from clients import BOTH, KEY
 from scripted_server import Answer, ScriptedServer
 
-from waymark_client import UNSET, Waymark
+from waymark_client import UNSET, AsyncWaymark, Waymark
 from waymark_client._generated.resources import METHODS
 from waymark_client.models import BatchItem, Event, Job, JobPatch
 
@@ -188,6 +190,45 @@ class Batches(unittest.TestCase):
                 self.assertEqual(len(set(keys)), 3)
                 self.assertEqual(server.received[0].body["jobs"][0], {"marking_number": "0", "weight": None})
 
+    def test_each_batch_has_a_number_behind_the_key_of_the_caller(self) -> None:
+        jobs = [{"marking_number": str(number), "weight": 1} for number in range(150)]
+        answers = [
+            Answer(data={"results": [{"marking_number": "1", "success": True}] * size}) for size in (100, 50)
+        ]
+        for name, run in BOTH.items():
+            with self.subTest(name), ScriptedServer(*answers) as server:
+                results = run(
+                    server.url,
+                    lambda waymark: waymark.jobs.update_many(jobs, idempotency_key="import-7"),
+                    [],
+                    {},
+                )
+                self.assertEqual(len(results), 150)
+                keys = [request.headers["idempotency-key"] for request in server.received]
+                self.assertEqual(keys, ["import-7-1", "import-7-2"])
+
+    def test_the_async_client_takes_an_async_iterable_and_reads_it_batch_by_batch(self) -> None:
+        read = 0
+
+        async def jobs() -> AsyncIterator[dict[str, Any]]:
+            nonlocal read
+            for number in range(150):
+                read += 1
+                yield {"marking_number": str(number), "weight": 1}
+
+        async def run(url: str) -> list[tuple[str, int]]:
+            async with AsyncWaymark(api_key=KEY, base_url=url) as waymark:
+                return [(each.marking_number, read) async for each in waymark.jobs.update_many(jobs())]
+
+        def batch(numbers: range) -> Answer:
+            return Answer(data={"results": [{"marking_number": str(number)} for number in numbers]})
+
+        with ScriptedServer(batch(range(100)), batch(range(100, 150))) as server:
+            results = asyncio.run(run(server.url))
+        self.assertEqual([number for number, _ in results], [str(number) for number in range(150)])
+        self.assertEqual((results[99][1], results[100][1]), (100, 150))
+        self.assertEqual([len(request.body["jobs"]) for request in server.received], [100, 50])
+
     def test_no_jobs_send_no_request(self) -> None:
         with ScriptedServer(Answer()) as server, Waymark(api_key=KEY, base_url=server.url) as waymark:
             self.assertEqual(list(waymark.jobs.update_many([])), [])
@@ -196,8 +237,6 @@ class Batches(unittest.TestCase):
 
 class Methods(unittest.TestCase):
     def test_both_clients_have_a_method_for_every_operation(self) -> None:
-        from waymark_client import AsyncWaymark
-
         for client in (Waymark, AsyncWaymark):
             waymark = client(api_key=KEY, base_url="http://127.0.0.1:1")
             for operation, path in METHODS.items():

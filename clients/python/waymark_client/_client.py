@@ -6,10 +6,10 @@ import asyncio
 import copy
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import httpx
 
@@ -17,9 +17,9 @@ from ._calls import RetryPolicy
 from ._drivers import AsyncDriver, Connection, Driver
 from ._follow import CursorStore, Following, Reconcile, follow
 from ._generated import resources
-from ._generated.models import BatchItem, BatchItemResult, Event
+from ._generated.models import BatchItemResult, Event
 from ._model import UNSET, Unset
-from ._pages import update_in_batches
+from ._pages import JobChange, in_async_batches, in_batches, update_in_batches
 from ._version import VERSION
 
 WaymarkType = TypeVar("WaymarkType", bound="Waymark")
@@ -52,26 +52,41 @@ class Jobs(resources.Jobs):
     """Delivery jobs."""
 
     def update_many(
-        self, jobs: Iterable[BatchItem | Mapping[str, Any]], *, dry_run: bool = False
+        self,
+        jobs: Iterable[JobChange],
+        *,
+        dry_run: bool = False,
+        idempotency_key: str | Unset = UNSET,
     ) -> Iterator[BatchItemResult]:
         """Updates any number of jobs in batches of 100, and returns the result of each in their order.
 
         A batch is sent when you read its first result, so read all of them. A failed job does not stop the others.
+        idempotency_key: the key of a batch is this text, a hyphen and the number of the batch from 1. The same jobs
+            with the same key change nothing twice within 24 hours. Without it each batch has a random key.
         """
-        return self._driver.iterate(update_in_batches(jobs, self._driver.connection.policy, dry_run))
+        policy = self._driver.connection.policy
+        return self._driver.iterate(update_in_batches(in_batches(jobs), policy, dry_run, idempotency_key))
 
 
 class AsyncJobs(resources.AsyncJobs):
     """Delivery jobs."""
 
     def update_many(
-        self, jobs: Iterable[BatchItem | Mapping[str, Any]], *, dry_run: bool = False
+        self,
+        jobs: Iterable[JobChange] | AsyncIterable[JobChange],
+        *,
+        dry_run: bool = False,
+        idempotency_key: str | Unset = UNSET,
     ) -> AsyncIterator[BatchItemResult]:
         """Updates any number of jobs in batches of 100, and returns the result of each in their order.
 
         A batch is sent when you read its first result, so read all of them. A failed job does not stop the others.
+        idempotency_key: the key of a batch is this text, a hyphen and the number of the batch from 1. The same jobs
+            with the same key change nothing twice within 24 hours. Without it each batch has a random key.
         """
-        return self._driver.iterate(update_in_batches(jobs, self._driver.connection.policy, dry_run))
+        policy = self._driver.connection.policy
+        batches = in_async_batches(jobs) if isinstance(jobs, AsyncIterable) else in_batches(jobs)
+        return self._driver.iterate(update_in_batches(batches, policy, dry_run, idempotency_key))
 
 
 class Events(resources.Events):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
-from ._calls import Call, Emit, RetryPolicy, Steps, perform
+from ._calls import Call, Emit, RetryPolicy, Run, Steps, perform
 from ._generated import operations
 from ._generated.models import BatchItem, BatchUpdate
-from ._model import Model, encode_body
+from ._model import UNSET, Model, Unset, encode_body
 
 BATCH_SIZE = 100
+
+JobChange = BatchItem | Mapping[str, Any]
+NextJobs = Callable[[], list[JobChange] | Awaitable[list[JobChange]]]
 
 
 def every_item(get_page: Callable[..., Call[Any]], parameter: str, policy: RetryPolicy) -> Steps[None]:
@@ -54,14 +57,40 @@ def _page_number_after(page: Any) -> int | None:
 
 
 def update_in_batches(
-    jobs: Iterable[BatchItem | Mapping[str, Any]], policy: RetryPolicy, dry_run: bool
+    next_jobs: NextJobs, policy: RetryPolicy, dry_run: bool, idempotency_key: str | Unset
 ) -> Steps[None]:
     """Emits the result of each job, in their order. Each batch has its own Idempotency-Key."""
-    remaining = iter(jobs)
-    while batch := [_batch_item(job) for job in itertools.islice(remaining, BATCH_SIZE)]:
-        result = yield from perform(operations.update_jobs(BatchUpdate(jobs=batch), dry_run=dry_run), policy)
+    for number in itertools.count(1):
+        jobs = yield Run(next_jobs)
+        if not jobs:
+            return
+        batch = BatchUpdate(jobs=[_batch_item(job) for job in jobs])
+        key = f"{idempotency_key}-{number}" if isinstance(idempotency_key, str) else UNSET
+        call = operations.update_jobs(batch, dry_run=dry_run, idempotency_key=key)
+        result = yield from perform(call, policy)
         for item in result.results:
             yield Emit(item)
+
+
+def in_batches(jobs: Iterable[JobChange]) -> NextJobs:
+    """Returns a function that reads the next batch; an empty list is the end."""
+    remaining = iter(jobs)
+    return lambda: list(itertools.islice(remaining, BATCH_SIZE))
+
+
+def in_async_batches(jobs: AsyncIterable[JobChange]) -> NextJobs:
+    """Returns a function like `in_batches`, whose result must be awaited."""
+    remaining = aiter(jobs)
+
+    async def next_jobs() -> list[JobChange]:
+        batch: list[JobChange] = []
+        async for job in remaining:
+            batch.append(job)
+            if len(batch) == BATCH_SIZE:
+                break
+        return batch
+
+    return next_jobs
 
 
 def _batch_item(job: Model | Mapping[str, Any]) -> BatchItem:
