@@ -102,7 +102,7 @@ describe("the OpenAPI document", () => {
   // evidence: openapi-versioning-documented
   it("documents how v1 changes and how removals are announced", () => {
     expect(contract.info.description).toMatch(
-      /changes only by additions[^]*12 months[^]*Deprecation[^]*Sunset/,
+      /remove or rename nothing in v1 without[^]*12 months[^]*Deprecation[^]*Sunset/,
     );
   });
 });

@@ -40,9 +40,9 @@ headers \`RateLimit\`, \`RateLimit-Policy\` and \`X-RateLimit-*\` contain the li
 **New fields and codes.** Objects in responses and events may get new fields, and codes with \`x-extensible-enum\` may get
 new values.
 
-**Versions.** The version is the segment \`v1\` of the path. v1 changes only by additions: new fields, parameters, events
-and status codes. Ignore those that you don't know. We announce removals at least 12 months ahead, with the headers
-\`Deprecation\` (RFC 9745) and \`Sunset\` (RFC 8594).`;
+**Versions.** The version is the segment \`v1\` of the path. New fields, parameters, events and status codes can appear without
+notice; ignore those that you don't know. We remove or rename nothing in v1 without a deprecation period of at least 12 months,
+with the headers \`Deprecation\` (RFC 9745) and \`Sunset\` (RFC 8594). We never change the type or the meaning of a field.`;
 
 /** The header is no parameter of the operations: generated clients would get it in every method. */
 const TEST_DESCRIPTION = `Test mode, for keys that start with \`wmk_test_\`: test jobs, their runs, and events of any type.
