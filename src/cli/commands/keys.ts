@@ -152,14 +152,14 @@ const rotate = serviceCommand("rotate", {
   description: "replace a key with a new one; the old key stays valid for a grace period",
   argument: KEY,
   options: {
-    keepHours: withDefault(
+    graceHours: withDefault(
       24,
       option("<hours>", "hours for which the old key stays valid, 0 to 24", parseHours),
     ),
   },
-  async run({ keys }, { keepHours }, text) {
+  async run({ keys }, { graceHours }, text) {
     const { id } = await getKey(keys, text);
-    const issued = await keys.rotate(id, keepHours, "cli", cliAuditContext);
+    const issued = await keys.rotate(id, graceHours, "cli", cliAuditContext);
     const replaces = presentKey(await getKey(keys, toTypedId("key", id)));
     const document = { key: issued.text, ...presentKey(issued.key), replaces };
     const summary = {

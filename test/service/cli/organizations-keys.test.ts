@@ -148,7 +148,7 @@ describe("key", () => {
 
   it("rotates a key, and keeps the old one valid for the given hours", async () => {
     const old = await runJson("key", "create", "--org", "Acme", "--scopes", "jobs:read");
-    const rotated = await runJson("key", "rotate", old.id, "--keep-hours", "2");
+    const rotated = await runJson("key", "rotate", old.id, "--grace-hours", "2");
     expect(rotated).toMatchObject({
       key: expect.stringMatching(/^wmk_/),
       scopes: ["jobs:read"],

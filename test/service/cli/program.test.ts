@@ -67,7 +67,7 @@ describe("exit code 2 (usage error)", () => {
       "a date (2027-01-31)",
       "key create --help",
     ],
-    [["key", "rotate", "x", "--keep-hours", "25"], "a number of hours from 0 to 24", "key rotate --help"],
+    [["key", "rotate", "x", "--grace-hours", "25"], "a number of hours from 0 to 24", "key rotate --help"],
     [["serve", "--role", "cook"], "Allowed choices are all, api, worker", "serve --help"],
     [["jobs", "export", "--format", "xml"], "Allowed choices are csv, ndjson", "jobs export --help"],
   ])("prints the error with a hint on standard error only: %j", async (args, message, hint) => {
