@@ -52,12 +52,12 @@ const neededDays = Math.ceil(longestScheduleMs(env.WEBHOOK_RETRY_SCHEDULE) / DAY
 const install = [
   fact(
     "install.md",
-    "3. Create the first operator",
+    "4. Create the first operator",
     periods.invitation,
     count(MIN_PASSWORD_LENGTH),
     recoveryCodes,
   ),
-  fact("install.md", "5. TLS and a proxy", duration(env.KEEP_ALIVE_TIMEOUT)),
+  fact("install.md", "3. TLS and a proxy", duration(env.KEEP_ALIVE_TIMEOUT)),
   fact("install.md", "4. Unit", duration(drainDelayMs + stopMs)),
   fact("install.md", "Kubernetes", duration(drainDelayMs)),
   fact("install.md", "Kubernetes > terminationGracePeriodSeconds", count(graceSeconds)),
@@ -139,7 +139,7 @@ const run = [
   ),
   fact(
     "backup.md",
-    "What the backup brought back",
+    "Removals that the restore undid",
     periods.registration,
     periods.invitation,
     duration(constantIn(LINKS, "lifetimesMs.password_reset")),
