@@ -161,6 +161,7 @@ describe("the guide on limits", () => {
     };
     const rows = Object.entries(defaultRateLimits).map(([kind, limit]) => [
       names[kind as RateLimitClass],
+      kind,
       inWords(limit),
       inWords(organizationLimit(limit, kind as RateLimitClass, factor)),
     ]);

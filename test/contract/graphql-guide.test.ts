@@ -21,7 +21,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureDemo } from "../../src/embedded/demo/demo.ts";
 import { ErrorFormatter } from "../../src/graphql/execution/error-formatter.ts";
 import { exampleDocument } from "../../src/graphql/explorer/example-document.ts";
-import { limits } from "../../src/graphql/execution/limits.ts";
+import { limits, MAX_BODY_BYTES } from "../../src/graphql/execution/limits.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { closeCodes, subscriptionLimits } from "../../src/graphql/subscriptions/limits.ts";
 import { errorGuidePath } from "../../src/guide/api.ts";
@@ -247,6 +247,7 @@ describe("the pages", () => {
       ["Filter", `${limits.filterParts} conditions, nested ${limits.filterDepth} deep`],
       ["Groups of jobStats", `${limits.groups.toLocaleString("en")}; then truncated is true`],
       ["Cost", `${limits.cost.toLocaleString("en")} per operation`],
+      ["Body", `${MAX_BODY_BYTES / 1024 ** 2} MiB`],
       ["Time", "5 seconds"],
     ]);
   });

@@ -94,6 +94,7 @@ export const bodies = {
 export const replays = [count(defaultReplayRate.burst), count(defaultReplayRate.perSecond)];
 
 const activeKeys = count(constantIn(KEY_SERVICE, "MAX_ACTIVE_KEYS"));
+const testJobs = count(constantIn("src/test-mode/test-mode.service.ts", "MAX_TEST_JOBS"));
 const lookUpItems = count(constantIn("src/http/v1/jobs.lookup.ts", "MAX_NUMBERS"));
 const statsAtOnce = count(numberIn("src/jobs/job.service.ts", /permitsPerKey: (\d+)/));
 const replaysPerRequest = count(constantIn("src/webhooks/deliveries/replay.sql.ts", "MAX_REPLAYED"));
@@ -115,11 +116,7 @@ const clients = [
     "Create a test key",
     duration(constantIn("src/guide/assets/test-key.mjs", "LIFETIME_MS")),
   ),
-  fact(
-    "test-mode.md",
-    "Create test jobs",
-    count(constantIn("src/test-mode/test-mode.service.ts", "MAX_TEST_JOBS")),
-  ),
+  fact("test-mode.md", "Create test jobs", testJobs),
   fact(
     "test-mode.md",
     "Run a job",
@@ -217,7 +214,7 @@ const clients = [
   ),
   fact("limits.md", "Sizes > Statistics at the same time", statsAtOnce),
   fact("limits.md", "Sizes > Page of requests or deliveries", count(MAX_PAGE_SIZE), count(defaultPageSize)),
-  fact("limits.md", "Sizes > Body of a batch", bodies.batch),
+  fact("limits.md", "Sizes > Body of a batch, or of a GraphQL request", bodies.batch, bodies.graphql),
   fact("limits.md", "Sizes > Any other body", bodies.job),
   fact(
     "limits.md",
@@ -248,7 +245,7 @@ const webhooks = [
   ),
   fact("webhooks/endpoints.md", "Send a test event", attempt.total),
   fact("webhooks/endpoints.md", "Replace the secret", periods.secretRotation),
-  fact("errors.md", "ConflictException (409)", count(MAX_ENDPOINTS), activeKeys),
+  fact("errors.md", "ConflictException (409)", count(MAX_ENDPOINTS), activeKeys, testJobs),
   fact("webhooks/verify.md", "Rotate the secret", periods.secretRotation),
   fact(
     "webhooks/reliability.md",
@@ -326,6 +323,7 @@ const graphql = [
   fact("graphql/overview.md", "Limits > Page or list", count(limits.pageSize), count(limits.listSize)),
   fact("graphql/overview.md", "Limits > Filter", count(limits.filterParts), count(limits.filterDepth)),
   fact("graphql/overview.md", "Limits > Groups of jobStats", count(limits.groups)),
+  fact("graphql/overview.md", "Limits > Body", bodies.graphql),
   fact("graphql/overview.md", "Limits > Cost", count(limits.cost)),
   fact("graphql/overview.md", "Limits > Time", statementTimeout),
   fact(
