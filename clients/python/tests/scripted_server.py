@@ -53,7 +53,7 @@ class ScriptedServer:
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.received: list[Received] = []
-        self._lock = threading.Lock()
+        self._arrival = threading.Condition()
         script = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -76,9 +76,16 @@ class ScriptedServer:
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
+    def wait_for(self, count: int) -> int:
+        """Returns the number of requests, after `count` have arrived. A client that gives up can be ahead of them."""
+        with self._arrival:
+            self._arrival.wait_for(lambda: len(self.received) >= count, timeout=30)
+            return len(self.received)
+
     def _respond(self, handler: BaseHTTPRequestHandler, request: Received) -> None:
-        with self._lock:
+        with self._arrival:
             self.received.append(request)
+            self._arrival.notify_all()
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if answer.hold is not None:
             answer.hold.wait(30)

@@ -168,7 +168,7 @@ class Retries(unittest.TestCase):
             with ScriptedServer(answer) as server:
                 with self.assertRaises(errors.NoResponseInTimeError):
                     run(server.url, update, [], {"timeout": httpx.Timeout(30, read=0.05), "max_retries": 1})
-                self.assertEqual(len(server.received), 2)
+                self.assertEqual(server.wait_for(2), 2)
                 release.set()
             release.clear()
 
@@ -180,7 +180,7 @@ class Retries(unittest.TestCase):
                 # Each byte arrives long before the timeout.
                 with self.assertRaises(errors.NoResponseInTimeError):
                     run(server.url, update, [], {"timeout": 0.5, "max_retries": 1})
-                self.assertEqual(len(server.received), 2)
+                self.assertEqual(server.wait_for(2), 2)
                 end.set()
 
     def test_a_slow_response_without_a_limit_in_total_is_read(self) -> None:
@@ -200,7 +200,7 @@ class Retries(unittest.TestCase):
                 use = lambda waymark, limits=limits: update(waymark.with_options(**limits))
                 with self.assertRaises(errors.NoResponseInTimeError):
                     run(server.url, use, waits, {})
-                self.assertEqual((len(server.received), waits), (2, [0.5]))
+                self.assertEqual((server.wait_for(2), waits), (2, [0.5]))
                 release.set()
             release.clear()
         with ScriptedServer(FOUND) as server, Waymark(api_key=KEY, base_url=server.url) as waymark:
