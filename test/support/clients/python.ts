@@ -1,5 +1,7 @@
 /** Runs programs that use the Python client, where this machine has Python and pip can install its packages. */
 import { spawn } from "node:child_process";
+import { glob } from "node:fs/promises";
+import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
@@ -16,16 +18,23 @@ export interface PythonEnvironment {
   runJson: (program: string, environment: EnvironmentVariables) => Promise<unknown>;
 }
 
-const HTTPX = "httpx==0.28.1";
+export const HTTPX = "httpx==0.28.1";
 export const MYPY = "mypy==2.4.1";
 export const STANDARD_WEBHOOKS = "standardwebhooks==1.1.0";
 const INSTALL_TIMEOUT_MS = 120_000;
 const PROGRAM_TIMEOUT_MS = 900_000;
 
-/** Installs httpx and `packages` in `folder`. */
+interface PythonOptions {
+  /** httpx, and what else the programs need. Default: httpx. */
+  packages?: readonly string[];
+  /** The interpreter. Default: `python3`. */
+  interpreter?: string;
+}
+
+/** Installs packages in `folder`. */
 export async function preparePython(
   folder: string,
-  packages: readonly string[] = [],
+  { packages = [HTTPX], interpreter = "python3" }: PythonOptions = {},
 ): Promise<PythonEnvironment> {
   const start = async (
     args: readonly string[],
@@ -37,7 +46,7 @@ export async function preparePython(
       PYTHONPATH: `${folder}${delimiter}${PYTHON_CLIENT}`,
       PYTHONDONTWRITEBYTECODE: "1",
     };
-    const child = spawn("python3", args, { cwd: PYTHON_CLIENT, env: { ...env, ...environment }, timeout });
+    const child = spawn(interpreter, args, { cwd: PYTHON_CLIENT, env: { ...env, ...environment }, timeout });
     return await waitForExit(child).catch((error: unknown) => ({
       code: -1,
       stdout: "",
@@ -50,10 +59,10 @@ export async function preparePython(
       {},
       INSTALL_TIMEOUT_MS,
     );
-    if (version.code !== 0) return "skipped: there is no python3 of version 3.10 or later";
+    if (version.code !== 0) return `skipped: there is no ${interpreter} of version 3.10 or later`;
     const pip = "-m pip install --quiet --no-input --timeout 5 --retries 0 --target".split(" ");
-    const { code } = await start([...pip, folder, HTTPX, ...packages], {}, INSTALL_TIMEOUT_MS);
-    return code === 0 ? null : `skipped: pip cannot install ${[HTTPX, ...packages].join(", ")}`;
+    const { code } = await start([...pip, folder, ...packages], {}, INSTALL_TIMEOUT_MS);
+    return code === 0 ? null : `skipped: pip cannot install ${packages.join(", ")}`;
   };
   const run: PythonEnvironment["run"] = (args, environment = {}) =>
     start(args, environment, PROGRAM_TIMEOUT_MS);
@@ -66,4 +75,17 @@ export async function preparePython(
       return JSON.parse(result.stdout) as unknown;
     },
   };
+}
+
+/** Returns the path of an interpreter of Python `version`, such as 3.10: on the PATH or of pyenv. Otherwise its name. */
+export async function findPython(version: string): Promise<string> {
+  const name = `python${version}`;
+  const pyenv = process.env["PYENV_ROOT"] ?? join(homedir(), ".pyenv");
+  const installed = await Array.fromAsync(glob(join(pyenv, "versions", `${version}.*`, "bin", name)));
+  for (const path of [...installed, name]) {
+    const child = spawn(path, ["-c", `import sys; sys.exit("%d.%d" % sys.version_info[:2] != "${version}")`]);
+    const result = await waitForExit(child).catch(() => null);
+    if (result?.code === 0) return path;
+  }
+  return name;
 }

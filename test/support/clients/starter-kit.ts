@@ -17,9 +17,9 @@ export interface RunningKit {
   output(): string;
   /** Resolves when the output contains `text`. */
   waitFor(text: string): Promise<void>;
-  /** Sends the signal to npm and the processes that it started. Resolves with the exit code of npm, or null. */
+  /** Sends the signal to the command and the processes that it started. Resolves with the exit code of the command, or null. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** Resolves with the exit code of npm, or null. */
+  /** Resolves with the exit code of the command, or null. */
   readonly exited: Promise<number | null>;
 }
 
@@ -42,8 +42,21 @@ export async function installKit(
 }
 
 /** Runs npm in a folder, such as `npm start`. The test ends it. */
-export function runNpm(folder: string, args: readonly string[], settings: KitSettings = {}): RunningKit {
-  const child = spawn("npm", args, {
+export function runNpm(folder: string, args: readonly string[], settings?: KitSettings): RunningKit {
+  return run(folder, ["npm", ...args], settings);
+}
+
+/** Runs the script that installs and starts a kit. The test ends it. */
+export function runScript(folder: string, settings?: KitSettings): RunningKit {
+  return run(folder, ["sh", "run.sh"], settings);
+}
+
+function run(
+  folder: string,
+  [command = "", ...args]: readonly string[],
+  settings: KitSettings = {},
+): RunningKit {
+  const child = spawn(command, args, {
     cwd: folder,
     // Kits run on the Node of this process.
     env: {
