@@ -71,7 +71,7 @@ async function outputOf(
   args: readonly string[],
   variables: Record<string, string> = {},
 ): Promise<string> {
-  const env = { ...process.env, ...variables, WAYMARK_KEY: key, PYTHONPATH: join(folder, "packages") };
+  const env = { ...process.env, WAYMARK_KEY: key, PYTHONPATH: join(folder, "packages"), ...variables };
   const { code, stdout, stderr } = await waitForExit(
     spawn(program, args, { cwd: folder, env, timeout: TIMEOUT_MS }),
   );
@@ -97,7 +97,7 @@ function addIds({ data }: Members, variables: Map<string, string>): void {
   const { secret, items } = (data ?? {}) as { secret?: string; items?: { marking_number?: string }[] };
   if (secret?.startsWith("wmk_test_")) variables.set("WAYMARK_TEST_KEY", secret);
   const [{ marking_number: number } = {}] = items ?? [];
-  if (number?.startsWith("TEST-")) variables.set("MARKING_NUMBER", number);
+  if (number !== undefined) variables.set("MARKING_NUMBER", number);
 }
 
 const toLocal = (sample: string): string => sample.replaceAll("http://127.0.0.1:4000", app.url);
@@ -219,7 +219,7 @@ it("the quickstart ends with a verified webhook", { timeout: TIMEOUT_MS }, async
   const page = readPage("guide/quickstart.md").replaceAll("9000", port);
   const blocks = codeBlocks(page);
   const program = blocks.find(({ language }) => language === "js");
-  const [create, update] = blocks.filter(({ text }) => /^curl -X (POST|PATCH)/.test(text));
+  const [create, update] = blocks.filter(({ note, text }) => !note && /^curl -X (POST|PATCH)/.test(text));
   await writeFile(join(folder, "receiver.mjs"), program?.text ?? "");
   const { data } = JSON.parse(await runShell(create?.text ?? "")) as { data: { secret: string } };
   const env = { ...process.env, WEBHOOK_SECRET: data.secret };
@@ -233,7 +233,22 @@ it("the quickstart ends with a verified webhook", { timeout: TIMEOUT_MS }, async
   await expect.poll(() => statusAt("/webhooks")).toBe(400);
   expect(await statusAt("/")).toBe(404);
   // The samples before have made this update already.
-  await runShell(update?.text.replace("out_for_delivery", "in_transit") ?? "");
-  await runShell(update?.text ?? "");
+  const variables = new Map([["MARKING_NUMBER", "WM-100002"]]);
+  await runShell(update?.text.replace("out_for_delivery", "in_transit") ?? "", variables);
+  await runShell(update?.text ?? "", variables);
   await expect.poll(() => printed, { timeout: 30_000 }).toContain("job.status_changed WM-100002\n");
+});
+
+it("the quickstart can be followed with a test key", { timeout: TIMEOUT_MS }, async () => {
+  const created = await send("POST", "/v1/api-keys", { name: "Quickstart", mode: "test" });
+  const { secret } = created.body.data as { secret: string };
+  const variables = new Map([["WAYMARK_KEY", secret]]);
+  const requests = codeBlocks(readPage("guide/quickstart.md")).filter(({ text }) => text.startsWith("curl "));
+  expect(requests).toHaveLength(4);
+  for (const { text } of requests) {
+    const response = JSON.parse(await runShell(text, variables)) as Members;
+    expect(response).toMatchObject({ success: true, error: null });
+    addIds(response, variables);
+  }
+  expect(variables.get("MARKING_NUMBER")).toMatch(/^TEST-/);
 });
