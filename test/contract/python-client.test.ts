@@ -9,6 +9,8 @@ import { apiDocument } from "../support/app/openapi-contract.ts";
 import { expectChangesExactlyOnce, type ClientReport } from "../support/clients/changes-through-proxy.ts";
 import { everyPythonOperation } from "../support/clients/every-python-operation.ts";
 import {
+  findPython,
+  HTTPX,
   MYPY,
   preparePython,
   PYTHON_CLIENT,
@@ -58,7 +60,7 @@ describe("with Python", { timeout: TIMEOUT_MS }, () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "waymark-python-"));
-    python = await preparePython(join(folder, "packages"), [MYPY, STANDARD_WEBHOOKS]);
+    python = await preparePython(join(folder, "packages"), { packages: [HTTPX, MYPY, STANDARD_WEBHOOKS] });
   }, TIMEOUT_MS);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -95,6 +97,17 @@ describe("with Python", { timeout: TIMEOUT_MS }, () => {
   it("its own tests pass", async ({ skip }) => {
     skip(python.skipReason !== null, python.skipReason ?? "");
     const result = await python.run(["-m", "unittest", "discover", "tests"]);
+    expect(result).toMatchObject({ code: 0, stderr: expect.stringMatching(/^OK$/m) as string });
+  });
+
+  it("its own tests pass on Python 3.10 with httpx 0.27, the oldest that it supports", async ({ skip }) => {
+    const interpreter = await findPython("3.10");
+    const packages = ["httpx==0.27.0", STANDARD_WEBHOOKS];
+    const oldest = await preparePython(join(folder, "oldest"), { packages, interpreter });
+    skip(oldest.skipReason !== null, oldest.skipReason ?? "");
+    const version = await oldest.run(["-c", "import sys, httpx; print(sys.version[:5], httpx.__version__)"]);
+    expect(version.stdout).toBe("3.10. 0.27.0\n");
+    const result = await oldest.run(["-m", "unittest", "discover", "tests"]);
     expect(result).toMatchObject({ code: 0, stderr: expect.stringMatching(/^OK$/m) as string });
   });
 

@@ -10,7 +10,7 @@ import { buildPythonClient } from "../../src/sdk/build-python.ts";
 import { pythonVersion } from "../../src/sdk/python-version.ts";
 import type { Wheel } from "../../src/sdk/wheel.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
-import { preparePython, PYTHON_CLIENT, type PythonEnvironment } from "../support/clients/python.ts";
+import { HTTPX, preparePython, PYTHON_CLIENT, type PythonEnvironment } from "../support/clients/python.ts";
 import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
 
 const VERSION = pythonVersion(manifest.version);
@@ -104,7 +104,7 @@ describe("with Python", { timeout: BUILD_TIMEOUT_MS }, () => {
   beforeAll(async () => {
     await buildSite();
     folder = await mkdtemp(join(tmpdir(), "waymark-wheel-"));
-    python = await preparePython(join(folder, "packages"), ["setuptools==80.9.0"]);
+    python = await preparePython(join(folder, "packages"), { packages: [HTTPX, "setuptools==80.9.0"] });
   }, BUILD_TIMEOUT_MS);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
