@@ -8,11 +8,21 @@ import { createOpenApiDocument } from "../http/v1/openapi/documents.ts";
 import { checkSections, operationLinks, rootFieldLinks } from "./api-links.ts";
 import { examplesPage, readExamples } from "./examples-page.ts";
 import { relativeUrl, renderLayout } from "./layout.ts";
+import type { TargetResolver } from "./markdown.ts";
 import { inReadingOrder, readPages, type Page } from "./pages.ts";
-import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "./placeholders.ts";
+import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE } from "./placeholders.ts";
 import { referencePages } from "./reference-pages.ts";
+import { rewriteTargets } from "./rewrite-targets.ts";
 import { createSearchIndex } from "./search-index.ts";
-import { createResolver } from "./targets.ts";
+import {
+  absoluteUrls,
+  createResolver,
+  htmlUrls,
+  markdownPathOf,
+  markdownUrls,
+  type UrlForm,
+} from "./targets.ts";
+import { renderLlmsFullTxt, renderLlmsTxt } from "./texts.ts";
 
 const DOCS_DIR = fileURLToPath(new URL("../../docs", import.meta.url));
 const ASSETS = [
@@ -33,22 +43,25 @@ export async function buildGuide(outputDir: string, version: string): Promise<vo
   checkSections(links, pages);
   const assetsPath = `assets/${version}`;
   const images = new Set<string>();
+  const onImage = (file: string): unknown => images.add(file);
+  const resolverOf = (page: Page, urls: UrlForm): TargetResolver =>
+    createResolver({ page, pages, links, docsDir: DOCS_DIR, assetsPath, onImage, urls });
   const write = async (path: string, content: string): Promise<void> => {
     await mkdir(dirname(join(outputDir, path)), { recursive: true });
     await writeFile(join(outputDir, path), content);
   };
   for (const page of pages) {
-    const onImage = (file: string): unknown => images.add(file);
-    const resolver = createResolver({ page, pages, links, docsDir: DOCS_DIR, assetsPath, onImage });
-    const content = page.render(resolver);
-    const name = page.path === "" ? "index" : page.path;
+    const content = page.render(resolverOf(page, htmlUrls));
     const urlOf = (path: string): string => relativeUrl(page.path, path);
-    await write(`${name}.html`, renderLayout({ page, pages, content, assetsPath, urlOf }));
-    await write(`${name}.md`, page.markdown);
+    const html = renderLayout({ page, pages, content, assetsPath, urlOf });
+    await write(`${page.path || "index"}.html`, html);
+    await write(markdownPathOf(page), rewriteTargets(page.markdown, resolverOf(page, markdownUrls)));
   }
+  const absoluteMarkdown = (page: Page): string =>
+    rewriteTargets(page.markdown, resolverOf(page, absoluteUrls));
   await write(NOT_FOUND_FILE, renderNotFound(pages, assetsPath));
   await write("llms.txt", renderLlmsTxt(pages));
-  await write("llms-full.txt", renderLlmsFullTxt(pages));
+  await write("llms-full.txt", renderLlmsFullTxt(pages, absoluteMarkdown));
   await write(`${assetsPath}/search.json`, createSearchIndex(pages));
   for (const url of ASSETS) await cp(url, join(outputDir, assetsPath, basename(url.pathname)));
   await write(`${assetsPath}/minisearch.js`, await readFile(MINISEARCH, "utf8"));
@@ -81,24 +94,4 @@ function renderNotFound(pages: readonly Page[], assetsPath: string): string {
 <p>The guide has no page at this URL. Search for what you need, or pick a page from the contents.</p>
 <p><button class="search-button" type="button" hidden>Search the guide</button></p>`;
   return renderLayout({ page, pages, content, assetsPath, urlOf: urlFromAnywhere });
-}
-
-/** The format of https://llmstxt.org: a title, a summary and links to Markdown. */
-function renderLlmsTxt(pages: readonly Page[]): string {
-  const [index] = pages;
-  const groups = Map.groupBy(pages, ({ group }) => group);
-  const lists = [...groups].map(([group, members]) => {
-    const links = members.map(
-      ({ title, path, description }) =>
-        `- [${title}](${SAMPLE_BASE_URL}/guide/${path || "index"}.md): ${description}`,
-    );
-    return `## ${group}\n\n${links.join("\n")}`;
-  });
-  return [`# Waymark`, `> ${index?.description ?? ""}`, ...lists].join("\n\n") + "\n";
-}
-
-/** The pages for partners. Those for operators are linked in `llms.txt`. */
-function renderLlmsFullTxt(pages: readonly Page[]): string {
-  const partnerPages = pages.filter(({ path }) => !path.startsWith("operate/"));
-  return partnerPages.map(({ markdown }) => markdown.trim()).join("\n\n---\n\n");
 }

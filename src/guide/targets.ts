@@ -17,10 +17,46 @@ interface TargetInput {
   assetsPath: string;
   /** Called with the path of each image, relative to `docs/`. */
   onImage: (file: string) => void;
+  urls: UrlForm;
 }
 
 /** How pages link those that the build generates, which the repository does not have. */
 const GUIDE_URL = `${SAMPLE_BASE_URL}/guide/`;
+
+/** How a form of the guide links pages and assets. */
+export interface UrlForm {
+  /** Returns the URL of the page `linked` in the page `from`. */
+  page: (linked: Page, from: Page) => string;
+  /** Returns the URL of `path`, which is below `/guide/`, in the page `from`. */
+  asset: (path: string, from: Page) => string;
+  /** False if other pages are in the same file, so that `#id` alone is ambiguous. */
+  hasOwnAnchors: boolean;
+}
+
+/** Returns the path of a page's Markdown below `/guide/`. */
+export function markdownPathOf({ path }: Page): string {
+  return `${path || "index"}.md`;
+}
+
+/** The HTML pages link each other. */
+export const htmlUrls: UrlForm = {
+  page: (linked, from) => relativeUrl(from.path, linked.path),
+  asset: (path, from) => relativeUrl(from.path, path),
+  hasOwnAnchors: true,
+};
+
+/** The Markdown of a page links the Markdown of others. */
+export const markdownUrls: UrlForm = {
+  ...htmlUrls,
+  page: (linked, from) => relativeUrl(from.path, markdownPathOf(linked)),
+};
+
+/** `llms-full.txt` has all pages in one file. */
+export const absoluteUrls: UrlForm = {
+  page: (linked) => GUIDE_URL + markdownPathOf(linked),
+  asset: (path) => GUIDE_URL + path,
+  hasOwnAnchors: false,
+};
 
 export function createResolver({
   page,
@@ -29,6 +65,7 @@ export function createResolver({
   docsDir,
   assetsPath,
   onImage,
+  urls,
 }: TargetInput): TargetResolver {
   const fail = (target: string, reason: string): never => {
     throw new Error(`docs/${page.file}: the link to ${target} is broken: ${reason}`);
@@ -50,14 +87,14 @@ export function createResolver({
       const linked = path === "" ? page : pages.find(({ file }) => file === fileOf(path));
       if (!linked) return fail(target, "the guide has no such page");
       checkHeading(target, linked, id);
-      const url = path === "" ? "" : relativeUrl(page.path, linked.path);
+      const url = path === "" && urls.hasOwnAnchors ? "" : urls.page(linked, page);
       return url + (id && `#${id}`);
     },
     image(target) {
       const file = fileOf(target);
       if (!existsSync(join(docsDir, file))) return fail(target, "the file does not exist");
       onImage(file);
-      return relativeUrl(page.path, `${assetsPath}/${posix.basename(file)}`);
+      return urls.asset(`${assetsPath}/${posix.basename(file)}`, page);
     },
     server: (path) => relativeUrl(page.path, `../${path}`),
     references(heading) {

@@ -5,6 +5,7 @@ import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
 import { readSdl } from "../../src/graphql/sdl.ts";
 import { rootFieldSections } from "../../src/guide/api-sections.ts";
 import { pathOfFile, slugify } from "../../src/guide/contents.ts";
+import { parseMarkdown } from "../../src/guide/markdown.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import { guidePaths } from "../support/docs/guide-pages.ts";
 
@@ -143,8 +144,47 @@ it.each(guidePaths)("/guide/%s has only links that work", async (path) => {
   expect(links.filter((_, index) => works[index] !== true).map(({ href }) => href)).toEqual([]);
 });
 
+/** Returns the targets of all links and images of a Markdown text as full URLs. */
+function markdownTargetsOf(path: string, text: string): URL[] {
+  const tokens = parseMarkdown(text).flatMap(({ children }) => children ?? []);
+  const urls = tokens.map((token) => token.attrGet(token.type === "image" ? "src" : "href"));
+  return urls.flatMap((url) => (url === null ? [] : [new URL(String(url), `${PUBLIC_URL}${path}`)]));
+}
+
+async function brokenTargetsOf(path: string): Promise<string[]> {
+  const { status, text } = await app.request(path);
+  expect(status).toBe(200);
+  const targets = markdownTargetsOf(path, text).filter(({ href }) => href.startsWith(PUBLIC_URL));
+  const works = await Promise.all(targets.map(isWorking));
+  return targets.filter((_, index) => works[index] !== true).map(({ href }) => href);
+}
+
+describe("Markdown", () => {
+  it.each(guidePaths.map((path) => `/guide/${path || "index"}.md`))(
+    "%s has only links and pictures that work",
+    async (path) => {
+      expect(await brokenTargetsOf(path)).toEqual([]);
+    },
+  );
+
+  it.each(["/llms.txt", "/llms-full.txt"])("%s has only full URLs, which work", async (path) => {
+    expect(await brokenTargetsOf(path)).toEqual([]);
+    const { text } = await app.request(path);
+    expect(text).not.toMatch(/\]\((?!https?:|mailto:)[^)\s]+\)/);
+  });
+
+  it("links the Markdown of other pages", async () => {
+    const { text } = await app.request("/guide/index.md");
+    expect(text).toContain("](jobs.md#the-job-object)");
+    expect(text).toContain("](operate/install.md)");
+  });
+});
+
 async function isWorking(url: URL): Promise<boolean> {
-  const page = pages.get(pathOf(url));
+  const path = pathOf(url);
+  // The Markdown of a page has the headings of the page.
+  const page = pages.get(path.replace(/^(\/guide\/)index\.md$/, "$1").replace(/\.md$/, ""));
+  if (path.endsWith(".md") && (await statusOf(path)) !== 200) return false;
   if (page === undefined) return (await statusOf(pathOf(url))) === 200;
   return url.hash === "" || hasId(page, url.hash.slice(1));
 }

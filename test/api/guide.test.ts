@@ -68,6 +68,7 @@ describe("200", () => {
     expect(
       body.match(/^- \[.+\]\(https:\/\/api\.example\.com\/waymark\/guide\/.+\.md\): .+$/gm),
     ).toHaveLength(guidePaths.length);
+    expect(body).toContain("(https://api.example.com/waymark/llms-full.txt)");
   });
 
   it.each(guidePaths)(
