@@ -6,6 +6,7 @@ import { escapeHtml } from "../platform/escape-html.ts";
 import { operationSections, rootFieldSections, tagSections, type GuideSection } from "./api-sections.ts";
 import { referenceFiles } from "./contents.ts";
 import type { Page } from "./pages.ts";
+import { typeSections } from "./type-sections.ts";
 
 export interface ApiLink {
   /** The section that explains it. */
@@ -75,6 +76,15 @@ export function rootFieldLinks(schema: GraphQLSchema): ApiLink[] {
   });
 }
 
+/** Returns the section of each type in `typeSections`. Throws if the schema has no such type. */
+export function explainedTypes(schema: GraphQLSchema): Pick<ApiLink, "section" | "name">[] {
+  return Object.entries(typeSections).map(([name, section]) => {
+    if (!schema.getType(name))
+      throw new Error(`The GraphQL schema has no type ${name}, which the guide explains`);
+    return { section, name };
+  });
+}
+
 function sectionOf(sections: Readonly<Record<string, GuideSection>>, name: string): GuideSection {
   const section = sections[name];
   if (!section) throw new Error(`src/guide/api-sections.ts has no section that explains ${name}`);
@@ -82,7 +92,10 @@ function sectionOf(sections: Readonly<Record<string, GuideSection>>, name: strin
 }
 
 /** Throws if the guide lacks the section of a link. */
-export function checkSections(links: readonly ApiLink[], pages: readonly Page[]): void {
+export function checkSections(
+  links: readonly Pick<ApiLink, "section" | "name">[],
+  pages: readonly Page[],
+): void {
   for (const { section, name } of links) {
     const page = pages.find(({ file }) => file === section.file);
     const hasHeading = page?.sections.some(

@@ -8,7 +8,7 @@ export interface GuideSection {
   heading: string | null;
 }
 
-const section = (file: string, heading: string | null = null): GuideSection => ({
+export const section = (file: string, heading: string | null = null): GuideSection => ({
   file: `${file}.md`,
   heading,
 });
@@ -96,6 +96,7 @@ const mutations = (heading: string): GuideSection => section("guide/graphql/muta
 const members = section("guide/console", "Members");
 const accountRequests = section("operate/console", "Reviewing requests");
 const organizations = section("operate/console", "Organisations");
+const operatorJobs = section("operate/console", "Jobs from a program");
 const statuses = section("operate/console", "Statuses, endpoints and tasks");
 const outbox = section("operate/console", "The outbox");
 
@@ -120,7 +121,8 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   invitations: members,
   requestLog: section("guide/requests", "List requests"),
   usage: section("guide/console", "Requests and usage"),
-  auditLog: section("operate/console", "The audit log"),
+  auditLog: members,
+  deprecations: section("guide/versioning", "Which keys use it"),
   savedViews: section("guide/console", "Jobs"),
   organizations,
   accountRequests,
@@ -138,7 +140,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   replayDeliveries: mutations("Replay what failed"),
   rotateWebhookSecret: endpoints("Replace the secret"),
   revealWebhookSecret: createEndpoint,
-  createApiKey: section("guide/authentication", "Restrict and replace keys"),
+  createApiKey: apiKeys("Create a key"),
   rotateApiKey: mutations("Rotate an API key"),
   revokeApiKey: mutations("Rotate an API key"),
   inviteMember: members,
@@ -157,6 +159,9 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   restoreOrganization: organizations,
   resendMail: outbox,
   upsertJobStatus: statuses,
+  createJobs: operatorJobs,
+  assignJobs: operatorJobs,
+  setProviderStatus: operatorJobs,
   createTestJobs: section("guide/test-mode", "Create test jobs"),
   runTestJob: section("guide/test-mode", "Run a job"),
   cancelTestRun: section("guide/test-mode", "Cancel a run"),

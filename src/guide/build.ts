@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { buildSchema } from "graphql";
 import { readSdl } from "../graphql/sdl.ts";
 import { createOpenApiDocument } from "../http/v1/openapi/documents.ts";
-import { checkSections, operationLinks, rootFieldLinks } from "./api-links.ts";
+import { checkSections, explainedTypes, operationLinks, rootFieldLinks } from "./api-links.ts";
 import { examplesPage, readExamples } from "./examples-page.ts";
 import { relativeUrl, renderLayout } from "./layout.ts";
 import type { TargetResolver } from "./markdown.ts";
@@ -40,7 +40,7 @@ const MINISEARCH = fileURLToPath(import.meta.resolve("minisearch"));
 export async function buildGuide(outputDir: string, version: string): Promise<void> {
   const pages = await allPages();
   const links = [...operationLinks(createOpenApiDocument(null)), ...rootFieldLinks(schema)];
-  checkSections(links, pages);
+  checkSections([...links, ...explainedTypes(schema)], pages);
   const assetsPath = `assets/${version}`;
   const images = new Set<string>();
   const onImage = (file: string): unknown => images.add(file);

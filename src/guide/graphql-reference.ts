@@ -17,7 +17,9 @@ import {
   type GraphQLSchema,
   type GraphQLType,
 } from "graphql";
+import { rootFieldSections, type GuideSection } from "./api-sections.ts";
 import { referenceFiles } from "./contents.ts";
+import { typeSectionOf } from "./type-sections.ts";
 
 export type ReferenceKind = keyof typeof referenceFiles;
 
@@ -48,6 +50,8 @@ export interface Definition {
   /** Types that an interface or union can be. */
   possibleTypes: readonly GraphQLNamedType[];
   specifiedByUrl: string | null;
+  /** The section of the guide that explains it; null if there is none. */
+  section: GuideSection | null;
   /** Arguments of a root field, fields of a type, or values of an enum. */
   members: Member[];
 }
@@ -119,6 +123,7 @@ function toRootField(field: GraphQLField<unknown, unknown>): Definition {
     interfaces: [],
     possibleTypes: [],
     specifiedByUrl: null,
+    section: rootFieldSections[field.name] ?? null,
     members: field.args.map((argument) => toMember(field.name, argument)),
   };
 }
@@ -132,6 +137,7 @@ function toDefinition(type: GraphQLNamedType, schema: GraphQLSchema): Definition
     interfaces: isObjectType(type) ? type.getInterfaces() : [],
     possibleTypes: isAbstractType(type) ? schema.getPossibleTypes(type) : [],
     specifiedByUrl: isScalarType(type) ? (type.specifiedByURL ?? null) : null,
+    section: typeSectionOf(type, schema),
     members: membersOf(type),
   };
 }

@@ -13,7 +13,7 @@ import {
   type GraphQLType,
 } from "graphql";
 import { escapeHtml } from "../platform/escape-html.ts";
-import { rootFieldSections, type GuideSection } from "./api-sections.ts";
+import type { GuideSection } from "./api-sections.ts";
 import { pathOfFile, referenceFiles, slugify } from "./contents.ts";
 import { readReference, type Definition, type Member, type ReferencePage } from "./graphql-reference.ts";
 import { renderText, type TargetResolver } from "./markdown.ts";
@@ -77,7 +77,7 @@ ${type ? `<p class="result">Returns ${this.#type(type)}</p>` : ""}
 ${deprecation === null ? "" : renderDeprecation(deprecation)}
 ${renderText(description)}
 ${this.#facts(definition)}
-${isRoot ? this.#guideLinks(id) : ""}
+${this.#guideLinks(definition)}
 ${heading}
 ${this.#members(members)}
 </section>`;
@@ -95,10 +95,9 @@ ${this.#members(members)}
     return types("Implements", interfaces) + types("One of", possibleTypes) + specification;
   }
 
-  /** Links the section of the guide that explains a root field, and the examples that use it. */
-  #guideLinks(name: string): string {
-    const section = rootFieldSections[name];
-    const examples = this.#examples.filter(({ rootFields }) => rootFields.includes(name));
+  /** Links the section of the guide that explains a definition, and the examples that use a root field. */
+  #guideLinks({ id, section }: Definition): string {
+    const examples = this.#examples.filter(({ rootFields }) => rootFields.includes(id));
     const links = [
       ...(section ? [this.#link("Guide", section, section.heading ?? "")] : []),
       ...examples
