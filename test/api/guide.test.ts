@@ -41,6 +41,22 @@ describe("200", () => {
     expect(markdown.body).toMatch(/^# /);
   });
 
+  it.each(guidePaths.map((path, index) => ({ path, index })))(
+    "/guide/$path links the page before and the page after it",
+    async ({ path, index }) => {
+      const { body } = await open(`/guide/${path}`);
+      const links = [...body.matchAll(/<a rel="(prev|next)" href="([^"]+)"/g)].map(([, rel, href = ""]) => [
+        rel,
+        new URL(href, `http://x/guide/${path}`).pathname,
+      ]);
+      const [previous, next] = [guidePaths[index - 1], guidePaths[index + 1]];
+      expect(links).toEqual([
+        ...(previous === undefined ? [] : [["prev", `/guide/${previous}`]]),
+        ...(next === undefined ? [] : [["next", `/guide/${next}`]]),
+      ]);
+    },
+  );
+
   // evidence: guide-content-security-policy
   it("allows a page to load from this server only, without inline code", async () => {
     const { headers, body } = await open("/guide/quickstart");

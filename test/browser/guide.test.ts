@@ -109,12 +109,34 @@ describe("search", () => {
     expect(pageErrors).toEqual([]);
   });
 
+  it("finds a page from the page for unknown paths, at any depth", async () => {
+    const { page } = await open("/guide/webhooks/no/such/page");
+    await page.getByRole("main").getByRole("button", { name: "Search the guide" }).click();
+    await page.getByRole("combobox", { name: "Search the guide" }).fill("retry change twice");
+    await page.getByRole("option").first().click();
+    await expect
+      .poll(() => page.url())
+      .toBe(`${app.url}/guide/updating#retry-without-applying-a-change-twice`);
+    await expectVisible(page.getByRole("heading", { name: "Retry without applying a change twice" }));
+  });
+
   it("names the failure if its index cannot be loaded", async () => {
     const { page } = await open("/guide/");
     await page.route("**/search.json", (route) => route.abort());
     await page.keyboard.press("/");
     await expectVisible(page.getByText("The search index could not be loaded."));
   });
+});
+
+it("has links to the next and the previous page", async () => {
+  const { page } = await open("/guide/");
+  const neighbours = page.getByRole("navigation", { name: "Previous and next page" });
+  await neighbours.getByRole("link", { name: "Next Quickstart" }).click();
+  await expect.poll(() => page.url()).toBe(`${app.url}/guide/quickstart`);
+  await neighbours.getByRole("link", { name: "Next Authentication" }).click();
+  await expect.poll(() => page.url()).toBe(`${app.url}/guide/authentication`);
+  await neighbours.getByRole("link", { name: "Previous Quickstart" }).click();
+  await expect.poll(() => page.url()).toBe(`${app.url}/guide/quickstart`);
 });
 
 it("language tabs remember the choice, on this page and the next", async () => {
