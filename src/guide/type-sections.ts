@@ -26,7 +26,6 @@ const failingEndpoint = section("guide/webhooks/reliability", "When an endpoint 
 const deliveryLog = section("guide/webhooks/deliveries", "Delivery log");
 const delivery = section("guide/webhooks/deliveries", "Read one delivery");
 const accountRequests = section("operate/console", "Reviewing requests");
-const audit = section("operate/console", "The audit log");
 const outbox = section("operate/console", "The outbox");
 const deprecation = section("guide/versioning", "Which keys use it");
 
@@ -108,7 +107,7 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   AccountRequestStatus: accountRequests,
   AccountRequestNote: accountRequests,
   AccountRequestNoteKind: accountRequests,
-  AuditEntry: audit,
+  AuditEntry: members,
   Mail: outbox,
   MailStatus: outbox,
 };
