@@ -166,6 +166,7 @@ const clients = [
     count(numberIn("src/http/v1/idempotent.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
   ),
   fact("updating.md", "Update up to 100 jobs", count(MAX_BATCH_ITEMS)),
+  fact("clients.md", "TypeScript", periods.feed),
   fact("clients.md", "Python", periods.feed),
   fact("mirror.md", "Recover from downtime > Less than 30 days", periods.feed),
   fact("mirror.md", "Recover from downtime", periods.retries, periods.retention),
