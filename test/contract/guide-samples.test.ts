@@ -90,7 +90,9 @@ const ID_VARIABLES = { whe: "ENDPOINT_ID", dlv: "DELIVERY_ID", key: "KEY_ID", re
 
 /** Sets the variables that are not set yet: each to the first ID of its kind in the data of a response. */
 function addIds({ data }: Members, variables: Map<string, string>): void {
-  for (const [, id = "", prefix = ""] of JSON.stringify(data).matchAll(/"((whe|dlv|key|req)_\w+)"/g)) {
+  for (const [, id = "", prefix = ""] of JSON.stringify(data ?? null).matchAll(
+    /"((whe|dlv|key|req)_\w+)"/g,
+  )) {
     const name = ID_VARIABLES[prefix as keyof typeof ID_VARIABLES];
     if (!variables.has(name)) variables.set(name, id);
   }
@@ -122,8 +124,19 @@ function shapeOf(value: unknown, other: unknown): unknown {
 
 /** The code and the message of a failed request, without numbers, which depend on the demo. */
 function errorOf(response: unknown): unknown {
-  const { error } = response as { error?: { code: string; message: string } | null };
-  return error ? [error.code, error.message.replaceAll(/\d+/g, "0")] : null;
+  const { error, errors } = response as { error?: Failure | null; errors?: GraphqlFailure[] };
+  const failure = error ?? errors?.map(({ message, extensions: { code } }) => ({ code, message }))[0];
+  return failure ? [failure.code, failure.message.replaceAll(/\d+/g, "0")] : null;
+}
+
+interface Failure {
+  code: string;
+  message: string;
+}
+
+interface GraphqlFailure {
+  message: string;
+  extensions: { code: string };
 }
 
 interface Members {
