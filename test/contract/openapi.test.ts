@@ -276,7 +276,7 @@ describe("the error table", () => {
       "DELETE /v1/api-keys/{id}": [400, 404],
       "POST /v1/test/jobs": [400, 404, ...body],
       "POST /v1/test/jobs/by-marking/{markingNumber}/run": [400, 404, 409, 413, 415],
-      "DELETE /v1/test/jobs/by-marking/{markingNumber}/run": [404],
+      "DELETE /v1/test/jobs/by-marking/{markingNumber}/run": [400, 404],
       "POST /v1/test/events/{type}": [400, 404, ...body],
       "POST /v1/test/reset": [404, 409],
     };
