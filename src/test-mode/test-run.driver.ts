@@ -32,25 +32,30 @@ interface Batch {
 
 /**
  * Applies at most 1,000 steps that are due, in equal shares for the partners that have some, and schedules the next call. The
- * steps of suspended partners wait. A step and its run are changed in one transaction.
+ * steps of suspended partners wait. A step and its run are changed in one transaction. If a transaction fails, those of other
+ * partners go on, and the first error is thrown at the end.
  */
 export async function applyDueSteps(deps: RunDeps): Promise<void> {
   const { clock, database, scheduleStep } = deps;
   const now = clock.now();
   const queue = await findAgentsWithDueSteps(database, now);
   const share = Math.max(1, Math.min(BATCH_SIZE, Math.floor(MAX_STEPS_PER_PASS / queue.length)));
+  const errors: unknown[] = [];
   let left = MAX_STEPS_PER_PASS;
-  for (let agentId = queue.shift(); agentId !== undefined; agentId = queue.shift()) {
+  for (let agentId = queue.shift(); agentId !== undefined && left > 0; agentId = queue.shift()) {
     const batch = { agentId, now, size: Math.min(share, left) };
-    const runs = await database.transaction((tx) => applyBatch(deps, tx, batch));
+    const runs = await database
+      .transaction((tx) => applyBatch(deps, tx, batch))
+      .catch((error: unknown) => {
+        errors.push(error);
+        return [];
+      });
     for (const { steps, dueAt } of runs) if (steps.length > 0) scheduleStep(dueAt.getTime());
     if (runs.length === batch.size) queue.push(agentId);
     left -= runs.length;
-    if (left === 0) {
-      scheduleStep(clock.now());
-      return;
-    }
   }
+  if (left === 0) scheduleStep(clock.now());
+  if (errors.length > 0) throw errors[0];
 }
 
 /** Returns the test agents that are not suspended, the longest waiting first. */

@@ -237,6 +237,21 @@ describe("a pass", () => {
     expect([await waitingSteps(large), await waitingSteps(small)]).toEqual([MAX_STEPS_PER_PASS + 1, 1]);
   });
 
+  it("goes on with other partners if the steps of one fail, and reports the error", async () => {
+    const [failing, other] = [await createPartner(), await createPartner()];
+    await addRuns(failing, 1, longAgo());
+    await addRuns(other, 1, recently());
+    const jobs: Pick<JobService, "updateBatch"> = {
+      updateBatch(principal, ...rest) {
+        if (principal.organizationId === failing.principal.organizationId)
+          throw new Error("The test wants it");
+        return services.jobs.updateBatch(principal, ...rest);
+      },
+    };
+    await expect(apply(jobs)).rejects.toThrow("The test wants it");
+    expect([await waitingSteps(failing), await waitingSteps(other)]).toEqual([2, 1]);
+  });
+
   it("gives all partners the same share if they are many", async () => {
     const many: Partner[] = [];
     while (many.length < 120) many.push(await createPartner());
