@@ -179,7 +179,7 @@ export class ApiKeyService {
   /** Without `organizationId` (the uuid of a live organisation) the live keys include those of operators. */
   list(organizationId?: string, mode?: OrganizationMode): Promise<ApiKey[]> {
     const where = keysOf({ organizationId, mode });
-    const options = { orderBy: { createdAt: "asc" }, populate: ["organization"] } as const;
+    const options = { orderBy: { createdAt: "asc", id: "asc" }, populate: ["organization"] } as const;
     return this.#deps.database.em().find(ApiKey, where, options);
   }
 

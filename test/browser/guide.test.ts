@@ -142,7 +142,7 @@ it("has links to the next and the previous page", async () => {
 it("language tabs remember the choice, on this page and the next", async () => {
   const { page } = await open("/guide/quickstart");
   await page.getByRole("tab", { name: "Python" }).first().click();
-  expect(await page.getByText("in_transit = waymark.jobs.list_page(").isVisible()).toBe(true);
+  expect(await page.getByText("items = waymark.jobs.list_page(").isVisible()).toBe(true);
   expect(await page.getByText("job = waymark.jobs.update(").isVisible()).toBe(true);
   await page.goto("/guide/jobs");
   expect(await page.getByRole("tab", { name: "Python", selected: true }).count()).toBeGreaterThan(1);
