@@ -97,24 +97,13 @@ it("deletes each state, and keeps deliveries of events that exist and of other o
   expect(await services.database.query(sql`select from webhook_attempt`)).toEqual([]);
 });
 
-it("deletes a delivery that finishes while it waits for the row", async () => {
+it.each([
+  ["a delivery that finishes", "delivered"],
+  ["an attempt that is recorded", "pending"],
+] as const)("deletes %s while it waits for the row", async (_what, status) => {
   await services.createJob(partner.agent);
   await deleteEvents();
-  const result = resultOf(await lease(), "delivered");
-  let deleting: Promise<number> | undefined;
-  await services.database.transaction(async (tx) => {
-    await recordFinished(tx, [result]);
-    deleting = deleteDeliveries();
-    await waitForBlockedSessions(services.database, 1);
-  });
-  expect(await deleting).toBe(1);
-  await expectNoRows();
-});
-
-it("deletes an attempt that is recorded while it waits for the row", async () => {
-  await services.createJob(partner.agent);
-  await deleteEvents();
-  const result = resultOf(await lease(), "pending");
+  const result = resultOf(await lease(), status);
   let deleting: Promise<number> | undefined;
   await services.database.transaction(async (tx) => {
     await recordFinished(tx, [result]);
