@@ -2,7 +2,6 @@
 import type { KeyVerifier } from "../api-keys/api.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
 import type { AppContext } from "./context.ts";
-import { entities } from "./entities.ts";
 import { EventTail } from "../events/api.ts";
 import type { ReplicaReaders } from "./replicas.ts";
 import { createContextFactory, type IncomingOperation } from "../graphql/context.ts";
@@ -11,7 +10,7 @@ import { createSchema } from "../graphql/schema.ts";
 import { createGraphqlAdapter, type GraphqlAdapter, type GraphqlAdapterDeps } from "../graphql/server.ts";
 import type { GraphqlServices } from "../graphql/services.ts";
 import type { SessionVerifier } from "../accounts/api.ts";
-import { openDatabase, type Queryable } from "../platform/postgres/database.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
 import type { Principal } from "../platform/principal.ts";
 
 interface GraphqlModuleOptions {
@@ -35,13 +34,11 @@ export async function openGraphql(
   context: AppContext,
   options: GraphqlModuleOptions,
 ): Promise<GraphqlAdapter> {
-  const { config, databaseUrl, logger, tracing } = context;
+  const { config, databaseUrl, logger } = context;
   const { services, limits, replicas } = options;
   await using opened = new AsyncDisposableStack();
   const { poolSize } = config.database;
-  const database = opened.use(
-    await openDatabase({ url: databaseUrl, poolSize, entities, session: SESSION_SETTINGS, tracing }),
-  );
+  const database = opened.use(await context.database.openPool({ poolSize, session: SESSION_SETTINGS }));
   const createReader = await replicas.connect(SESSION_SETTINGS);
   const tail = opened.use(new EventTail({ database, databaseUrl, logger }));
   const contextFactory = createContextFactory({ ...services, tail, rateLimits: limits });

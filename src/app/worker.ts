@@ -1,8 +1,6 @@
 /** Composes a worker: the webhook dispatcher, the mail worker, and the scheduler that wakes them. */
 import type { AppContext } from "./context.ts";
-import { entities } from "./entities.ts";
 import type { DeprecationUseService } from "../deprecations/api.ts";
-import { openDatabase } from "../platform/postgres/database.ts";
 import { applyDueSteps } from "../test-mode/api.ts";
 import type { JobService } from "../jobs/api.ts";
 import { createMailTransport, MailWorker } from "../mail/api.ts";
@@ -56,14 +54,8 @@ export async function startWorker(
   context: Omit<AppContext, "metrics">,
   { scheduler, services, alertNotifier }: WorkerOptions,
 ): Promise<Pick<WebhookWorker, "problem"> & AsyncDisposable> {
-  const { config, logger, tracing } = context;
-  const database = await openDatabase({
-    url: context.databaseUrl,
-    poolSize: POOL_SIZE,
-    entities,
-    session: SESSION_SETTINGS,
-    tracing,
-  });
+  const { config, logger } = context;
+  const database = await context.database.openPool({ poolSize: POOL_SIZE, session: SESSION_SETTINGS });
   const worker = await startWebhookWorker({
     ...context,
     database,

@@ -1,5 +1,5 @@
 /** The connection to PostgreSQL: MikroORM, and SQL statements on MikroORM's pool for hot paths. */
-import { MikroORM, type EntityManager } from "@mikro-orm/postgresql";
+import { MikroORM, PostgreSqlConnection, type EntityManager } from "@mikro-orm/postgresql";
 import pg, { type Pool, type PoolClient } from "pg";
 import { runAbortable } from "./query-cancellation.ts";
 import { bindEntityManager } from "./entity-manager-connection.ts";
@@ -51,11 +51,21 @@ const MAX_WAITING_PER_CONNECTION = 20;
 /** Opens a pool of at most `poolSize` connections. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const orm = await MikroORM.init(ormOptions(options));
-  return new Database(orm, await orm.em.getConnection().getNativeClient(), options);
+  const pool = await orm.em.getConnection().getNativeClient();
+  return new Database(orm, { pool, fork: () => orm.em.fork(), close: () => orm.close(true) }, options);
+}
+
+/** A pool of connections, and how entity managers use it. */
+interface Connections {
+  readonly pool: Pool;
+  fork(): EntityManager;
+  close(): Promise<void>;
 }
 
 export class Database implements Reader, AsyncDisposable {
   readonly #orm: MikroORM;
+  readonly #connections: Connections;
+  readonly #options: DatabaseOptions;
   readonly #pool: Pool;
   readonly #queries: TracedQueries;
   readonly #maxWaiting: number;
@@ -64,8 +74,12 @@ export class Database implements Reader, AsyncDisposable {
   readonly #lastActiveAtMs = new Map<PoolClient, number>();
   readonly #stallCheck: NodeJS.Timeout;
 
-  constructor(orm: MikroORM, pool: Pool, { poolSize, tracing, transactionLimitMs }: DatabaseOptions) {
+  constructor(orm: MikroORM, connections: Connections, options: DatabaseOptions) {
+    const { poolSize, tracing, transactionLimitMs } = options;
+    const { pool } = connections;
     this.#orm = orm;
+    this.#connections = connections;
+    this.#options = options;
     this.#pool = pool;
     this.#queries = traceQueries(createSqlRunner(), tracing);
     this.#maxWaiting = poolSize * MAX_WAITING_PER_CONNECTION;
@@ -82,9 +96,25 @@ export class Database implements Reader, AsyncDisposable {
     this.#stallCheck = setInterval(() => this.#closeStalled(), STALL_CHECK_INTERVAL_MS).unref();
   }
 
+  /**
+   * Opens another pool on the same database with settings of its own. It shares the entity metadata, whose discovery takes longer
+   * than the rest of opening it. Outside of transactions, its entity managers only read.
+   */
+  async openPool(options: Pick<DatabaseOptions, "poolSize" | "session">): Promise<Database> {
+    const settings = { ...this.#options, ...options };
+    const { driverOptions } = ormOptions(settings);
+    const connection = new PostgreSqlConnection(this.#orm.config, {
+      clientUrl: settings.url,
+      driverOptions: { ...driverOptions, max: options.poolSize },
+    });
+    const pool = await connection.getNativeClient();
+    const fork = () => bindEntityManager(this.#orm.em.fork(), (statement) => pool.query<object>(statement));
+    return new Database(this.#orm, { pool, fork, close: () => connection.close(true) }, settings);
+  }
+
   em(): EntityManager {
     this.#rejectIfOverloaded();
-    return this.#orm.em.fork();
+    return this.#connections.fork();
   }
 
   async query<Row>(statement: Sql): Promise<Row[]> {
@@ -180,7 +210,7 @@ export class Database implements Reader, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#orm.close(true);
+    await this.#connections.close();
     // MikroORM closes the pool only if it has used the pool itself.
     if (!this.#pool.ended) await this.#pool.end();
     clearInterval(this.#stallCheck);
