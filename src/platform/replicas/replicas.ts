@@ -23,7 +23,7 @@ export interface ReplicasOptions extends Omit<DatabaseOptions, "url" | "session"
 }
 
 export interface Replicas extends AsyncDisposable {
-  readonly all: readonly Pick<Replica, "name" | "statusMessage" | "lagMs">[];
+  readonly all: readonly Pick<Replica, "name" | "statusMessage" | "lagMs" | "isUsable">[];
   /** Opens a pool to each replica, with these session settings, and returns a function that creates readers on them. */
   connect(session?: DatabaseOptions["session"]): Promise<(options: ReaderOptions) => Queryable>;
 }
