@@ -1,16 +1,22 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+
+// Half of the time to load the service is compiling it. `npm run test:all` measures coverage, which the cache would distort.
+if (!process.argv.includes("--all"))
+  process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules", ".cache", "tests");
 
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    // What takes long is a command of its own: `npm run test:long`.
+    // `npm run test:all` runs these too.
     exclude: ["test/long/**"],
+    tags: [{ name: "long", description: "`npm run test:all` alone runs these." }],
     // PostgreSQL starts once for the whole run; each file makes its own schema in it.
     globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
     // Node itself loads the code, as it does for users: what it cannot strip fails here too. Nothing is mocked.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // Files share a process, one after the other: the service is loaded and compiled once. No test changes what they share.
+    // Files share a process, one after the other: the service is loaded and compiled once, and apps are shared.
     isolate: false,
     // Much of the time is waiting: for leases, timeouts, processes that start.
     maxWorkers: 4,
@@ -18,7 +24,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Ends a test that hangs. It is no expectation: on a busy machine, what takes milliseconds can take seconds.
     expect: { poll: { timeout: 25_000 } },
-    reporters: ["default", "./test/support/summary-line.reporter.ts"],
+    reporters: ["./test/support/progress.reporter.ts"],
+    // Slow tests are not listed one by one: `npm test` ends with the slowest files.
+    slowTestThreshold: 60_000,
     coverage: {
       provider: "v8",
       include: ["src/**"],

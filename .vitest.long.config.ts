@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import quick from "./.vitest.config.ts";
 
-/** What is true only over minutes, or of many processes at once: one file after the other, so that each has the machine. */
+/** Faults over minutes, clusters, tools and client packages: one file after the other, so that each has the machine. */
 export default defineConfig({
   test: {
     ...quick.test,

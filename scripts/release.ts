@@ -58,6 +58,6 @@ if (problems.length > 0) {
   snapshot["operations.json"].info.version = version;
   writeSnapshot(version, snapshot);
   process.stdout.write(
-    `Review the changes, then:\n  git add -A && git commit -m "release: ${version}"\n  git tag -a v${version} -m "Waymark ${version}"\n`,
+    `Review the changes, then:\n  npm run test:all\n  git add -A && git commit -m "release: ${version}"\n  git tag -a v${version} -m "Waymark ${version}"\n`,
   );
 }
