@@ -1,38 +1,37 @@
 /** Changes made elsewhere appear without a reload. */
-import type { Browser, Page, Route, WebSocketRoute } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Page, Route, WebSocketRoute } from "playwright-core";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
+import { startConsole } from "../support/browser/shared-console.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
   expectVisible,
-  startBrowser,
   openTab,
 } from "../support/browser/tabs.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import type { SharedApp } from "../support/app/shared-app.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
-const opened = new AsyncDisposableStack();
-let browser: Browser;
-let app: TestApp;
+/** After a failed refetch. */
+const RETRY_DELAY_MS = 10_000;
+
+let app: SharedApp;
 let agent: TestOrganization;
 let owner: TestUser;
 let page: Page;
 let markingNumber: string;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
-  app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
+  app = await startConsole();
 });
 beforeEach(async () => {
   agent = await app.createOrganization("agent");
   owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   [markingNumber = ""] = await app.createJobs(agent, [{ patch: { normalized_status: "pending" } }]);
-  ({ page } = await openTab(browser, app, { user: owner }));
-  return () => page.context().close();
+  ({ page } = await openTab(app, { user: owner }));
 });
-afterAll(() => opened.disposeAsync());
 
 /** Changes the job through REST. */
 async function change(patch: object): Promise<void> {
@@ -142,51 +141,64 @@ describe("a change between loading the page and its subscription", () => {
       .waitFor({ state: "attached" });
   });
 
-  it("appears on the job's page even if its event arrives during an older query", async () => {
-    const { release, eventReceived } = await holdSubscriptions();
-    const second = await holdResponse("JobPage", 2);
-    await page.goto(`/jobs/${markingNumber}`);
-    await release();
-    await second.received;
-    await change({ normalized_status: "out_for_delivery" });
-    await eventReceived;
+  it(
+    "appears on the job's page even if its event arrives during an older query",
+    { tags: "long" },
+    async () => {
+      const { release, eventReceived } = await holdSubscriptions();
+      const second = await holdResponse("JobPage", 2);
+      await page.goto(`/jobs/${markingNumber}`);
+      await release();
+      await second.received;
+      await change({ normalized_status: "out_for_delivery" });
+      await eventReceived;
 
-    second.release();
-    await expectVisible(
-      page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
-    );
-    await page
-      .getByText("This job has changed. Its status is Out for delivery.")
-      .waitFor({ state: "attached" });
-  });
+      second.release();
+      await expectVisible(
+        page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
+      );
+      await page
+        .getByText("This job has changed. Its status is Out for delivery.")
+        .waitFor({ state: "attached" });
+    },
+  );
 
-  it("appears on the job's page even if the first refetch fails", async () => {
+  it("appears on the job's page even if the first refetch fails", { tags: "long" }, async () => {
+    ({ page } = await openTab(app, { user: owner, hasOwnClock: true }));
+    await page.clock.install();
     const { release } = await holdSubscriptions();
     const times = await interceptNth("JobPage", 2, (route) => route.abort());
+    const failed = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/graphql"));
     await page.goto(`/jobs/${markingNumber}`);
     await expectVisible(page.getByRole("region", { name: "History" }).getByText("Created"));
     await change({ normalized_status: "out_for_delivery" });
     await release();
+    await failed;
+    await page.clock.fastForward(RETRY_DELAY_MS);
     await expectVisible(
       page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
     );
     expect(times()).toBeGreaterThan(2);
   });
 
-  it("appears in the job's history even if the first query is still in flight", async () => {
-    const { release } = await holdSubscriptions();
-    const first = await holdResponse("JobHistory");
-    await page.goto(`/jobs/${markingNumber}`);
-    await first.received;
-    await change({ normalized_status: "out_for_delivery" });
+  it(
+    "appears in the job's history even if the first query is still in flight",
+    { tags: "long" },
+    async () => {
+      const { release } = await holdSubscriptions();
+      const first = await holdResponse("JobHistory");
+      await page.goto(`/jobs/${markingNumber}`);
+      await first.received;
+      await change({ normalized_status: "out_for_delivery" });
 
-    await release();
-    await expectVisible(page.getByRole("main").getByText("Out for delivery").first());
-    first.release();
-    await expectVisible(
-      page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
-    );
-  });
+      await release();
+      await expectVisible(page.getByRole("main").getByText("Out for delivery").first());
+      first.release();
+      await expectVisible(
+        page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
+      );
+    },
+  );
 
   it("appears in the dashboard's numbers", async () => {
     const { release } = await holdSubscriptions();
@@ -201,33 +213,41 @@ describe("a change between loading the page and its subscription", () => {
     await expectVisible(page.getByRole("status").getByText("Live", { exact: true }));
   });
 
-  it("appears in the dashboard's numbers even if the first query is still in flight", async () => {
-    const { release } = await holdSubscriptions();
-    const first = await holdResponse("Dashboard");
-    await page.goto("/");
-    await first.received;
-    await change({ normalized_status: "failed", failure_reason: "recipient_unavailable" });
+  it(
+    "appears in the dashboard's numbers even if the first query is still in flight",
+    { tags: "long" },
+    async () => {
+      const { release } = await holdSubscriptions();
+      const first = await holdResponse("Dashboard");
+      await page.goto("/");
+      await first.received;
+      await change({ normalized_status: "failed", failure_reason: "recipient_unavailable" });
 
+      await release();
+      first.release();
+      const tiles = page.getByRole("list", { name: "Jobs by category" });
+      await expectVisible(tiles.getByRole("link", { name: /^Attention\s*1$/ }));
+    },
+  );
+});
+
+it(
+  "shows Live once the page's own subscription is active, not the previous page's",
+  { tags: "long" },
+  async () => {
+    const { release } = await holdSubscriptions(2);
+    await page.goto(`/jobs/${markingNumber}`);
+    await expectVisible(page.getByRole("region", { name: "History" }).getByText("Created"));
+    await change({ instructions: "Ring the bell" });
+    await expectVisible(page.getByText("Ring the bell").first());
+
+    await page.getByRole("link", { name: "Dashboard", exact: true }).click();
+    const state = page.getByRole("status");
+    await expectVisible(state.getByText("Connecting", { exact: true }));
     await release();
-    first.release();
-    const tiles = page.getByRole("list", { name: "Jobs by category" });
-    await expectVisible(tiles.getByRole("link", { name: /^Attention\s*1$/ }));
-  });
-});
-
-it("shows Live once the page's own subscription is active, not the previous page's", async () => {
-  const { release } = await holdSubscriptions(2);
-  await page.goto(`/jobs/${markingNumber}`);
-  await expectVisible(page.getByRole("region", { name: "History" }).getByText("Created"));
-  await change({ instructions: "Ring the bell" });
-  await expectVisible(page.getByText("Ring the bell").first());
-
-  await page.getByRole("link", { name: "Dashboard", exact: true }).click();
-  const state = page.getByRole("status");
-  await expectVisible(state.getByText("Connecting", { exact: true }));
-  await release();
-  await expectVisible(state.getByText("Live", { exact: true }));
-});
+    await expectVisible(state.getByText("Live", { exact: true }));
+  },
+);
 
 it("shows changes that happened while the connection was lost on the dashboard", async () => {
   const { promise: reconnected, resolve: reconnect } = Promise.withResolvers<void>();

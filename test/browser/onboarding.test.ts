@@ -1,86 +1,63 @@
-/** From requesting an account to a working key and webhook, with a mouse and by keyboard alone. */
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+/** From requesting an account to a working key and webhook, by keyboard alone. */
+import { beforeAll, expect, it, vi } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { VALID_PASSWORD, createTestUser, type TestUser } from "../support/accounts/session-client.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  startBrowser,
-  openTab,
-} from "../support/browser/tabs.ts";
-import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
-import { createKeyboardUser, createMouseUser } from "../support/browser/page-user.ts";
+import { VALID_PASSWORD } from "../support/accounts/session-client.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import type { SharedApp } from "../support/app/shared-app.ts";
 import * as journey from "../support/browser/onboarding-flow.ts";
-import { startTestSmtpServer, type TestSmtpServer } from "../support/smtp-server.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
-import { createTestMongo } from "../support/database/test-mongo.ts";
+import { createKeyboardUser } from "../support/browser/page-user.ts";
+import { startWorkingConsole } from "../support/browser/shared-console.ts";
+import { BROWSER_START_TIMEOUT_MS, BROWSER_TIMEOUT_MS, openTab } from "../support/browser/tabs.ts";
+import { eventually } from "../support/eventually.ts";
+import type { TestSmtpServer } from "../support/smtp-server.ts";
 import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
 vi.setConfig({ testTimeout: 2 * BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
-const opened = new AsyncDisposableStack();
-let browser: Browser;
-let app: TestApp;
+let app: SharedApp;
 let mails: TestSmtpServer;
-let operator: TestUser;
+let operator: SignedInTestUser;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
-  mails = opened.use(await startTestSmtpServer());
-  const mongo = opened.use(createTestMongo());
-  app = opened.use(
-    await startTestApp({
-      MONGODB_URL: mongo.url,
-      SMTP_URL: `smtp://127.0.0.1:${mails.port}`,
-      WEBHOOK_ALLOW_PRIVATE: "on",
-    }),
-  );
-  operator = await createTestUser(app, { organizationId: null, role: "operator" });
+  ({ app, mails } = await startWorkingConsole());
+  operator = await createSignedInUser(app, null);
 });
-afterAll(() => opened.disposeAsync());
 
-it.each([
-  ["with a mouse", createMouseUser],
-  ["by the keyboard alone", createKeyboardUser],
-] as const)(
-  "gives a new partner access, a key, a webhook and a first changed job: %s",
-  async (input, createUser) => {
-    await using receiver = await startTestReceiver({ respond: () => ({ body: "Thank you" }) });
-    const name = `Contractor ${input}`;
-    const email = `dispatch@${input.replaceAll(" ", "-")}.example`;
-    const visit = async (): Promise<journey.ConsoleVisitor & { errors: string[] }> => {
-      const { page, context, pageErrors } = await openTab(browser, app);
-      onTestFinished(() => context.close());
-      return { page, errors: pageErrors, user: createUser(page) };
-    };
-    const [partner, reviewer] = [await visit(), await visit()];
+it("gives a new partner access, a key, a webhook and a first changed job by the keyboard alone", async () => {
+  await using receiver = await startTestReceiver({ respond: () => ({ body: "Thank you" }) });
+  const [name, email] = ["Keyboard Couriers", "dispatch@keyboard.example"];
+  const [partner, reviewer] = [await visit(), await visit()];
 
-    await journey.requestAccount(partner, email, name);
-    await reviewer.page.goto("/sign-in");
-    await journey.signInByForm(reviewer, operator);
-    await journey.approveRequest(reviewer, name);
-    await journey.registerAccount(partner, await journey.registrationLink(mails, email), "Dispatch desk");
-    await journey.signInByForm(partner, { email, password: VALID_PASSWORD });
+  await journey.requestAccount(partner, email, name);
+  await reviewer.page.goto("/sign-in");
+  await journey.signInByForm(reviewer, operator);
+  await journey.approveRequest(reviewer, name);
+  await journey.registerAccount(partner, await journey.registrationLink(mails, email), "Dispatch desk");
+  await journey.signInByForm(partner, { email, password: VALID_PASSWORD });
 
-    const key = await journey.createKey(partner, "Warehouse sync");
-    expect(await jobsOf(key)).toEqual([]);
+  const key = await journey.createKey(partner, "Warehouse sync");
+  expect(await jobsOf(key)).toEqual([]);
 
-    const secret = await journey.createEndpoint(partner, receiver.url);
-    expect(secret).toMatch(/^whsec_/);
-    await journey.sendTestEvent(partner, "HTTP 200");
-    await partner.page.getByText("Thank you").waitFor();
+  const secret = await journey.createEndpoint(partner, receiver.url);
+  expect(secret).toMatch(/^whsec_/);
+  await journey.sendTestEvent(partner, "HTTP 200");
+  await partner.page.getByText("Thank you").waitFor();
 
-    const markingNumber = `WM ${input}`;
-    await assignJob(name, markingNumber);
-    await journey.changeStatus(partner, markingNumber, "In transit");
-    expect(await jobsOf(key)).toEqual([[markingNumber, "in_transit"]]);
-    await journey.expectDelivered(partner, "job.status_changed", markingNumber);
-    expect(typesReceived(receiver)).toEqual(["webhook.test", "job.assigned", "job.status_changed"]);
+  await assignJob(name, "KEYBOARD-1");
+  await journey.changeStatus(partner, "KEYBOARD-1", "In transit");
+  expect(await jobsOf(key)).toEqual([["KEYBOARD-1", "in_transit"]]);
+  await eventually(() =>
+    expect(typesReceived(receiver)).toEqual(["webhook.test", "job.assigned", "job.status_changed"]),
+  );
+  await journey.expectDelivered(partner, "job.status_changed", "KEYBOARD-1");
 
-    expect([...partner.errors, ...reviewer.errors]).toEqual([]);
-  },
-);
+  expect([...partner.errors, ...reviewer.errors]).toEqual([]);
+});
+
+async function visit(): Promise<journey.ConsoleVisitor & { errors: string[] }> {
+  const { page, pageErrors } = await openTab(app);
+  return { page, errors: pageErrors, user: createKeyboardUser(page) };
+}
 
 async function jobsOf(key: string): Promise<[string, string][]> {
   const { status, body } = await app.call("/v1/jobs", { key });
@@ -93,7 +70,6 @@ async function jobsOf(key: string): Promise<[string, string][]> {
 
 /** Creates a job for the contractor, as an operator's system does through GraphQL. */
 async function assignJob(contractor: string, markingNumber: string): Promise<void> {
-  const operatorClient = await createSignedInUser(app, null);
   const agent = await app.createOrganization("agent");
   const to = await app.organizations.find(contractor);
   const item = {
@@ -102,7 +78,7 @@ async function assignJob(contractor: string, markingNumber: string): Promise<voi
     contractorId: toTypedId("org", to!.id),
     fields: { recipientName: "Harbour Pharmacy", normalizedStatus: "assigned" },
   };
-  const { createJobs } = await operatorClient.queryData(
+  const { createJobs } = await operator.queryData(
     "mutation ($items: [CreateJobInput!]!) { createJobs(items: $items) { createdCount userErrors { message } } }",
     { items: [item] },
   );

@@ -1,106 +1,46 @@
-/** Empty, error and access-denied states, signing in, and password fields. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+/** Error and access-denied states, and signing in. */
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it, afterAll, vi } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
-import { findAccessibilityViolations } from "../support/browser/axe.ts";
+import { findPageProblems } from "../support/browser/axe.ts";
+import { startConsole } from "../support/browser/shared-console.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
   expectVisible,
   PHONE,
-  startBrowser,
   openTab,
   type Tab,
 } from "../support/browser/tabs.ts";
 import { createMouseUser } from "../support/browser/page-user.ts";
-import { startAppInstance } from "../support/app/app-instance.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { totpCode } from "../support/accounts/totp.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import type { SharedApp } from "../support/app/shared-app.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
-const opened = new AsyncDisposableStack();
-let browser: Browser;
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let owner: TestUser;
 let member: TestUser;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
-  app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
+  app = await startConsole();
   agent = await app.createOrganization("agent");
   owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   member = await createTestUser(app, { organizationId: agent.id, role: "member" });
-  await app.createJobs(agent, [{ markingNumber: "WM-1" }, { markingNumber: "WM-2" }]);
+  await app.createJobs(agent, [{ markingNumber: "STATE-1" }, { markingNumber: "STATE-2" }]);
 });
-afterAll(() => opened.disposeAsync());
 
 async function openAs(user?: TestUser): Promise<Tab> {
-  const tab = await openTab(browser, app, user && { user });
-  onTestFinished(() => tab.context.close());
-  return tab;
+  return await openTab(app, user && { user });
 }
 
 function pathOf(page: Page): string {
   const { pathname, search } = new URL(page.url());
   return pathname + decodeURIComponent(search);
 }
-
-describe("a new organisation", () => {
-  let page: Page;
-  beforeAll(async () => {
-    const { id } = await app.organizations.create({ name: "New Couriers", type: "contractor" });
-    const user = await createTestUser(app, { organizationId: id, role: "owner" });
-    ({ page } = await openTab(browser, app, { user }));
-  });
-
-  it.each([
-    ["/", "No jobs yet", "Quickstart", "Create an API key"],
-    ["/jobs", "No jobs yet", "Who sees which jobs", null],
-    ["/jobs?q=nowhere", "No matching jobs", "Jobs", "Clear filters"],
-    ["/integrations/keys", "No API keys yet", "Get a key", "Create API key"],
-    ["/integrations/endpoints", "No endpoints yet", "Create an endpoint", "Create endpoint"],
-    ["/integrations/deliveries", "No deliveries yet", "Nothing arrives", "Go to endpoints"],
-    ["/integrations/requests", "No requests yet", "Send the key", "Go to API keys"],
-    ["/integrations/usage", "No requests yet", "Send the key", null],
-    [
-      "/integrations/requests?request_id=req_01JD0000000000000000000000",
-      "No matching requests",
-      "Requests and usage",
-      "Clear filters",
-    ],
-  ])("sees at %s what will appear there and what to do next", async (path, title, guide, action) => {
-    await page.goto(path);
-    await expectVisible(page.getByRole("heading", { name: title }));
-    const opening = page.waitForEvent("popup");
-    await page.getByRole("link", { name: `Guide: ${guide} (opens a new tab)`, exact: true }).click();
-    const popup = await opening;
-    await expectVisible(popup.getByRole("main").getByRole("heading", { name: guide, exact: true }));
-    await popup.close();
-    if (action === null) return;
-    const next = page.getByRole("main").getByRole("button", { name: action });
-    await expectVisible(next.or(page.getByRole("main").getByRole("link", { name: action })).first());
-  });
-});
-
-it("short lists that are empty link the guide", async () => {
-  const { page } = await openAs(member);
-  await page.goto("/");
-  for (const [name, text] of [
-    ["Due today", "No open jobs are due today."],
-    ["Late", "No late jobs."],
-    ["Why jobs need attention", "No jobs need attention."],
-  ] as const) {
-    const panel = page.getByRole("region", { name, exact: true });
-    await expectVisible(panel.getByText(text));
-    await expectVisible(panel.getByRole("link", { name: "Guide: The dashboard" }));
-  }
-  await page.goto("/jobs");
-  await page.getByRole("button", { name: "Views" }).click();
-  await expectVisible(page.getByText("No saved views"));
-  await expectVisible(page.getByRole("menuitem", { name: "Guide: Jobs" }));
-});
 
 describe("a failure", () => {
   it("of the server shows a message, and Try again works once it is over", async () => {
@@ -114,21 +54,21 @@ describe("a failure", () => {
 
     await page.unroute("**/graphql");
     await alert.getByRole("button", { name: "Try again" }).click();
-    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+    await expectVisible(page.getByRole("link", { name: "STATE-1" }));
   });
 
-  it("reported by GraphQL shows the request ID", async () => {
+  it("reported by GraphQL shows the request ID", { tags: "long" }, async () => {
     const { page } = await openAs(owner);
     const extensions = { code: "INTERNAL_SERVER_ERROR", requestId: "req_01JD0000000000000000000000" };
     const body = JSON.stringify({ data: null, errors: [{ message: "Something failed here", extensions }] });
     await page.route("**/graphql", (route) => route.fulfill({ contentType: "application/json", body }));
-    await page.goto("/jobs/WM-1");
+    await page.goto("/jobs/STATE-1");
     const alert = page.getByRole("alert").first();
     await expectVisible(alert.getByText("Something failed here"));
     await expectVisible(alert.getByText(extensions.requestId));
   });
 
-  it("to load the session shows an error instead of an empty page", async () => {
+  it("to load the session shows an error instead of an empty page", { tags: "long" }, async () => {
     const { page } = await openAs(owner);
     await page.route("**/auth/session", (route) => route.abort());
     await page.goto("/jobs");
@@ -138,12 +78,11 @@ describe("a failure", () => {
 
     await page.unroute("**/auth/session");
     await page.getByRole("button", { name: "Try again" }).click();
-    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+    await expectVisible(page.getByRole("link", { name: "STATE-1" }));
   });
 
-  it("to sign out closes the menu of a phone, which would cover the toast", async () => {
-    const { page, context } = await openTab(browser, app, { user: owner, viewport: PHONE });
-    onTestFinished(() => context.close());
+  it("to sign out closes the menu of a phone, which would cover the toast", { tags: "long" }, async () => {
+    const { page } = await openTab(app, { user: owner, viewport: PHONE });
     await page.goto("/jobs");
     await page.route("**/auth/sign-out", (route) => route.fulfill({ status: 500, body: "" }));
     await page.getByRole("button", { name: "Menu", exact: true }).click();
@@ -154,41 +93,52 @@ describe("a failure", () => {
     expect((await opening).url()).toContain("/guide/errors#");
   });
 
-  it("of an action shows a toast whose link the keyboard reaches, also after leaving the screen", async () => {
-    const { page, pageErrors } = await openAs(owner);
-    await page.goto("/jobs");
-    await expectVisible(page.getByRole("link", { name: "WM-1" }));
-    await page.route("**/auth/sign-out", (route) => route.fulfill({ status: 409, body: "" }));
-    await page.getByRole("button", { name: "Sign out" }).click();
-    const toast = page.getByRole("alert").filter({ hasText: "Something went wrong" });
-    const link = toast.getByRole("link", { name: "Guide: Jobs (opens a new tab)" });
-    await expectVisible(link);
-    expect(await findAccessibilityViolations(page)).toEqual([]);
+  it(
+    "of an action shows a toast whose link the keyboard reaches, also after leaving the screen",
+    { tags: "long" },
+    async () => {
+      const { page, pageErrors } = await openAs(owner);
+      await page.goto("/jobs");
+      await expectVisible(page.getByRole("link", { name: "STATE-1" }));
+      await page.route("**/auth/sign-out", (route) => route.fulfill({ status: 409, body: "" }));
+      await page.getByRole("button", { name: "Sign out" }).click();
+      const toast = page.getByRole("alert").filter({ hasText: "Something went wrong" });
+      const link = toast.getByRole("link", { name: "Guide: Jobs (opens a new tab)" });
+      await expectVisible(link);
+      expect(await findPageProblems(page)).toEqual([]);
 
-    await page.getByRole("link", { name: "Members" }).click();
-    await expectVisible(page.getByRole("heading", { level: 1, name: "Members" }));
-    await toast.getByRole("button", { name: "Dismiss" }).focus();
-    await page.keyboard.press("Shift+Tab");
-    const opening = page.waitForEvent("popup");
-    await page.keyboard.press("Enter");
-    expect((await opening).url()).toBe(`${app.url}/guide/console#jobs`);
-    // The browser logs the status.
-    expect(pageErrors.filter((error) => !error.includes("409"))).toEqual([]);
-  });
+      await page.getByRole("link", { name: "Members" }).click();
+      await expectVisible(page.getByRole("heading", { level: 1, name: "Members" }));
+      await toast.getByRole("button", { name: "Dismiss" }).focus();
+      await page.keyboard.press("Shift+Tab");
+      const opening = page.waitForEvent("popup");
+      await page.keyboard.press("Enter");
+      expect((await opening).url()).toBe(`${app.url}/guide/console#jobs`);
+      // The browser logs the status.
+      expect(pageErrors.filter((error) => !error.includes("409"))).toEqual([]);
+    },
+  );
 
   it("of the network shows a banner until the connection is back", async () => {
     const { page, context } = await openAs(owner);
     await page.goto("/jobs");
-    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+    await expectVisible(page.getByRole("link", { name: "STATE-1" }));
     await context.setOffline(true);
     await expectVisible(page.getByText("You are offline."));
-    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+    await expectVisible(page.getByRole("link", { name: "STATE-1" }));
     await context.setOffline(false);
     await page.getByText("You are offline.").waitFor({ state: "hidden" });
   });
 });
 
 describe("access", () => {
+  let strict: AppInstance;
+  beforeAll(async () => {
+    const env = { WAYMARK_ROLE: "api", REQUIRE_TWO_FACTOR: "all" };
+    strict = await startAppInstance(app.databaseUrl, env);
+  });
+  afterAll(() => strict[Symbol.asyncDispose]());
+
   it.each([
     ["a member", "/integrations/keys"],
     ["a member", "/integrations/endpoints"],
@@ -206,45 +156,46 @@ describe("access", () => {
     expect(links).not.toContain(path.startsWith("/operator") ? "Requests" : "Integrations");
   });
 
-  it("sends an operator who opens an organisation's audit log to the operators' log", async () => {
-    const { page } = await openAs(await createTestUser(app, { organizationId: null, role: "operator" }));
-    await page.goto("/audit");
-    await expectVisible(page.getByRole("combobox", { name: "Organisation" }));
-    expect(pathOf(page)).toBe("/operator/audit");
-    const entry = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Audit log" });
-    expect(await entry.getAttribute("aria-current")).toBe("page");
-  });
+  it(
+    "sends an operator who opens an organisation's audit log to the operators' log",
+    { tags: "long" },
+    async () => {
+      const { page } = await openAs(await createTestUser(app, { organizationId: null, role: "operator" }));
+      await page.goto("/audit");
+      await expectVisible(page.getByRole("combobox", { name: "Organisation" }));
+      expect(pathOf(page)).toBe("/operator/audit");
+      const entry = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Audit log" });
+      expect(await entry.getAttribute("aria-current")).toBe("page");
+    },
+  );
 
   it("requires signing in and then opens the requested page", async () => {
     const { page } = await openAs();
-    await page.goto("/jobs?q=WM-2");
+    await page.goto("/jobs?q=STATE-2");
     await expectVisible(page.getByRole("heading", { name: "Sign in" }));
-    expect(pathOf(page)).toBe("/sign-in?next=/jobs?q=WM-2");
+    expect(pathOf(page)).toBe("/sign-in?next=/jobs?q=STATE-2");
 
     const { fill, activate } = createMouseUser(page);
     await fill(page.getByLabel("E-mail"), owner.email);
     await fill(page.getByLabel("Password", { exact: true }), owner.password);
     await activate(page.getByRole("button", { name: "Sign in" }));
-    await expectVisible(page.getByRole("link", { name: "WM-2" }));
-    expect(pathOf(page)).toBe("/jobs?q=WM-2");
+    await expectVisible(page.getByRole("link", { name: "STATE-2" }));
+    expect(pathOf(page)).toBe("/jobs?q=STATE-2");
   });
 
   it.each([
     ["an operator", "/operator/agenda/", "Scheduled tasks"],
-    ["a member", "/jobs?q=WM-2", "Jobs · Waymark"],
+    ["a member", "/jobs?q=STATE-2", "Jobs · Waymark"],
   ] as const)(
     "requires %s to set up two-factor authentication, then opens %s",
     async (visitor, path, title) => {
-      const strict = await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "all" });
-      onTestFinished(() => strict[Symbol.asyncDispose]());
       const user = await createTestUser(
         app,
         visitor === "a member"
           ? { organizationId: agent.id, role: "member" }
           : { organizationId: null, role: "operator" },
       );
-      const { page, context } = await openTab(browser, strict, { user });
-      onTestFinished(() => context.close());
+      const { page } = await openTab(strict, { user });
       const { fill, activate } = createMouseUser(page);
       await page.goto(path);
       await expectVisible(page.getByRole("heading", { name: "Set up two-factor authentication" }));
@@ -277,17 +228,21 @@ describe("access", () => {
     },
   );
 
-  it("redirects from the two-factor setup page users who need no two-factor authentication, and asks others to sign in", async () => {
-    const { page } = await openAs(owner);
-    await page.goto("/two-factor-required?next=/members");
-    await expectVisible(page.getByRole("heading", { name: "Members" }));
-    const anonymous = await openAs();
-    await anonymous.page.goto("/two-factor-required?next=/members");
-    await expectVisible(anonymous.page.getByRole("heading", { name: "Sign in" }));
-    expect(pathOf(anonymous.page)).toBe("/sign-in?next=/members");
-  });
+  it(
+    "redirects from the two-factor setup page users who need no two-factor authentication, and asks others to sign in",
+    { tags: "long" },
+    async () => {
+      const { page } = await openAs(owner);
+      await page.goto("/two-factor-required?next=/members");
+      await expectVisible(page.getByRole("heading", { name: "Members" }));
+      const anonymous = await openAs();
+      await anonymous.page.goto("/two-factor-required?next=/members");
+      await expectVisible(anonymous.page.getByRole("heading", { name: "Sign in" }));
+      expect(pathOf(anonymous.page)).toBe("/sign-in?next=/members");
+    },
+  );
 
-  it("returns to Agenda's dashboard after signing in", async () => {
+  it("returns to Agenda's dashboard after signing in", { tags: "long" }, async () => {
     const operator = await createTestUser(app, { organizationId: null, role: "operator" });
     const { page } = await openAs();
     await page.goto("/operator/agenda/");
@@ -315,7 +270,7 @@ describe("access", () => {
   it("requires signing in again after signing out in another tab", async () => {
     const { page, context } = await openAs(owner);
     await page.goto("/jobs");
-    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+    await expectVisible(page.getByRole("link", { name: "STATE-1" }));
     const other = await context.newPage();
     await other.goto("/jobs");
     await other.getByRole("button", { name: "Sign out" }).click();
@@ -325,35 +280,4 @@ describe("access", () => {
     await expectVisible(page.getByRole("heading", { name: "Sign in" }));
     expect(pathOf(page)).toBe("/sign-in?next=/members");
   });
-});
-
-describe("a password field", () => {
-  // evidence: password-field-masked-and-pasteable
-  it.each([
-    ["/sign-in", "Password", "current-password"],
-    ["/security", "Current password", "current-password"],
-    ["/security", "New password", "new-password"],
-  ])(
-    "is masked until revealed, marked for password managers, and accepts pasted text: %s, %s",
-    async (path, label, autocomplete) => {
-      const { page, context } = await openAs(path === "/sign-in" ? undefined : owner);
-      await page.goto(path);
-      const field = page.getByLabel(label, { exact: true });
-      await expectVisible(field);
-      expect(await field.getAttribute("type")).toBe("password");
-      expect(await field.getAttribute("autocomplete")).toBe(autocomplete);
-
-      await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-      await page.evaluate(`navigator.clipboard.writeText("pasted words")`);
-      await field.focus();
-      await page.keyboard.press("ControlOrMeta+V");
-      await expect.poll(() => field.inputValue()).toBe("pasted words");
-
-      const toggle = page.locator(".mantine-PasswordInput-wrapper", { has: field }).locator("button");
-      await toggle.click();
-      await expect.poll(() => field.getAttribute("type")).toBe("text");
-      await toggle.click();
-      await expect.poll(() => field.getAttribute("type")).toBe("password");
-    },
-  );
 });

@@ -1,6 +1,6 @@
 /** "Confirm it's you": the dialog for actions that need the password again, by keyboard alone. */
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import type { Locator, Page } from "playwright-core";
+import { beforeAll, expect, it, vi } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import {
   createTestUser,
@@ -8,31 +8,28 @@ import {
   enableTwoFactor,
   type TestUser,
 } from "../support/accounts/session-client.ts";
-import { findAccessibilityViolations } from "../support/browser/axe.ts";
+import { findPageProblems } from "../support/browser/axe.ts";
+import { startConsole } from "../support/browser/shared-console.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
   browserCookies,
   expectVisible,
   openTab,
-  startBrowser,
 } from "../support/browser/tabs.ts";
 import { createKeyboardUser, type PageUser } from "../support/browser/page-user.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import type { SharedApp } from "../support/app/shared-app.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
-const opened = new AsyncDisposableStack();
-let browser: Browser;
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
-  app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
+  app = await startConsole();
   agent = await app.createOrganization("agent");
 });
-afterAll(() => opened.disposeAsync());
 
 interface Stale {
   page: Page;
@@ -44,8 +41,7 @@ interface Stale {
 /** An owner who signed in more than ten minutes ago, at a page of the console. */
 async function staleOwner(path: string): Promise<Stale> {
   const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
-  const { page, context } = await openTab(browser, app, { user: owner });
-  onTestFinished(() => context.close());
+  const { page } = await openTab(app, { user: owner });
   await expire(owner);
   await page.goto(path);
   const dialog = page.getByRole("dialog", { name: "Confirm it’s you" });
@@ -67,7 +63,7 @@ it("asks for the password before a key is created, and repeats the request", asy
 
   const password = dialog.getByLabel("Your password", { exact: true });
   await expectFocus(password);
-  expect(await findAccessibilityViolations(page)).toEqual([]);
+  expect(await findPageProblems(page)).toEqual([]);
   await user.fill(password, "not my password");
   await page.keyboard.press("Enter");
   await expectVisible(dialog.getByText("This is not your password."));
@@ -93,7 +89,7 @@ it("accepts a recovery code, after which two-factor authentication is turned off
   await dialog.getByLabel("Your password", { exact: true }).fill(owner.password);
   await dialog.getByRole("button", { name: "Use a recovery code" }).click();
   await dialog.getByLabel("Recovery code").fill(recoveryCodes[0] ?? "");
-  expect(await findAccessibilityViolations(page)).toEqual([]);
+  expect(await findPageProblems(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Confirm" }).click();
   await expectVisible(page.getByText("Two-factor authentication is off."));
 });
@@ -104,8 +100,7 @@ async function staleTwoFactor(opener: string, actionLabel: string) {
   const session = await signIn(app, owner);
   const { recoveryCodes } = await enableTwoFactor(session, owner);
   await expire(owner);
-  const { page, context } = await openTab(browser, app);
-  onTestFinished(() => context.close());
+  const { page, context } = await openTab(app);
   await context.addCookies(browserCookies(app, session.cookie));
   await page.goto("/security");
   await page.getByRole("button", { name: opener }).click();
@@ -120,6 +115,5 @@ async function staleTwoFactor(opener: string, actionLabel: string) {
 }
 
 async function expectFocus(element: Locator): Promise<void> {
-  const focused = element.and(element.page().locator(":focus"));
-  await expect.poll(() => focused.count()).toBe(1);
+  await element.and(element.page().locator(":focus")).waitFor();
 }

@@ -1,31 +1,26 @@
 /** The dialogs that also revoke what a key created, or what a member leaves. */
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { findAccessibilityViolations } from "../support/browser/axe.ts";
+import type { Locator, Page } from "playwright-core";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { emulateScheme, findPageProblems } from "../support/browser/axe.ts";
+import { startConsole } from "../support/browser/shared-console.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
   expectVisible,
   openTab,
   PHONE,
-  startBrowser,
 } from "../support/browser/tabs.ts";
-import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import type { SharedApp } from "../support/app/shared-app.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
-const opened = new AsyncDisposableStack();
-let browser: Browser;
-let app: TestApp;
+let app: SharedApp;
 
 beforeAll(async () => {
-  browser = opened.adopt(await startBrowser(), (instance) => instance.close());
-  app = opened.use(await startTestApp({ ...ACCOUNT_ENV, LOG_LEVEL: "silent" }));
+  app = await startConsole();
 });
-afterAll(() => opened.disposeAsync());
 
 const CREATE = "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { secret } }";
 
@@ -44,8 +39,7 @@ async function leavingOwner(): Promise<{ owner: SignedInTestUser; leaving: Signe
 }
 
 async function open(owner: SignedInTestUser, path: string, row: string, item: RegExp) {
-  const { page, context } = await openTab(browser, app, { user: owner });
-  onTestFinished(() => context.close());
+  const { page } = await openTab(app, { user: owner });
   await page.goto(path);
   await page.getByRole("button", { name: `Actions for ${row}`, exact: true }).click();
   await page.getByRole("menuitem", { name: item }).click();
@@ -58,16 +52,12 @@ async function activeKeysOf(owner: SignedInTestUser): Promise<string[]> {
   return keys.filter(({ revokedAt }) => revokedAt === null).map(({ name }) => name);
 }
 
-/** No violations on a desktop in light, nor on a phone in dark colours. */
+/** No violations on a desktop in light colours, nor bad contrast on a phone in dark ones. */
 async function expectAccessible(page: Page): Promise<void> {
-  expect(await findAccessibilityViolations(page)).toEqual([]);
-  const before = page.viewportSize();
+  expect(await findPageProblems(page)).toEqual([]);
   await page.setViewportSize(PHONE);
-  await page.emulateMedia({ colorScheme: "dark" });
-  await page.locator("html[data-mantine-color-scheme=dark]").waitFor();
-  await expect.poll(() => page.evaluate<number>("document.getAnimations().length")).toBe(0);
-  expect(await findAccessibilityViolations(page)).toEqual([]);
-  if (before) await page.setViewportSize(before);
+  await emulateScheme(page, "dark");
+  expect(await findPageProblems(page, { colorsAlone: true })).toEqual([]);
 }
 
 async function confirm(dialog: Locator, action: string): Promise<void> {

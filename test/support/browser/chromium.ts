@@ -2,8 +2,11 @@
 import packaged from "@sparticuz/chromium";
 import { chromium, type Browser } from "playwright-core";
 
-/** The package's recommended flags are not used: they run all pages in one process, which crashes with any page. */
-const ARGS = ["--no-sandbox", "--disable-gpu"];
+/**
+ * The package's recommended flags are not used: they run all pages in one process, which crashes with any page.
+ * `--process-per-site` makes the pages of a context share a process.
+ */
+const ARGS = ["--no-sandbox", "--disable-gpu", "--process-per-site"];
 
 interface Candidate {
   name: string;

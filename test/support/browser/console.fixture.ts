@@ -1,14 +1,16 @@
-/** An app with data for every console page: jobs, working and failing webhooks, users, account requests and mails. */
+/** Data for every page of the console: jobs, working and failing webhooks, users, account requests and mails. */
+import { toTypedId } from "../../../src/platform/ids.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { createTestUser, createSessionClient, type TestUser } from "../accounts/session-client.ts";
-import { ACCOUNT_ENV, waitForMail, extractLinkToken } from "../accounts/mails.ts";
+import { waitForMail, extractLinkToken } from "../accounts/mails.ts";
 import { createSignedInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../app/app.fixture.ts";
+import type { TestOrganization } from "../app/app.fixture.ts";
+import type { SharedApp } from "../app/shared-app.ts";
 import { startTestReceiver } from "../webhooks/receiver.ts";
 import { eventually } from "../eventually.ts";
 
-export interface ConsoleFixture extends AsyncDisposable {
-  readonly app: TestApp;
+export interface ConsoleFixture {
+  readonly app: SharedApp;
   readonly agent: TestOrganization;
   readonly owner: SignedInTestUser;
   readonly member: TestUser;
@@ -26,23 +28,17 @@ export interface ConsoleFixture extends AsyncDisposable {
   readonly tokens: Record<"register" | "invitation" | "reset-password" | "account-request", string>;
 }
 
-export async function createConsoleFixture(): Promise<ConsoleFixture> {
-  await using stack = new AsyncDisposableStack();
-  const app = stack.use(
-    await startTestApp({ ...ACCOUNT_ENV, LOG_LEVEL: "silent", WEBHOOK_ALLOW_PRIVATE: "on" }),
-  );
+/** Call it once for an app, because the account requests have fixed e-mail addresses. */
+export async function fillConsole(app: SharedApp): Promise<ConsoleFixture> {
   const agent = await app.createOrganization("agent");
   const owner = await createSignedInUser(app, agent.id);
   const member = await createTestUser(app, { organizationId: agent.id, role: "member" });
   const operator = await createSignedInUser(app, null);
   const [markingNumber = ""] = await fillJobs(app, agent);
-  const { endpoint, delivery, failedDelivery } = await fillWebhooks(app, owner, stack);
+  const deliveries = await fillWebhooks(app, owner);
   await fillRequestLog(app, agent, owner);
   const { request, tokens } = await fillAccounts(app, { owner, operator });
-  const { organizations } = await operator.queryData(
-    `{ organizations(search: "agent ", first: 1) { nodes { id } } }`,
-  );
-  const resources = stack.move();
+  const organization = toTypedId("org", agent.id);
   return {
     app,
     agent,
@@ -51,12 +47,11 @@ export async function createConsoleFixture(): Promise<ConsoleFixture> {
     operator,
     markingNumber,
     tokens,
-    ids: { endpoint, delivery, failedDelivery, request, organization: organizations.nodes[0].id },
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+    ids: { ...deliveries, request, organization },
   };
 }
 
-async function fillJobs(app: TestApp, agent: TestOrganization): Promise<string[]> {
+async function fillJobs(app: SharedApp, agent: TestOrganization): Promise<string[]> {
   const contractor = await app.createOrganization("contractor");
   const today = new Date().toISOString().slice(0, 10);
   const patches = [
@@ -77,9 +72,9 @@ async function fillJobs(app: TestApp, agent: TestOrganization): Promise<string[]
   return numbers;
 }
 
-async function fillWebhooks(app: TestApp, owner: SignedInTestUser, stack: AsyncDisposableStack) {
-  const good = stack.use(await startTestReceiver({ respond: () => ({ body: `{ "taken": true }` }) }));
-  const bad = stack.use(await startTestReceiver({ respond: () => ({ status: 500, body: "Out of order" }) }));
+async function fillWebhooks(app: SharedApp, owner: SignedInTestUser) {
+  await using good = await startTestReceiver({ respond: () => ({ body: `{ "taken": true }` }) });
+  await using bad = await startTestReceiver({ respond: () => ({ status: 500, body: "Out of order" }) });
   const create = async (url: string): Promise<string> => {
     const { createWebhookEndpoint } = await owner.queryData(
       `mutation ($url: String!) { createWebhookEndpoint(input: { url: $url, description: "Dispatch board" }) {
@@ -106,7 +101,7 @@ async function fillWebhooks(app: TestApp, owner: SignedInTestUser, stack: AsyncD
 
 /** Waits for the requests to appear, because the log is written in batches. */
 async function fillRequestLog(
-  app: TestApp,
+  app: SharedApp,
   { key }: TestOrganization,
   owner: SignedInTestUser,
 ): Promise<void> {
@@ -120,7 +115,7 @@ async function fillRequestLog(
 }
 
 async function fillAccounts(
-  app: TestApp,
+  app: SharedApp,
   { owner, operator }: { owner: SignedInTestUser; operator: SignedInTestUser },
 ) {
   const [approved, awaitingReply, pending] = [
@@ -157,8 +152,9 @@ async function fillAccounts(
   return { request: pending.id, tokens };
 }
 
-async function requestAccount(
-  app: TestApp,
+/** Requests an account at a fixed e-mail address for each name, and returns the request. */
+export async function requestAccount(
+  app: SharedApp,
   operator: SignedInTestUser,
   name: string,
 ): Promise<{ id: string; email: string }> {

@@ -1,18 +1,23 @@
 /** Opens console pages in a real browser and collects their errors. */
-import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
-import { BUILD_TIMEOUT_MS, buildSite, withAdvisoryLock } from "../site.ts";
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import { onTestFinished } from "vitest";
 import { signIn, type TestUser } from "../accounts/session-client.ts";
-import { launchChromium } from "./chromium.ts";
-import type { TestApp } from "../app/app.fixture.ts";
+import type { AppInstance } from "../app/app-instance.ts";
+import { BUILD_TIMEOUT_MS } from "../site.ts";
+import { sharedBrowser } from "./shared-console.ts";
 
 /** Generous, for busy machines. */
 export const BROWSER_TIMEOUT_MS = 120_000;
-/** For a hook that calls `startBrowser`. */
+/** For a hook that starts the console, which may have to be built. */
 export const BROWSER_START_TIMEOUT_MS = BUILD_TIMEOUT_MS + BROWSER_TIMEOUT_MS;
 const STEP_TIMEOUT_MS = 30_000;
+const SNAPSHOT_TIMEOUT_MS = 5_000;
+const MAX_SNAPSHOT_CHARACTERS = 5_000;
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
+
+type ConsoleApp = Pick<AppInstance, "call" | "url">;
 
 export interface Tab {
   readonly context: BrowserContext;
@@ -25,33 +30,74 @@ export interface TabOptions {
   /** The signed-in user. Default: none. */
   user?: Pick<TestUser, "email" | "password">;
   viewport?: { width: number; height: number };
+  /** For a test that installs a clock, which cannot be removed again. */
+  hasOwnClock?: boolean;
 }
 
-/** Builds the console if its sources have changed, and starts a browser. */
-export async function startBrowser(): Promise<Browser> {
-  await buildSite();
-  return await withAdvisoryLock(launchChromium);
+interface Profile {
+  readonly context: BrowserContext;
+  /** Keeps the renderer process alive, which all pages of a profile share. */
+  readonly parkedPage: Page;
 }
 
-/** Opens a page in a new, isolated browser context. */
+/** Profiles that no test uses, by the app's URL. Their process and HTTP cache save half of the time to open the console. */
+const idleProfiles = new Map<string, Profile[]>();
+
+/** Opens a page in a profile without cookies, storage and permissions. The page is closed when the test ends. */
 export async function openTab(
-  browser: Browser,
-  app: Pick<TestApp, "call" | "url">,
-  { user, viewport = DESKTOP }: TabOptions = {},
+  app: ConsoleApp,
+  { user, viewport = DESKTOP, hasOwnClock = false }: TabOptions = {},
 ): Promise<Tab> {
+  const idle = idleProfiles.get(app.url) ?? [];
+  idleProfiles.set(app.url, idle);
+  const used = idle.pop();
+  // Those of a browser that crashed are gone.
+  const profile = used?.context.browser()?.isConnected() ? used : await createProfile(app);
+  const { context } = profile;
+  onTestFinished(async ({ task }) => {
+    const isReusable = task.result?.state === "pass" && !hasOwnClock;
+    if (task.result?.state === "fail") await printPages(profile);
+    if (!isReusable) return await context.close();
+    await emptyProfile(profile);
+    idle.push(profile);
+  });
+  if (user) await context.addCookies(browserCookies(app, (await signIn(app, user)).cookie));
+  const page = await context.newPage();
+  await page.setViewportSize(viewport);
+  return { context, page, pageErrors: collectPageErrors(page, app.url) };
+}
+
+async function createProfile(app: ConsoleApp): Promise<Profile> {
+  const browser = await sharedBrowser();
   const context = await browser.newContext({
     baseURL: app.url,
-    viewport,
     locale: "en-GB",
     timezoneId: "UTC",
     colorScheme: "light",
-    // Animations would make screenshots and waits unstable.
+    // Dialogs and menus appear and disappear at once.
     reducedMotion: "reduce",
   });
   context.setDefaultTimeout(STEP_TIMEOUT_MS);
-  if (user) await context.addCookies(browserCookies(app, (await signIn(app, user)).cookie));
-  const page = await context.newPage();
-  return { context, page, pageErrors: collectPageErrors(page, app.url) };
+  const parkedPage = await context.newPage();
+  await parkedPage.goto("/health/live");
+  return { context, parkedPage };
+}
+
+/** Does not clear the HTTP cache, as `setStorageState` would. */
+async function emptyProfile({ context, parkedPage }: Profile): Promise<void> {
+  for (const page of context.pages()) if (page !== parkedPage) await page.close();
+  await context.setOffline(false);
+  await context.clearPermissions();
+  await context.clearCookies();
+  await parkedPage.evaluate("localStorage.clear()");
+}
+
+/** Prints what the pages of a failed test show, because Playwright only says what it waited for. */
+async function printPages({ context, parkedPage }: Profile): Promise<void> {
+  for (const page of context.pages().filter((one) => one !== parkedPage)) {
+    const content = await page.locator("body").ariaSnapshot({ timeout: SNAPSHOT_TIMEOUT_MS }).catch(String);
+    process.stderr.write(`${page.url()} shows:\n${content.slice(0, MAX_SNAPSHOT_CHARACTERS)}\n`);
+  }
 }
 
 /** Waits until the element is visible. */
@@ -61,7 +107,7 @@ export async function expectVisible(target: Locator): Promise<void> {
 
 /** Converts a `Cookie` header to Playwright cookies. */
 export function browserCookies(
-  app: Pick<TestApp, "url">,
+  app: Pick<AppInstance, "url">,
   cookie: string,
 ): Parameters<BrowserContext["addCookies"]>[0] {
   // Playwright accepts secure cookies only for `https:` URLs; the browser also sends them to localhost.

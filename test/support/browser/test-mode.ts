@@ -1,0 +1,57 @@
+/** The switch between live and test mode, and an organisation with data in both. */
+import type { Page } from "playwright-core";
+import { expect, onTestFinished } from "vitest";
+import type { TestUser } from "../accounts/session-client.ts";
+import { createSignedInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
+import type { TestOrganization } from "../app/app.fixture.ts";
+import type { SharedApp } from "../app/shared-app.ts";
+import { expectVisible, openTab, type Tab, type TabOptions } from "./tabs.ts";
+
+/** Shown in test mode. */
+export const BAND = "Test mode: nothing here is live";
+
+export interface TwoModes {
+  readonly agent: TestOrganization;
+  readonly owner: SignedInTestUser;
+  /** The Marking Number of the live job. */
+  readonly liveNumber: string;
+  readonly testKey: string;
+  /** The Marking Number of the test job. */
+  readonly testNumber: string;
+}
+
+export async function createTwoModes(app: SharedApp): Promise<TwoModes> {
+  const agent = await app.createOrganization("agent");
+  const owner = await createSignedInUser(app, agent.id);
+  const [liveNumber = ""] = await app.createJobs(agent, [{}]);
+  const key = { organizationId: agent.id, name: "Tests", createdBy: "test", testSide: "agent" } as const;
+  const { text: testKey } = await app.keys.create(key);
+  const { body } = await app.call("/v1/test/jobs", { key: testKey, method: "POST", body: "{}" });
+  const { items } = body.data as { items: { marking_number: string }[] };
+  return { agent, owner, liveNumber, testKey, testNumber: items[0]?.marking_number ?? "" };
+}
+
+/** Opens a page, and expects no errors in the browser's console when the test ends, except `allowed`. */
+export async function visit(
+  app: SharedApp,
+  path: string,
+  options: TabOptions & { user: TestUser },
+  allowed = /^$/,
+): Promise<Tab> {
+  const tab = await openTab(app, options);
+  onTestFinished(() => expect(tab.pageErrors.filter((error) => !allowed.test(error))).toEqual([]));
+  await tab.page.goto(path);
+  return tab;
+}
+
+/** Selects a mode. On a phone, the switch is in the menu. */
+export async function switchTo(page: Page, mode: "Live" | "Test"): Promise<void> {
+  const menu = page.getByRole("button", { name: "Menu", exact: true });
+  await expectVisible(page.locator("main h1"));
+  if (await menu.isVisible()) await menu.click();
+  await page
+    .getByRole("radiogroup", { name: "Mode" })
+    .getByText(mode, { exact: true })
+    .filter({ visible: true })
+    .click();
+}
