@@ -1,18 +1,18 @@
 /** Audit entries and mails about changes of API keys and webhook endpoints. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { MAX_NOTICES_PER_HOUR } from "../../src/mail/access-notices.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { listMailsTo, ACCOUNT_ENV } from "../support/accounts/mails.ts";
+import { listMailsTo } from "../support/accounts/mails.ts";
 import { headingInGuide } from "../support/docs/guide-pages.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { queryData } from "../support/graphql/client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 beforeAll(async () => {
-  app = await startTestApp({ ...ACCOUNT_ENV, WEBHOOK_ALLOW_PRIVATE: "on" });
+  app = await sharedApp("api");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 async function place(): Promise<{ partner: TestOrganization; owner: SignedInTestUser }> {
   const partner = await app.createOrganization("agent");

@@ -1,5 +1,5 @@
 /** Account requests and their review: rejected requests. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { VALID_PASSWORD, createTestUser } from "../support/accounts/session-client.ts";
 import { listMailsTo, randomClientIpHeader } from "../support/accounts/mails.ts";
@@ -11,10 +11,11 @@ import {
 import { expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
-import type { TestOrganization, TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import type { SharedApp } from "../support/app/shared-app.ts";
 
 let rig: AccountRequestFixture;
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let owner: SignedInTestUser;
 
@@ -23,7 +24,6 @@ beforeAll(async () => {
   ({ app, agent } = rig);
   owner = await createSignedInUser(app, agent.id);
 });
-afterAll(() => rig[Symbol.asyncDispose]());
 
 describe("400", () => {
   it("names every problem", async () => {

@@ -1,6 +1,6 @@
 /** Two-factor authentication after WAYMARK_SECRET has changed. */
 import { Writable } from "node:stream";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import {
   createTestUser,
@@ -12,28 +12,25 @@ import {
 } from "../support/accounts/session-client.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
 import { totpCode } from "../support/accounts/totp.ts";
 
-let before: TestApp;
+const lines: string[] = [];
+let before: SharedApp;
+/** A process on the same database, with another secret. */
 let after: AppInstance;
 let agent: TestOrganization;
-let lines: string[];
 
 beforeAll(async () => {
-  before = await startTestApp();
+  before = await sharedApp("api");
   agent = await before.createOrganization("agent");
-});
-afterAll(() => before[Symbol.asyncDispose]());
-
-beforeEach(async () => {
-  lines = [];
   const stream = new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) });
-  // No mail worker runs: pending mails were sealed with the previous secret, too.
-  const settings = { WAYMARK_ROLE: "api", WAYMARK_SECRET: Buffer.alloc(32, "another").toString("base64") };
+  const settings = { ...ACCOUNT_ENV, WAYMARK_SECRET: Buffer.alloc(32, "another").toString("base64") };
   after = await startAppInstance(before.databaseUrl, settings, { logger: createLogger("warn", stream) });
-  return () => after[Symbol.asyncDispose]();
 });
+afterAll(() => after[Symbol.asyncDispose]());
 
 interface Begun extends TestUser {
   browser: SessionClient;
@@ -48,7 +45,7 @@ async function begun(): Promise<Begun> {
   return { ...person, browser, uri };
 }
 
-it("entering a code of either kind explains the problem, and the log reports it once", async () => {
+it("entering a code of either kind and finishing a set-up explain the problem, and the log reports it once", async () => {
   const person = await begun();
   const { email, password } = person;
   const confirmed = await person.browser.post("/auth/two-factor/confirm", { code: totpCode(person.uri) });
@@ -68,20 +65,19 @@ it("entering a code of either kind explains the problem, and the log reports it 
     expect(refused.headers.getSetCookie()).toEqual([]);
   }
 
+  // A set-up that was not finished can be started again.
+  const unfinished = await begun();
+  const browser = await signIn(after, unfinished);
+  expectFailure(
+    await browser.post("/auth/two-factor/confirm", { code: totpCode(unfinished.uri) }),
+    409,
+    "secret has changed",
+  );
+  await enableTwoFactor(browser, unfinished);
+
   const errors = lines.filter((line) => line.includes("WAYMARK_SECRET"));
   expect(errors).toHaveLength(1);
   expect(errors[0]).toContain("waymark user reset-two-factor");
   expect(lines.join("")).not.toContain(email);
   expect(lines).toEqual(errors);
-});
-
-it("a set-up that was not finished can be started again", async () => {
-  const person = await begun();
-  const browser = await signIn(after, person);
-  expectFailure(
-    await browser.post("/auth/two-factor/confirm", { code: totpCode(person.uri) }),
-    409,
-    "secret has changed",
-  );
-  await enableTwoFactor(browser, person);
 });

@@ -6,12 +6,14 @@ import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
 import { expectFailure } from "../support/app/assertions.ts";
 import { createTestUser, signIn, type SessionClient } from "../support/accounts/session-client.ts";
 import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { createFactories } from "../support/app/app.fixture.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { sharedApp } from "../support/app/shared-app.ts";
 import { createTestMongo } from "../support/database/test-mongo.ts";
 
 const PAGE = { accept: "text/html" };
 
-let app: TestApp;
+let app: AppInstance & ReturnType<typeof createFactories>;
 let proxy: FaultProxy;
 let mongo: MongoClient;
 let operator: SessionClient;
@@ -24,7 +26,9 @@ beforeAll(async () => {
   opened.defer(() => mongo.close());
   proxy = opened.use(await startFaultProxy(url));
   // An API process without a worker runs no Agenda.
-  app = opened.use(await startTestApp({ MONGODB_URL: proxy.url, WAYMARK_ROLE: "api" }));
+  const { databaseUrl } = await sharedApp("api");
+  const instance = await startAppInstance(databaseUrl, { MONGODB_URL: proxy.url, WAYMARK_ROLE: "api" });
+  app = { ...opened.use(instance), ...createFactories(instance) };
   const { id: organizationId } = await app.createOrganization("agent");
   owner = await signIn(app, await createTestUser(app, { organizationId, role: "owner" }));
   operator = await signIn(app, await createTestUser(app, { organizationId: null, role: "operator" }));

@@ -11,6 +11,7 @@ import { createFakeClock, HOUR_MS, SECOND_MS } from "../support/fake-clock.ts";
 import { eventually } from "../support/eventually.ts";
 
 const clock = createFakeClock();
+/** On its own database, because some tests search all tables. */
 let app: TestApp;
 let agent: TestOrganization;
 

@@ -12,24 +12,23 @@ import {
   type SessionClient,
   type TestUser,
 } from "../support/accounts/session-client.ts";
-import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let operator: TestUser;
 let operatorBrowser: SessionClient;
 
 beforeAll(async () => {
-  app = await startTestApp(ACCOUNT_ENV);
+  app = await sharedApp("api");
   operator = await createTestUser(app, { organizationId: null, role: "operator" });
   operatorBrowser = await signIn(app, operator);
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 interface Entry {
   id: string;

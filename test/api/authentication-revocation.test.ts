@@ -3,23 +3,23 @@ import { startAppInstance, type AppInstance, type ApiResponse } from "../support
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
 import { listJobs } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let proxy: FaultProxy;
 /** Another process, whose database traffic is recorded. */
 let other: AppInstance;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   proxy = await startFaultProxy(app.databaseUrl);
-  other = await startAppInstance(proxy.url);
+  other = await startAppInstance(proxy.url, { WAYMARK_ROLE: "api" });
 });
 afterAll(async () => {
   await other[Symbol.asyncDispose]();
   await proxy[Symbol.asyncDispose]();
-  await app[Symbol.asyncDispose]();
 });
 
 async function keyIdOf({ id }: TestOrganization): Promise<string> {

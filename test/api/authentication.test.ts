@@ -5,16 +5,21 @@ import { startAppInstance, type AppInstance, type ApiResponse } from "../support
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
 import { listJobs, type ApiClient } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { createFactories, type TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: TestApp;
+/** A process with its own clock, and without TRUST_PROXY. */
+let app: AppInstance & ReturnType<typeof createFactories>;
+let behindProxy: SharedApp;
 let clock: FakeClock;
 let agent: TestOrganization;
 
 beforeAll(async () => {
   clock = createFakeClock();
-  app = await startTestApp({}, { clock });
+  behindProxy = await sharedApp("api");
+  const started = await instance();
+  app = { ...started, ...createFactories(started) };
   agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
@@ -39,9 +44,14 @@ async function lastUsed(partner: TestOrganization): Promise<number | null> {
   return row?.at ? Date.parse(row.at) : null;
 }
 
+/** Starts another process on the same database, with an empty cache. */
+function instance(env: Record<string, string> = {}): Promise<AppInstance> {
+  return startAppInstance(behindProxy.databaseUrl, { WAYMARK_ROLE: "api", ...env }, { clock });
+}
+
 /** Uses the key in another process, which saves the last use when it stops. */
 async function use(partner: TestOrganization): Promise<void> {
-  await using process = await startAppInstance(app.databaseUrl, {}, { clock });
+  await using process = await instance();
   expectData(await listJobs(process, partner));
 }
 
@@ -98,12 +108,13 @@ describe("401 with WWW-Authenticate: Bearer", () => {
   });
 
   it("when the prefix belongs to a known key and the secret is wrong", async () => {
-    const prefix = agent.key.slice(0, 12);
+    const partner = await app.createOrganization("agent");
     const forged = generateKey();
     // A made-up secret with a valid checksum, with the known prefix.
-    await app.database.query(sql`update api_key set prefix = ${forged.prefix} where prefix = ${prefix}`);
-    expectUnauthorized(await withHeaders({ "x-api-key": forged.text }, await instance()));
-    await app.database.query(sql`update api_key set prefix = ${prefix} where prefix = ${forged.prefix}`);
+    await app.database.query(
+      sql`update api_key set prefix = ${forged.prefix} where organization_id = ${partner.id}::uuid`,
+    );
+    expectUnauthorized(await withHeaders({ "x-api-key": forged.text }));
   });
 
   it("when the two headers contain different valid keys", async () => {
@@ -126,28 +137,27 @@ describe("401 with WWW-Authenticate: Bearer", () => {
   it("when the key is revoked", async () => {
     const partner = await app.createOrganization("agent");
     await app.keys.revoke(await keyIdOf(partner));
-    expectUnauthorized(await listJobs(await instance(), partner));
+    // No process has cached the key (see authentication-revocation.test.ts).
+    expectUnauthorized(await listJobs(app, partner));
   });
 
   it("for a rotated key after its grace period; the new key is valid immediately", async () => {
     const partner = await app.createOrganization("agent");
     const { text } = await app.keys.rotate(await keyIdOf(partner), 2, "test");
-    const fresh = await instance();
-    expectData(await listJobs(fresh, { key: text }));
-    expectData(await listJobs(fresh, partner));
+    expectData(await listJobs(app, { key: text }));
+    expectData(await listJobs(app, partner));
     clock.advance(2 * HOUR_MS);
-    expectUnauthorized(await listJobs(fresh, partner));
-    expectData(await listJobs(fresh, { key: text }));
+    expectUnauthorized(await listJobs(app, partner));
+    expectData(await listJobs(app, { key: text }));
   });
 
   // evidence: api-key-errors-identical
   it("with the same message for an unknown, a revoked and a mistyped key", async () => {
     const partner = await app.createOrganization("agent");
     await app.keys.revoke(await keyIdOf(partner));
-    const fresh = await instance();
     const texts = [partner.key, generateKey().text, "nonsense"];
     const messages = await Promise.all(
-      texts.map(async (key) => (await listJobs(fresh, { key })).body.error?.message),
+      texts.map(async (key) => (await listJobs(app, { key })).body.error?.message),
     );
     expect(new Set(messages).size).toBe(1);
   });
@@ -175,8 +185,8 @@ describe("403 for a valid key", () => {
       await withHeaders({ ...headers, forwarded: "for=203.0.113.9", "x-real-ip": "203.0.113.9" }),
       403,
     );
-    for (const trusted of ["1", "127.0.0.0/8", "127.0.0.1,::1"]) {
-      const behind = await instance({ TRUST_PROXY: trusted });
+    await using listed = await instance({ TRUST_PROXY: "127.0.0.0/8,::1" });
+    for (const behind of [behindProxy, listed]) {
       expectData(await withHeaders(headers, behind));
       expectFailure(
         await withHeaders({ ...headers, "x-forwarded-for": "203.0.113.9, 198.51.100.1" }, behind),
@@ -184,7 +194,8 @@ describe("403 for a valid key", () => {
       );
       expectFailure(await withHeaders({ ...headers, "x-forwarded-for": "nonsense" }, behind), 403);
     }
-    expectFailure(await withHeaders(headers, await instance({ TRUST_PROXY: "10.0.0.0/8" })), 403);
+    await using elsewhere = await instance({ TRUST_PROXY: "10.0.0.0/8" });
+    expectFailure(await withHeaders(headers, elsewhere), 403);
   });
 });
 
@@ -203,32 +214,17 @@ describe("the time of last use", () => {
     expect(await lastUsed(partner)).toBe(startMs + MINUTE_MS);
   });
 
-  it("is not lost when the key cache is cleared", async () => {
+  it("is not lost when the key cache is cleared, and not saved for a rejected request", async () => {
     const [partner, revoked] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
-    const process = await startAppInstance(app.databaseUrl, {}, { clock });
+    const rejected = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
+    const process = await instance();
+    expectFailure(await listJobs(process, rejected), 403);
     expectData(await listJobs(process, partner));
     expectData(await listJobs(process, revoked));
     await app.keys.revoke(await keyIdOf(revoked));
     await eventually(async () => expectFailure(await listJobs(process, revoked), 401));
     await process[Symbol.asyncDispose]();
     expect(await lastUsed(partner)).toBe(clock.now());
-  });
-
-  it("is not saved for a rejected request", async () => {
-    const partner = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
-    await using process = await startAppInstance(app.databaseUrl, {}, { clock });
-    expectFailure(await listJobs(process, partner), 403);
-    await process[Symbol.asyncDispose]();
-    expect(await lastUsed(partner)).toBeNull();
+    expect(await lastUsed(rejected)).toBeNull();
   });
 });
-
-const instances: AppInstance[] = [];
-afterAll(() => Promise.all(instances.map((one) => one[Symbol.asyncDispose]())));
-
-/** Starts another process on the same database, with an empty cache. */
-async function instance(env: Record<string, string> = {}): Promise<AppInstance> {
-  const started = await startAppInstance(app.databaseUrl, env, { clock });
-  instances.push(started);
-  return started;
-}

@@ -8,24 +8,25 @@ import { buffer } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import express from "express";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { consoleRoutes } from "../../src/http/console.routes.ts";
 import { setContext } from "../../src/http/context.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { startTestApp } from "../support/app/app.fixture.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
 
 const html = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
-let app: TestApp;
+let app: SharedApp;
 let script: string;
 
 beforeAll(async () => {
   await buildSite();
-  app = await startTestApp();
+  app = await sharedApp("api");
   const names = await readdir(new URL("../../.site/console/assets/", import.meta.url));
   script = `/assets/${names.find((name) => /^index-.+\.js$/.test(name))!}`;
 }, BUILD_TIMEOUT_MS);
-afterAll(() => app[Symbol.asyncDispose]());
 
 async function open(path: string, init: RequestInit = { headers: html }) {
   const response = await fetch(app.url + path, init);
@@ -159,7 +160,8 @@ describe("the console's files", () => {
 
 describe("the page", () => {
   it("has the path of PUBLIC_URL as its base", async () => {
-    await using prefixed = await startTestApp({ PUBLIC_URL: "https://example.com/waymark" });
+    const env = { WAYMARK_ROLE: "api", PUBLIC_URL: "https://example.com/waymark" };
+    await using prefixed = await startAppInstance(app.databaseUrl, env);
     const page = await (await fetch(`${prefixed.url}/jobs`, { headers: html })).text();
     expect(page).toContain('<base href="/waymark/"');
   });

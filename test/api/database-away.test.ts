@@ -5,19 +5,19 @@ import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
 import { getJob, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
 import { lockJobRow } from "../support/database/row-lock.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let number: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   agent = await app.createOrganization("agent");
   [number = ""] = await app.createJobs(agent, [{}]);
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 function expectUnavailable(response: ApiResponse): void {
   const error = expectFailure(response, 503);

@@ -8,8 +8,9 @@ import {
 } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkDeprecations, deprecations, type Deprecation } from "../../src/deprecations/api.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
-import type { RequestOptions } from "../support/app/app-instance.ts";
+import { createFactories, type TestOrganization } from "../support/app/app.fixture.ts";
+import { startAppInstance, type AppInstance, type RequestOptions } from "../support/app/app-instance.ts";
+import { sharedApp } from "../support/app/shared-app.ts";
 
 const dates = { since: "2027-01-31", sunset: "2028-01-31" };
 const registry: readonly Deprecation[] = [
@@ -44,14 +45,17 @@ const registry: readonly Deprecation[] = [
   { id: "graphql-first", target: { coordinate: "Job.history(first:)" }, ...dates, replacement: "Omit it." },
 ];
 
-let app: TestApp;
+let databaseUrl: string;
+let app: AppInstance;
 let agent: TestOrganization;
 let number: string;
 
 beforeAll(async () => {
-  app = await startTestApp({}, { deprecations: registry });
-  agent = await app.createOrganization("agent");
-  [number = ""] = await app.createJobs(agent, [{}]);
+  ({ databaseUrl } = await sharedApp("api"));
+  app = await startAppInstance(databaseUrl, { WAYMARK_ROLE: "api" }, { deprecations: registry });
+  const { createOrganization, createJobs } = createFactories(app);
+  agent = await createOrganization("agent");
+  [number = ""] = await createJobs(agent, [{}]);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -224,7 +228,8 @@ describe("the registry", () => {
   it("is valid, and names parts that exist", async () => {
     expect(() => checkDeprecations(deprecations)).not.toThrow();
     const wrong = { ...first, target: { coordinate: "Job.none" } };
-    await expect(startTestApp({}, { deprecations: [wrong] })).rejects.toThrow("The SDL has no Job.none");
+    const starting = startAppInstance(databaseUrl, { WAYMARK_ROLE: "api" }, { deprecations: [wrong] });
+    await expect(starting).rejects.toThrow("The SDL has no Job.none");
   });
 
   it.each<[string, readonly Deprecation[], string]>([

@@ -1,17 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { expectData, expectEnvelope, expectFailure } from "../support/app/assertions.ts";
 import { getJob } from "../support/app/job-client.ts";
 import { parseLastResponse, sendBytes } from "../support/app/raw-http-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 /** Joins the lines of a request and adds an empty line. */
 const lines = (...text: string[]): string => `${text.join("\r\n")}\r\n\r\n`;

@@ -1,20 +1,20 @@
 import type { Response } from "supertest";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { expectData, expectEnvelope, expectFailure } from "../support/app/assertions.ts";
 import { getJob, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { startTestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { toApiResponse, type ApiResponse } from "../support/app/app-instance.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 describe("the envelope", () => {
   it("of a success has request_id, success true, data and a null error", async () => {
@@ -157,7 +157,7 @@ describe("500 for an unexpected error", () => {
     const logger = createLogger("error", {
       write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
     });
-    await using broken = await startTestApp({}, { logger });
+    await using broken = await startTestApp({ WAYMARK_ROLE: "api" }, { logger });
     const partner = await broken.createOrganization("agent");
     const [number = ""] = await broken.createJobs(partner, [{ patch: { recipient_name: "Secret Name" } }]);
     await broken.database.query(sql`alter table job add constraint no_gold check (labels <> 'gold')`);

@@ -1,6 +1,6 @@
 /** Start and continuation of the feed: expired cursors, `latest`, and a feed delayed by an open transaction. */
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
@@ -8,15 +8,14 @@ import { listFeedEvents, waitForFeedEvents, getFeed, type FeedEvent } from "../s
 import { queryData, graphql } from "../support/graphql/client.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: TestApp;
+let app: SharedApp;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 const typesOf = (events: readonly FeedEvent[]): string[] => events.map((event) => event.type);
 
@@ -34,7 +33,7 @@ describe("GET /v1/events", () => {
       const { next_cursor: seen } = expectData(await getFeed(app, agent));
       const before = encodeCursor("events", ["0", "0"]);
       const clock = createFakeClock();
-      await using later = await startAppInstance(app.databaseUrl, {}, { clock });
+      await using later = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" }, { clock });
       clock.advance(30 * DAY_MS + HOUR_MS);
       const { message, details } = expectFailure(await getFeed(later, agent, `after=${before}`), 410);
       expect(message).toMatch(/Take a new cursor with after=latest, list the jobs, then follow the feed/);
@@ -61,7 +60,7 @@ describe("GET /v1/events", () => {
       const { items, next_cursor: seen, has_more } = expectData(await getFeed(app, agent, poll));
       expect([items, has_more]).toEqual([[], false]);
       const clock = createFakeClock();
-      await using later = await startAppInstance(app.databaseUrl, {}, { clock });
+      await using later = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" }, { clock });
       clock.advance(30 * DAY_MS + HOUR_MS);
       expect(expectData(await getFeed(later, agent, `types=job.assigned&after=${seen}`)).items).toEqual([]);
       expectFailure(await getFeed(later, agent, poll), 410);

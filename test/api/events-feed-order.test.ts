@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { assignContractors, upsertRows } from "../../src/jobs/update/upsert.sql.ts";
 import { newUuid } from "../../src/platform/ids.ts";
 import { systemActor } from "../../src/platform/principal.ts";
@@ -6,32 +6,33 @@ import { sql } from "../../src/platform/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { waitForFeedEvents, getFeed, type FeedEvent } from "../support/app/feed-client.ts";
 import { patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { startTestApp } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: TestApp;
+let app: SharedApp;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 it("skips no event of a transaction that commits after later ones", async () => {
   const agent = await app.createOrganization("agent");
   const context = { actor: systemActor, requestId: null };
   const [later = ""] = await app.createJobs(agent, [{}]);
+  const held = `${later}-HELD`;
   await waitForFeedEvents(app, agent, 1);
   let cursor = "";
 
   await app.database.transaction(async (tx) => {
-    await upsertRows(tx, [{ markingNumber: "HELD-OPEN", agentId: agent.id, patch: {} }], context);
+    await upsertRows(tx, [{ markingNumber: held, agentId: agent.id, patch: {} }], context);
     expectData(await patchJob(app, agent, later, { weight: 1 }));
     const data = expectData(await getFeed(app, agent));
     expect(data.items).toHaveLength(1);
     cursor = data.next_cursor as string;
     await assignContractors(
       tx,
-      [{ markingNumber: "HELD-OPEN", contractorId: (await app.createOrganization("contractor")).id }],
+      [{ markingNumber: held, contractorId: (await app.createOrganization("contractor")).id }],
       context,
     );
   });
@@ -39,8 +40,8 @@ it("skips no event of a transaction that commits after later ones", async () => 
   const events = await waitForFeedEvents(app, agent, 3, `after=${cursor}`);
   const seen = events.map((event) => [event.data.job.marking_number, event.type]);
   expect(seen).toEqual([
-    ["HELD-OPEN", "job.created"],
-    ["HELD-OPEN", "job.assigned"],
+    [held, "job.created"],
+    [held, "job.assigned"],
     [later, "job.updated"],
   ]);
 });

@@ -26,7 +26,7 @@ let agent: TestOrganization;
 let viewer: Principal;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await startTestApp({ WAYMARK_ROLE: "api" });
   agent = await app.createOrganization("agent");
   const organizationId = fromTypedId("org", agent.id) ?? agent.id;
   viewer = { organizationId, organizationType: "agent", actor: systemActor };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
@@ -6,14 +6,13 @@ import { expectData, expectFailure, expectProblems } from "../support/app/assert
 import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
 import { listFeedEvents, waitForFeedEvents, getFeed, type FeedEvent } from "../support/app/feed-client.ts";
 import { jobPath, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 const typesOf = (events: readonly FeedEvent[]): string[] => events.map((event) => event.type);
 
@@ -237,7 +236,7 @@ describe("GET /v1/events", () => {
     await app.createJobs(agent, [{}]);
     await waitForFeedEvents(app, agent, 1);
     const clock = createFakeClock();
-    await using later = await startAppInstance(app.databaseUrl, {}, { clock });
+    await using later = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" }, { clock });
     clock.advance(30 * DAY_MS - HOUR_MS);
     expect(expectData(await getFeed(later, agent, "")).items).toHaveLength(1);
     clock.advance(2 * HOUR_MS);

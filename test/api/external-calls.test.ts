@@ -3,12 +3,13 @@ import { Resolver } from "node:dns/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { graphql, type GraphqlResponse } from "../support/graphql/client.ts";
 import { listJobs } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { createFactories, type TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp } from "../support/app/shared-app.ts";
 import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import { expectFailure } from "../support/app/assertions.ts";
-import type { ApiResponse } from "../support/app/app-instance.ts";
+import { startAppInstance, type ApiResponse, type AppInstance } from "../support/app/app-instance.ts";
 import { fromTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 
@@ -17,8 +18,7 @@ const CAPACITY = 20;
 /** Calls of one organisation. */
 const MAX_CALLS = 5;
 /** More than may be in flight, and few enough to be sent before the first calls time out: after 15 s, or 4 s for DNS. */
-const TEST_EVENTS = 5 * CAPACITY;
-const URL_CHECKS = CAPACITY + 10;
+const FLOOD = CAPACITY + 10;
 const SEND =
   "mutation ($id: ID!) { sendTestEvent(endpointId: $id) { delivery { status } userErrors { message } } }";
 const CREATE =
@@ -26,16 +26,18 @@ const CREATE =
 const UPDATE =
   "mutation ($id: ID!, $url: String!) { updateWebhookEndpoint(id: $id, patch: { url: $url }) { userErrors { message } } }";
 
-let app: TestApp;
+let app: AppInstance & ReturnType<typeof createFactories>;
 let other: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp({
+  const { databaseUrl } = await sharedApp("api");
+  const instance = await startAppInstance(databaseUrl, {
     LOAD_SHEDDING: "on",
     DATABASE_POOL_SIZE: String(CAPACITY),
     WEBHOOK_ALLOW_PRIVATE: "on",
     WAYMARK_ROLE: "api",
   });
+  app = { ...instance, ...createFactories(instance) };
   other = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
@@ -114,7 +116,7 @@ describe("a flood of test events of one key to a receiver that does not respond"
     const agent = await app.createOrganization("agent");
     const { receiver, release } = await startHangingReceiver();
     const id = await newEndpoint(agent, receiver.url);
-    const { responses, listed } = await flood(TEST_EVENTS, () =>
+    const { responses, listed } = await flood(FLOOD, () =>
       graphql(app, SEND, { key: agent.key, variables: { id } }),
     );
     expect(listed).toEqual(new Set([200]));
@@ -154,7 +156,7 @@ describe("URL checks with a name server that does not respond", () => {
     const agent = await app.createOrganization("agent");
     const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");
     const release = silenceNameServer();
-    const { responses, listed } = await flood(URL_CHECKS, (index) => {
+    const { responses, listed } = await flood(FLOOD, (index) => {
       const url = `https://dead-${index}.test/hook`;
       return graphql(app, index % 2 === 0 ? CREATE : UPDATE, { key: agent.key, variables: { id, url } });
     });
@@ -200,7 +202,8 @@ describe("over REST", () => {
     const created = post(agent, "/v1/webhook-endpoints", { url: "https://dead.test/hook" });
     await eventually(() => expect(vi.mocked(Resolver.prototype.resolve4)).toHaveBeenCalled());
     await eventually(async () => expect(await inFlight()).toBe(0));
-    expect(await idleTransactions()).toEqual([]);
+    // Short transactions of background tasks end.
+    await eventually(async () => expect(await idleTransactions()).toEqual([]));
     releaseNames();
     release();
     expect((await created).status).toBe(400);

@@ -1,27 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { expectData, expectFailure, withoutRequestId } from "../support/app/assertions.ts";
 import { getJob, jobPath, listJobs } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let contractor: TestOrganization;
 let number: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
   [number = ""] = await app.createJobs(agent, [{ contractor, patch: { weight: 1 } }]);
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
   it("returns the job as in the list, with its ETag", async () => {
-    const response = await getJob(app, agent, number);
+    const owner = await app.createOrganization("agent");
+    const [own = ""] = await app.createJobs(owner, [{ contractor, patch: { weight: 1 } }]);
+    const response = await getJob(app, owner, own);
     const listed = { ...expectData(response), version: 2 };
-    expect(expectData(await listJobs(app, agent)).items).toEqual([listed]);
+    expect(expectData(await listJobs(app, owner)).items).toEqual([listed]);
     expect(response.headers.get("etag")).toBe('"2"');
-    expect(expectData(await getJob(app, contractor, number))).toEqual(response.body.data);
+    expect(expectData(await getJob(app, contractor, own))).toEqual(response.body.data);
   });
 
   it("returns the same headers without a body for HEAD", async () => {

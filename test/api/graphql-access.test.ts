@@ -5,11 +5,17 @@ import { codesOf, resolvers, typeDefs } from "../support/graphql/word-schema.ts"
 import { eventually } from "../support/eventually.ts";
 
 let rig: GraphqlFixture;
+let production: GraphqlFixture;
 
 beforeAll(async () => {
   rig = await startGraphqlFixture({ typeDefs, resolvers });
+  const env = { NODE_ENV: "production", CORS_ORIGINS: "https://app.example.com" };
+  production = await startGraphqlFixture({ typeDefs, resolvers, env });
 });
-afterAll(() => rig[Symbol.asyncDispose]());
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await production[Symbol.asyncDispose]();
+});
 
 describe("an API key", () => {
   it("returns 401 if it is unknown", async () => {
@@ -55,12 +61,6 @@ describe("an API key", () => {
 });
 
 describe("in production", () => {
-  let production: GraphqlFixture;
-  beforeAll(async () => {
-    production = await startGraphqlFixture({ typeDefs, resolvers, env: { NODE_ENV: "production" } });
-  });
-  afterAll(() => production[Symbol.asyncDispose]());
-
   it.each(["{ __schema { queryType { name } } }", "{ __typename }", "{ wort }", "{", "{ word }"])(
     "anonymous introspection returns nothing: %s",
     async (query) => {
@@ -166,10 +166,6 @@ describe("CORS", () => {
   });
 
   it("allows the configured origins in production", async () => {
-    await using production = await startGraphqlFixture({
-      typeDefs,
-      env: { NODE_ENV: "production", CORS_ORIGINS: "https://app.example.com" },
-    });
     const named = await preflight(production, "https://app.example.com");
     expect(named.headers.get("access-control-allow-origin")).toBe("https://app.example.com");
     const studio = await preflight(production, "https://studio.apollographql.com");

@@ -16,10 +16,13 @@ let operator: SignedInTestUser;
 let loggedKey: string;
 
 const NUMBER = "C-0";
-const JOBS = 17;
+const JOBS = 8;
+/** Of the other lists, at least. */
+const ROWS = 4;
 
 beforeAll(async () => {
-  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
+  // Reads lists of the whole service.
+  app = await startTestApp({ WAYMARK_ROLE: "api", WEBHOOK_ALLOW_PRIVATE: "on" });
   agent = await app.createOrganization("agent");
   owner = await createSignedInUser(app, agent.id);
   operator = await createSignedInUser(app, null);
@@ -38,7 +41,7 @@ beforeAll(async () => {
     { key: agent.key },
   );
   const { id } = created.createWebhookEndpoint.endpoint;
-  for (let n = 0; n < 5; n += 1) {
+  for (let n = 0; n < ROWS; n += 1) {
     await queryData(app, `mutation { sendTestEvent(endpointId: "${id}") { delivery { id } } }`, {
       key: agent.key,
     });
@@ -70,16 +73,16 @@ beforeAll(async () => {
     createdBy: "test",
   });
   loggedKey = toTypedId("key", logged.id);
-  for (let n = 0; n < 5; n += 1) await app.request("/v1/jobs", { key: text });
+  for (let n = 0; n < ROWS; n += 1) await app.request("/v1/jobs", { key: text });
   await eventually(whatComesLater);
 }, 60_000);
 
 /** The request log and account requests are written after the response. */
 async function whatComesLater(): Promise<void> {
   const query = `{ requestLog(keyId: "${loggedKey}") { nodes { requestId } } }`;
-  expect((await queryData(app, query, byKey())).requestLog.nodes).toHaveLength(5);
+  expect((await queryData(app, query, byKey())).requestLog.nodes).toHaveLength(ROWS);
   const { accountRequests } = await operator.queryData("{ accountRequests { totalCount } }");
-  expect(accountRequests.totalCount).toBe(5);
+  expect(accountRequests.totalCount).toBe(ROWS);
 }
 
 afterAll(() => app[Symbol.asyncDispose]());
@@ -221,12 +224,12 @@ describe.each(connections.map((connection) => [connection.name, connection] as c
       const allIds = idsOf(await pageOf(connection, "first: 100"));
       expect(allIds.length).toBeGreaterThan(3);
       expect(new Set(allIds).size).toBe(allIds.length);
-      for (const size of [1, 2, 3, 5]) expect(await walk(connection, "forward", { size })).toEqual(allIds);
+      for (const size of [1, 3]) expect(await walk(connection, "forward", { size })).toEqual(allIds);
     });
 
     it.runIf(connection.backward)("returns the same rows backwards", async () => {
       const allIds = idsOf(await pageOf(connection, "first: 100"));
-      for (const size of [1, 2, 3, 5]) expect(await walk(connection, "backward", { size })).toEqual(allIds);
+      for (const size of [1, 3]) expect(await walk(connection, "backward", { size })).toEqual(allIds);
     });
 
     it("rejects cursors of other lists or orders and modified cursors", async () => {

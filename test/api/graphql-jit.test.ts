@@ -1,24 +1,27 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { exampleDocument } from "../../src/graphql/explorer/example-document.ts";
 import { startFaultProxy } from "../support/database/fault-proxy.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let number = "";
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
   const contractor = await app.createOrganization("contractor");
   const jobs = Array.from({ length: 30 }, (_, index) => ({ contractor, patch: { weight: index } }));
   [number = ""] = await app.createJobs(agent, [{ patch: { failure_reason: "other" } }, ...jobs]);
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 /** The response without the request ID. */
-async function ask(body: object, server: AppInstance = app): Promise<{ status: number; text: string }> {
+async function ask(
+  body: object,
+  server: Pick<AppInstance, "request"> = app,
+): Promise<{ status: number; text: string }> {
   const response = await server.request("/graphql", {
     method: "POST",
     key: agent.key,

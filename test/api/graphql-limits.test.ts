@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { getIntrospectionQuery } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPostgresStore } from "../../src/rate-limits/rate-limit.sql.ts";
@@ -296,9 +297,10 @@ describe("a mutation takes one token per root field", () => {
       const slow = { perSecond: 0.001, burst: 10 };
       const take = async (id: string, count: number): Promise<boolean | undefined> =>
         (await store.take([{ id, limit: slow }], count))[0]?.allowed;
+      const [one, another] = [randomUUID(), randomUUID()];
       const allowed: (boolean | undefined)[] = [];
-      for (const count of [6, 5, 4, 1]) allowed.push(await take("one", count));
-      for (const count of [11, 10, 1]) allowed.push(await take("another", count));
+      for (const count of [6, 5, 4, 1]) allowed.push(await take(one, count));
+      for (const count of [11, 10, 1]) allowed.push(await take(another, count));
       expect(allowed).toEqual([true, false, true, false, false, true, false]);
     },
   );

@@ -1,24 +1,28 @@
 /** REST and GraphQL return the same results for the same filter and the same patch. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { randomBytes } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
 import { camelCase } from "../../src/graphql/field-names.ts";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
 import { queryData } from "../support/graphql/client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let contractor: TestOrganization;
 
 const STATUSES = ["pending", "in_transit", "failed", "completed"];
+const PREFIX = `P${randomBytes(6).toString("hex")}-`;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
   contractor = await app.createOrganization("contractor");
   await app.createJobs(
     agent,
     Array.from({ length: 40 }, (_, n) => ({
-      markingNumber: `P-${100 + n}`,
+      markingNumber: `${PREFIX}${100 + n}`,
       ...(n % 3 === 0 && { contractor }),
       patch: {
         batch_number: n % 4 === 0 ? null : `B-${n % 3}`,
@@ -31,16 +35,15 @@ beforeAll(async () => {
       },
     })),
   );
+  await app.database.query(sql`
+    update job set updated_at = '2026-06-01T23:59:59.998Z'::timestamptz + right(marking_number, 1)::int * interval '1 ms'
+    where agent_id = ${agent.id}`);
 });
-
-afterAll(() => app[Symbol.asyncDispose]());
-
-const today = new Date().toISOString().slice(0, 10);
 
 /** A filter in REST and GraphQL. */
 const filters: [rest: string, graphql: string][] = [
   ["", "{}"],
-  ["marking_number=P-107", '{ markingNumber: { eq: "P-107" } }'],
+  [`marking_number=${PREFIX}107`, `{ markingNumber: { eq: "${PREFIX}107" } }`],
   ["batch_number=B-1", '{ batchNumber: { eq: "B-1" } }'],
   ["group_code=G-2", '{ groupCode: { eq: "G-2" } }'],
   ["normalized_status=failed", '{ normalizedStatus: { eq: "failed" } }'],
@@ -48,10 +51,10 @@ const filters: [rest: string, graphql: string][] = [
   ["scheduled_date_from=2026-12-12", '{ scheduledDate: { gte: "2026-12-12" } }'],
   ["scheduled_date_to=2026-12-15", '{ scheduledDate: { lte: "2026-12-15" } }'],
   [
-    `updated_at_from=${today}&updated_at_to=${today}`,
-    `{ updatedAt: { gte: "${today}T00:00:00Z", lte: "${today}T23:59:59.999Z" } }`,
+    "updated_at_from=2026-06-01&updated_at_to=2026-06-01",
+    '{ updatedAt: { gte: "2026-06-01T00:00:00Z", lte: "2026-06-01T23:59:59.999Z" } }',
   ],
-  ["q=P-11", '{ search: "P-11" }'],
+  [`q=${PREFIX}11`, `{ search: "${PREFIX}11" }`],
   ["q=harbour", '{ search: "harbour" }'],
   ["q=50%25", '{ search: "50%" }'],
   ["q=Off_", '{ search: "Off_" }'],
@@ -85,25 +88,29 @@ describe.each([
   ["an agent", () => agent],
   ["a contractor", () => contractor],
 ] as const)("for %s", (_who, partner) => {
-  it.each(filters)("?%s lists the jobs of %s, with the same total", async (rest, filter) => {
-    for (const [sort, orderBy] of orders) {
-      const query = new URLSearchParams(rest);
-      query.set("sort", sort);
-      query.set("page_size", "100");
-      const { body } = await app.call(`/v1/jobs?${query.toString()}`, { key: partner().key });
-      const { jobs } = await queryData(
-        app,
-        `{ jobs(first: 100, filter: ${filter}, orderBy: ${orderBy}) { totalCount nodes { ${FIELDS.join(" ")} version } } }`,
-        { key: partner().key },
-      );
-      expect(jobs.nodes).toEqual(body.data.items.map(inCamelCase));
-      expect(jobs.totalCount).toBe(body.data.pagination.total);
-      expect(
-        (await queryData(app, `{ jobStats(filter: ${filter}) { total } }`, { key: partner().key })).jobStats
-          .total,
-      ).toBe(body.data.pagination.total);
-    }
-  });
+  it.each(filters.map(([rest, filter], index) => [rest.replace(PREFIX, "P-"), rest, filter, index] as const))(
+    "?%s lists the same jobs, with the same total",
+    async (_title, rest, filter, index) => {
+      // Without a filter in every order, with one in one order.
+      for (const [sort, orderBy] of rest === "" ? orders : orders.slice(index % 4, (index % 4) + 1)) {
+        const query = new URLSearchParams(rest);
+        query.set("sort", sort);
+        query.set("page_size", "100");
+        const { body } = await app.call(`/v1/jobs?${query.toString()}`, { key: partner().key });
+        const { jobs } = await queryData(
+          app,
+          `{ jobs(first: 100, filter: ${filter}, orderBy: ${orderBy}) { totalCount nodes { ${FIELDS.join(" ")} version } } }`,
+          { key: partner().key },
+        );
+        expect(jobs.nodes).toEqual(body.data.items.map(inCamelCase));
+        expect(jobs.totalCount).toBe(body.data.pagination.total);
+        expect(
+          (await queryData(app, `{ jobStats(filter: ${filter}) { total } }`, { key: partner().key })).jobStats
+            .total,
+        ).toBe(body.data.pagination.total);
+      }
+    },
+  );
 });
 
 it("is tested with filters that select different jobs", async () => {

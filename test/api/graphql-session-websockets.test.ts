@@ -1,5 +1,5 @@
 /** Subscriptions with a console session: allowed for our own pages, and only while the session is valid. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { subscriptionLimits } from "../../src/graphql/subscriptions/limits.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
@@ -13,22 +13,22 @@ import {
   createVisibleJobs,
 } from "../support/graphql/subscription-client.ts";
 import { queryData } from "../support/graphql/client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let owner: SignedInTestUser;
 let operator: SignedInTestUser;
+let number: string;
 
 beforeAll(async () => {
-  app = await startTestApp({ CORS_ORIGINS: "https://friend.example" });
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
-  await createVisibleJobs(app, agent, [{ markingNumber: "L-1" }]);
+  [number = ""] = await createVisibleJobs(app, agent, [{}]);
   owner = await createSignedInUser(app, agent.id);
   operator = await createSignedInUser(app, null);
 });
-
-afterAll(() => app[Symbol.asyncDispose]());
 
 async function init(headers: Record<string, string>, payload?: object): Promise<RawWebSocket> {
   const socket = await openRawWebSocket(app, headers);
@@ -50,7 +50,7 @@ function changeJob(): Promise<unknown> {
   changes += 1;
   return queryData(
     app,
-    `mutation { updateJob(input: { markingNumber: "L-1", patch: { labels: "${changes}" } }) { job { id } } }`,
+    `mutation { updateJob(input: { markingNumber: "${number}", patch: { labels: "${changes}" } }) { job { id } } }`,
     { key: agent.key },
   );
 }
@@ -66,7 +66,7 @@ it("sends the organisation's events to a signed-in user", async () => {
   const socket = await follow(owner);
   await changeJob();
   const { payload } = await socket.waitForMessage("next");
-  expect(payload).toMatchObject({ data: { jobChanged: { job: { markingNumber: "L-1" } } } });
+  expect(payload).toMatchObject({ data: { jobChanged: { job: { markingNumber: number } } } });
 });
 
 it("sends nothing of another organisation", async () => {
@@ -80,7 +80,7 @@ it("sends nothing of another organisation", async () => {
     { key: other.key },
   );
   await socket.waitForMessage("next");
-  expect(JSON.stringify(socket.messages)).not.toContain("L-1");
+  expect(JSON.stringify(socket.messages)).not.toContain(number);
 });
 
 it("uses the key of connection_init instead of the cookie", async () => {
@@ -92,7 +92,7 @@ it("uses the key of connection_init instead of the cookie", async () => {
 describe("closes with 4403", () => {
   it.each([
     ["without an origin", {}],
-    ["from an origin that CORS allows for keys", { origin: "https://friend.example" }],
+    ["from an origin that CORS allows for keys", { origin: "https://studio.apollographql.com" }],
     ["from a sibling domain", { "sec-fetch-site": "same-site" }],
   ])("for a cookie %s", async (_where, where) => {
     const socket = await init({ cookie: owner.client.cookie, ...where });

@@ -1,14 +1,22 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
-import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
+import { eventually } from "../support/eventually.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { openTransaction } from "../support/database/blocked-sessions.ts";
 
-let app: TestApp;
+let app: SharedApp;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
 });
-afterAll(() => app[Symbol.asyncDispose]());
+
+/** Returns the number of sessions that wait to read jobs. */
+async function countReaders(): Promise<number> {
+  const waiting = await app.database.query(sql`
+    select from pg_locks where not granted and mode = 'AccessShareLock' and relation = 'job'::regclass
+      and database = (select oid from pg_database where datname = current_database())`);
+  return waiting.length;
+}
 
 // evidence: job-stats-concurrency-limit
 it("runs ten jobStats of one operation four at a time and leaves connections to other organisations", async () => {
@@ -19,12 +27,9 @@ it("runs ten jobStats of one operation four at a time and leaves connections to 
     (_, index) => `s${index}: jobStats(groupBy: [BATCH]) { groups { count } }`,
   );
   const stats = graphql(app, `{ ${fields.join(" ")} }`, { key: agent.key });
-  await waitForBlockedSessions(app.database, 4);
+  await eventually(async () => expect(await countReaders()).toBe(4));
   await queryData(app, "{ webhookEndpoints { id } }", { key: other.key });
-  const [row] = await app.database.query<{ waiting: number }>(sql`
-    select count(*)::int as waiting from pg_locks join pg_stat_activity using (pid)
-    where not granted and datname = current_database()`);
-  expect(row?.waiting).toBe(4);
+  expect(await countReaders()).toBe(4);
   await lock.commit();
   expect(Object.keys((await stats).data)).toHaveLength(10);
 });

@@ -1,7 +1,8 @@
 /** `jobChanged` over WebSocket: which events arrive, for whom, and in which order. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { assignContractors } from "../../src/jobs/update/upsert.sql.ts";
 import { createEventNotifier } from "../../src/events/tail.ts";
+import { toTypedId } from "../../src/platform/ids.ts";
 import { systemActor } from "../../src/platform/principal.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
@@ -12,24 +13,26 @@ import {
   createSubscriptionClient,
   subscribeMessage,
   openAuthenticatedWebSocket,
+  openRawWebSocket,
   createVisibleJobs,
-  countSubscriptions,
+  onActive,
+  waitUntilActive,
   subscribe,
   withFeedLocked,
   type SubscriptionEvent,
 } from "../support/graphql/subscription-client.ts";
 import { patchBatch, patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let happened: (organizationIds: readonly string[]) => void;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   happened = createEventNotifier(app.database);
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 const numbersOf = (events: readonly SubscriptionEvent[]): unknown[] =>
   events.map(({ job }) => job?.markingNumber);
@@ -58,7 +61,8 @@ describe("jobChanged", () => {
     const byAgent = await subscribeAndWait(app, agent.key);
     const byContractor = await subscribeAndWait(app, contractor.key);
     const byOther = await subscribeAndWait(app, other.key);
-    const byOperator = await subscribeAndWait(app, operator.text);
+    const agentId = [agent, other].map(({ id }) => toTypedId("org", id));
+    const byOperator = await subscribeAndWait(app, operator.text, { filter: { agentId } });
 
     await change(agent, number, 1);
     await assign(agent, number, contractor);
@@ -150,27 +154,33 @@ describe("jobChanged", () => {
   it("separates several subscriptions of one socket, and ending one ends no other", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await createVisibleJobs(app, agent, [{}]);
-    const before = await countSubscriptions(app);
-    const client = createSubscriptionClient(app, { authorization: `Bearer ${agent.key}` });
-    const [one, two] = [subscribe(client), subscribe(client)];
-    await eventually(async () => expect(await countSubscriptions(app)).toBe(before + 2));
+    const socket = await openRawWebSocket(app);
+    socket.send({ type: "connection_init", payload: { authorization: `Bearer ${agent.key}` } });
+    await socket.waitForMessage("connection_ack");
+    for (const id of ["one", "two"]) socket.send(subscribeMessage(id));
+    await waitUntilActive(socket, ["one", "two"]);
+    const received = (id: string): number =>
+      socket.messages.filter((message) => message["type"] === "next" && message["id"] === id).length;
     await change(agent, number, 1);
-    await waitForEventCount(one, 1);
-    one.stop();
-    await eventually(async () => expect(await countSubscriptions(app)).toBe(before + 1));
+    await eventually(() => expect([received("one"), received("two")]).toEqual([1, 1]));
+    socket.send({ type: "complete", id: "one" });
+    // The server handles the messages of a socket in order.
+    socket.send({ type: "ping" });
+    await socket.waitForMessage("pong");
     await change(agent, number, 2);
-    await waitForEventCount(two, 2);
-    expect(one.events).toHaveLength(1);
+    await eventually(() => expect(received("two")).toBe(2));
+    expect(received("one")).toBe(1);
   });
 
   it("serves many subscribers of the same jobs without overloading the database", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await createVisibleJobs(app, agent, [{}]);
-    const before = await countSubscriptions(app);
+    let active = 0;
+    const listeners = onActive(() => (active += 1));
     const subscriptions = Array.from({ length: 16 }, () =>
-      createSubscriptionClient(app, { "x-api-key": agent.key }),
+      createSubscriptionClient(app, { "x-api-key": agent.key }, listeners),
     ).flatMap((client) => Array.from({ length: 20 }, () => subscribe(client)));
-    await eventually(async () => expect(await countSubscriptions(app)).toBe(before + 320));
+    await eventually(() => expect(active).toBe(320));
     await change(agent, number, 1);
     await eventually(() => {
       for (const { events } of subscriptions) expect(numbersOf(events)).toEqual([number]);

@@ -1,17 +1,16 @@
 /** Invalid variables: each error names the variable and the problem. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { openAuthenticatedWebSocket } from "../support/graphql/subscription-client.ts";
 import { graphql } from "../support/graphql/client.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let key: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   ({ key } = await app.createOrganization("agent"));
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 const query = `query ($filter: JobFilter, $number: String!, $day: LocalDate = "2026-11-24") {
   jobs(filter: $filter) { nodes { id } }

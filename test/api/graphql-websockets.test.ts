@@ -13,18 +13,26 @@ import {
   createVisibleJobs,
   webSocketUrl,
   countSubscriptions,
+  waitUntilActive,
 } from "../support/graphql/subscription-client.ts";
 import { createFakeClock, HOUR_MS } from "../support/fake-clock.ts";
-import { startAppInstance } from "../support/app/app-instance.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { patchBatch } from "../support/app/job-client.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: TestApp;
+let app: SharedApp;
+/** Trusts no proxy. */
+let production: AppInstance;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
+  production = await startAppInstance(app.databaseUrl, {
+    WAYMARK_ROLE: "api",
+    NODE_ENV: "production",
+    CORS_ORIGINS: "https://app.example.com",
+  });
 });
-afterAll(() => app[Symbol.asyncDispose]());
+afterAll(() => production[Symbol.asyncDispose]());
 
 describe("authentication", () => {
   it("closes with 4403 and the reason for a missing, wrong or ambiguous key, or without jobs:read", async () => {
@@ -73,15 +81,13 @@ describe("authentication", () => {
 
   it("rejects a key from an IP address that it does not allow, even if an untrusted proxy claims another", async () => {
     const agent = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
-    const socket = await openRawWebSocket(app, { "x-forwarded-for": "203.0.113.7" });
+    const socket = await openRawWebSocket(production, { "x-forwarded-for": "203.0.113.7" });
     socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
     expect(await socket.closed).toEqual({
       code: 4403,
       reason: "The API key may not be used from this IP address",
     });
-    const behind = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
-    onTestFinished(() => behind[Symbol.asyncDispose]());
-    const trusted = await openRawWebSocket(behind, { "x-forwarded-for": "198.51.100.1, 203.0.113.7" });
+    const trusted = await openRawWebSocket(app, { "x-forwarded-for": "198.51.100.1, 203.0.113.7" });
     trusted.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
     await trusted.waitForMessage("connection_ack");
   });
@@ -95,13 +101,10 @@ describe("authentication", () => {
     expect(rejected.body.errors[0]?.extensions.requestId).toMatch(/^req_/);
     await openRawWebSocket(app, { origin: app.url });
     await openRawWebSocket(app, { origin: "https://studio.apollographql.com" });
-    const open = await startAppInstance(app.databaseUrl, {
-      CORS_ORIGINS: "https://app.example.com",
-      NODE_ENV: "production",
-    });
-    onTestFinished(() => open[Symbol.asyncDispose]());
-    await openRawWebSocket(open, { origin: "https://app.example.com" });
-    expect(await openRejectedWebSocket(open, { origin: "https://studio.apollographql.com" })).toMatchObject({
+    await openRawWebSocket(production, { origin: "https://app.example.com" });
+    expect(
+      await openRejectedWebSocket(production, { origin: "https://studio.apollographql.com" }),
+    ).toMatchObject({
       status: 403,
     });
   });
@@ -110,7 +113,7 @@ describe("authentication", () => {
 describe("revalidation", () => {
   it("closes with 4403 when the key is revoked or expired, or the organisation suspended", async () => {
     const clock = createFakeClock();
-    await using server = await startAppInstance(app.databaseUrl, {}, { clock });
+    await using server = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" }, { clock });
     const { id } = await app.organizations.create({ name: `agent ${Math.random()}`, type: "agent" });
     const create = (expiresAt: Date | null = null) =>
       app.keys.create({ organizationId: id, name: "test", createdBy: "test", expiresAt });
@@ -127,37 +130,39 @@ describe("revalidation", () => {
     expect(await ofExpiring).toMatchObject({ code: 4403, reason: "The API key has expired" });
     await app.keys.setSuspended(id, true);
     expect(await ofOther).toMatchObject({ code: 4403, reason: "The organisation is suspended" });
-    expect(await readMetric(server, 'waymark_websocket_closes_total{code="4403"}')).toBe(3);
+    // The server counts a socket once the client has confirmed the end.
+    const closes = 'waymark_websocket_closes_total{code="4403"}';
+    await eventually(async () => expect(await readMetric(server, closes)).toBe(3));
   });
 });
 
 describe("closing", () => {
   // evidence: websocket-slow-reader-closed
   it("uses 4413 for a client that reads nothing, while others get every event", async () => {
+    await using server = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" });
     const agent = await app.createOrganization("agent");
     const numbers = await createVisibleJobs(
       app,
       agent,
       Array.from({ length: 100 }, () => ({ patch: { instructions: "i".repeat(1_000) } })),
     );
-    const quick = await subscribeAndWait(app, agent.key);
-    const before = await countSubscriptions(app);
-    const slow = await openAuthenticatedWebSocket(app, agent.key);
+    const quick = await subscribeAndWait(server, agent.key);
+    const slow = await openAuthenticatedWebSocket(server, agent.key);
     const aliases = Array.from({ length: 19 }, (_, index) => `a${index}: instructions`).join(" ");
     slow.send({
       type: "subscribe",
       id: "1",
       payload: { query: `subscription { jobChanged { job { ${aliases} } } }` },
     });
-    await eventually(async () => expect(await countSubscriptions(app)).toBe(before + 1));
+    await waitUntilActive(slow, ["1"]);
     slow.socket.pause();
     const closes = 'waymark_websocket_closes_total{code="4413"}';
-    expect(await readMetric(app, closes)).toBe(0);
+    expect(await readMetric(server, closes)).toBe(0);
     for (let weight = 1; weight <= 10; weight += 1) {
       const items = numbers.map((marking_number) => ({ marking_number, weight }));
       expectData(await patchBatch(app, agent, items));
     }
-    await eventually(async () => expect(await countSubscriptions(app)).toBe(before), { timeoutMs: 25_000 });
+    await eventually(async () => expect(await countSubscriptions(server)).toBe(1));
     slow.socket.resume();
     expect(await slow.closed).toEqual({
       code: 4413,
@@ -165,12 +170,12 @@ describe("closing", () => {
     });
     expect(slow.messages.length).toBeLessThan(1_000);
     await waitForEventCount(quick, 1_000);
-    await eventually(async () => expect(await readMetric(app, closes)).toBe(1));
+    await eventually(async () => expect(await readMetric(server, closes)).toBe(1));
   }, 60_000);
 
   it("uses 1001 when the server stops, which does not wait for unresponsive clients", async () => {
     const agent = await app.createOrganization("agent");
-    const stopping = await startAppInstance(app.databaseUrl);
+    const stopping = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" });
     const subscription = await subscribeAndWait(stopping, agent.key);
     const unresponsive = await openAuthenticatedWebSocket(stopping, agent.key);
     unresponsive.socket.pause();

@@ -5,18 +5,21 @@ import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
 import { readSdl } from "../../src/graphql/sdl.ts";
 import { referenceFiles } from "../../src/guide/contents.ts";
 import { parseMarkdown } from "../../src/guide/markdown.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { sharedApp } from "../support/app/shared-app.ts";
 import { guidePaths } from "../support/docs/guide-pages.ts";
 
 const PUBLIC_URL = "https://api.example.com/waymark";
 
-let app: TestApp;
+let databaseUrl: string;
+let app: AppInstance;
 /** HTML by the path of the URL. */
 let pages: Map<string, string>;
 
 beforeAll(async () => {
   await buildSite();
-  app = await startTestApp({ WAYMARK_ROLE: "api", PUBLIC_URL });
+  ({ databaseUrl } = await sharedApp("api"));
+  app = await startAppInstance(databaseUrl, { WAYMARK_ROLE: "api", PUBLIC_URL });
   const entries = guidePaths.map(async (path): Promise<[string, string]> => [
     `/guide/${path}`,
     (await app.request(`/guide/${path}`)).text,
@@ -227,7 +230,10 @@ describe("Apollo Sandbox", () => {
   });
 
   it("is not linked in production", async () => {
-    await using production = await startTestApp({ WAYMARK_ROLE: "api", NODE_ENV: "production" });
+    await using production = await startAppInstance(databaseUrl, {
+      WAYMARK_ROLE: "api",
+      NODE_ENV: "production",
+    });
     for (const path of guidePaths) {
       const { text } = await production.request(`/guide/${path}`);
       expect(text).not.toMatch(/sandbox\/explorer|Open in Apollo Sandbox/);

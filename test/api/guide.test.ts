@@ -3,7 +3,8 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { guide } from "../../src/console/app/guide/guide-pages.ts";
 import { guidePaths } from "../support/docs/guide-pages.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
 import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
@@ -11,10 +12,12 @@ import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
 /** Of a page with everything that it loads before the reader does something, without its pictures. */
 const MAX_FIRST_PAGE_BYTES = 60_000;
 
-let app: TestApp;
+let shared: SharedApp;
+let app: AppInstance;
 beforeAll(async () => {
   await buildSite();
-  app = await startTestApp({
+  shared = await sharedApp("api");
+  app = await startAppInstance(shared.databaseUrl, {
     WAYMARK_ROLE: "api",
     PUBLIC_URL: "https://api.example.com/waymark",
     WEBHOOK_ALLOW_PRIVATE: "on",
@@ -113,7 +116,7 @@ it.each(Object.values(guide))("serves /guide/$target, which the console links", 
 
 it("has the page that the User-Agent of a webhook names", async () => {
   await using receiver = await startTestReceiver();
-  const { key } = await app.createOrganization("agent");
+  const { key } = await shared.createOrganization("agent");
   const create = `mutation ($url: String!) {
     createWebhookEndpoint(input: { url: $url }) { endpoint { id } userErrors { message } } }`;
   const { createWebhookEndpoint } = await queryData(app, create, { key, variables: { url: receiver.url } });

@@ -1,19 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
-import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { startAppInstance, type ApiResponse, type AppInstance } from "../support/app/app-instance.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { getJob, jobPath, patchBatch, patchJob, type JobRequestOptions } from "../support/app/job-client.ts";
 import { lockJobRow } from "../support/database/row-lock.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
+/** Another process, with two connections to PostgreSQL. */
+let other: AppInstance;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
+  other = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api", DATABASE_POOL_SIZE: "2" });
 });
-afterAll(() => app[Symbol.asyncDispose]());
+afterAll(() => other[Symbol.asyncDispose]());
 
 const key = (text: string): JobRequestOptions => ({ headers: { "idempotency-key": text } });
 const matching = (text: string, tag: string): JobRequestOptions => ({
@@ -37,11 +41,25 @@ function expectReplay(repeat: ApiResponse, first: ApiResponse): void {
 
 const expire = (text: string): Promise<unknown[]> =>
   app.database.query(
-    sql`update idempotency_record set expires_at = now() - interval '1 ms' where key = ${text}`,
+    sql`update idempotency_record set expires_at = now() - interval '1 ms' where organization_id = ${agent.id} and key = ${text}`,
   );
 
 const stored = (text: string): Promise<unknown[]> =>
-  app.database.query(sql`select from idempotency_record where key = ${text}`);
+  app.database.query(
+    sql`select from idempotency_record where organization_id = ${agent.id} and key = ${text}`,
+  );
+
+/** Runs `act` while new rows of the table must meet a condition. */
+async function withConstraint<T>(table: string, condition: string, act: () => Promise<T>): Promise<T> {
+  await app.database.query(
+    raw(`alter table ${table} add constraint refused_by_test check (${condition}) not valid`),
+  );
+  try {
+    return await act();
+  } finally {
+    await app.database.query(raw(`alter table ${table} drop constraint refused_by_test`));
+  }
+}
 
 async function versionOf(number: string): Promise<string | null> {
   return (await getJob(app, agent, number)).headers.get("etag");
@@ -51,7 +69,8 @@ it("a key can be reused after 24 hours, also with another body", async () => {
   const number = await newJob();
   expectData(await patchJob(app, { ...agent, ...key("day") }, number, { weight: 1 }));
   const [row] = await app.database.query<{ hours: number }>(sql`
-    select round(extract(epoch from expires_at - now()) / 360)::int / 10.0 as hours from idempotency_record where key = 'day'`);
+    select round(extract(epoch from expires_at - now()) / 360)::int / 10.0 as hours
+    from idempotency_record where organization_id = ${agent.id} and key = 'day'`);
   expect(Number(row?.hours)).toBe(24);
   await expire("day");
   const later = await patchJob(app, { ...agent, ...key("day") }, number, { weight: 2 });
@@ -96,8 +115,8 @@ describe("Idempotency-Key", () => {
   it("is scoped to an organisation, and shared by its API keys", async () => {
     const number = await newJob();
     const first = await patchJob(app, { ...agent, ...key("mine") }, number, { weight: 1 });
-    const other = await app.createOrganization("agent");
-    expectFailure(await patchJob(app, { ...other, ...key("mine") }, number, { weight: 1 }), 404);
+    const another = await app.createOrganization("agent");
+    expectFailure(await patchJob(app, { ...another, ...key("mine") }, number, { weight: 1 }), 404);
     const second = await app.keys.create({ organizationId: agent.id, name: "second", createdBy: "test" });
     expectReplay(await patchJob(app, { key: second.text, ...key("mine") }, number, { weight: 1 }), first);
   });
@@ -105,7 +124,6 @@ describe("Idempotency-Key", () => {
   it("works across processes", async () => {
     const number = await newJob();
     const first = await patchJob(app, { ...agent, ...key("processes") }, number, { weight: 1 });
-    await using other = await startAppInstance(app.databaseUrl);
     expectReplay(await patchJob(other, { ...agent, ...key("processes") }, number, { weight: 1 }), first);
   });
 
@@ -151,11 +169,10 @@ describe("Idempotency-Key", () => {
   // evidence: idempotency-same-transaction
   it("changes the job and stores the response in one transaction", async () => {
     const number = await newJob();
-    await app.database.query(sql`
-      alter table idempotency_record add constraint no_answer check (key <> 'atomic' or answer is null)`);
-    expectFailure(await patchJob(app, { ...agent, ...key("atomic") }, number, { weight: 1 }), 500);
-    expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
-    await app.database.query(sql`alter table idempotency_record drop constraint no_answer`);
+    await withConstraint("idempotency_record", "key <> 'atomic' or answer is null", async () => {
+      expectFailure(await patchJob(app, { ...agent, ...key("atomic") }, number, { weight: 1 }), 500);
+      expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
+    });
     const again = await patchJob(app, { ...agent, ...key("atomic") }, number, { weight: 1 });
     expectReplay(await patchJob(app, { ...agent, ...key("atomic") }, number, { weight: 1 }), again);
     expect(await versionOf(number)).toBe('"2"');
@@ -168,23 +185,22 @@ describe("Idempotency-Key", () => {
       { marking_number: await newJob(), labels: "tin" },
       { marking_number: number, weight: 2 },
     ];
-    await app.database.query(sql`alter table job add constraint no_tin check (labels <> 'tin')`);
-    const first = await patchBatch(app, { ...agent, ...key("refused") }, items);
-    await app.database.query(sql`alter table job drop constraint no_tin`);
+    const first = await withConstraint("job", "labels <> 'tin'", () =>
+      patchBatch(app, { ...agent, ...key("refused") }, items),
+    );
     expect(expectData(first)).toMatchObject({ updated_count: 2, failed_count: 1 });
     expect(await versionOf(number)).toBe('"3"');
     expectReplay(await patchBatch(app, { ...agent, ...key("refused") }, items), first);
   });
 
   it("needs only one database connection per request, also when a status must be looked up", async () => {
-    await using small = await startAppInstance(app.databaseUrl, { DATABASE_POOL_SIZE: "2" });
     const number = await newJob();
     const unknown = { normalized_status: "unheard_of" };
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
         index % 2 === 0
-          ? patchJob(small, { ...agent, ...key(`one-${index}`) }, number, unknown)
-          : patchBatch(small, { ...agent, ...key(`one-${index}`) }, [{ marking_number: number, ...unknown }]),
+          ? patchJob(other, { ...agent, ...key(`one-${index}`) }, number, unknown)
+          : patchBatch(other, { ...agent, ...key(`one-${index}`) }, [{ marking_number: number, ...unknown }]),
       ),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400, 200]));
@@ -222,7 +238,6 @@ describe("Idempotency-Key", () => {
   describe("409 while the first request is in flight", () => {
     it("in any process, and the stored response later", async () => {
       const number = await newJob();
-      await using other = await startAppInstance(app.databaseUrl);
       const held = await lockJobRow(app.databaseUrl, number);
       const first = patchJob(app, { ...agent, ...key("flight") }, number, { weight: 1 });
       await held.waitForBlockedSessions();
@@ -250,9 +265,10 @@ describe("Idempotency-Key", () => {
   describe("executes a repeated request again", () => {
     it("after a 404, 400 or 412, also with a different request", async () => {
       const number = await newJob();
-      expectFailure(await patchJob(app, { ...agent, ...key("404") }, "NO-SUCH-JOB", { weight: 1 }), 404);
-      await app.createJobs(agent, [{ markingNumber: "NO-SUCH-JOB" }]);
-      expectData(await patchJob(app, { ...agent, ...key("404") }, "NO-SUCH-JOB", { weight: 1 }));
+      const later = `${number}-LATER`;
+      expectFailure(await patchJob(app, { ...agent, ...key("404") }, later, { weight: 1 }), 404);
+      await app.createJobs(agent, [{ markingNumber: later }]);
+      expectData(await patchJob(app, { ...agent, ...key("404") }, later, { weight: 1 }));
 
       expectProblems(await patchJob(app, { ...agent, ...key("400") }, number, { weight: "1" }), "body", [
         "weight",
@@ -297,9 +313,9 @@ describe("Idempotency-Key", () => {
 
     it("after a 500, so that the error is not replayed", async () => {
       const number = await newJob();
-      await app.database.query(sql`alter table job add constraint no_gold check (labels <> 'gold')`);
-      expectFailure(await patchJob(app, { ...agent, ...key("500") }, number, { labels: "gold" }), 500);
-      await app.database.query(sql`alter table job drop constraint no_gold`);
+      await withConstraint("job", "labels <> 'gold'", async () =>
+        expectFailure(await patchJob(app, { ...agent, ...key("500") }, number, { labels: "gold" }), 500),
+      );
       expect(
         expectData(await patchJob(app, { ...agent, ...key("500") }, number, { labels: "gold" })).labels,
       ).toBe("gold");

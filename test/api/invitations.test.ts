@@ -1,5 +1,5 @@
 /** Invitations of members: links, tenant isolation and limits. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { UserRole } from "../../src/organizations/user.entity.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import {
@@ -27,7 +27,6 @@ import {
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { eventually } from "../support/eventually.ts";
 
-let fixture: MembersFixture;
 let app: MembersFixture["app"];
 let agent: MembersFixture["agent"];
 let other: MembersFixture["other"];
@@ -37,10 +36,8 @@ let browser: MembersFixture["browser"];
 let otherBrowser: MembersFixture["otherBrowser"];
 
 beforeAll(async () => {
-  fixture = await openMembersFixture();
-  ({ app, agent, other, owner, otherMember, browser, otherBrowser } = fixture);
+  ({ app, agent, other, owner, otherMember, browser, otherBrowser } = await openMembersFixture());
 });
-afterAll(() => fixture[Symbol.asyncDispose]());
 
 const as = (from: SessionClient, query: string, variables?: object) => queryAs(app, from, query, variables);
 const tryAs = (from: SessionClient, query: string, variables?: object) =>
@@ -138,23 +135,20 @@ describe("invitations", () => {
     async (group) => {
       const partner = group === "an organisation" ? await app.createOrganization("agent") : null;
       const organizationId = partner?.id ?? null;
-      const from = await signIn(
-        app,
-        await createTestUser(app, { organizationId, role: partner ? "owner" : "operator" }),
-      );
+      const person = await createTestUser(app, { organizationId, role: partner ? "owner" : "operator" });
+      const from = await signIn(app, person);
       const [{ pending }] = (await app.database.query<{ pending: number }>(sql`
       select count(*)::int as pending from invitation
       where organization_id is not distinct from ${organizationId}::uuid`)) as [{ pending: number }];
       await app.database.query(sql`
       insert into invitation (id, organization_id, email, role, invited_by, invited_at)
-      select gen_random_uuid(), ${organizationId}::uuid, ${newEmail()} || number, ${partner ? "member" : "operator"}, 'test', now()
+      select gen_random_uuid(), ${organizationId}::uuid, ${newEmail()} || number, ${partner ? "member" : "operator"}, ${person.email}, now()
       from generate_series(1, ${98 - pending}::int) number`);
       const results = await Promise.all(
         Array.from({ length: 6 }, () => invite(from, newEmail(), partner ? "MEMBER" : "OPERATOR")),
       );
       expect(results.filter(({ invitation }) => invitation !== null)).toHaveLength(2);
-      await app.database.query(sql`
-      delete from invitation where organization_id is not distinct from ${organizationId}::uuid`);
+      await app.database.query(sql`delete from invitation where invited_by = ${person.email}`);
     },
   );
 

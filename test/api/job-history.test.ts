@@ -1,20 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { jobPath, patchBatch, patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let contractor: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 function history({ key }: TestOrganization, number: string, query = ""): Promise<ApiResponse> {
   return app.call(`${jobPath(number)}/history?${query}`, { key });

@@ -1,13 +1,14 @@
 /** GET /v1/jobs/stats counts the jobs that GET /v1/jobs lists. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { filterParameters } from "../../src/http/v1/jobs.filter.ts";
 import { groupNames } from "../../src/http/v1/jobs.stats.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";
 import { listJobs } from "../support/app/job-client.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let contractor: TestOrganization;
 let numbers: string[];
@@ -16,7 +17,7 @@ const statuses = ["pending", "failed", "completed"];
 const JOBS = 24;
 
 beforeAll(async () => {
-  app = await startTestApp({ WAYMARK_ROLE: "api" });
+  app = await sharedApp("api");
   [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
   const jobs = Array.from({ length: JOBS }, (_, index) => ({
     ...(index % 3 > 0 && { contractor }),
@@ -38,7 +39,6 @@ beforeAll(async () => {
     update job set updated_at = '2026-06-01T23:59:59.999Z'::timestamptz + (piece_quantity % 3) * interval '1 ms'
     where marking_number = any(${numbers})`);
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 interface Group {
   keys: { key: string; value: string | null; label: string | null }[];

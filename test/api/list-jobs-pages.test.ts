@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { sortFields } from "../../src/http/v1/jobs.read.ts";
 import { encodeCursor } from "../../src/platform/cursor.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";
 import { listJobs, markingNumbersOf, patchJob, listAllPages } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
 interface Row {
   id: string;
@@ -14,15 +15,15 @@ interface Row {
   scheduled_date: string | null;
 }
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let rows: Row[];
 
-const JOBS = 35;
+const JOBS = 25;
 const sorts = sortFields.flatMap((field) => [field, `-${field}`] as const);
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
   // Few different times and dates, for many ties and nulls, also across pages.
   const dates = [null, "2026-01-01", "2026-01-02", null, "9999-12-31"];
@@ -34,10 +35,10 @@ beforeAll(async () => {
   );
   await app.database.query(sql`
     update job set created_at = '2026-05-01Z'::timestamptz + (hashtext(marking_number) % 4) * interval '1 ms',
-      updated_at = '2026-06-01Z'::timestamptz + (hashtext(marking_number) % 3) * interval '1 day'`);
+      updated_at = '2026-06-01Z'::timestamptz + (hashtext(marking_number) % 3) * interval '1 day'
+    where agent_id = ${agent.id}`);
   rows = expectData(await listJobs(app, agent, "page_size=100")).items;
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 /** The Marking Numbers in the order of the contract: by the field, then by ID, nulls last in both directions. */
 function inOrder(sort: string): string[] {
@@ -84,12 +85,12 @@ describe("GET /v1/jobs in pages", () => {
 
     it("returns each job once across pages", async () => {
       const pages = await Promise.all(
-        [1, 2, 3, 4].map((page) => listJobs(app, agent, `sort=${sort}&page=${page}`)),
+        [1, 2, 3].map((page) => listJobs(app, agent, `sort=${sort}&page=${page}`)),
       );
       expect(pages.flatMap(markingNumbersOf)).toEqual(inOrder(sort));
     });
 
-    it.each([1, 3, 10])("returns each job once by cursor, %i per page", async (size) => {
+    it.each([1, 10])("returns each job once by cursor, %i per page", async (size) => {
       expect(await listAllPages(app, agent, `sort=${sort}&page_size=${size}`)).toEqual(inOrder(sort));
     });
 
@@ -108,7 +109,7 @@ describe("GET /v1/jobs in pages", () => {
       ["", JOBS],
       ["&normalized_status=pending", JOBS],
       ["&normalized_status=completed", 0],
-      ["&scheduled_date_from=9999-01-01", 7],
+      ["&scheduled_date_from=9999-01-01", 5],
       ["&q=MN-", JOBS],
     ])("have no items and the right total%s", async (filter, total) => {
       for (const page of [100, 2_147_483_647]) {
@@ -133,7 +134,7 @@ describe("GET /v1/jobs in pages", () => {
         first: pageOfSearch(1),
         prev: pageOfSearch(1),
         next: pageOfSearch(3),
-        last: pageOfSearch(4),
+        last: pageOfSearch(3),
       });
     });
 
@@ -156,7 +157,7 @@ describe("GET /v1/jobs in pages", () => {
 
     it("leads back from a page past the end to the last page", async () => {
       const links = linksOf((await listJobs(app, agent, "page=50")).headers);
-      expect(links).toEqual({ first: "/v1/jobs?page=1", prev: "/v1/jobs?page=4", last: "/v1/jobs?page=4" });
+      expect(links).toEqual({ first: "/v1/jobs?page=1", prev: "/v1/jobs?page=3", last: "/v1/jobs?page=3" });
     });
 
     it("keeps a question mark in a parameter", async () => {
@@ -183,28 +184,24 @@ describe("GET /v1/jobs in pages", () => {
       expect(pagination.next_cursor).toBeNull();
     });
 
-    it("returns each job once while others are created and changed", async () => {
+    it.each(sorts)("returns each job once while others are created and changed: sort=%s", async (sort) => {
       const walker = await app.createOrganization("agent");
+      const patch = { scheduled_date: "2026-03-03" };
       const old = await app.createJobs(
         walker,
-        Array.from({ length: 12 }, () => ({ patch: { scheduled_date: "2026-03-03" } })),
+        Array.from({ length: 8 }, () => ({ patch })),
       );
-      const [restless] = await app.createJobs(walker, [{}]);
+      const [restless = ""] = await app.createJobs(walker, [{}]);
       let pieces = 0;
       const disturb = async (): Promise<void> => {
         pieces += 1;
-        await app.createJobs(walker, [{ patch: { scheduled_date: "2026-03-03" } }]);
-        await patchJob(app, walker, restless as string, {
-          piece_quantity: pieces,
-          scheduled_date: `2026-03-0${pieces % 9 || 9}`,
-        });
+        await app.createJobs(walker, [{ patch }]);
+        const changed = { piece_quantity: pieces, scheduled_date: `2026-03-0${pieces % 9 || 9}` };
+        expectData(await patchJob(app, walker, restless, changed));
       };
-      for (const sort of sorts) {
-        const visited = (await listAllPages(app, walker, `sort=${sort}&page_size=2`, disturb)).filter(
-          (number) => old.includes(number),
-        );
-        expect({ sort, visited: visited.toSorted() }).toEqual({ sort, visited: old.toSorted() });
-      }
+      const numbers = await listAllPages(app, walker, `sort=${sort}&page_size=2`, disturb);
+      expect(pieces).toBeGreaterThan(2);
+      expect(numbers.filter((number) => old.includes(number)).toSorted()).toEqual(old.toSorted());
     });
 
     it("returns 400 together with page or another sort", async () => {

@@ -2,10 +2,11 @@ import { request as httpRequest, type ClientRequest } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
-import type { ApiResponse } from "../support/app/app-instance.ts";
+import { startAppInstance, type ApiResponse, type AppInstance } from "../support/app/app-instance.ts";
 import { listJobs, patchJob } from "../support/app/job-client.ts";
 import { lockJobRow, type JobRowLock } from "../support/database/row-lock.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
 const ORIGIN = "https://app.example.com";
@@ -15,7 +16,8 @@ const BURST = 20 * CONNECTIONS;
 /** The limit during an overload: the smallest one. */
 const SUSTAINED = 4;
 
-let app: TestApp;
+let shared: SharedApp;
+let app: AppInstance;
 let agent: TestOrganization;
 let number: string;
 let log: Record<string, unknown>[];
@@ -28,12 +30,19 @@ beforeEach(async () => {
   lock = null;
   responses = Promise.resolve([]);
   const write = (line: string): void => void log.push(JSON.parse(line) as Record<string, unknown>);
-  app = await startTestApp(
-    { LOAD_SHEDDING: "on", DATABASE_POOL_SIZE: String(CONNECTIONS), CORS_ORIGINS: ORIGIN },
+  shared = await sharedApp("api");
+  app = await startAppInstance(
+    shared.databaseUrl,
+    {
+      WAYMARK_ROLE: "api",
+      LOAD_SHEDDING: "on",
+      DATABASE_POOL_SIZE: String(CONNECTIONS),
+      CORS_ORIGINS: ORIGIN,
+    },
     { logger: createLogger("info", { write }) },
   );
-  agent = await app.createOrganization("agent");
-  [number = ""] = await app.createJobs(agent, [{}]);
+  agent = await shared.createOrganization("agent");
+  [number = ""] = await shared.createJobs(agent, [{}]);
   // Caches the key.
   expectData(await listJobs(app, agent));
 });
@@ -57,7 +66,7 @@ const waitForMetric = (name: string, value: number): Promise<void> =>
  * wait for a connection too.
  */
 async function fill(): Promise<void> {
-  lock = await lockJobRow(app.databaseUrl, number);
+  lock = await lockJobRow(shared.databaseUrl, number);
   let rejected = 0;
   const sent = Array.from({ length: BURST + 1 }, async (_, index) => {
     const response = await patchJob(app, agent, number, { piece_quantity: index + 1 });

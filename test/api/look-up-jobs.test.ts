@@ -1,12 +1,13 @@
 /** POST /v1/jobs/lookup: up to 100 jobs by Marking Number, in one statement. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { startAppInstance } from "../support/app/app-instance.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { getJob } from "../support/app/job-client.ts";
 import { startFaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let contractor: TestOrganization;
 /** Jobs of the agent; every second one is assigned to the contractor. */
@@ -14,15 +15,14 @@ let numbers: string[];
 let foreign: string;
 
 beforeAll(async () => {
-  app = await startTestApp({ WAYMARK_ROLE: "api" });
+  app = await sharedApp("api");
   [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
   const jobs = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? { contractor } : {}));
   numbers = await app.createJobs(agent, jobs);
   [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
-function lookUp(markingNumbers: unknown, key = agent.key, api: Pick<TestApp, "call"> = app) {
+function lookUp(markingNumbers: unknown, key = agent.key, api: Pick<SharedApp, "call"> = app) {
   const body = JSON.stringify({ marking_numbers: markingNumbers });
   return api.call("/v1/jobs/lookup", { method: "POST", key, body });
 }

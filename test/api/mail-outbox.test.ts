@@ -6,6 +6,7 @@ import { queryData, graphql } from "../support/graphql/client.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import { LINK_TOKEN, newMailTo } from "../support/mail.fixture.ts";
 import { testSecretBox } from "../support/test-secret.ts";
+import { eventuallyTruthy } from "../support/eventually.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const OUTBOX = `query ($status: MailStatus, $after: String) { mailOutbox(status: $status, first: 2, after: $after) {
@@ -32,8 +33,13 @@ beforeAll(async () => {
     secretBox: testSecretBox,
     isSmtpConfigured: false,
   });
-  for (const name of ["first", "second", "third"])
+  for (const name of ["first", "second", "third"]) {
     await mails.enqueue(app.database, newMailTo(`${name}@waymark.example`));
+    // Mails are listed by id, which has the millisecond.
+    const enqueuedMs = Date.now();
+    await eventuallyTruthy(() => Date.now() > enqueuedMs);
+  }
+  await eventuallyTruthy(async () => (await outbox({ status: "PENDING" })).nodes.length === 0);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -48,8 +54,6 @@ async function asPerson(): Promise<Outbox["mailOutbox"]> {
 
 describe("the outbox", () => {
   it("lists every mail to operators, newest first, and shows links if no mail server is configured", async () => {
-    await expect.poll(async () => (await outbox({ status: "STORED" })).pageInfo.hasNextPage).toBe(true);
-    await expect.poll(async () => (await outbox({ status: "PENDING" })).nodes).toEqual([]);
     const first = await outbox();
     expect(first.nodes.map(({ to }) => to)).toEqual(["third@waymark.example", "second@waymark.example"]);
     expect((await asPerson()).nodes[0]?.text).toContain(`#token=${LINK_TOKEN}`);
@@ -59,7 +63,6 @@ describe("the outbox", () => {
   });
 
   it("hides links from keys, which could otherwise use them to act as a user", async () => {
-    await expect.poll(async () => (await outbox({ status: "STORED" })).pageInfo.hasNextPage).toBe(true);
     const { text } = (await outbox({ status: "STORED" })).nodes[0]!;
     expect(text).toContain("[link]");
     expect(text).not.toContain(LINK_TOKEN);

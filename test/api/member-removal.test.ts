@@ -1,18 +1,16 @@
 /** The keys and invitations that are revoked with a removed member. */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { createTestUser } from "../support/accounts/session-client.ts";
-import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 
-let app: TestApp;
+let app: SharedApp;
 beforeAll(async () => {
-  app = await startTestApp(ACCOUNT_ENV);
+  app = await sharedApp("api");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 /** A key has the scope for keys only if its creator names it. */
 const SCOPES = ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE", "KEYS_MANAGE"];

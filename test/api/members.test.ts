@@ -1,5 +1,5 @@
 /** Members: permissions, tenant isolation, and the last owner. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { UserRole } from "../../src/organizations/user.entity.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -22,7 +22,6 @@ import {
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 
-let fixture: MembersFixture;
 let app: MembersFixture["app"];
 let agent: MembersFixture["agent"];
 let other: MembersFixture["other"];
@@ -32,10 +31,8 @@ let browser: MembersFixture["browser"];
 let memberBrowser: MembersFixture["memberBrowser"];
 
 beforeAll(async () => {
-  fixture = await openMembersFixture();
-  ({ app, agent, other, owner, otherMember, browser, memberBrowser } = fixture);
+  ({ app, agent, other, owner, otherMember, browser, memberBrowser } = await openMembersFixture());
 });
-afterAll(() => fixture[Symbol.asyncDispose]());
 
 const as = (from: SessionClient, query: string, variables?: object) => queryAs(app, from, query, variables);
 const tryAs = (from: SessionClient, query: string, variables?: object) =>

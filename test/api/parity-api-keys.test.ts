@@ -1,11 +1,12 @@
 /** The actions of API keys have the same effects, results and refusals in REST and GraphQL. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
 import { scopes } from "../../src/api-keys/api.ts";
 import { organizationModes } from "../../src/organizations/api.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import {
   expectSameData,
   expectSameEffect,
@@ -16,12 +17,14 @@ import {
 } from "../support/app/parity.ts";
 import { inRestForm } from "../support/webhooks/webhook-parity.fixture.ts";
 
-let app: TestApp;
+let app: SharedApp;
+/** The id of a key of another organisation. */
+let foreign: string;
 
 beforeAll(async () => {
-  app = await startTestApp({ RATE_LIMITS: "on" });
+  app = await sharedApp("api");
+  foreign = (await issue(await app.createOrganization("agent"), "foreign")).id;
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 interface KeyFixture extends ParityFixture {
   /** The id of the calling key. */
@@ -65,7 +68,7 @@ const setUp =
       await issue(organization, "grandchild", { createdBy: child.id, scopes: ["jobs:read"] });
     }
     const others = {
-      "another organisation's": (await issue(await app.createOrganization("agent"), "foreign")).id,
+      "another organisation's": foreign,
       unknown: "key_01KAB7Q3M5E8RZ2C4WFX9TNH6D",
       malformed: "nonsense",
       "the calling key": caller.id,

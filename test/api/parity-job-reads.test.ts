@@ -1,10 +1,11 @@
 /** Looking up jobs and counting them have the same results and refusals in REST and GraphQL. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { groupNames } from "../../src/http/v1/jobs.stats.ts";
 import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
 import { snakeCase } from "../../src/graphql/field-names.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import {
   expectSameData,
   expectSameEffect,
@@ -15,12 +16,11 @@ import {
 } from "../support/app/parity.ts";
 import { inRestForm } from "../support/webhooks/webhook-parity.fixture.ts";
 
-let app: TestApp;
+let app: SharedApp;
 
 beforeAll(async () => {
-  app = await startTestApp({ RATE_LIMITS: "on" });
+  app = await sharedApp("api");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 interface JobsFixture extends ParityFixture {
   /** Marking Numbers of the organisation's jobs, and of one of another organisation. */
@@ -47,22 +47,27 @@ const patches = [
   { batch_number: "B-2", recipient_name: "Harbour Office", weight: 1 },
 ];
 
-const setUp =
-  (key: Partial<NewKey> = {}, type: "agent" | "contractor" = "agent") =>
-  async (): Promise<JobsFixture> => {
-    const organization = await app.createOrganization(type, key);
-    const other = await app.createOrganization(type === "agent" ? "contractor" : "agent");
-    const [agent, contractor]: TestOrganization[] =
-      type === "agent" ? [organization, other] : [other, organization];
-    const numbers = await app.createJobs(
-      agent!,
-      patches.map((patch, index) => ({ patch, ...(index < 2 && { contractor: contractor! }) })),
-    );
-    await app.database.query(sql`
+/** By their options. Reading changes nothing, so all tests and both interfaces read the same organisations. */
+const fixtures: Record<string, Promise<JobsFixture>> = {};
+
+function setUp(key: Partial<NewKey> = {}, type: "agent" | "contractor" = "agent"): Action["setUp"] {
+  return async () => await (fixtures[JSON.stringify([key, type])] ??= create(key, type));
+}
+
+async function create(key: Partial<NewKey>, type: "agent" | "contractor"): Promise<JobsFixture> {
+  const organization = await app.createOrganization(type, key);
+  const other = await app.createOrganization(type === "agent" ? "contractor" : "agent");
+  const [agent, contractor]: TestOrganization[] =
+    type === "agent" ? [organization, other] : [other, organization];
+  const numbers = await app.createJobs(
+    agent!,
+    patches.map((patch, index) => ({ patch, ...(index < 2 && { contractor: contractor! }) })),
+  );
+  await app.database.query(sql`
       update job set created_at = ${CREATED}, updated_at = ${UPDATED} where marking_number = any(${numbers})`);
-    const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
-    return { organization, numbers, foreign };
-  };
+  const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
+  return { organization, numbers, foreign };
+}
 
 const JOB_FIELDS = `id markingNumber batchNumber groupCode pieceQuantity labels pts weight recipientName recipientContact
   deliveryAddress postalCode scheduledDate instructions normalizedStatus failureReason scheduledDeliveryDate

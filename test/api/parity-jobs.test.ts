@@ -1,14 +1,13 @@
 /** The actions of jobs have the same effects and refusals in REST and GraphQL. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { expectSameEffect, expectSameRefusal, runBoth, type ParityAction } from "../support/app/parity.ts";
 
-let app: TestApp;
+let app: SharedApp;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 const UPDATE = `mutation ($input: UpdateJobInput!) {
   updateJob(input: $input) { userErrors { code field message } }

@@ -1,9 +1,9 @@
 /** The request log has the same entries and refusals in REST and GraphQL. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Scope } from "../../src/api-keys/api.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { jobPath } from "../support/app/job-client.ts";
 import {
   expectSameData,
@@ -25,13 +25,13 @@ interface LogFixture extends ParityFixture {
 }
 type Action = ParityAction<LogFixture>;
 
-let app: TestApp;
+let app: SharedApp;
 /** Read through both interfaces, as reading changes nothing but the log. */
 let fixture: LogFixture;
 let keyWithoutJobs: string;
 
 beforeAll(async () => {
-  app = await startTestApp({ RATE_LIMITS: "on" });
+  app = await sharedApp("api");
   const [own, other] = await Promise.all([logRequests(), logRequests()]);
   const createReader = async (scope: Scope): Promise<string> => {
     const newKey = { organizationId: own.organization.id, name: "reader", createdBy: "test" };
@@ -40,7 +40,6 @@ beforeAll(async () => {
   fixture = { ...own, key: await createReader("jobs:read"), foreign: other.requests.refused };
   keyWithoutJobs = await createReader("webhooks:manage");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 /** Makes requests with one key of a new organisation, and waits until the log has them. */
 async function logRequests() {

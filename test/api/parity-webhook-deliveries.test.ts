@@ -1,8 +1,8 @@
 /** The delivery log and replays have the same effects, results and refusals in REST and GraphQL. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { lockForTransaction } from "../../src/platform/postgres/transaction-lock.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { expectSameData, expectSameEffect, expectSameRefusal, runBoth } from "../support/app/parity.ts";
 import { waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import {
@@ -18,12 +18,11 @@ import {
   type WebhookSetUp,
 } from "../support/webhooks/webhook-parity.fixture.ts";
 
-let app: TestApp;
+let app: SharedApp;
 
 beforeAll(async () => {
-  app = await startTestApp({ RATE_LIMITS: "on", WAYMARK_ROLE: "api" });
+  app = await sharedApp("api");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 const setUp = (options?: WebhookSetUp) => () => setUpWebhooks(app, options);
 const UNKNOWN: WebhookSetUp = { target: "unknown" };

@@ -1,21 +1,21 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { validPatch } from "../support/app/arbitraries.ts";
 import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
 type Job = Record<string, unknown>;
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 it("a random sequence of patches leaves the job, its versions and its history as a model predicts", async () => {
   const patches = fc.array(
@@ -40,7 +40,7 @@ it("a random sequence of patches leaves the job, its versions and its history as
       expect(expectData(await getJob(app, agent, markingNumber))).toEqual(model);
       await expectHistoryToLeadTo(model, markingNumber, version);
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { errorCodeByStatus, expectEnvelope } from "../support/app/assertions.ts";
 import {
   anyJson,
@@ -12,22 +12,22 @@ import {
 } from "../support/app/arbitraries.ts";
 import { jobPath } from "../support/app/job-client.ts";
 import { sendRawRequest, type RawRequest } from "../support/app/raw-http-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let numbers: string[];
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
   numbers = await app.createJobs(
     agent,
     Array.from({ length: 12 }, () => ({})),
   );
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 const TIMEOUT = { timeout: 60_000 };
 
@@ -65,7 +65,7 @@ describe("any JSON body", () => {
           body: JSON.stringify(value),
         });
       }),
-      { numRuns: 800 },
+      { numRuns: 250 },
     );
   });
 
@@ -107,7 +107,7 @@ describe("any JSON body", () => {
           expect(updated_count + failed_count).toBe(sent.length);
           for (const result of results) expect(result.error_code).not.toBe("InternalServerErrorException");
         }),
-        { numRuns: 400 },
+        { numRuns: 150 },
       );
     },
   );
@@ -133,7 +133,7 @@ it("any bytes as a body get a response in the envelope, never 500", TIMEOUT, asy
         expect(response.status).toBeGreaterThanOrEqual(400);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 120 },
   );
 });
 
@@ -144,7 +144,7 @@ it("any query gets a response in the envelope, never 500", TIMEOUT, async () => 
       await expectSoundAnswer(`/v1/events?${feed}`);
       await expectSoundAnswer(`${jobPath(numbers[0] ?? "")}/history?${query}`);
     }),
-    { numRuns: 300 },
+    { numRuns: 120 },
   );
 });
 
@@ -176,7 +176,7 @@ it("any path gets a response in the envelope, never 500", TIMEOUT, async () => {
       expect(response.status).not.toBe(500);
       if (one.startsWith("/v1")) expectEnvelope(response);
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
 
@@ -218,6 +218,6 @@ it("any value of the request headers gets a response in the envelope, never 500"
         headers: { [header]: given },
       });
     }),
-    { numRuns: 300 },
+    { numRuns: 120 },
   );
 });

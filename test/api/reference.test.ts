@@ -7,7 +7,7 @@ let app: TestApp;
 let agent: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await startTestApp({ WAYMARK_ROLE: "api" });
   agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());

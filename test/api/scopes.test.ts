@@ -1,18 +1,19 @@
 /** A key without `jobs:read` may change jobs or manage webhooks, but sees no job. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { expectData } from "../support/app/assertions.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 import { getJob, patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 /** An organisation with one key per scope. */
 let all: TestOrganization;
 let writer: TestOrganization;
 let hooks: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
+  app = await sharedApp("api");
   all = await app.createOrganization("agent");
   const keyWith = async (scope: "jobs:write" | "webhooks:manage"): Promise<TestOrganization> => {
     const request = { organizationId: all.id, name: scope, scopes: [scope], createdBy: "test" };
@@ -20,7 +21,6 @@ beforeAll(async () => {
   };
   [writer, hooks] = [await keyWith("jobs:write"), await keyWith("webhooks:manage")];
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 async function newJob(): Promise<string> {
   const [number = ""] = await app.createJobs(all, [{ patch: { recipient_name: "Ada Secret" } }]);

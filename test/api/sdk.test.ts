@@ -8,23 +8,22 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import express from "express";
 import supertest from "supertest";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { sdkRoutes } from "../../src/http/sdk.routes.ts";
 import { tarball } from "../../src/sdk/tarball.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { expectToMatchContract } from "../support/app/openapi-contract.ts";
 import { kitFolder } from "../support/clients/starter-kit.ts";
 import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
 
 const run = promisify(execFile);
-let app: TestApp;
+let app: SharedApp;
 
 beforeAll(async () => {
   await buildSite();
-  app = await startTestApp();
+  app = await sharedApp("api");
 }, BUILD_TIMEOUT_MS);
-afterAll(() => app[Symbol.asyncDispose]());
 
 async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "waymark-sdk-"));

@@ -1,18 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { startAppInstance, toApiResponse } from "../support/app/app-instance.ts";
 import { expectFailure } from "../support/app/assertions.ts";
 import { listJobs } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
   await app.createJobs(agent, [{}, {}]);
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 describe("CORS_ORIGINS", () => {
   const origin = "https://app.example.com";

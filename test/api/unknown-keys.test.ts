@@ -7,22 +7,21 @@ import { generateKey } from "../../src/api-keys/api-key.format.ts";
 import { unknownKeyRate } from "../../src/api-keys/api-key.verifier.ts";
 import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
 import { createApiClient, startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
-import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let proxy: FaultProxy;
 /** Another process, whose SQL statements are counted. */
 let other: AppInstance;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   proxy = await startFaultProxy(app.databaseUrl);
   other = await startAppInstance(proxy.url, { TRUST_PROXY: "1" });
 });
 afterAll(async () => {
   await other[Symbol.asyncDispose]();
   await proxy[Symbol.asyncDispose]();
-  await app[Symbol.asyncDispose]();
 });
 
 async function list(key: string, from: string): Promise<Response> {

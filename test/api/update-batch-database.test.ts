@@ -10,7 +10,7 @@ let app: TestApp;
 let agent: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await startTestApp({ WAYMARK_ROLE: "api" });
   agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
@@ -84,7 +84,7 @@ describe("an item that the database rejects", () => {
       agent,
       Array.from({ length: 8 }, () => ({})),
     );
-    for (let round = 0; round < 25; round += 1) {
+    for (let round = 0; round < 8; round += 1) {
       const items = numbers.map((marking_number, index) => ({
         marking_number,
         weight: round,

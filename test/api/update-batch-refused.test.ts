@@ -1,16 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { getJob, patchBatch } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   agent = await app.createOrganization("agent");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 function newJobs(count: number): Promise<string[]> {
   return app.createJobs(

@@ -1,17 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { expectData } from "../support/app/assertions.ts";
 import { getJob, patchBatch } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let contractor: TestOrganization;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
   [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 function newJobs(count: number): Promise<string[]> {
   return app.createJobs(
@@ -203,13 +203,5 @@ describe("PATCH /v1/jobs/batch", () => {
         etag: '"102"',
       });
     });
-  });
-
-  it("accepts a Marking Number of 120 code points", async () => {
-    const number = "📦".repeat(120);
-    await app.createJobs(agent, [{ markingNumber: number }]);
-    expect(
-      expectData(await patchBatch(app, agent, [{ marking_number: number, weight: 1 }])).updated_count,
-    ).toBe(1);
   });
 });

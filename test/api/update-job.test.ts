@@ -29,7 +29,7 @@ const filled = {
 };
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await startTestApp({ WAYMARK_ROLE: "api" });
   agent = await app.createOrganization("agent");
   contractor = await app.createOrganization("contractor");
 });

@@ -1,5 +1,5 @@
 /** `updated_at` and the version of a job: guarantees for clients that poll by time. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { upsertRows } from "../../src/jobs/update/upsert.sql.ts";
 import { systemActor } from "../../src/platform/principal.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -13,14 +13,14 @@ import {
   patchJob,
   listAllPages,
 } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
+let app: SharedApp;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp("api");
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 const context = { actor: systemActor, requestId: null };
 const range = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);

@@ -1,12 +1,15 @@
-/** An app with a signed-in operator, for tests that submit and review account requests. */
+/** The shared app with a signed-in operator, for tests that submit and review account requests. */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
+import { toTypedId } from "../../../src/platform/ids.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
 import { createSessionClient } from "./session-client.ts";
-import { ACCOUNT_ENV, waitForMail, randomClientIpHeader } from "./mails.ts";
+import { waitForMail } from "./mails.ts";
 import { createSignedInUser, type SignedInTestUser } from "./signed-in-user.ts";
 import { queryData, type GraphqlResponse, type GraphqlRequestOptions } from "../graphql/client.ts";
 import type { ApiResponse } from "../app/app-instance.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../app/app.fixture.ts";
+import type { TestOrganization } from "../app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../app/shared-app.ts";
 
 export interface AccountRequestBody {
   email: string;
@@ -24,13 +27,14 @@ export interface SubmittedAccountRequest {
   warnings: string[];
 }
 
-export interface AccountRequestFixture extends AsyncDisposable {
-  readonly app: TestApp;
+export interface AccountRequestFixture {
+  readonly app: SharedApp;
   readonly agent: TestOrganization;
   readonly operator: SignedInTestUser;
   submit(body: unknown, from?: Record<string, string>): Promise<ApiResponse>;
   /** Submits a request and waits until operators can see it. */
   submitAndWait(request?: AccountRequestBody): Promise<AccountRequestBody & { id: string }>;
+  /** Newest first. */
   findRequests(email: string): Promise<SubmittedAccountRequest[]>;
   /** Runs the review mutation `field`, as the operator unless `options` has other credentials. */
   decide(
@@ -57,18 +61,23 @@ const ARGUMENT_TYPES = {
 };
 
 export async function openAccountRequestFixture(): Promise<AccountRequestFixture> {
-  const app = await startTestApp(ACCOUNT_ENV);
+  const app = await sharedApp("api");
   const agent = await app.createOrganization("agent");
   const operator = await createSignedInUser(app, null);
-  const submit: AccountRequestFixture["submit"] = (body, from = randomClientIpHeader()) => {
-    const init = { method: "POST", headers: from, body: JSON.stringify(body) };
+  const submit: AccountRequestFixture["submit"] = (body, headers = {}) => {
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
     return createSessionClient(app).call("/auth/account-requests", init);
   };
   const findRequests: AccountRequestFixture["findRequests"] = async (email) => {
-    const { accountRequests } = await operator.queryData(
-      `{ accountRequests(first: 100) { nodes { id status email organizationName warnings } } }`,
+    const rows = await app.database.query<{ id: string }>(
+      sql`select id from account_request where email = ${email} order by id desc`,
     );
-    return (accountRequests.nodes as SubmittedAccountRequest[]).filter((node) => node.email === email);
+    const { nodes } = await operator.queryData(
+      `query ($ids: [ID!]!) { nodes(ids: $ids) {
+        ... on AccountRequest { id status email organizationName warnings } } }`,
+      { ids: rows.map(({ id }) => toTypedId("arq", id)) },
+    );
+    return nodes as SubmittedAccountRequest[];
   };
   return {
     app,
@@ -96,6 +105,5 @@ export async function openAccountRequestFixture(): Promise<AccountRequestFixture
       );
       return data[field];
     },
-    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
   };
 }

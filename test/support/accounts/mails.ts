@@ -35,7 +35,7 @@ export async function listMailsTo(
   }));
 }
 
-/** Waits up to 10 s for a mail of this kind and returns the newest one. */
+/** Waits for a mail of this kind and returns the newest one. */
 export async function waitForMail(
   app: Pick<AppInstance, "database">,
   to: string,

@@ -2,7 +2,9 @@
 import type { UserRole } from "../../../src/organizations/user.entity.ts";
 import { createTestUser, signIn, type SessionClient, type TestUser } from "./session-client.ts";
 import { queryData, graphql, type GraphqlResponse } from "../graphql/client.ts";
-import type { TestApp } from "../app/app.fixture.ts";
+import type { AppInstance } from "../app/app-instance.ts";
+
+type SignInApp = Pick<AppInstance, "call" | "database" | "url">;
 
 export interface SignedInTestUser extends TestUser {
   client: SessionClient;
@@ -15,7 +17,7 @@ export interface SignedInTestUser extends TestUser {
 
 /** Creates a user of an organisation (a UUID), or an operator if `organizationId` is null, and signs them in. */
 export async function createSignedInUser(
-  app: TestApp,
+  app: SignInApp,
   organizationId: string | null,
   role: UserRole = organizationId === null ? "operator" : "owner",
 ): Promise<SignedInTestUser> {
@@ -23,7 +25,7 @@ export async function createSignedInUser(
 }
 
 /** Signs the user in with a new client. */
-export async function signInUser(app: TestApp, user: TestUser): Promise<SignedInTestUser> {
+export async function signInUser(app: SignInApp, user: TestUser): Promise<SignedInTestUser> {
   const client = await signIn(app, user);
   const headers = { cookie: client.cookie, origin: app.url };
   return {

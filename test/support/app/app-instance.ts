@@ -1,4 +1,5 @@
 /** Starts an app instance in the test's process on an existing database, which several instances can share. */
+import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import supertest from "supertest";
@@ -81,11 +82,14 @@ export async function startAppInstance(
   };
 }
 
+/** Keeps connections open: most requests are short, so connecting would be a fifth of their time. */
+const connections = new Agent({ keepAlive: true });
+
 /** Creates the request functions for a server at `url`. */
 export function createApiClient(url: string): Pick<AppInstance, "url" | "request" | "call"> {
   const client = supertest(url);
   const request: AppInstance["request"] = (path, { method = "GET", key, headers = {}, body } = {}) => {
-    const test = client[method.toLowerCase() as "get"](path).set(headers);
+    const test = client[method.toLowerCase() as "get"](path).agent(connections).set(headers);
     if (key !== undefined) test.set("x-api-key", key);
     if (body === undefined) return test;
     if (test.get("content-type") === undefined) test.type("json");

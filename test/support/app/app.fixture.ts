@@ -5,6 +5,7 @@ import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
 import { scopes } from "../../../src/api-keys/api-key.entity.ts";
 import type { JobPatch } from "../../../src/jobs/job.fields.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
+import { invariant } from "../../../src/platform/errors.ts";
 import { systemActor, type OrganizationType } from "../../../src/platform/principal.ts";
 import { startAppInstance, type AppInstance } from "./app-instance.ts";
 import { createTestDatabase } from "../database/test-database.ts";
@@ -20,7 +21,7 @@ export interface TestOrganization {
 export interface TestApp extends AppInstance {
   databaseUrl: string;
   createOrganization(type: OrganizationType, key?: Partial<NewKey>): Promise<TestOrganization>;
-  /** Creates jobs and returns their Marking Numbers, random if not given. */
+  /** Creates jobs and returns their Marking Numbers, random if not given. Throws if another organisation's job has one of them. */
   createJobs(agent: TestOrganization, jobs: readonly TestJob[]): Promise<string[]>;
 }
 
@@ -68,8 +69,11 @@ export function createFactories(app: AppInstance): Pick<TestApp, "createOrganiza
     async createJobs(agent, jobs) {
       const upserts = jobs.map((job) => toUpsert(agent, job));
       const context = { actor: systemActor, requestId: null };
-      await app.database.transaction((tx) => upsertRows(tx, upserts, context));
-      return upserts.map((upsert) => upsert.markingNumber);
+      const outcomes = await app.database.transaction((tx) => upsertRows(tx, upserts, context));
+      const numbers = upserts.map((upsert) => upsert.markingNumber);
+      const taken = numbers.filter((_, index) => outcomes[index]?.kind === "already_exists");
+      invariant(taken.length === 0, `jobs of another organisation in this database have ${taken.join(", ")}`);
+      return numbers;
     },
   };
 }

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { scopes } from "../../../src/api-keys/api.ts";
 import { toTypedId, type IdPrefix } from "../../../src/platform/ids.ts";
 import type { Queryable } from "../../../src/platform/postgres/database.ts";
-import { raw, sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import { join, raw, sql } from "../../../src/platform/postgres/sql.ts";
 import { eventually } from "../eventually.ts";
 import { queryData } from "../graphql/client.ts";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";
@@ -143,17 +143,24 @@ export async function rowsWith(
     select relname as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
       and relname not like 'job_counter%' order by relname`);
-  const compared = tables.filter(({ name }) => !except.includes(name)).map(({ name }) => name);
-  const rowsIn = async (name: string, from: Sql): Promise<[string, string[]]> => {
-    const rows = await database.query<{ row: string }>(sql`
-      select row from (select (to_jsonb(each) - 'last_used_at')::text as row from ${from} each) rows
-      where row ~ ${uuids.join("|")} order by row`);
-    return [name, rows.map(({ row }) => row)];
-  };
-  return Object.fromEntries([
-    ...(await Promise.all(compared.map((name) => rowsIn(name, raw(`"${name}"`))))),
-    await rowsIn("counters", COUNTERS),
+  const sources = new Map([
+    ...tables
+      .filter(({ name }) => !except.includes(name))
+      .map(({ name }) => [name, raw(`"${name}"`)] as const),
+    ["counters", COUNTERS],
   ]);
+  const all = Array.from(
+    sources,
+    ([name, from]) =>
+      sql`select ${name}::text as name, (to_jsonb(each) - 'last_used_at')::text as row from ${from} each`,
+  );
+  const rows = await database.query<{ name: string; row: string }>(sql`
+    select name, row from (${join(all, " union all ")}) rows
+    where exists (select from unnest(${uuids}::text[]) uuid where strpos(row, uuid) > 0) order by name, row`);
+  const found = Map.groupBy(rows, ({ name }) => name);
+  return Object.fromEntries(
+    Array.from(sources.keys(), (name) => [name, (found.get(name) ?? []).map(({ row }) => row)]),
+  );
 }
 
 /** Counters with their changes, which are added to them in the background. */

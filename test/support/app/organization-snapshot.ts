@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { fromTypedId, type IdPrefix } from "../../../src/platform/ids.ts";
 import type { Queryable } from "../../../src/platform/postgres/database.ts";
-import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { join, raw, sql, type Sql } from "../../../src/platform/postgres/sql.ts";
 import { HOUR_MS } from "../../../src/platform/time.ts";
 
 /** Rows by table. Ids, random names and times near now are placeholders, equal for equal values. */
@@ -75,16 +75,21 @@ const IGNORED_COLUMNS = new Set(["last_used_at"]);
 /** Throws for a table that is neither in `ownRows` nor in `otherTables`. */
 export async function snapshotOf(database: Queryable, organizationId: string): Promise<OrganizationSnapshot> {
   await assertTablesKnown(database);
-  const rows: StoredRow[] = [];
-  for (const [table, condition] of Object.entries(ownRows)) {
-    const [before = "", ...rest] = condition.split("$1");
-    const where = rest.reduce((part, text) => sql`${part}${organizationId}::uuid${raw(text)}`, raw(before));
-    const found = await database.query<{ json: Record<string, unknown> }>(
-      sql`select to_jsonb(row) as json from ${raw(table)} row where ${where}`,
-    );
-    for (const { json } of found) rows.push({ table, text: JSON.stringify(withoutRandomColumns(json)) });
-  }
-  return snapshotOfRows(rows);
+  const found = await database.query<{ name: string; json: Record<string, unknown> }>(
+    selectOwnRows(organizationId),
+  );
+  return snapshotOfRows(
+    found.map(({ name, json }) => ({ table: name, text: JSON.stringify(withoutRandomColumns(json)) })),
+  );
+}
+
+/** One statement, because a snapshot is taken for each of hundreds of actions. */
+function selectOwnRows(organizationId: string): Sql {
+  const selects = Object.entries(ownRows).map(([table, condition]) => {
+    const where = join(condition.split("$1").map(raw), "own.id");
+    return sql`select ${raw(`'${table}'`)} as name, to_jsonb(row) as json from own, ${raw(table)} row where ${where}`;
+  });
+  return sql`with own as (select ${organizationId}::uuid as id) ${join(selects, " union all ")}`;
 }
 
 /** A row as JSON. */
@@ -140,7 +145,11 @@ function digest(text: string): string {
   return hash("sha256", text).slice(0, 16);
 }
 
+/** Databases whose tables are known. Their schema does not change during the tests. */
+const checkedDatabases = new WeakSet<Queryable>();
+
 async function assertTablesKnown(database: Queryable): Promise<void> {
+  if (checkedDatabases.has(database)) return;
   const tables = await database.query<{ name: string }>(sql`
     select relname as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`);
@@ -149,6 +158,7 @@ async function assertTablesKnown(database: Queryable): Promise<void> {
     throw new Error(
       `organization-snapshot.ts must say how to select from ${unknown.map(({ name }) => name).join(", ")}`,
     );
+  checkedDatabases.add(database);
 }
 
 function withoutRandomColumns(row: Record<string, unknown>): Record<string, unknown> {

@@ -3,7 +3,8 @@ import { expect } from "vitest";
 import { camelCasePath } from "../../../src/graphql/field-names.ts";
 import type { Problem } from "../../../src/platform/errors.ts";
 import { graphql, type GraphqlError, type GraphqlResponse } from "../graphql/client.ts";
-import type { TestApp, TestOrganization } from "./app.fixture.ts";
+import type { TestOrganization } from "./app.fixture.ts";
+import type { SharedApp } from "./shared-app.ts";
 import type { ApiResponse, RequestOptions } from "./app-instance.ts";
 import { Placeholders, snapshotOf, type OrganizationSnapshot } from "./organization-snapshot.ts";
 
@@ -15,7 +16,7 @@ export interface ParityFixture {
 
 export interface ParityAction<Fixture extends ParityFixture> {
   /** Called once for each interface. It must create equal organisations. */
-  setUp: (app: TestApp) => Promise<Fixture>;
+  setUp: (app: SharedApp) => Promise<Fixture>;
   rest: (fixture: Fixture) => Omit<RequestOptions, "key" | "body"> & { path: string; body?: unknown };
   graphql: (fixture: Fixture) => { document: string; variables?: Record<string, unknown> };
 }
@@ -41,7 +42,7 @@ export interface BothResults<Fixture> {
 }
 
 export async function runBoth<Fixture extends ParityFixture>(
-  app: TestApp,
+  app: SharedApp,
   action: ParityAction<Fixture>,
 ): Promise<BothResults<Fixture>> {
   return { rest: await runRest(app, action), graphql: await runGraphql(app, action) };
@@ -49,7 +50,7 @@ export async function runBoth<Fixture extends ParityFixture>(
 
 /** Runs the action and expects that both interfaces do it and store equal rows, or refuse it for the same reason. */
 async function expectParity<Fixture extends ParityFixture>(
-  app: TestApp,
+  app: SharedApp,
   action: ParityAction<Fixture>,
 ): Promise<BothResults<Fixture>> {
   const both = await runBoth(app, action);
@@ -60,7 +61,7 @@ async function expectParity<Fixture extends ParityFixture>(
 
 /** The same for an action that both interfaces must do. */
 export async function expectSameEffect<Fixture extends ParityFixture>(
-  app: TestApp,
+  app: SharedApp,
   action: ParityAction<Fixture>,
 ): Promise<BothResults<Fixture>> {
   const both = await expectParity(app, action);
@@ -70,7 +71,7 @@ export async function expectSameEffect<Fixture extends ParityFixture>(
 
 /** The same for an action that both interfaces must refuse with this code of `userErrors`, and change nothing. */
 export async function expectSameRefusal<Fixture extends ParityFixture>(
-  app: TestApp,
+  app: SharedApp,
   action: ParityAction<Fixture>,
   code: string,
 ): Promise<BothResults<Fixture>> {
@@ -85,7 +86,7 @@ export function expectSameData(rest: unknown, other: unknown): void {
 }
 
 async function runRest<Fixture extends ParityFixture>(
-  app: TestApp,
+  app: SharedApp,
   action: ParityAction<Fixture>,
 ): Promise<ParityResult<ApiResponse, Fixture>> {
   const fixture = await action.setUp(app);
@@ -101,7 +102,7 @@ async function runRest<Fixture extends ParityFixture>(
 }
 
 async function runGraphql<Fixture extends ParityFixture>(
-  app: TestApp,
+  app: SharedApp,
   action: ParityAction<Fixture>,
 ): Promise<ParityResult<GraphqlResponse, Fixture>> {
   const fixture = await action.setUp(app);

@@ -8,6 +8,8 @@ export interface TcpProxy {
   readonly url: string;
   /** Connections accepted so far. */
   readonly accepted: number;
+  /** Connections open now. */
+  readonly open: number;
   /** Closes all connections, and new ones until `accept`. */
   cut(): void;
   accept(): void;
@@ -15,9 +17,10 @@ export interface TcpProxy {
   silence(): void;
 }
 
-/** Starts a proxy of the server at `target`. The test closes it. */
+/** Starts a proxy of the server at `target`, whose host is a Unix socket's encoded path or 127.0.0.1. The test closes it. */
 export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const fronts = new Set<Socket>();
   let isCut = false;
   let accepted = 0;
   const server = createServer((front) => {
@@ -27,7 +30,9 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
       return;
     }
     accepted += 1;
-    const back = connect(Number(new URL(target).port), "127.0.0.1");
+    fronts.add(front);
+    front.on("close", () => fronts.delete(front));
+    const back = connectTo(target);
     for (const [socket, peer] of [
       [front, back],
       [back, front],
@@ -55,10 +60,18 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     get accepted() {
       return accepted;
     },
+    get open() {
+      return fronts.size;
+    },
     cut,
     accept: () => void (isCut = false),
     silence() {
       for (const socket of sockets) socket.unpipe().resume();
     },
   };
+}
+
+function connectTo(target: string): Socket {
+  const { hostname, port } = new URL(target);
+  return port === "" ? connect(decodeURIComponent(hostname)) : connect(Number(port), "127.0.0.1");
 }

@@ -1,6 +1,6 @@
 /** Checks that the changes which a client made through an unreliable proxy were applied exactly once. */
 import { expect } from "vitest";
-import type { TestApp } from "../app/app.fixture.ts";
+import type { SharedApp } from "../app/shared-app.ts";
 import { startUnreliableProxy } from "./unreliable-proxy.ts";
 
 export interface ClientReport {
@@ -25,7 +25,7 @@ const DELAY_MS = 4_000;
 
 /** Runs a client that makes `changes` through a proxy, several at once for each job, and checks the jobs' histories. */
 export async function expectChangesExactlyOnce(
-  app: TestApp,
+  app: SharedApp,
   changes: number,
   runClient: (task: ClientTask) => Promise<ClientReport>,
 ): Promise<void> {
@@ -60,7 +60,7 @@ export async function expectChangesExactlyOnce(
 }
 
 /** Returns the weights that changes of the job have set, from its history. */
-async function weightsOf(app: TestApp, key: string, markingNumber: string): Promise<number[]> {
+async function weightsOf(app: SharedApp, key: string, markingNumber: string): Promise<number[]> {
   const weights: number[] = [];
   for (let page = 1, pages = 1; page <= pages; page += 1) {
     const path = `/v1/jobs/by-marking/${markingNumber}/history?page_size=100&page=${page}`;

@@ -3,16 +3,15 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";
 
-const TEMPLATE = "waymark_template";
-
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string;
 }
 
 export async function createTestDatabase(): Promise<TestDatabase> {
   const serverUrl = inject("serverUrl");
-  const name = `test_${randomBytes(6).toString("hex")}`;
-  await runOnServer(serverUrl, `create database ${name} template ${TEMPLATE}`);
+  const template = inject("templateName");
+  const name = `${template}_${randomBytes(6).toString("hex")}`;
+  await runOnServer(serverUrl, `create database ${name} template ${template}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return {

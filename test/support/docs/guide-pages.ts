@@ -58,3 +58,23 @@ export function tableRows(markdown: string, head: string): string[][] {
       .map((cell) => cell.trim().replaceAll("`", "")),
   );
 }
+
+/** Returns the texts of the fenced blocks of a language, in order. */
+export function blocksIn(page: string, language: string): string[] {
+  return codeBlocks(page)
+    .filter((block) => block.language === language)
+    .map(({ text }) => text);
+}
+
+/** Returns the only block of a language for which `fits` is true. Throws if there is another number of them. */
+export function onlyBlock(page: string, language: string, fits: (text: string) => boolean): string {
+  const [block, ...others] = blocksIn(page, language).filter(fits);
+  if (block === undefined || others.length > 0) throw new Error(`Not exactly one such ${language} block`);
+  return block;
+}
+
+/** Returns the rows of the test vector of `guide/webhooks/verify.md` by name, such as `webhook-id`. */
+export function testVectorOf(page: string): Record<string, string | undefined> {
+  const rows = page.matchAll(/^\| `?(secret|webhook-\w+|body)`? \| `(.*)` \|$/gm);
+  return Object.fromEntries([...rows].map(([, name, value]) => [name, value]));
+}

@@ -8,10 +8,12 @@ import type { ServerProcess } from "../processes/server-process.ts";
 
 /** Recovery includes starts of processes, and retries whose delays grow. */
 const RECOVERY_TIMEOUT_MS = 60_000;
+/** Polls compete with the servers for the CPU. */
+const POLL_INTERVAL_MS = 50;
 
 /** Calls `poll` until it succeeds, like `eventually` of `support/eventually.ts`, for longer. */
 export function eventually<T>(poll: () => T | Promise<T>, timeoutMs = RECOVERY_TIMEOUT_MS): Promise<T> {
-  return retry(poll, { timeoutMs });
+  return retry(poll, { timeoutMs, intervalMs: POLL_INTERVAL_MS });
 }
 
 export interface ChangeLoad {

@@ -41,13 +41,15 @@ export async function killDuringIdempotentBatches(
     });
 
   const answers = new Map<number, BatchAnswer>();
+  const untilReady = shareWait(async () => expect(await readinessStatus(server)).toBe(200));
   const writing = startWriters(batches, async (index) => {
-    await eventually(() => send(index).then((answer) => answers.set(index, answer), rethrowIfNotSent));
-    if (answers.get(index)?.status !== 200)
-      await eventually(async () => expect(await readinessStatus(server)).toBe(200));
+    // A refused connection has sent nothing, so the batch is sent again.
+    while (!(await send(index).then((answer) => answers.set(index, answer), isSent))) await untilReady();
+    if (answers.get(index)?.status !== 200) await untilReady();
   });
   for (let kill = 1; kill <= 2 * kills; kill += 1) {
-    await writing.waitUntilStarted(Math.floor((batches * kill) / (2 * kills + 1)));
+    // More than the writers, so that some batches were answered and others are in flight.
+    await writing.waitUntilStarted(WRITERS + Math.floor(((batches - WRITERS) * kill) / (2 * kills + 1)));
     if (kill % 2 === 0) await postgres.kill();
     else server = await killAndRestart(fixture, server);
   }
@@ -92,23 +94,31 @@ async function sendBatch(
 
 const weightsOf = (index: number): number[] => [2 * index + 1, 2 * index + 2];
 
-/** Rethrows refused connections, so that the request is retried. Interrupted requests may have been applied and are repeated later. */
-function rethrowIfNotSent(error: unknown): void {
-  if ((error as { cause?: { code?: string } }).cause?.code === "ECONNREFUSED") throw error;
+/** False if the connection was refused. Interrupted requests may have been applied and are repeated later. */
+function isSent(error: unknown): boolean {
+  return (error as { cause?: { code?: string } }).cause?.code !== "ECONNREFUSED";
+}
+
+/** Returns a function that waits until `poll` succeeds. Its concurrent calls share one wait: 24 would slow the server down. */
+function shareWait(poll: () => Promise<unknown>): () => Promise<unknown> {
+  let wait: Promise<unknown> | undefined;
+  return () => (wait ??= eventually(poll).finally(() => (wait = undefined)));
 }
 
 interface BatchWriters {
   readonly done: Promise<unknown>;
-  /** Resolves after `count` batches have started. */
+  /** Resolves as soon as `count` batches have started, so the last of them is in flight. */
   waitUntilStarted(count: number): Promise<void>;
 }
 
 /** Calls `write` for 0 to `count - 1`, 24 at a time. */
 function startWriters(count: number, write: (index: number) => Promise<unknown>): BatchWriters {
   let next = 0;
+  const waiting: { minimum: number; resolve: () => void }[] = [];
   const writer = async (): Promise<void> => {
     while (next < count) {
       next += 1;
+      for (const { minimum, resolve } of waiting) if (next >= minimum) resolve();
       await write(next - 1);
     }
   };
@@ -121,7 +131,13 @@ function startWriters(count: number, write: (index: number) => Promise<unknown>)
   );
   return {
     done,
-    waitUntilStarted: (minimum) => eventually(() => expect(next).toBeGreaterThanOrEqual(minimum)),
+    waitUntilStarted(minimum) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (next >= minimum) resolve();
+      else waiting.push({ minimum, resolve });
+      // If a writer fails before, its error is the result.
+      return Promise.race([promise, done.then(() => undefined)]);
+    },
   };
 }
 

@@ -120,6 +120,7 @@ export async function openFaultFixture(options: FaultFixtureOptions = {}): Promi
     WEBHOOK_RETRY_SCHEDULE: options.schedule ?? SCHEDULE,
     RATE_LIMITS: "off",
     LOG_LEVEL: "warn",
+    ...compileCache(),
   };
 
   return {
@@ -149,6 +150,12 @@ export async function openFaultFixture(options: FaultFixtureOptions = {}): Promi
       return server;
     },
   };
+}
+
+/** Servers load in half of the time with the cache of the tests. There is none if coverage is measured. */
+function compileCache(): Record<string, string> {
+  const folder = process.env["NODE_COMPILE_CACHE"];
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
 }
 
 async function createOrganization(database: Database, type: OrganizationType): Promise<FaultOrganization> {

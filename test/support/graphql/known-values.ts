@@ -4,6 +4,7 @@
  */
 import { getNamedType, type GraphQLField, type GraphQLObjectType } from "graphql";
 import { expect } from "vitest";
+import { limits } from "../../../src/graphql/execution/limits.ts";
 import { createSchema } from "../../../src/graphql/schema.ts";
 import { newUuid } from "../../../src/platform/ids.ts";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";
@@ -87,17 +88,28 @@ export function createAttempts({ ids, cursors, texts }: KnownValues): ArgumentLi
   };
 }
 
-/** Each call of a root field with arguments from `attempts`. */
+/** Each call of a root field with arguments from `attempts`, without its selection. */
 function callsOf(field: RootField, attempts: ArgumentLiterals): string[] {
-  return generateArguments(field, attempts).map(
-    (list) => `${field.name}${withShortPage(field, list)} { ...everything }`,
-  );
+  return generateArguments(field, attempts).map((list) => `${field.name}${withShortPage(field, list)}`);
 }
 
-/** The documents of all calls of a mutation, with everything that it returns. */
-export function mutationsOf(field: RootField, attempts: ArgumentLiterals): string[] {
-  const selection = everything(field, 2).join(" ");
-  return callsOf(field, attempts).map((call) => `mutation { ${call} } ${selection}`);
+/**
+ * The calls with what they select. Filters decide which objects a call returns, not what these contain: only the first of each
+ * argument selects nested objects too.
+ */
+function selectingCalls(field: RootField, attempts: ArgumentLiterals): { calls: string[]; depth: number }[] {
+  const filters = new Set<string>();
+  const { deep = [], shallow = [] } = Object.groupBy(callsOf(field, attempts), (call) => {
+    const filter = /\b(?:filter|orderBy): \{ \w+/.exec(call)?.[0];
+    if (filter === undefined) return "deep";
+    const isKnown = filters.has(filter);
+    filters.add(filter);
+    return isKnown ? "shallow" : "deep";
+  });
+  return [
+    { calls: deep, depth: 3 },
+    { calls: shallow, depth: 1 },
+  ];
 }
 
 /** Selections of the calls, one document per possible object type. */
@@ -115,24 +127,56 @@ function withShortPage(field: RootField, list: string): string {
   return list === "" ? `(${size})` : list.replace("(", `(${size}, `);
 }
 
-const AT_ONCE = 4;
-
-/** Sends all calls of a query and returns the data as JSON. */
-export async function answersTo(
+/** Sends all calls of a query and yields the data of each response as JSON. */
+export async function* answersTo(
   app: Pick<TestApp, "url">,
   principal: Principal,
   field: RootField,
   attempts: ArgumentLiterals,
-): Promise<string[]> {
-  const parts = chunksOf(callsOf(field, attempts), AT_ONCE);
-  const responses: string[] = [];
-  for (const fragment of everything(field, 3)) {
-    for (const part of parts) {
-      const calls = part.map((call, n) => `a${n}: ${call}`);
-      responses.push(await answerTo(app, principal, `{ ${calls.join(" ")} } ${fragment}`));
-    }
+): AsyncGenerator<string> {
+  for (const { calls, depth } of selectingCalls(field, attempts))
+    for (const fragment of everything(field, depth))
+      for (const part of chunksOf(calls, limits.rootFields))
+        yield await answerTo(app, principal, `{ ${withAliases(part)} } ${fragment}`);
+}
+
+/** Whether one of the principals gets one of the texts from a call of a query. */
+export async function isReturnedTo(
+  app: Pick<TestApp, "url">,
+  principals: readonly Principal[],
+  field: RootField,
+  { attempts, texts }: { attempts: ArgumentLiterals; texts: readonly string[] },
+): Promise<boolean> {
+  for (const principal of principals)
+    for await (const answer of answersTo(app, principal, field, attempts))
+      if (texts.some((text) => answer.includes(text))) return true;
+  return false;
+}
+
+/** Sends all calls of a mutation, with everything that it returns, and yields what each returned as JSON. */
+export async function* resultsOf(
+  app: Pick<TestApp, "url">,
+  principal: Principal,
+  field: RootField,
+  attempts: ArgumentLiterals,
+): AsyncGenerator<{ call: string; result: string }> {
+  const fragments = everything(field, 2).join(" ");
+  const send = async (calls: readonly string[]) => {
+    const { data } = await graphql(app, `mutation { ${withAliases(calls)} } ${fragments}`, principal);
+    return data && calls.map((call, n) => ({ call, result: JSON.stringify(data[`a${n}`]) }));
+  };
+  for (const part of chunksOf(callsOf(field, attempts), limits.rootFields)) {
+    const results = await send(part);
+    if (results) yield* results;
+    // A refused call ends the operation, so each is sent alone.
+    else
+      for (const [n, alone] of (await Promise.all(part.map((call) => send([call])))).entries())
+        yield* alone ?? [{ call: part[n] ?? "", result: "null" }];
   }
-  return responses;
+}
+
+function withAliases(calls: readonly string[]): string {
+  return calls.map((call, n) => `a${n}: ${call} { ...everything }`).join(" ");
 }
 
 /** Returns the data. Every document is valid. */
@@ -150,7 +194,6 @@ const FILTERS = 40;
 export function subscriptionCallsOf(attempts: ArgumentLiterals): string[] {
   if (!subscriptionField) throw new Error("There is a subscription");
   const calls = callsOf(subscriptionField, attempts)
-    .map((call) => call.replace(" { ...everything }", ""))
     // An unknown status code would be rejected.
     .filter((call) => !/normalizedStatus: \{ (eq|in):/.test(call));
   const step = Math.ceil(calls.length / FILTERS);

@@ -1,4 +1,4 @@
-/** The HTTP app with a custom GraphQL schema, for behaviour that the real resolvers never show. */
+/** The HTTP app with a custom GraphQL schema on the database of the shared app, for behaviour that the real resolvers never show. */
 import { Writable } from "node:stream";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
@@ -26,7 +26,7 @@ import { createLogger } from "../../../src/platform/logger.ts";
 import { createMetrics } from "../../../src/platform/metrics.ts";
 import { openAccounts } from "../../../src/accounts/services.ts";
 import { TEST_SECRET, testSecretBox } from "../test-secret.ts";
-import { createTestDatabase } from "../database/test-database.ts";
+import { sharedApp } from "../app/shared-app.ts";
 
 /** The context of the test's resolvers. */
 export interface FixtureContext {
@@ -78,7 +78,7 @@ export async function startGraphqlFixture({
   ...options
 }: GraphqlFixtureOptions): Promise<GraphqlFixture> {
   const stack = new AsyncDisposableStack();
-  const { url: databaseUrl } = stack.use(await createTestDatabase());
+  const { databaseUrl } = await sharedApp("api");
   const settings = { NODE_ENV: "test", RATE_LIMITS: "off", WAYMARK_SECRET: TEST_SECRET, ...options.env };
   const config = toConfig(readEnv({ ...settings, DATABASE_URL: databaseUrl }));
   const clock = options.clock ?? systemClock;

@@ -8,7 +8,8 @@ import { WebSocket } from "ws";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { waitUntilFeedIsComplete } from "../app/feed-client.ts";
 import type { AppInstance } from "../app/app-instance.ts";
-import type { TestOrganization, TestApp, TestJob } from "../app/app.fixture.ts";
+import type { TestOrganization, TestJob } from "../app/app.fixture.ts";
+import type { SharedApp } from "../app/shared-app.ts";
 import { eventually } from "../eventually.ts";
 
 type Url = Pick<AppInstance, "url">;
@@ -40,7 +41,7 @@ export const webSocketUrl = ({ url }: Url): string => `${url.replace("http", "ws
  * Marking Numbers.
  */
 export async function createVisibleJobs(
-  app: TestApp,
+  app: SharedApp,
   agent: TestOrganization,
   jobs: readonly TestJob[],
 ): Promise<string[]> {
@@ -95,17 +96,22 @@ export async function subscribeAndWait(
   variables: Record<string, unknown> = {},
 ): Promise<JobSubscription> {
   const { promise: isActive, resolve: activate } = Promise.withResolvers<void>();
-  const client = createSubscriptionClient(
-    app,
-    { "x-api-key": key },
-    { ping: (isReceived, payload) => void (isReceived && payload && "subscribed" in payload && activate()) },
-  );
+  const client = createSubscriptionClient(app, { "x-api-key": key }, onActive(activate));
   const subscription = subscribe(client, variables);
   const endedEarly = subscription.ended.then((reason) => {
     throw new Error(`The subscription did not start: ${inspect(reason)}`);
   });
   await Promise.race([isActive, endedEarly]);
   return subscription;
+}
+
+/** Returns listeners that call `report` for each subscription that the server reports as active. */
+export function onActive(report: () => void): NonNullable<ClientOptions["on"]> {
+  return {
+    ping(isReceived, payload) {
+      if (isReceived && payload && "subscribed" in payload) report();
+    },
+  };
 }
 
 /** Waits until exactly `count` events have been received. */
@@ -118,7 +124,7 @@ export async function waitForEventCount(
 
 /** Runs `act` while the event table is locked: subscriptions cannot start, because they read the feed first. */
 export async function withFeedLocked(
-  { database }: Pick<TestApp, "database">,
+  { database }: Pick<SharedApp, "database">,
   act: () => Promise<void>,
 ): Promise<void> {
   await database.transaction(async (tx) => {
@@ -127,7 +133,7 @@ export async function withFeedLocked(
   });
 }
 
-/** Returns the number of active subscriptions of a server. */
+/** Returns the number of active subscriptions of a server, including those whose sockets are just closing. */
 export const countSubscriptions = (app: Url): Promise<number> =>
   readMetric(app, "waymark_graphql_subscriptions");
 
@@ -191,6 +197,15 @@ export async function openAuthenticatedWebSocket(app: Url, key: string): Promise
   webSocket.send({ type: "connection_init", payload: { "x-api-key": key } });
   await webSocket.waitForMessage("connection_ack");
   return webSocket;
+}
+
+/** Resolves when the server has reported each of these subscriptions as active. */
+export function waitUntilActive({ messages }: RawWebSocket, ids: readonly string[]): Promise<void> {
+  return eventually(() => {
+    const pings = messages.filter(({ type }) => type === "ping");
+    const active = new Set(pings.map(({ payload }) => (payload as { subscribed: string }).subscribed));
+    expect(ids.filter((id) => !active.has(id))).toEqual([]);
+  });
 }
 
 /** The message that subscribes over a raw WebSocket. */

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { createCliRunner, type CliRunner } from "./cli-process.ts";
@@ -27,8 +27,6 @@ export function useCliWebhooksFixture(): CliWebhooksFixture {
   let folder: string;
   let agent: OrganizationPrincipal;
   let org: string;
-  // Starting a process per command is slow on a busy machine.
-  vi.setConfig({ testTimeout: 90_000 });
   beforeAll(async () => {
     services = await openWebhookServiceFixture();
     folder = await mkdtemp(join(tmpdir(), "waymark-cli-"));
@@ -38,7 +36,7 @@ export function useCliWebhooksFixture(): CliWebhooksFixture {
     );
     org = row?.name ?? "";
   });
-  // Commands run in processes with the system's clock, and verify the time of what the services sign.
+  // Commands use the system's clock, and verify the time of what the services sign.
   beforeEach(() => services.clock.jump(Date.now() - services.clock.now()));
   afterAll(async () => {
     await services[Symbol.asyncDispose]();

@@ -2,15 +2,17 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, vi } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { createCliRunner, type CliRunner } from "./cli-process.ts";
+import { createCliRunner, type CliRunner, type EnvironmentVariables } from "./cli-process.ts";
 import { TEST_SECRET } from "../test-secret.ts";
 import { createTestDatabase, type TestDatabase } from "../database/test-database.ts";
 
 export interface CliFixture extends CliRunner {
   database: () => Database;
+  /** The settings of every command. */
+  environment: () => EnvironmentVariables;
   /** A temporary folder. */
   folder: () => string;
   /** Writes a file to `folder` and returns its path. */
@@ -22,14 +24,13 @@ export function useCliFixture(): CliFixture {
   let testDatabase: TestDatabase;
   let database: Database;
   let folder: string;
-  // Starting a process per command is slow on a busy machine.
-  vi.setConfig({ testTimeout: 90_000 });
-  const commands = createCliRunner(() => ({
+  const environment = (): EnvironmentVariables => ({
     DATABASE_URL: testDatabase.url,
     WAYMARK_SECRET: TEST_SECRET,
     WAYMARK_DATA_DIR: join(folder, "data"),
     PORT: "0",
-  }));
+  });
+  const commands = createCliRunner(environment);
   beforeAll(async () => {
     testDatabase = await createTestDatabase();
     database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
@@ -44,6 +45,7 @@ export function useCliFixture(): CliFixture {
   });
   return {
     ...commands,
+    environment,
     database: () => database,
     folder: () => folder,
     async writeTestFile(name, content) {

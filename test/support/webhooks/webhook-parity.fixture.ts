@@ -5,7 +5,8 @@ import { fromTypedId } from "../../../src/platform/ids.ts";
 import { systemActor } from "../../../src/platform/principal.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
-import type { TestApp, TestOrganization } from "../app/app.fixture.ts";
+import type { TestOrganization } from "../app/app.fixture.ts";
+import type { SharedApp } from "../app/shared-app.ts";
 import { finishPendingDeliveries } from "./delivery.fixture.ts";
 
 /** A public IP address, so that no name is looked up. Nothing is sent there, because no worker runs. */
@@ -36,7 +37,7 @@ export interface WebhookSetUp {
 const UNKNOWN = { endpoint: "whe_01KAJQ8V5N3R7T1YC6GK2D9XWE", delivery: "dlv_01KAJQZ4T8M2N6R0V4Y7C1F5HK" };
 
 export async function setUpWebhooks(
-  app: TestApp,
+  app: SharedApp,
   { scopes = ["webhooks:manage", "jobs:read"], settings = {}, jobs = 0, finished, target }: WebhookSetUp = {},
 ): Promise<WebhookFixture> {
   const organization = await app.createOrganization("agent");
@@ -58,7 +59,7 @@ export async function setUpWebhooks(
 
 /** Changes the stored row of the fixture's endpoint. */
 export async function changeEndpointRow(
-  app: TestApp,
+  app: SharedApp,
   { uuid }: WebhookFixture,
   change: "paused" | "disabled" | "unreadable",
 ): Promise<void> {
