@@ -1,7 +1,6 @@
 /** Composes the services for one command: opens the database, migrates it and creates the services. */
 import { inviteOperator, resetTwoFactor, SuspensionService } from "../accounts/api.ts";
 import type { AuditContext } from "../audit/api.ts";
-import { printStatus } from "../config/banner.ts";
 import { toConfig, type Config } from "../config/config.ts";
 import { readEnv } from "../config/env.ts";
 import { hasCluster } from "../embedded/postgres/cluster.ts";
@@ -31,16 +30,19 @@ import { entities } from "./entities.ts";
 export type CliServices = Awaited<ReturnType<typeof openCliServices>>;
 
 export interface CliServicesOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Prints a message for the user. */
+  readonly printStatus: (message: string) => void;
   /** Replaces the startup check, for the commands that repair what it rejects. */
-  readonly startupCheck?: (database: LockedConnection) => Promise<void>;
+  readonly startupCheck: ((database: LockedConnection) => Promise<void>) | undefined;
 }
 
 /** Database connections; a command runs few queries in parallel. */
 const POOL_SIZE = 2;
 
-/** Opens DATABASE_URL, or the embedded PostgreSQL, which a running server may share. Throws StartupError. */
-export async function openCliServices({ startupCheck }: CliServicesOptions = {}) {
-  const config = toConfig(readEnv());
+/** Opens the DATABASE_URL of `env`, or the embedded PostgreSQL, which a running server may share. Throws StartupError. */
+export async function openCliServices({ env, printStatus, startupCheck }: CliServicesOptions) {
+  const config = toConfig(readEnv(env));
   rejectForgottenUrl(config, { isRepair: startupCheck !== undefined });
   await using stack = new AsyncDisposableStack();
   const embeddedOptions = { dataDir: config.dataDir, exclusive: false, onProgress: printStatus };

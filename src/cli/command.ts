@@ -94,9 +94,9 @@ export function withDefault<Value>(value: Value, spec: OptionSpec<Value | undefi
 /** Defines a command that opens no services, or opens them itself. */
 export const command = definer<CliContext>((cli, work) => work(cli));
 /** Defines a command that uses the services of the database. */
-export const serviceCommand = definer<CliServices>((_cli, work) => withServices(work));
+export const serviceCommand = definer<CliServices>(withServices);
 /** Defines a command that uses webhook endpoints and deliveries, too. */
-export const webhookCommand = definer<WebhookServices>((_cli, work) => withWebhooks(work));
+export const webhookCommand = definer<WebhookServices>(withWebhooks);
 
 function definer<Context>(
   open: (cli: CliContext, work: (context: Context) => Promise<void>) => Promise<void>,

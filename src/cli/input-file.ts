@@ -22,14 +22,18 @@ const FORMAT_BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
   jsonl: "ndjson",
 };
 
-/** `-` is standard input. Throws BadRequestException for a folder or an unknown format, or the system's error. */
-export async function resolveInputFile(file: string, format: FileFormat | undefined): Promise<InputFile> {
+/** The file `-` is `stdin`. Throws BadRequestException for a folder or an unknown format, or the system's error. */
+export async function resolveInputFile(
+  file: string,
+  format: FileFormat | undefined,
+  stdin: Readable,
+): Promise<InputFile> {
   if (file === "-") {
     return {
       format: format ?? throwUnknownFormat("standard input"),
       name: undefined,
       size: null,
-      open: (signal) => addAbortSignal(signal, process.stdin),
+      open: (signal) => addAbortSignal(signal, stdin),
     };
   }
   const stats = await stat(file);

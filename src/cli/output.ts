@@ -1,4 +1,5 @@
 /** Prints a command's result on standard output and everything else on standard error. */
+import type { Writable } from "node:stream";
 
 export interface Output {
   isJson: boolean;
@@ -7,22 +8,25 @@ export interface Output {
   /** Prints the command's result: `document` with --json, otherwise `text`. Call once per run. */
   printResult(document: object, text: string): void;
   /** Prints a message for the user on standard error. */
-  printStatus(text: string): void;
+  readonly printStatus: (text: string) => void;
 }
 
-export function createOutput(isJson: boolean): Output {
+export function createOutput(
+  isJson: boolean,
+  { stdout, stderr }: { stdout: Writable; stderr: Writable },
+): Output {
   // Ignore a closed pipe (`| head`), so that the command still closes its resources.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   });
   return {
     isJson,
     bufferedHelp: [],
     printResult(document, text) {
-      process.stdout.write(this.isJson ? `${JSON.stringify(document, null, 2)}\n` : `${text}\n`);
+      stdout.write(this.isJson ? `${JSON.stringify(document, null, 2)}\n` : `${text}\n`);
     },
     printStatus(text) {
-      process.stderr.write(text.endsWith("\n") ? text : `${text}\n`);
+      stderr.write(text.endsWith("\n") ? text : `${text}\n`);
     },
   };
 }

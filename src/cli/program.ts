@@ -13,7 +13,7 @@ import { organizationCommands } from "./commands/organizations.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { testCommands } from "./commands/test.ts";
 import { operatorCommands, userCommands } from "./commands/users.ts";
-import type { CliContext } from "./context.ts";
+import type { CliContext, CliProcess } from "./context.ts";
 import { toCliFailure, UsageError } from "./exit.ts";
 import { createOutput, type Output } from "./output.ts";
 
@@ -27,9 +27,9 @@ message, hint, details}}. All other output goes to standard error.
 Exit codes: 0 success, 1 failure, 2 usage error. Settings come from the environment; see .env.example.`;
 
 /** Runs the command in `argv` (without node and script) and returns the exit code. Never throws. */
-export async function runCommandLine(argv: readonly string[]): Promise<number> {
-  const output = createOutput(argv.includes("--json"));
-  const cli: CliContext = { output, exitCode: 0 };
+export async function runCommandLine(argv: readonly string[], host: CliProcess = process): Promise<number> {
+  const output = createOutput(argv.includes("--json"), host);
+  const cli: CliContext = { host, output, exitCode: 0 };
   try {
     await createProgram(cli).parseAsync(argv, { from: "user" });
     return cli.exitCode;

@@ -1,4 +1,5 @@
 /** The progress bar of an import on a terminal, with failed rows printed above it. */
+import type { Writable } from "node:stream";
 import { MultiBar, Presets } from "cli-progress";
 
 export interface ProgressBar {
@@ -11,9 +12,8 @@ export interface ProgressBar {
 const FORMAT_WITH_SIZE = "{bar} {percentage}%  {rows} rows  {eta_formatted} left";
 const FORMAT_WITHOUT_SIZE = "{rows} rows in {duration_formatted}";
 
-/** `size` is the file size in bytes, or null if unknown. If standard error is not a terminal, only lines are printed. */
-export function startProgressBar(size: number | null): ProgressBar {
-  const stream = process.stderr;
+/** `size` is the file size in bytes, or null if unknown. If `stream` is not a terminal, only lines are printed. */
+export function startProgressBar(size: number | null, stream: Writable & { isTTY?: boolean }): ProgressBar {
   const write = (text: string): void => void stream.write(text);
   if (!stream.isTTY)
     return { update: () => undefined, printLine: (line) => write(`${line}\n`), stop: () => undefined };

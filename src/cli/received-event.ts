@@ -1,4 +1,5 @@
 /** Output of a received webhook: event type, job, signature check and changed fields. */
+import type { Writable } from "node:stream";
 import { styleText } from "node:util";
 import { z } from "zod";
 import { escapeControlCharacters } from "./output.ts";
@@ -20,8 +21,12 @@ const eventSchema = z.object({
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Returns lines for standard output, coloured if it is a terminal that supports colour. */
-export function formatEvent({ receivedAt, verification, isDuplicate, event }: ReceivedEvent): string {
+/** Returns lines for `stream`, coloured if it is a terminal that supports colour. */
+export function formatEvent(
+  { receivedAt, verification, isDuplicate, event }: ReceivedEvent,
+  stream: Writable,
+): string {
+  const colorize = (style: Style, text: string): string => styleText(style, text, { stream });
   const parsed = eventSchema.safeParse(event);
   const { type, data } = parsed.success ? parsed.data : { type: "(not an event)", data: {} };
   const verificationText = verification.valid
@@ -63,8 +68,4 @@ export function formatEventAsJson({
 
 function formatValue(value: unknown): string {
   return escapeControlCharacters(JSON.stringify(value) ?? "null");
-}
-
-function colorize(style: Style, text: string): string {
-  return styleText(style, text, { stream: process.stdout });
 }

@@ -21,12 +21,13 @@ const afterRestore = command("after-restore", {
   description:
     "run once after restoring PostgreSQL from a backup, before any server starts: skip past used version numbers, mark " +
     "pending deliveries as possibly sent before, and revoke all sessions",
-  async run({ output }) {
+  async run(cli) {
     const { promise: result, resolve } = Promise.withResolvers<RestoreResult>();
     // Printed before the services close, because a failure to close them must not hide it.
-    const print = async () => output.printResult(toDocument(await result), formatRestoreResult(await result));
+    const print = async () =>
+      cli.output.printResult(toDocument(await result), formatRestoreResult(await result));
     // Runs as a startup check, because those have no statement timeout: there may be millions of pending deliveries.
-    await withServices(print, { startupCheck: async (database) => resolve(await finishRestore(database)) });
+    await withServices(cli, print, async (database) => resolve(await finishRestore(database)));
     return undefined;
   },
 });
@@ -44,12 +45,12 @@ function formatRestoreResult(result: RestoreResult): string {
 const acceptSecret = command("accept-secret", {
   description:
     "accept the current WAYMARK_SECRET after losing the previous one; data encrypted with the previous one stays unreadable",
-  async run({ output }) {
+  async run(cli) {
     const acceptAndPrint = async (services: CliServices): Promise<void> => {
       const unreadable = await services.acceptSecret();
-      output.printResult(toDocument(unreadable), formatUnreadableSecrets(unreadable));
+      cli.output.printResult(toDocument(unreadable), formatUnreadableSecrets(unreadable));
     };
-    await withServices(acceptAndPrint, { startupCheck: async () => undefined });
+    await withServices(cli, acceptAndPrint, async () => undefined);
     return undefined;
   },
 });

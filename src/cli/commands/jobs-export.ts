@@ -35,7 +35,7 @@ export const jobsExportCommand = command("export", {
         "BadRequestException",
         "--json cannot print CSV: add --out, or remove --json or --format csv",
       );
-    return await withServices((services, signal) => exportFile(cli, services, { options, signal }));
+    return await withServices(cli, (services, signal) => exportFile(cli, services, { options, signal }));
   },
 });
 
@@ -62,7 +62,7 @@ async function exportFile(
     }
   }
   const stream = isDocument ? toJsonDocument(texts(), () => exported) : texts();
-  if (out === undefined) await pipeline(stream, process.stdout, { signal, end: false });
+  if (out === undefined) await pipeline(stream, cli.host.stdout, { signal, end: false });
   else await pipeline(texts, createWriteStream(out), { signal });
   const summary = `${exported.toLocaleString("en")} ${exported === 1 ? "job" : "jobs"} exported.`;
   if (out !== undefined) return { document: { exported, format, out }, text: summary };

@@ -46,8 +46,10 @@ export const jobsImportCommand = command("import", {
   options: optionSpecs,
   help: HELP_TEXT,
   async run(cli, options, file) {
-    const input = await resolveInputFile(file, options.format);
-    return await withServices((services, signal) => importFile(cli, services, { input, options, signal }));
+    const input = await resolveInputFile(file, options.format, cli.host.stdin);
+    return await withServices(cli, (services, signal) =>
+      importFile(cli, services, { input, options, signal }),
+    );
   },
 });
 
@@ -64,7 +66,7 @@ async function importFile(
 ): Promise<Result> {
   const { agent, contractor, dryRun = false } = options;
   const bytes = input.open(signal);
-  const progress = startProgressBar(input.size);
+  const progress = startProgressBar(input.size, cli.host.stderr);
   const request = { format: input.format, fileName: input.name, agent, contractor, dryRun };
   let summary: ImportSummary | undefined;
   try {

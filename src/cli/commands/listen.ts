@@ -5,11 +5,10 @@ import { AppError, StartupError } from "../../platform/errors.ts";
 import { systemActor, type OrganizationPrincipal } from "../../platform/principal.ts";
 import { systemPrincipal } from "../../webhooks/api.ts";
 import { command, flag, option, withDefault, type OptionValues } from "../command.ts";
-import { withSignals, withWebhooks, type CliServices } from "../context.ts";
+import { withSignals, withWebhooks, type CliContext, type CliServices } from "../context.ts";
 import { formatEventAsJson, formatEvent } from "../received-event.ts";
-import { openLocalReceiver, type LocalReceiver } from "../local-receiver.ts";
+import { openLocalReceiver, type ReceivedEvent } from "../local-receiver.ts";
 import { parseCommaList, parsePort } from "../option-parsers.ts";
-import type { Output } from "../output.ts";
 
 const DEMO_AGENT = "Northwind Agency";
 const EXAMPLE_STATUS = "out_for_delivery";
@@ -40,36 +39,36 @@ export const listenCommand = command("listen", {
   description: "receive webhooks on this machine, verify them and print each one",
   options: optionSpecs,
   help: HELP_TEXT,
-  async run({ output }, options) {
-    if (output.isJson)
+  async run(cli, options) {
+    if (cli.output.isJson)
       throw new AppError(
         "BadRequestException",
         "listen has no result to print with --json; use --ndjson to print each event as a line of JSON",
       );
     await (options.secret === undefined
-      ? listenWithTemporaryEndpoint(output, options)
-      : listenWithSecret(output, options));
+      ? listenWithTemporaryEndpoint(cli, options)
+      : listenWithSecret(cli, options));
     return undefined;
   },
 });
 
-function listenWithSecret(output: Output, options: Options): Promise<void> {
+function listenWithSecret(cli: CliContext, options: Options): Promise<void> {
   const { port, secret = "" } = options;
   if (port === 0)
     throw new AppError(
       "BadRequestException",
       "--secret requires --port: the local port that the endpoint's URL forwards to",
     );
-  return withSignals(async (signal) => {
+  return withSignals(cli, async (signal) => {
     await using receiver = await openLocalReceiver(port);
-    output.printStatus(`Listening on ${receiver.url} Press Ctrl-C to stop.`);
-    printEvents(receiver, secret, options);
+    cli.output.printStatus(`Listening on ${receiver.url} Press Ctrl-C to stop.`);
+    receiver.start(secret, eventPrinter(cli, options));
     await waitForAbort(signal);
   });
 }
 
-function listenWithTemporaryEndpoint(output: Output, options: Options): Promise<void> {
-  return withWebhooks(async (services, signal) => {
+function listenWithTemporaryEndpoint(cli: CliContext, options: Options): Promise<void> {
+  return withWebhooks(cli, async (services, signal) => {
     const { config, endpoints } = services;
     if (!config.webhooks.allowPrivate)
       throw new StartupError(
@@ -83,22 +82,21 @@ function listenWithTemporaryEndpoint(output: Output, options: Options): Promise<
       { url: receiver.url, description: ENDPOINT_DESCRIPTION, eventTypes: options.events ?? null },
     );
     try {
-      output.printStatus(`Endpoint ${endpoint.id} of ${organization.name} sends to ${endpoint.url}`);
-      output.printStatus(await exampleRequest(services, organization, demoKey));
-      output.printStatus("Waiting for events. Press Ctrl-C to stop and delete the endpoint.\n");
-      printEvents(receiver, secret, options);
+      cli.output.printStatus(`Endpoint ${endpoint.id} of ${organization.name} sends to ${endpoint.url}`);
+      cli.output.printStatus(await exampleRequest(services, organization, demoKey));
+      cli.output.printStatus("Waiting for events. Press Ctrl-C to stop and delete the endpoint.\n");
+      receiver.start(secret, eventPrinter(cli, options));
       await waitForAbort(signal);
     } finally {
       await endpoints.delete(systemPrincipal, endpoint.id);
-      output.printStatus(`\nEndpoint ${endpoint.id} deleted.`);
+      cli.output.printStatus(`\nEndpoint ${endpoint.id} deleted.`);
     }
   });
 }
 
-function printEvents(receiver: LocalReceiver, secret: string, { ndjson }: Options): void {
-  receiver.start(secret, (event) => {
-    process.stdout.write(`${ndjson ? formatEventAsJson(event) : formatEvent(event)}\n`);
-  });
+function eventPrinter({ host: { stdout } }: CliContext, { ndjson }: Options) {
+  return (event: ReceivedEvent): void =>
+    void stdout.write(`${ndjson ? formatEventAsJson(event) : formatEvent(event, stdout)}\n`);
 }
 
 interface ListenTarget {

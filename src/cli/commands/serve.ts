@@ -11,10 +11,10 @@ export const serveCommand = command("serve", {
   options: {
     role: choice("<role>", "role of this process (default: WAYMARK_ROLE)", roles),
   },
-  async run({ output }, { role }) {
+  async run({ output, host }, { role }) {
     if (output.isJson) throw new AppError("BadRequestException", "serve has no result to print with --json");
     const { runServer } = await import("../../app/serve.ts");
-    const env = readEnv();
+    const env = readEnv(host.env);
     await runServer(toConfig({ ...env, WAYMARK_ROLE: role ?? env.WAYMARK_ROLE }));
     return undefined;
   },

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { fromTypedId, toTypedId } from "../../../src/platform/ids.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
-import { waitForExit } from "../../support/processes/cli-process.ts";
+import { parseOutput } from "../../support/processes/cli-process.ts";
 import { UNUSED_URL, useCliWebhooksFixture } from "../../support/processes/cli-webhooks.fixture.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 
-const { start, run, runJson, services, agent, org, newEndpoint } = useCliWebhooksFixture();
+const { begin, run, runJson, services, agent, org, newEndpoint } = useCliWebhooksFixture();
 
 const createArgs = (url: string, ...more: string[]): string[] => [
   "endpoint",
@@ -69,7 +69,7 @@ describe("endpoint create", () => {
 
   it("rejects a URL on this machine if private addresses are not allowed", async () => {
     const args = ["endpoint", "create", "--org", org(), "--url", "https://127.0.0.1/"];
-    const { code, stderr } = await waitForExit(start(args, { WEBHOOK_ALLOW_PRIVATE: "" }));
+    const { code, stderr } = await begin(args, { WEBHOOK_ALLOW_PRIVATE: "" }).ended;
     expect(code).toBe(2);
     expect(stderr).toContain("must not point to 127.0.0.1");
   });
@@ -180,8 +180,7 @@ describe("endpoint test", () => {
     await using receiver = await startTestReceiver({ respond: () => ({ status: 404 }) });
     const id = await newEndpoint(receiver.url);
     const ended = await run("endpoint", "test", id, "--json");
-    expect(ended.code).toBe(1);
-    expect(JSON.parse(ended.stdout)).toMatchObject({
+    expect(parseOutput(ended, 1)).toMatchObject({
       endpoint_id: id,
       status: "failed",
       outcome: "http_404",

@@ -25,8 +25,7 @@ async function createOperator(email: string): Promise<string> {
 const accept = (token: string) =>
   createSessionClient(app).post("/auth/links/accept", { token, name: "A Heron", password: VALID_PASSWORD });
 
-// Every command starts a process, which is slow on a busy machine.
-describe("operator create", { timeout: 90_000 }, () => {
+describe("operator create", () => {
   it("prints a link that lets the operator choose a password and sign in", async () => {
     const token = await createOperator("First@Test.example");
     expectData(await accept(token));

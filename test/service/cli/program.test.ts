@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { waitForExit } from "../../support/processes/cli-process.ts";
+import { parseOutput, waitForExit } from "../../support/processes/cli-process.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
 
-const { start, run: waymark, runJson, folder } = useCliFixture();
+const { start, begin, run: waymark, runJson, folder } = useCliFixture();
 
 describe("the command line", () => {
   it.each([["--help"], ["jobs", "import", "--help"], ["help", "key"]])(
@@ -35,7 +35,7 @@ describe("the command line", () => {
 
   it("accepts --json before the command", async () => {
     const run = await waymark("--json", "org", "list");
-    expect(JSON.parse(run.stdout)).toHaveProperty("items");
+    expect(parseOutput(run, 0)).toHaveProperty("items");
   });
 });
 
@@ -106,8 +106,7 @@ describe("exit code 2 (usage error)", () => {
     [["jobs", "export", "--status", "done"], "BadRequestException", null],
   ])("prints the error as JSON on standard output with --json: %j", async (args, code, hint) => {
     const run = await waymark(...args, "--json");
-    expect(run.code).toBe(2);
-    expect(JSON.parse(run.stdout)).toEqual({
+    expect(parseOutput(run, 2)).toEqual({
       error: { code, message: expect.any(String), hint, details: null },
     });
   });
@@ -139,8 +138,7 @@ describe("exit code 1 (failure)", () => {
 
   it("prints the error as JSON on standard output with --json", async () => {
     const run = await waymark("key", "revoke", "nokey123", "--json");
-    expect(run.code).toBe(1);
-    expect(JSON.parse(run.stdout)).toEqual({
+    expect(parseOutput(run, 1)).toEqual({
       error: {
         code: "NotFoundException",
         message: "No API key has this ID or prefix",
@@ -152,15 +150,24 @@ describe("exit code 1 (failure)", () => {
 
   it("is returned with a hint for an invalid setting and for an unreachable database", async () => {
     const [invalid, unreachable] = await Promise.all([
-      waitForExit(start(["org", "list"], { DATABASE_URL: "mysql://x" })),
-      waitForExit(start(["org", "list", "--json"], { DATABASE_URL: "postgresql://127.0.0.1:1/none" })),
+      begin(["org", "list"], { DATABASE_URL: "mysql://x" }).ended,
+      begin(["org", "list", "--json"], { DATABASE_URL: "postgresql://127.0.0.1:1/none" }).ended,
     ]);
     expect(invalid).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("DATABASE_URL") });
     expect(invalid.stderr).not.toContain("    at ");
-    expect(unreachable.code).toBe(1);
-    expect(JSON.parse(unreachable.stdout).error).toMatchObject({
+    expect(parseOutput(unreachable, 1).error).toMatchObject({
       code: "StartupError",
       hint: expect.stringContaining("DATABASE_URL"),
+    });
+  });
+});
+
+describe("the process", () => {
+  it("exits with the code of the command", async () => {
+    expect(await waitForExit(start(["org", "lst"]))).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^Error: unknown/),
     });
   });
 
@@ -183,17 +190,17 @@ describe("migrate", () => {
 });
 
 describe("WAYMARK_SECRET", () => {
-  it.each([
-    [["serve", "--role", "api"], 1],
-    [["endpoint", "list"], 1],
-    [["org", "list"], 0],
-    [["migrate"], 0],
-  ])("is required with DATABASE_URL only by commands that encrypt or sign: %j", async (args, code) => {
-    const run = await waitForExit(start(args, { WAYMARK_SECRET: "", LOG_LEVEL: "silent" }));
-    expect(run.code).toBe(code);
-    if (code === 0) return;
-    expect(run).toMatchObject({ stdout: "", stderr: expect.stringContaining("WAYMARK_SECRET is not set") });
-    expect(run.stderr).toContain("openssl rand -base64 32");
-    expect(run.stderr).not.toContain("    at ");
+  const unset = { WAYMARK_SECRET: "", LOG_LEVEL: "silent" };
+
+  it("is required with DATABASE_URL by commands that encrypt or sign", async () => {
+    const { code, stdout, stderr } = await begin(["endpoint", "list"], unset).ended;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("WAYMARK_SECRET is not set");
+    expect(stderr).toContain("openssl rand -base64 32");
+    expect(stderr).not.toContain("    at ");
+  });
+
+  it.each([["org", "list"], ["migrate"]])("is not required by other commands: %s %s", async (...args) => {
+    expect(await begin(args, unset).ended).toMatchObject({ code: 0 });
   });
 });

@@ -21,8 +21,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const audited = () =>
   app.database.query(sql`select actor, subject, details from audit_entry where action = 'test_data.deleted'`);
 
-// Every command starts a process, which is slow on a busy machine.
-describe("test", { timeout: 90_000 }, () => {
+describe("test", () => {
   it("lists test data, and deletes it with an audit entry and cancels runs", async () => {
     expect((await waymark("test", "list")).stdout).toBe("No organisation uses test mode.\n");
     const { key } = await runJson("key", "create", "--org", "Acme", "--name", "t", "--test");
