@@ -12,7 +12,7 @@ const REJECTED_URL_REASON =
   "Fake password; the test checks that a URL with credentials is rejected or not shown as a link.";
 
 export const secretExceptions: readonly SecretException[] = [
-  { file: "test/faults/server-process.test.ts", kind: "PostgreSQLConnection", reason: FAKE_HOST_REASON },
+  { file: "test/long/faults/server-process.test.ts", kind: "PostgreSQLConnection", reason: FAKE_HOST_REASON },
   { file: "test/service/platform/mongo.test.ts", kind: "MongoDBConnection", reason: FAKE_HOST_REASON },
   { file: "test/unit/config/env.test.ts", kind: "MySQLConnection", reason: FAKE_HOST_REASON },
   { file: "test/service/webhooks/endpoints.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },

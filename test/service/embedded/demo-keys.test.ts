@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ensureDemo, type Demo } from "../../../src/embedded/demo/demo.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+import { createCliRunner } from "../../support/processes/cli-process.ts";
+import { TEST_SECRET } from "../../support/test-secret.ts";
 
 let app: TestApp;
 let dataDir: string;
@@ -53,3 +56,43 @@ it.each(["", '{"agent": {"email": "age', "null", '{"agent": 7, "operator": {"pas
     expect(logins.operator).toEqual({ email: "operator@waymark.example", password: null });
   },
 );
+
+function expectedLogin(role: string) {
+  return {
+    email: `${role}@waymark.example`,
+    password: expect.stringMatching(/^\w{4}(-\w{4}){3}$/),
+  };
+}
+
+it("waymark demo prints the same keys and logins each time", async () => {
+  await app.database.query(sql`delete from user_account`);
+  await rm(join(dataDir, "demo-logins.json"), { force: true });
+  const { run, runJson } = createCliRunner(() => ({
+    DATABASE_URL: app.databaseUrl,
+    WAYMARK_SECRET: TEST_SECRET,
+    WAYMARK_DATA_DIR: dataDir,
+  }));
+  const printed = await runJson("demo");
+  const { agent: agentKey, contractor: contractorKey, test: testKey } = await ensure();
+  expect(printed).toEqual({
+    agent_key: agentKey,
+    contractor_key: contractorKey,
+    test_key: testKey,
+    logins: {
+      agent: expectedLogin("agent"),
+      contractor: expectedLogin("contractor"),
+      operator: expectedLogin("operator"),
+    },
+  });
+  const { agent, contractor, operator } = printed.logins;
+  expect(await run("demo")).toEqual({
+    code: 0,
+    stderr: "",
+    stdout:
+      `Agent key:           ${agentKey}\nContractor key:      ${contractorKey}\n` +
+      `Test key:            ${testKey}\n` +
+      `Agent's login:       ${agent.email}  ${agent.password}\n` +
+      `Contractor's login:  ${contractor.email}  ${contractor.password}\n` +
+      `Operator's login:    ${operator.email}  ${operator.password}\n`,
+  });
+});

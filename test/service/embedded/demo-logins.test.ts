@@ -30,8 +30,15 @@ function ensure(): Promise<DemoLogins> {
   return ensureDemoLogins({ database: app.database, dataDir }, organizations);
 }
 
+/** Creates the users with new passwords. */
+async function recreate(): Promise<DemoLogins> {
+  await app.database.query(sql`delete from user_account`);
+  await rm(join(dataDir, "demo-logins.json"), { force: true });
+  return await ensure();
+}
+
 it("returns logins with which the agent, contractor and operator can sign in", async () => {
-  const logins = await ensure();
+  const logins = await recreate();
   const roles: unknown[] = [];
   for (const { email, password } of Object.values(logins)) {
     const browser = await signIn(app, { email, password: password ?? "" });
@@ -47,7 +54,7 @@ it("returns logins with which the agent, contractor and operator can sign in", a
 
 // evidence: demo-passwords-random
 it("creates a different password for each user once, and stores them with mode 0600", async () => {
-  const logins = await ensure();
+  const logins = await recreate();
   expect(await ensure()).toEqual(logins);
   expect(new Set(Object.values(logins).map(({ password }) => password)).size).toBe(3);
   const file = join(dataDir, "demo-logins.json");
@@ -56,7 +63,7 @@ it("creates a different password for each user once, and stores them with mode 0
 });
 
 it("returns null for a password that the user has changed, and keeps the new password", async () => {
-  const { agent } = await ensure();
+  const { agent } = await recreate();
   const browser = createSessionClient(app);
   expectData(await browser.post("/auth/sign-in", agent));
   const change = { current_password: agent.password, new_password: "a heron waits at the weir" };

@@ -246,6 +246,8 @@ it("a notification delivers an event without the sweep", async () => {
 });
 
 it("the sweep finds an event without a notification", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
   const agent = await partner("agent");
   const { tail, polls } = openCountedTail();
   const received = await follow(tail, agent);
@@ -253,6 +255,7 @@ it("the sweep finds an event without a notification", async () => {
   await eventually(() => expect(received).toHaveLength(1));
   await waitUntilQuiet(polls);
   await database.transaction((tx) => upsert(tx, agent, newNumber()));
+  vi.advanceTimersToNextTimer();
   await eventually(() => expect(received).toHaveLength(2));
 });
 

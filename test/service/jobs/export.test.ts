@@ -152,7 +152,7 @@ describe("an export", () => {
         }
         expect(await rows()).toEqual(before);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

@@ -221,7 +221,8 @@ it("cancels the entity manager's running statement when the signal aborts", asyn
 
 async function sleepers(): Promise<number> {
   const rows = await database.query(
-    sql`select from pg_stat_activity where query = 'select pg_sleep(20)' and state = 'active'`,
+    sql`select from pg_stat_activity
+      where datname = current_database() and query = 'select pg_sleep(20)' and state = 'active'`,
   );
   return rows.length;
 }

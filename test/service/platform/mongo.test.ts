@@ -1,15 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { MongoClient, type Db } from "mongodb";
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
-import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/embedded/mongo/embedded-mongo.ts";
+import type { Db } from "mongodb";
+import { describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { StartupError } from "../../../src/platform/errors.ts";
 import { openMongo, type Mongo, type MongoState } from "../../../src/platform/mongo.ts";
+import { startTcpProxy } from "../../support/app/tcp-proxy.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
 import { eventually } from "../../support/eventually.ts";
 
-const NOWHERE = "mongodb://127.0.0.1:1/waymark";
+const NOWHERE = "mongodb://127.0.0.1:1/waymark?serverSelectionTimeoutMS=100";
 const up = { state: "up", message: null };
 const starting = { state: "starting", message: "is starting" };
 const unreachable = { state: "down", message: "unreachable" };
@@ -81,7 +78,7 @@ describe("without a MongoDB", () => {
 
   it.each([
     // The driver would try for ten minutes.
-    ["is connecting", `${NOWHERE}?serverSelectionTimeoutMS=600000`],
+    ["is connecting", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=600000"],
     ["has no URL yet", never()],
   ])("closes without waiting while it %s, and rejects waitUntilUp", async (_, url) => {
     const mongo = openMongo({ url });
@@ -106,31 +103,29 @@ describe("a MongoDB that rejects the credentials", () => {
   });
 });
 
+/** A database of the test run's MongoDB, behind a proxy that closes and refuses connections like a stopped server. */
+async function startStoppableMongo() {
+  const test = createTestMongo();
+  onTestFinished(() => test[Symbol.asyncDispose]());
+  const proxy = await startTcpProxy(test.url);
+  const { host } = new URL(proxy.url);
+  const { pathname } = new URL(test.url);
+  // 500 ms is the driver's minimum.
+  const options = "directConnection=true&heartbeatFrequencyMS=500&serverSelectionTimeoutMS=200";
+  return { proxy, url: `mongodb://${host}${pathname}?${options}` };
+}
+
 describe("a MongoDB that stops", () => {
-  let dataDir: string;
-  let embedded: EmbeddedMongo;
-  const start = (): EmbeddedMongo =>
-    openEmbeddedMongo({ dataDir, binary: inject("mongodBinary"), cacheDir: dataDir, download: "off" });
-
-  beforeAll(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), "waymark-away-"));
-    embedded = start();
-  });
-  afterAll(async () => {
-    await embedded[Symbol.asyncDispose]();
-    await rm(dataDir, { recursive: true, force: true });
-  });
-
   it("is down, and up again after its restart, for waiting callers and for earlier handles", async () => {
-    await using mongo = openMongo({ url: embedded.url });
+    const { proxy, url } = await startStoppableMongo();
+    await using mongo = openMongo({ url });
     const before = await mongo.waitUntilUp();
-    await embedded[Symbol.asyncDispose]();
+    proxy.cut();
     await waitForState(mongo, "down");
     expect(mongo.status()).toEqual(unreachable);
     const waiting = mongo.waitUntilUp();
 
-    embedded = start();
-    await embedded.url;
+    proxy.accept();
     const after = await waiting;
     expect(mongo.status()).toEqual(up);
     expect(after.client).toBe(before.client);
@@ -138,27 +133,20 @@ describe("a MongoDB that stops", () => {
   });
 
   it("is found if it starts only after the first attempts", async () => {
-    const url = await embedded.url;
-    await embedded[Symbol.asyncDispose]();
+    const { proxy, url } = await startStoppableMongo();
+    proxy.cut();
     await using mongo = openMongo({ url });
     await waitForState(mongo, "down");
-    embedded = start();
+    proxy.accept();
     expect(await writeNote(await mongo.waitUntilUp())).toBe(true);
   });
 
   it("has no connection left after disposal", async () => {
-    await using client = new MongoClient(await embedded.url, { appName: "watcher" });
-    const connectionCount = async (): Promise<number> =>
-      (
-        await client
-          .db("admin")
-          .aggregate([{ $currentOp: { allUsers: true, idleConnections: true } }])
-          .toArray()
-      ).filter(({ appName }) => appName === "waymark").length;
-    const mongo = openMongo({ url: await embedded.url });
+    const { proxy, url } = await startStoppableMongo();
+    const mongo = openMongo({ url });
     await mongo.waitUntilUp();
-    expect(await connectionCount()).toBeGreaterThan(0);
+    expect(proxy.open).toBeGreaterThan(0);
     await mongo[Symbol.asyncDispose]();
-    await eventually(async () => expect(await connectionCount()).toBe(0));
+    await eventually(() => expect(proxy.open).toBe(0));
   });
 });

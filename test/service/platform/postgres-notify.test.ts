@@ -1,7 +1,7 @@
 /** NOTIFY and LISTEN: merging of calls, payloads, reconnection and disposal. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
@@ -25,11 +25,17 @@ afterAll(async () => {
   await testDatabase[Symbol.asyncDispose]();
 });
 
+/** A channel for each test: a late notification of one would reach the next. */
+let channel = "";
+beforeEach(({ task }) => {
+  channel = `news_${task.id.replaceAll("-", "_")}`;
+});
+
 function listen(url: string): { heard: () => number } & AsyncDisposable {
   const onNotification = vi.fn<() => void>();
   const listener = listenToChannel({
     url,
-    channel: "news",
+    channel,
     applicationName: "test",
     logger: createLogger("silent"),
     onNotification,
@@ -38,7 +44,7 @@ function listen(url: string): { heard: () => number } & AsyncDisposable {
 }
 
 it("delivers a notification, and merges many calls into few", async () => {
-  const notify = createNotifier(database, "news");
+  const notify = createNotifier(database, channel);
   await using listener = listen(testDatabase.url);
   // The first call follows the connection.
   await eventually(() => expect(listener.heard()).toBe(1));
@@ -48,11 +54,11 @@ it("delivers a notification, and merges many calls into few", async () => {
 });
 
 it("delivers distinct words, and an empty payload if they do not fit", async () => {
-  const notify = createPayloadNotifier(database, "news");
+  const notify = createPayloadNotifier(database, channel);
   const payloads: string[] = [];
   await using listener = listenToChannel({
     url: testDatabase.url,
-    channel: "news",
+    channel,
     applicationName: "test",
     logger: createLogger("silent"),
     onNotification: (payload) => payloads.push(payload),
@@ -75,7 +81,7 @@ it("reconnects after a lost connection, and reports that notifications may have 
   proxy.disconnect();
   proxy.restore();
   await eventually(() => expect(listener.heard()).toBe(2));
-  createNotifier(database, "news")();
+  createNotifier(database, channel)();
   await eventually(() => expect(listener.heard()).toBe(3));
 });
 
@@ -106,7 +112,7 @@ it("closes although the server does not answer the LISTEN statement", async () =
   const server = createServer((front) => {
     const back = connect(Number(port || 5432), hostname);
     front.on("data", (chunk) => {
-      isHanging ||= chunk.includes('listen "news"');
+      isHanging ||= chunk.includes(`listen "${channel}"`);
       back.write(chunk);
     });
     back.on("data", (chunk) => void (isHanging || front.write(chunk)));

@@ -1,6 +1,6 @@
 /** Writing the request log in the background, and dropping old partitions. */
 import { Registry } from "prom-client";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
 import { fromTypedId, newRequestId, newUuid, uuidV7Sql, toTypedId } from "../../../src/platform/ids.ts";
@@ -196,7 +196,12 @@ describe("while PostgreSQL is unavailable", () => {
     const { log, dropped } = await openLog(on);
     proxy.stall();
     log.record(ended());
-    await log[Symbol.asyncDispose]();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const stopped = log[Symbol.asyncDispose]();
+    await vi.advanceTimersByTimeAsync(5_000);
+    await stopped;
+    vi.useRealTimers();
     expect(await dropped()).toBe(1);
     // The statement still waits for PostgreSQL.
     const { total, idle } = on.pool();

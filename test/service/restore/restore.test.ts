@@ -43,6 +43,10 @@ const finish = (): Promise<RestoreResult> => finishRestore(app.database);
 
 describe("job versions", () => {
   it("stay unchanged until a job changes, then skip past every version used before", async () => {
+    // As in a database that was never restored.
+    await app.database.query(
+      raw("create or replace function next_version(version int) returns int return greatest(version, 0) + 1"),
+    );
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{}]);
     expectData(await patchJob(app, agent, number, { weight: 1 }));
@@ -160,11 +164,12 @@ describe("deliveries", () => {
   it("that were pending are sent and logged with Webhook-Redelivery: restore, later ones without", async () => {
     const receiver = await startTestReceiver();
     onTestFinished(() => receiver[Symbol.asyncDispose]());
-    const endpoint = await fixture.createEndpoint({ url: receiver.url });
-    await app.createJobs(fixture.agent, [{}]);
+    const agent = await app.createOrganization("agent");
+    const endpoint = await fixture.createEndpoint({ url: receiver.url }, agent);
+    await app.createJobs(agent, [{}]);
     const { deliveriesFlagged } = await finish();
     expect(deliveriesFlagged).toBe(1);
-    await app.createJobs(fixture.agent, [{}]);
+    await app.createJobs(agent, [{}]);
 
     const dispatcher = await fixture.startDispatcher();
     dispatcher.wake();
@@ -192,6 +197,8 @@ describe("deliveries", () => {
 it("revokes all sessions and records an audit entry", async () => {
   const agent = await app.createOrganization("agent");
   const user = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  // Ends the sessions of other tests.
+  await finish();
   const browser = await signIn(app, user);
   const { sessionsEnded, minNextVersion } = await finish();
   expect(sessionsEnded).toBe(1);

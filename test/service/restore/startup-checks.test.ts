@@ -1,7 +1,6 @@
-/** The startup check: beside running workers, with functions of PostgreSQL that are missing or not allowed, and on a standby. */
+/** The startup check: beside running workers, and with functions of PostgreSQL that are missing or not allowed. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { StartupError } from "../../../src/platform/errors.ts";
 import { uuidV7Sql } from "../../../src/platform/ids.ts";
 import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
 import { raw, sql } from "../../../src/platform/postgres/sql.ts";
@@ -14,7 +13,6 @@ import {
 import { expectData } from "../../support/app/assertions.ts";
 import { patchJob } from "../../support/app/job-client.ts";
 import { testSecretBox } from "../../support/test-secret.ts";
-import { startReplicatedPostgres } from "../../support/database/standby.fixture.ts";
 import type { TestApp } from "../../support/app/app.fixture.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
@@ -144,16 +142,4 @@ it("writes nothing if nothing has changed", async () => {
   const before = await app.database.query(written);
   await start();
   expect(await app.database.query(written)).toEqual(before);
-});
-
-it("refuses to start on a standby, with a hint", async () => {
-  await using postgres = await startReplicatedPostgres();
-  await start(postgres.url);
-  const standby = await postgres.addStandby();
-  const refusal = await start(standby.url).catch((error: unknown) => error);
-  expect(refusal).toBeInstanceOf(StartupError);
-  expect(refusal).toMatchObject({
-    message: expect.stringContaining("is a standby"),
-    hint: expect.stringContaining("DATABASE_URL"),
-  });
 });

@@ -11,7 +11,7 @@ const soon = (): Date => new Date();
 async function startProxy(url: string): Promise<FaultProxy> {
   const [address] = url.split("?");
   return await startFaultProxy(
-    `${address}?directConnection=true&heartbeatFrequencyMS=500&connectTimeoutMS=500`,
+    `${address}?directConnection=true&heartbeatFrequencyMS=500&connectTimeoutMS=500&serverSelectionTimeoutMS=500`,
   );
 }
 
@@ -81,7 +81,7 @@ it("buffers a limited number of tasks while MongoDB is unavailable and logs the 
 it("stops while MongoDB is unavailable", async () => {
   const { url, addScheduler } = openSchedulerFixture();
   await using proxy = await startProxy(url);
-  const { scheduler } = addScheduler({ url: proxy.url });
+  const { scheduler } = addScheduler({ url: proxy.url, times: { stopTimeoutMs: 200 } });
   scheduler.start([recurringHandler(recurringTask, 50, () => undefined)]);
   await eventually(() => expect(scheduler.status().status).toBe("up"));
   proxy.disconnect();

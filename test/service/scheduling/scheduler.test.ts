@@ -56,9 +56,9 @@ describe("a one-off task", () => {
     const writes = vi.fn<(name: string) => void>();
     client.on("commandStarted", ({ commandName }) => writes(commandName));
     const at = tomorrow();
-    for (let n = 0; n < 1_500; n += 1) scheduler.schedule(onceTask, { n }, at);
-    await eventually(async () => expect(await tasks.countDocuments()).toBe(1_500));
-    for (let n = 0; n < 1_500; n += 1) scheduler.schedule(onceTask, { n }, at);
+    for (let n = 0; n < 1_001; n += 1) scheduler.schedule(onceTask, { n }, at);
+    await eventually(async () => expect(await tasks.countDocuments()).toBe(1_001));
+    for (let n = 0; n < 1_001; n += 1) scheduler.schedule(onceTask, { n }, at);
     await scheduler[Symbol.asyncDispose]();
     expect(writes.mock.calls.filter(([name]) => name === "update")).toHaveLength(2);
   });
@@ -128,23 +128,40 @@ describe("a one-off task", () => {
 
 describe("a recurring task", () => {
   it("is stored once and runs once per interval across all processes", async () => {
-    const { tasks, addScheduler } = openSchedulerFixture();
-    const everyMs = 150;
-    const runs: number[] = [];
-    const start = (): void =>
-      addScheduler().scheduler.start([
-        recurringHandler(recurringTask, everyMs, () => void runs.push(performance.now())),
-      ]);
-    for (let process = 0; process < 4; process += 1) start();
-    await eventually(() => expect(runs.length).toBeGreaterThan(3));
-    start();
-    await eventually(() => expect(runs.length).toBeGreaterThan(12));
-    expect(await tasks.find().toArray()).toEqual([
-      expect.objectContaining({ name: recurringTask.name, type: "single", repeatInterval: everyMs }),
-    ]);
-    // Any run can start late, including the first.
-    const leastMs = (runs.length - 2) * everyMs;
-    expect(runs.at(-1)! - runs[0]!).toBeGreaterThanOrEqual(leastMs);
+    const { tasks, url, addScheduler } = openSchedulerFixture();
+    const everyMs = 3_600_000;
+    const work = vi.fn<() => void>();
+    const polls: number[] = [];
+    const start = async (process: number): Promise<void> => {
+      polls[process] = 0;
+      const { scheduler, mongo } = addScheduler({ url: `${url}&monitorCommands=true` });
+      const { client } = await mongo.waitUntilUp();
+      client.on("commandStarted", ({ commandName }) => {
+        if (commandName === "findAndModify") polls[process]! += 1;
+      });
+      scheduler.start([recurringHandler(recurringTask, everyMs, work)]);
+    };
+    const allHavePolled = async (): Promise<void> => {
+      const before = [...polls];
+      await eventually(() => {
+        for (const [process, count] of polls.entries()) expect(count).toBeGreaterThan(before[process]! + 2);
+      });
+    };
+    for (let process = 0; process < 4; process += 1) await start(process);
+    await eventually(() => expect(work).toHaveBeenCalledTimes(1));
+    await start(4);
+    await allHavePolled();
+    expect(work).toHaveBeenCalledTimes(1);
+    const [task, ...others] = await tasks.find().toArray();
+    expect(others).toEqual([]);
+    expect(task).toMatchObject({ name: recurringTask.name, type: "single", repeatInterval: everyMs });
+    expect(task!["nextRunAt"] - task!["lastRunAt"]).toBe(everyMs);
+
+    // As if the interval had passed.
+    await tasks.updateOne({}, { $set: { nextRunAt: soon() } });
+    await eventually(() => expect(work).toHaveBeenCalledTimes(2));
+    await allHavePolled();
+    expect(work).toHaveBeenCalledTimes(2);
   });
 
   it("adopts the interval of a new release immediately if it is shorter", async () => {
@@ -203,7 +220,8 @@ describe("several processes", () => {
         }),
       ]);
     const { scheduler } = addScheduler();
-    const all = Array.from({ length: 300 }, (_, n) => n);
+    // More than one process locks.
+    const all = Array.from({ length: 130 }, (_, n) => n);
     for (const n of all) scheduler.schedule(onceTask, { n }, soon());
     start(1);
     start(2);
@@ -223,8 +241,8 @@ describe("several processes", () => {
       if (commandName === "findAndModify") look.resolve(command as Look);
     });
     const due = soon();
-    for (let n = 0; n < 3_000; n += 1) scheduler.schedule(onceTask, { n }, n % 2 === 0 ? tomorrow() : due);
-    await eventually(async () => expect(await tasks.countDocuments()).toBe(3_000));
+    for (let n = 0; n < 1_000; n += 1) scheduler.schedule(onceTask, { n }, n % 2 === 0 ? tomorrow() : due);
+    await eventually(async () => expect(await tasks.countDocuments()).toBe(1_000));
     scheduler.start([taskHandler(onceTask, () => undefined)]);
     const { query, sort } = await look.promise;
     scheduler.stopClaiming();
@@ -238,17 +256,15 @@ describe("several processes", () => {
 describe("a lock", () => {
   it("is extended while its handler runs", async () => {
     const { tasks, addScheduler } = openSchedulerFixture();
-    const times = { lockLifetimeMs: 400 };
     const { work, letReturn } = createBlockedWork();
-    for (let process = 0; process < 2; process += 1) {
-      addScheduler({ times }).scheduler.start([taskHandler(onceTask, work)]);
-    }
+    for (let process = 0; process < 2; process += 1)
+      addScheduler().scheduler.start([taskHandler(onceTask, work)]);
     addScheduler().scheduler.schedule(onceTask, { n: 1 }, soon());
     await eventually(() => expect(work).toHaveBeenCalledTimes(1));
-    const { lastRunAt } = (await tasks.findOne())!;
+    const lockTimes = new Set<number>();
     await eventually(async () => {
-      const { lockedAt } = (await tasks.findOne())!;
-      expect(lockedAt - lastRunAt).toBeGreaterThan(3 * times.lockLifetimeMs);
+      lockTimes.add((await tasks.findOne())!["lockedAt"].getTime());
+      expect(lockTimes.size).toBeGreaterThan(3);
     });
     expect(work).toHaveBeenCalledTimes(1);
     letReturn();
@@ -288,7 +304,7 @@ describe("a lock", () => {
       }),
     ]);
     // More than this process locks or runs at a time.
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 2; round += 1) {
       const before = seen.size;
       gate = Promise.withResolvers<void>();
       for (let n = 0; n < 120; n += 1) scheduler.schedule(onceTask, { n: round * 120 + n }, soon());
@@ -300,6 +316,6 @@ describe("a lock", () => {
       gate.resolve();
       await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
     }
-    expect(seen.size).toBe(360);
+    expect(seen.size).toBe(240);
   });
 });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
 import type { HttpClientLimits, OutgoingResult } from "../../../src/platform/http-client/client.ts";
 import { HttpClient } from "../../../src/platform/http-client/client.ts";
@@ -27,12 +27,25 @@ const httpWith = (limits: Partial<HttpClientLimits> = {}, ca?: string): HttpClie
 };
 const post = (http: HttpClient, url: string, body = "{}"): Promise<OutgoingResult> =>
   http.post({ url, headers: { "content-type": "application/json" }, body });
-/** Sends `head` and then single bytes slowly. */
-const drip = (head: string) => (_: number, socket: Socket) => {
-  const timer = setInterval(() => socket.write("x"), 20);
-  socket.on("close", () => clearInterval(timer));
-  return head;
-};
+/** Sends `head` and then single bytes slowly. `began` resolves after some bytes, which this process has also read. */
+function drip(head: string) {
+  const { promise: began, resolve } = Promise.withResolvers<void>();
+  const respond = (_: number, socket: Socket): string => {
+    let sent = 0;
+    const timer = setInterval(() => {
+      socket.write("x");
+      if ((sent += 1) === 5) resolve();
+    }, 20);
+    socket.on("close", () => clearInterval(timer));
+    return head;
+  };
+  return { respond, began };
+}
+/** Time limits that begin now pass only by `vi.advanceTimersByTime`. */
+function stopTime(): void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
 const times = (count: number): unknown[] => Array.from({ length: count });
 
 afterEach(async () => {
@@ -152,11 +165,18 @@ describe("a response", () => {
 describe("a failed request returns", () => {
   let http: HttpClient;
   let tcp: TcpReceiver;
-  let impatient: HttpClient;
   beforeEach(() => {
     http = httpWith();
-    impatient = httpWith({ totalMs: 2_000 });
   });
+  /** Posts, and lets the time limit pass once `moment` has resolved. */
+  const postPast = async (moment: Promise<void>): Promise<OutgoingResult> => {
+    stopTime();
+    const result = post(http, tcp.url);
+    await moment;
+    vi.advanceTimersByTime(http.limits.totalMs);
+    vi.useRealTimers();
+    return await result;
+  };
   const from = async (onConnection: Parameters<typeof startTcpReceiver>[0]): Promise<TcpReceiver> => {
     opened.push((tcp = await startTcpReceiver(onConnection)));
     return tcp;
@@ -212,20 +232,29 @@ describe("a failed request returns", () => {
   });
 
   it("timeout without a response", async () => {
-    await from(respondWith(() => null));
-    expect(await post(impatient, tcp.url)).toMatchObject({
+    const asked = Promise.withResolvers<void>();
+    await from(
+      respondWith(() => {
+        asked.resolve();
+        return null;
+      }),
+    );
+    const result = postPast(asked.promise);
+    expect(await result).toMatchObject({
       class: "timeout",
-      message: expect.stringContaining("No response within 2 s"),
+      message: expect.stringContaining("No response within 15 s"),
     });
     await expect.poll(() => tcp.connections.every(({ closed }) => closed)).toBe(true);
   });
 
   // evidence: webhook-response-timeout
   it("timeout if headers arrive too slowly or the body never ends", async () => {
-    await from(respondWith(drip("HTTP/1.1 200 OK\r\nx-slow: ")));
-    expect(await post(impatient, tcp.url)).toMatchObject({ class: "timeout" });
-    await from(respondWith(drip("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n")));
-    expect(await post(impatient, tcp.url)).toMatchObject({
+    const headers = drip("HTTP/1.1 200 OK\r\nx-slow: ");
+    await from(respondWith(headers.respond));
+    expect(await postPast(headers.began)).toMatchObject({ class: "timeout" });
+    const body = drip("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n");
+    await from(respondWith(body.respond));
+    expect(await postPast(body.began)).toMatchObject({
       class: "timeout",
       message: expect.stringContaining("The response began but did not end"),
     });
@@ -301,10 +330,19 @@ describe("connections", () => {
 
   it("are limited per origin, and the timeout starts when a connection is free", async () => {
     await using receiver = await startTestReceiver();
-    receiver.respond = () => new Promise((resolve) => setTimeout(resolve, 450, {}));
-    const http = httpWith({ maxPerOrigin: 2, totalMs: 2_000 });
-    const results = await Promise.all(times(10).map(() => post(http, receiver.url)));
-    expect(results.map(({ kind }) => kind)).toEqual(times(10).map(() => "response"));
+    const replies: (() => void)[] = [];
+    receiver.respond = () => new Promise((resolve) => replies.push(() => resolve({})));
+    const http = httpWith({ maxPerOrigin: 2 });
+    stopTime();
+    const posted = times(10).map(() => post(http, receiver.url));
+    for (let sent = 2; sent <= posted.length; sent += 2) {
+      await receiver.waitFor(sent);
+      vi.advanceTimersByTime(http.limits.totalMs - 1_000);
+      for (const reply of replies.splice(0)) reply();
+    }
+    const results = await Promise.all(posted);
+    vi.useRealTimers();
+    expect(results.map(({ kind }) => kind)).toEqual(posted.map(() => "response"));
     expect(receiver.connections.opened).toBe(2);
   });
 

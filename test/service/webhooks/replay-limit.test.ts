@@ -5,7 +5,7 @@ import { defaultReplayRate } from "../../../src/webhooks/deliveries/replay-limit
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
 import { openWebhookServiceFixture } from "../../support/webhooks/service.fixture.ts";
 
-const RATE = { perSecond: 1_000, burst: 6_000 };
+const RATE = { perSecond: 1_000, burst: 4_000 };
 
 // evidence: replay-limit-per-organization
 it("limits the deliveries per organisation, even if it deletes the endpoints", async () => {
@@ -15,7 +15,7 @@ it("limits the deliveries per organisation, even if it deletes the endpoints", a
     await services.createOrganization("agent"),
     await services.createOrganization("agent"),
   ];
-  await services.createJobs(agent, 5_000);
+  await services.createJobs(agent, 2_500);
   await services.createJobs(other, 1);
   const replayToNew = async (owner: typeof agent): Promise<unknown> => {
     const { endpoint } = await services.endpoints.create(owner, { url: UNREACHABLE_URL });
@@ -24,19 +24,19 @@ it("limits the deliveries per organisation, even if it deletes the endpoints", a
     await services.endpoints.delete(owner, endpoint.id);
     return outcome;
   };
-  expect(await replayToNew(agent)).toMatchObject({ replayed: 5_000 });
+  expect(await replayToNew(agent)).toMatchObject({ replayed: 2_500 });
   expect(await replayToNew(agent)).toMatchObject({
     code: "TooManyRequestsException",
-    message: expect.stringMatching(/^An organisation can replay 6000 deliveries, then 1000 per second/),
+    message: expect.stringMatching(/^An organisation can replay 4000 deliveries, then 1000 per second/),
     headers: { "Retry-After": "1" },
   });
   expect(await replayToNew(other)).toMatchObject({ replayed: 1 });
-  services.clock.advance(3_000);
-  expect(await replayToNew(agent)).toMatchObject({ replayed: 4_000, hasMore: true });
+  services.clock.advance(1_500);
+  expect(await replayToNew(agent)).toMatchObject({ replayed: 2_000, hasMore: true });
   const [row] = await services.database.query<{ count: number }>(
     sql`select count(*)::int from webhook_delivery where origin = 'replay'`,
   );
-  expect(row?.count).toBe(9_001);
+  expect(row?.count).toBe(4_501);
 });
 
 // evidence: replay-limit-resumes

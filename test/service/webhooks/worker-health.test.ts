@@ -1,6 +1,6 @@
 /** The worker's check for stuck deliveries, which must not depend on the wall clock. */
 import { Registry } from "prom-client";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
@@ -20,6 +20,9 @@ it("reports a problem if nothing was sent for a minute, even if the clock is set
   await using receiver = await startTestReceiver();
   await using http = new HttpClient({ guard: new AddressGuard({ allowPrivate: true }) });
   const clock = createFakeClock();
+  // The worker watches the queue at intervals.
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
   await using worker = await startWebhookWorker({
     database: rig.app.database,
     databaseUrl: rig.app.databaseUrl,
@@ -56,6 +59,7 @@ it("reports a problem if nothing was sent for a minute, even if the clock is set
   // The last attempt has just finished. The wall clock does not matter.
   expect(worker.problem()).toBeNull();
   clock.advance(MINUTE_MS);
+  vi.advanceTimersToNextTimer();
   await eventually(() => expect(worker.problem()).toContain("nothing is being sent"));
   clock.jump(-2 * HOUR_MS);
   expect(worker.problem()).toContain("nothing is being sent");
