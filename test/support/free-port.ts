@@ -1,11 +1,19 @@
 /** Finds a free TCP port for programs that need one as a setting. */
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
+
+/** Below the ports that systems give to whoever asks for any port, such as the connections of other tests. */
+const PORTS = { from: 10_000, to: 32_000 };
 
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = randomInt(PORTS.from, PORTS.to);
+  const server = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch {
+    return await freePort();
+  }
   server.close();
   await once(server, "close");
   return port;
