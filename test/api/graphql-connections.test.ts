@@ -227,10 +227,12 @@ describe.each(connections.map((connection) => [connection.name, connection] as c
       for (const size of [1, 3]) expect(await walk(connection, "forward", { size })).toEqual(allIds);
     });
 
-    it.runIf(connection.backward)("returns the same rows backwards", async () => {
-      const allIds = idsOf(await pageOf(connection, "first: 100"));
-      for (const size of [1, 3]) expect(await walk(connection, "backward", { size })).toEqual(allIds);
-    });
+    if (connection.backward) {
+      it("returns the same rows backwards", async () => {
+        const allIds = idsOf(await pageOf(connection, "first: 100"));
+        for (const size of [1, 3]) expect(await walk(connection, "backward", { size })).toEqual(allIds);
+      });
+    }
 
     it("rejects cursors of other lists or orders and modified cursors", async () => {
       const own = (await pageOf(connection, "first: 1")).pageInfo.endCursor ?? "";

@@ -415,11 +415,14 @@ describe("a configured replica that is not one", () => {
   });
 
   it("is not used after it was promoted", async () => {
-    await standby.promote();
-    await eventually(async () => {
-      expect(await replicaOf(one)).toEqual({ status: "down", message: "not a standby" });
-    });
-    expectData(await patchJob(one, agent, number, { weight: 3 }));
-    expect(await weights(other, agent.key)).toContain(3);
+    const promoted = await postgres.addStandby();
+    await using instance = await startAppInstance(postgres.url, { DATABASE_REPLICA_URLS: promoted.url });
+    await eventually(async () => expect(await replicaOf(instance)).toMatchObject({ status: "up" }));
+    await promoted.promote();
+    await eventually(async () =>
+      expect(await replicaOf(instance)).toEqual({ status: "down", message: "not a standby" }),
+    );
+    expectData(await patchJob(instance, agent, number, { weight: 3 }));
+    expect(await weights(instance, agent.key)).toContain(3);
   });
 });

@@ -1,5 +1,5 @@
 /** Test jobs: created, run through their life and deleted with a test key. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
@@ -16,12 +16,14 @@ beforeAll(async () => {
   const { url } = createTestMongo();
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", MONGODB_URL: url });
   agent = await app.createOrganization("agent");
-  const create = async (testSide: "agent" | "contractor"): Promise<string> =>
-    (await app.keys.create({ organizationId: agent.id, name: "t", createdBy: "test", testSide })).text;
-  key = await create("agent");
-  contractorKey = await create("contractor");
+  key = await createTestKey(agent, "agent");
+  contractorKey = await createTestKey(agent, "contractor");
 });
 afterAll(() => app[Symbol.asyncDispose]());
+
+async function createTestKey({ id }: TestOrganization, testSide: "agent" | "contractor"): Promise<string> {
+  return (await app.keys.create({ organizationId: id, name: "t", createdBy: "test", testSide })).text;
+}
 
 const post = (path: string, body?: object, { as = key, headers = {} } = {}) =>
   app.call(path, {
@@ -120,14 +122,9 @@ describe("POST /v1/test/jobs", () => {
 
   it("409: at most 1,000 jobs exist, also if requests create them at the same time", async () => {
     const partner = await app.createOrganization("contractor");
-    const issued = await app.keys.create({
-      organizationId: partner.id,
-      name: "t",
-      createdBy: "test",
-      testSide: "contractor",
-    });
+    const as = await createTestKey(partner, "contractor");
     const responses = await Promise.all(
-      Array.from({ length: 11 }, () => post("/v1/test/jobs", { count: 100 }, { as: issued.text })),
+      Array.from({ length: 11 }, () => post("/v1/test/jobs", { count: 100 }, { as })),
     );
     expect(responses.filter(({ status }) => status === 201)).toHaveLength(10);
     const refused = responses.find(({ status }) => status === 409);
@@ -279,42 +276,57 @@ describe("DELETE /v1/test/jobs/by-marking/{markingNumber}/run", () => {
 });
 
 describe("POST /v1/test/reset", () => {
+  let partner: TestOrganization;
+  let as: string;
+
+  beforeEach(async () => {
+    partner = await app.createOrganization("agent");
+    as = await createTestKey(partner, "agent");
+  });
+
   it("409: keeps everything while a run is in progress", async () => {
-    await app.database.query(sql`delete from test_run`);
-    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
-    await post(runPath(number), { path: "delivered", interval_ms: 600_000 });
-    const { status, body } = await post("/v1/test/reset");
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs({}, { as });
+    await post(runPath(number), { path: "delivered", interval_ms: 600_000 }, { as });
+    const { status, body } = await post("/v1/test/reset", undefined, { as });
     expect(status).toBe(409);
     expect(body.error?.message).toMatch(
       /^A run is in progress\. Try again at 20\S+, or cancel it with DELETE \/v1\/test\/jobs\/by-marking\/\{markingNumber\}\/run$/,
     );
+    expect((await app.call(`/v1/jobs/by-marking/${number}`, { key: as })).status).toBe(200);
   });
 
   it("200: leaves no row of the test organisations but keys and endpoints, and every live row", async () => {
-    await app.database.query(sql`delete from test_run`);
-    const live = await app.createJobs(agent, [{}, {}]);
-    const [before] = await app.database.query(sql`
-      select count(*)::int as deliveries from webhook_delivery join webhook_endpoint endpoint on endpoint.id = endpoint_id
-      where organization_id in (select id from organization where live_organization_id = ${agent.id})`);
-    expect(before).toEqual({ deliveries: expect.toSatisfy((deliveries) => deliveries >= 4) });
-    const { status, body } = await post("/v1/test/reset");
-    expect([status, body.data]).toEqual([
-      200,
-      expect.objectContaining({ ...(before as object), jobs: expect.any(Number) }),
-    ]);
+    await using receiver = await startTestReceiver();
+    await app.createJobs(partner, [{}, {}]);
+    await post("/v1/webhook-endpoints", { url: receiver.url }, { as });
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs({}, { as });
+    await post(runPath(number), { path: "cancelled" }, { as });
+    await eventually(async () => expect((await eventsOf(number, as)).at(-1)?.status).toBe("cancelled"));
+    const deliveries = await app.database.query<{ id: string }>(sql`
+      select delivery.id from webhook_delivery delivery join webhook_endpoint endpoint on endpoint.id = endpoint_id
+      where organization_id in (select id from organization where live_organization_id = ${partner.id})`);
+    expect(deliveries.length).toBeGreaterThanOrEqual(4);
+    // The run ends after its last step.
+    const { body } = await eventually(async () => {
+      const response = await post("/v1/test/reset", undefined, { as });
+      expect(response.status).toBe(200);
+      return response;
+    });
+    expect(body.data).toMatchObject({ jobs: 1, deliveries: deliveries.length });
     const [rows] = await app.database.query(sql`
-      with side as (select id from organization where live_organization_id = ${agent.id})
+      with side as (select id from organization where live_organization_id = ${partner.id})
       select (select count(*)::int from job where agent_id in (table side)) as jobs,
         (select count(*)::int from job_event where agent_id in (table side)) as events,
         (select count(*)::int from job_counter where organization_id in (table side)) as counters,
         (select count(*)::int from job_counter_delta where organization_id in (table side)) as deltas,
         (select count(*)::int from webhook_delivery join webhook_endpoint endpoint on endpoint.id = endpoint_id
           where organization_id in (table side)) as deliveries,
-        (select count(*)::int from webhook_attempt) as attempts,
+        (select count(*)::int from webhook_attempt
+          where delivery_id = any(${deliveries.map(({ id }) => id)}::uuid[])) as attempts,
         (select count(*)::int from request_log
           where organization_id in (table side) and path <> '/v1/test/reset') as requests,
         (select count(*)::int from api_key where organization_id in (table side)) as keys,
-        (select count(*)::int from job where agent_id = ${agent.id}) as live`);
+        (select count(*)::int from job where agent_id = ${partner.id}) as live`);
     expect(rows).toEqual({
       jobs: 0,
       events: 0,
@@ -323,10 +335,9 @@ describe("POST /v1/test/reset", () => {
       deliveries: 0,
       attempts: 0,
       requests: 0,
-      keys: 5,
-      live: 4,
+      keys: 1,
+      live: 2,
     });
-    expect(live).toHaveLength(2);
-    expect((await createJobs()).length).toBe(1);
+    expect((await createJobs({}, { as })).length).toBe(1);
   });
 });

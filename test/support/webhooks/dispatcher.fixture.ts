@@ -74,7 +74,10 @@ export interface DispatcherFixture extends AsyncDisposable {
   deliveries(endpointId?: string): Promise<DeliveryRow[]>;
   /** Resolves when the endpoint has deliveries and all of them have this status. */
   waitForStatus(endpointId: string, status: string): Promise<DeliveryRow[]>;
-  /** Makes all pending deliveries due now. */
+  /**
+   * Makes all pending deliveries due now, once no attempt is under way: PostgreSQL rejects the update of a row that moves to the
+   * finished deliveries meanwhile.
+   */
   makeDue(): Promise<void>;
   /** Enqueues due retries, like the scheduler's sweep. */
   sweep(dispatcher: Dispatcher): Promise<void>;
@@ -172,8 +175,15 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
         return rows;
       }),
     async makeDue() {
+      const endpoints = sql`select id from webhook_endpoint where deleted_at is null`;
+      await eventually(async () => {
+        const leased = await app.database.query(sql`
+          select endpoint_id, attempts from webhook_delivery where lease_token is not null and endpoint_id in (${endpoints})`);
+        if (leased.length > 0) throw new Error(`Attempts are under way: ${JSON.stringify(leased)}`);
+      });
       await app.database.query(sql`
-        update webhook_delivery set due_at = clock_timestamp() - interval '1 s' where status = 'pending' and lease_token is null`);
+        update webhook_delivery set due_at = clock_timestamp() - interval '1 s'
+        where status = 'pending' and endpoint_id in (${endpoints})`);
     },
     async sweep(dispatcher) {
       dispatcher.enqueueDue(await endpointsWithDueRetries(app.database));
