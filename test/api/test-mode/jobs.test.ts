@@ -138,9 +138,10 @@ describe("POST /v1/test/jobs", () => {
 describe("POST /v1/test/jobs/by-marking/{markingNumber}/run", () => {
   it("201: drives the job through the path with real events and webhooks", async () => {
     await using receiver = await startTestReceiver();
-    await post("/v1/webhook-endpoints", { url: receiver.url, event_types: ["job.status_changed"] });
-    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
-    const { status, body } = await post(runPath(number), { path: "cancelled" });
+    const as = await createTestKey(await app.createOrganization("agent"), "agent");
+    await post("/v1/webhook-endpoints", { url: receiver.url, event_types: ["job.status_changed"] }, { as });
+    const [{ marking_number: number } = { marking_number: "" }] = await createJobs({}, { as });
+    const { status, body } = await post(runPath(number), { path: "cancelled" }, { as });
     expect([status, body.data]).toEqual([
       201,
       expect.objectContaining({
@@ -150,7 +151,7 @@ describe("POST /v1/test/jobs/by-marking/{markingNumber}/run", () => {
       }),
     ]);
     const expected = ["scheduled", "cancelled"].map((to) => ({ type: "job.status_changed", status: to }));
-    await eventually(async () => expect((await eventsOf(number)).slice(2)).toEqual(expected));
+    await eventually(async () => expect((await eventsOf(number, as)).slice(2)).toEqual(expected));
     for (const to of ["scheduled", "cancelled"]) {
       const event = JSON.parse((await receiver.next()).body) as { data: { job: TestJob } };
       expect(event.data.job).toMatchObject({ marking_number: number, normalized_status: to });
