@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { getJob, jobPath } from "../support/app/job-client.ts";
 import { sendRawRequest } from "../support/app/raw-http-client.ts";
@@ -14,6 +14,8 @@ let number: string;
 beforeAll(async () => {
   app = await sharedApp("api");
   agent = await app.createOrganization("agent");
+});
+beforeEach(async () => {
   [number = ""] = await app.createJobs(agent, [{}]);
 });
 

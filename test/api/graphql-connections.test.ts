@@ -227,13 +227,6 @@ describe.each(connections.map((connection) => [connection.name, connection] as c
       for (const size of [1, 3]) expect(await walk(connection, "forward", { size })).toEqual(allIds);
     });
 
-    if (connection.backward) {
-      it("returns the same rows backwards", async () => {
-        const allIds = idsOf(await pageOf(connection, "first: 100"));
-        for (const size of [1, 3]) expect(await walk(connection, "backward", { size })).toEqual(allIds);
-      });
-    }
-
     it("rejects cursors of other lists or orders and modified cursors", async () => {
       const own = (await pageOf(connection, "first: 1")).pageInfo.endCursor ?? "";
       const other = connections.find(({ name }) => name.split(" ")[0] !== connection.name.split(" ")[0]);
@@ -248,6 +241,15 @@ describe.each(connections.map((connection) => [connection.name, connection] as c
         });
       }
     });
+  },
+);
+
+const backward = connections.filter((connection) => connection.backward);
+it.each(backward.map((connection) => [connection.name, connection] as const))(
+  "%s returns the same rows backwards",
+  async (_name, connection) => {
+    const allIds = idsOf(await pageOf(connection, "first: 100"));
+    for (const size of [1, 3]) expect(await walk(connection, "backward", { size })).toEqual(allIds);
   },
 );
 

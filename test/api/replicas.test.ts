@@ -43,9 +43,6 @@ beforeAll(async () => {
   const settings = { DATABASE_REPLICA_URLS: proxy.url };
   one = opened.use(await startAppInstance(postgres.url, settings));
   other = opened.use(await startAppInstance(postgres.url, settings));
-  const { createOrganization, createJobs } = createFactories(one);
-  [agent, contractor] = await Promise.all([createOrganization("agent"), createOrganization("contractor")]);
-  [number = ""] = await createJobs(agent, [{ patch: { weight: 1 } }]);
   const key = { organizationId: null, name: "test", createdBy: "test" };
   operator = (await one.keys.create(key)).text;
 });
@@ -64,8 +61,11 @@ const isUp = (): Promise<void> =>
     for (const instance of [one, other]) expect(await replicaOf(instance)).toEqual({ status: "up" });
   });
 
-/** Waits until the replica is healthy and has caught up. */
+/** Creates the partners and their job, and waits until the replica is healthy and has caught up. */
 beforeEach(async () => {
+  const { createOrganization, createJobs } = createFactories(one);
+  [agent, contractor] = await Promise.all([createOrganization("agent"), createOrganization("contractor")]);
+  [number = ""] = await createJobs(agent, [{ patch: { weight: 1 } }]);
   await standby.resume();
   await standby.catchUp();
   await isUp();

