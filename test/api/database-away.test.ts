@@ -37,7 +37,8 @@ async function expectReady(instance: AppInstance, ready: boolean): Promise<void>
 }
 
 /** Health results are cached for a moment. */
-const untilReady = (instance: AppInstance): Promise<void> => eventually(() => expectReady(instance, true));
+const untilReady = (instance: AppInstance, ready = true): Promise<void> =>
+  eventually(() => expectReady(instance, ready));
 
 describe("503 with Retry-After while PostgreSQL is unreachable", () => {
   let proxy: FaultProxy;
@@ -70,7 +71,7 @@ describe("503 with Retry-After while PostgreSQL is unreachable", () => {
     proxy.disconnect();
     for (let round = 0; round < 3; round += 1)
       for (const response of await everyCall()) expectUnavailable(response);
-    await expectReady(instance, false);
+    await untilReady(instance, false);
     expect((await instance.request("/health/live")).status).toBe(200);
     expectFailure(await instance.call("/v1/nothing"), 404);
 
@@ -115,7 +116,7 @@ describe("503 with Retry-After while PostgreSQL is unreachable", () => {
       expectData(await listJobs(instance, agent));
       proxy.stall();
       for (const response of await everyCall()) expectUnavailable(response);
-      await expectReady(instance, false);
+      await untilReady(instance, false);
       proxy.restore();
       await eventually(async () => expectData(await listJobs(instance, agent)));
       await untilReady(instance);

@@ -27,7 +27,8 @@ it("returns a secret once, stores null in its place and replays that", async () 
   const service = createIdempotencyService({ database });
   const handle = async () => ({ ...created, changed: true, secrets: ["secret"] });
   expect(await service.runOnce(keyed("one"), handle)).toMatchObject(created);
-  const [record] = await database.query<{ answer: string }>(sql`select answer from idempotency_record`);
+  const [record] = await database.query<{ answer: string }>(sql`
+    select answer from idempotency_record where key = 'one'`);
   expect(JSON.parse(record?.answer ?? "")).toEqual({ ...created, data: { id: "thing", secret: null } });
   expect(await service.runOnce(keyed("one"), handle)).toMatchObject({
     data: { id: "thing", secret: null },

@@ -8,7 +8,6 @@ import {
   type JobStatsGroup,
 } from "../../../src/jobs/counters/stats.sql.ts";
 import { AppError } from "../../../src/platform/errors.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
 import {
   openJobReadFixture,
   canSee,
@@ -181,21 +180,22 @@ it("clamps extreme weights instead of overflowing", async () => {
     weight,
     batch_number: "heavy",
   }));
-  const added = await reads.insert(heavy);
+  await using own = await openJobReadFixture();
+  await own.insert(heavy);
   const filter = { batchNumber: { eq: "heavy" } };
-  const { groups } = await jobStats(reads.database, reads.agent, { filter, groupBy: [], include: all });
+  const { groups } = await jobStats(own.database, own.agent, { filter, groupBy: [], include: all });
   expect(groups[0]?.weight).toBe(2e290);
-  await reads.database.query(sql`delete from job where id = any(${added.map((job) => job.id)}::uuid[])`);
 });
 
 it("returns the 1,000 largest groups, sets truncated, and counts all jobs in the total", async () => {
   const batches = Array.from({ length: 1_003 }, (_, index) => `T-${String(index).padStart(4, "0")}`);
   const twice = batches.slice(-2);
-  await reads.insert([...batches, ...twice].map((batch_number) => ({ batch_number, group_code: "many" })));
+  await using own = await openJobReadFixture();
+  await own.insert([...batches, ...twice].map((batch_number) => ({ batch_number, group_code: "many" })));
   const query = { filter: { groupCode: { eq: "many" } }, groupBy: ["BATCH"], include: all } as const;
-  const { total, groups, truncated } = await jobStats(reads.database, reads.agent, query);
+  const { total, groups, truncated } = await jobStats(own.database, own.agent, query);
   expect({ total, truncated }).toEqual({ total: 1_005, truncated: true });
   expect(groups.map((group) => group.values[0])).toEqual([...twice, ...batches.slice(0, 998)]);
   const fewer = { ...query, filter: { ...query.filter, batchNumber: { in: batches.slice(0, 100) } } };
-  expect(await jobStats(reads.database, reads.agent, fewer)).toMatchObject({ total: 100, truncated: false });
+  expect(await jobStats(own.database, own.agent, fewer)).toMatchObject({ total: 100, truncated: false });
 });

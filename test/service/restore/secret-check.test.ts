@@ -115,6 +115,8 @@ describe("data sealed with a lost secret", () => {
 
 describe("a wrong secret, at the first start that checks it,", () => {
   beforeEach(async () => {
+    // Also stores the identity.
+    await acceptSecret(app.database, testSecretBox);
     await app.database.query(raw("update database_identity set secret_check = null"));
     await app.database.query(raw("delete from mail"));
     await app.database.query(raw("delete from user_account"));

@@ -189,11 +189,11 @@ describe("a disabled endpoint", () => {
 
   it("stays disabled if the mail cannot be enqueued", async () => {
     receiver.respond = () => ({ status: 410 });
-    const { agent } = rig;
+    const agent = await rig.app.createOrganization("agent");
     await rig.app.database.query(sql`
       insert into user_account (id, name, email, organization_id, role)
       values (${newUuid()}, 'x', 'no address', ${agent.id}::uuid, 'owner')`);
-    const endpointId = await rig.createEndpoint({ url: receiver.url });
+    const endpointId = await rig.createEndpoint({ url: receiver.url }, agent);
     await rig.app.createJobs(agent, [{}]);
     await dispatchDue();
     const rows = await rig.app.database.query(
