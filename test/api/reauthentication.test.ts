@@ -56,6 +56,20 @@ const actions: Record<string, () => Promise<{ query: string; variables?: Record<
       variables: { id: toTypedId("usr", id) },
     };
   },
+  "removing a member": async () => {
+    const { id } = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    return {
+      query: `mutation ($id: ID!) { removeMember(id: $id) { userErrors { code } } }`,
+      variables: { id: toTypedId("usr", id) },
+    };
+  },
+  "creating an endpoint": async () => ({
+    query: `mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { secret userErrors { code } } }`,
+  }),
+  "rotating an endpoint's secret": async () => ({
+    query: `mutation ($id: ID!) { rotateWebhookSecret(id: $id) { secret userErrors { code } } }`,
+    variables: { id: await newEndpoint() },
+  }),
   "changing an endpoint's URL": async () => ({
     query: MOVE,
     variables: { id: await newEndpoint(), url: "http://127.0.0.1:9/moved" },

@@ -8,13 +8,12 @@ import {
   selectedOrganizations,
 } from "../../organizations/api.ts";
 import { AppError } from "../../platform/errors.ts";
-import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
+import { requireFreshAuthentication, type AuthenticatedActor } from "../../platform/fresh-authentication.ts";
 import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../platform/ids.ts";
 import type { Database, Reader } from "../../platform/postgres/database.ts";
 import type { InTransaction } from "../../platform/postgres/transaction.ts";
 import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
-import type { Actor } from "../../platform/principal.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { discardPending } from "../deliveries/discard-pending.sql.ts";
 import { actorLabel, type WebhookPrincipal } from "../webhook-principal.ts";
@@ -35,9 +34,8 @@ import { validateSettings, type EndpointSettings, type ValidatedSettings } from 
 import type { EndpointView } from "./view.ts";
 
 /** The organisation and the actor that create an endpoint. */
-export interface EndpointOwner extends Partial<AuditSource> {
+export interface EndpointOwner extends AuthenticatedActor, Partial<AuditSource> {
   readonly organizationId: string;
-  readonly actor: Actor;
 }
 
 export interface RevealedSecret {
@@ -82,8 +80,9 @@ export class EndpointService {
   }
 
   /**
-   * Returns the secret, which only `reveal` shows again. Throws ConflictException at 50 endpoints per organisation. With `tx`,
-   * pass the result of `validate`, so that no connection to PostgreSQL is held meanwhile.
+   * Returns the secret, which only `reveal` shows again. Throws ConflictException at 50 endpoints per organisation, and
+   * ReauthenticationRequiredError without a recent authentication: the new receiver gets every job. With `tx`, pass the result
+   * of `validate`, so that no connection to PostgreSQL is held meanwhile.
    */
   async create(
     owner: EndpointOwner,
@@ -92,6 +91,7 @@ export class EndpointService {
   ): Promise<{ endpoint: EndpointView; secret: string }> {
     const { database, secretBox, clock } = this.#deps;
     const { organizationId } = owner;
+    requireFreshAuthentication(owner, clock.now());
     const { headers = {}, ...checked } = validated ?? (await this.validate(organizationId, settings));
     const id = newUuid();
     const { text, secrets } = addSecret(secretBox, id, { former: [], nowMs: clock.now() });
@@ -233,13 +233,14 @@ export class EndpointService {
     return { discarded: await discardPending(database, { endpointId, endpointIs: "deleted" }) };
   }
 
-  /** The former secret stays active for 24 hours. */
+  /** The former secret stays active for 24 hours. Requires a recent authentication, like `create`. */
   async rotateSecret(
     principal: WebhookPrincipal,
     id: string,
     { tx }: InTransaction = {},
   ): Promise<{ endpoint: EndpointView; secret: string }> {
     const { database, secretBox, clock } = this.#deps;
+    requireFreshAuthentication(principal, clock.now());
     const secret = await database.transactionalIn(tx, async (em, own) => {
       const endpoint = await lockEndpoint(em, principal, id);
       const former = endpoint.secrets;
