@@ -22,7 +22,7 @@ export interface DeliveryPurgeResult {
 
 /**
  * Deletes deliveries on hold that are older than `retentionDays` or beyond `MAX_ON_HOLD`, drops expired partitions, creates
- * new ones, and discards pending deliveries of deleted endpoints. Deliveries that are still retried are never deleted.
+ * new ones, discards pending deliveries of deleted endpoints, and deletes endpoints that the log has forgotten. Deliveries that are still retried are never deleted.
  */
 export async function purgeExpiredDeliveries(
   database: Queryable,
@@ -41,6 +41,7 @@ export async function purgeExpiredDeliveries(
   const dropped = await dropExpiredPartitions(database, nowMs, retentionDays);
   await ensurePartitions(database, nowMs, retentionDays);
   await discardForDeletedEndpoints(database);
+  await deleteForgottenEndpoints(database);
   return { deleted, dropped };
 }
 
@@ -48,6 +49,13 @@ export async function purgeExpiredDeliveries(
 async function discardForDeletedEndpoints(database: Queryable): Promise<void> {
   for (const endpointId of await deletedEndpointsWithPending(database))
     await discardPending(database, { endpointId, endpointIs: "deleted" });
+}
+
+/** Deletes the rows of deleted endpoints without deliveries. After a day, no transaction can still create one. */
+async function deleteForgottenEndpoints(database: Queryable): Promise<void> {
+  await database.query(sql`
+    delete from webhook_endpoint endpoint where deleted_at < now() - interval '1 day'
+      and not exists (select from webhook_delivery where endpoint_id = endpoint.id)`);
 }
 
 interface EndpointBeyondLimit {

@@ -220,12 +220,15 @@ export class EndpointService {
     return { endpoint: await this.get(principal, id), discarded };
   }
 
-  /** Keeps the log, and discards pending deliveries, also those in flight: they would be retried. */
+  /**
+   * Keeps the log, and discards pending deliveries, also those in flight: they would be retried. Secrets and headers are gone at
+   * once; the row goes with its last delivery (`purgeExpiredDeliveries`).
+   */
   async delete(principal: WebhookPrincipal, id: string): Promise<{ discarded: number }> {
     const { database, clock } = this.#deps;
     const endpointId = await database.transactional(async (em, tx) => {
       const endpoint = await lockEndpoint(em, principal, id);
-      endpoint.deletedAt = new Date(clock.now());
+      Object.assign(endpoint, { deletedAt: new Date(clock.now()), secrets: [], sealedHeaders: null });
       endpoint.version += 1;
       await this.#record(tx, principal, { action: "endpoint.deleted", endpoint });
       return endpoint.id;

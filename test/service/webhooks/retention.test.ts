@@ -124,6 +124,25 @@ describe("purgeExpired", () => {
     expect(events(replayed)).toEqual(events(oldest));
   });
 
+  it("deletes an endpoint a day after its deletion, once no delivery is left; its secrets and headers go at once", async () => {
+    await using own = await openWebhookServiceFixture();
+    const [kept, forgotten] = [await createAgentWithEndpoint(own), await createAgentWithEndpoint(own)];
+    for (const { agent, id } of [kept, forgotten]) {
+      await own.endpoints.update(agent, id, { headers: { "X-Token": "secret" } });
+      await own.endpoints.delete(agent, id);
+    }
+    const rows = () =>
+      own.database.query(sql`select id, secrets, sealed_headers from webhook_endpoint order by id`);
+    const cleared = (uuid: string) => ({ id: uuid, secrets: [], sealed_headers: null });
+    expect(await rows()).toEqual([cleared(kept.uuid), cleared(forgotten.uuid)]);
+    await insert(own, kept.uuid, { ageMs: DAY_MS, status: "delivered" });
+    await own.deliveries.purgeExpired();
+    expect(await rows()).toHaveLength(2);
+    await own.database.query(sql`update webhook_endpoint set deleted_at = now() - interval '25 hours'`);
+    await own.deliveries.purgeExpired();
+    expect(await rows()).toEqual([cleared(kept.uuid)]);
+  });
+
   it("discards deliveries that were created while their endpoint was deleted", async () => {
     const { agent, id, uuid } = await createAgentWithEndpoint(services);
     const other = await createAgentWithEndpoint(services);
