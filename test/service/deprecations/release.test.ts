@@ -51,7 +51,7 @@ async function openRelease() {
     await using mongo = createTestMongo();
     await using app = await startAppInstance(
       database.url,
-      { MONGODB_URL: mongo.url, SMTP_URL: `smtp://127.0.0.1:${smtp.port}` },
+      { MONGODB_URL: mongo.url, SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, LOG_LEVEL: "warn" },
       { deprecations, clock: createFakeClock(Date.now() + days * DAY_MS) },
     );
     return await work(app);
