@@ -1,6 +1,6 @@
 /** Records audit events in the transaction of the change itself, and lists them. */
 import { EntityManager } from "@mikro-orm/postgresql";
-import { User } from "../organizations/api.ts";
+import { Organization, User } from "../organizations/api.ts";
 import { idCursor } from "../platform/cursor.ts";
 import { newUuid, toTypedId } from "../platform/ids.ts";
 import type { Reader } from "../platform/postgres/database.ts";
@@ -26,7 +26,7 @@ export interface AuditEvent {
   /** `noun.participle`, such as `member.removed` or `organization.suspended`. */
   readonly action: string;
   readonly actor: Actor;
-  /** The organisation concerned (a uuid); null if there is none. */
+  /** The organisation concerned (a uuid); null if there is none. An event of a test organisation belongs to its live one. */
   readonly organizationId: string | null;
   /** The object changed: a typed id or an e-mail address. */
   readonly subject?: string | null | undefined;
@@ -53,10 +53,18 @@ export async function actorDisplayName(on: Reader | EntityManager, actor: Actor)
   return displayName(actor, await findUser(toEntityManager(on), actor));
 }
 
-/** Records an event. `on`: the transaction of the change, or the pool if there is none. */
-export async function recordAuditEvent(on: Reader | EntityManager, event: AuditEvent): Promise<void> {
+/**
+ * Records an event, and returns whether it concerns test data. `on`: the transaction of the change, or the pool if there is none.
+ */
+export async function recordAuditEvent(
+  on: Reader | EntityManager,
+  event: AuditEvent,
+): Promise<{ isTest: boolean }> {
   const em = toEntityManager(on);
-  const { actor, requestId = null } = event;
+  const { actor, requestId = null, organizationId } = event;
+  const organization = organizationId === null ? null : await em.findOne(Organization, organizationId);
+  const live = organization?.liveOrganization ?? null;
+  const details = live === null ? event.details : { ...event.details, mode: "test" };
   const user = await findUser(em, actor);
   const byOperator = {
     user: user?.organization === null,
@@ -72,13 +80,15 @@ export async function recordAuditEvent(on: Reader | EntityManager, event: AuditE
     // Stored, as the user may be deleted later.
     actor: displayName(actor, user),
     byOperator,
-    organizationId: event.organizationId,
+    // Owners read the audit log in live mode.
+    organizationId: live ?? organizationId,
     subject: event.subject ?? null,
-    details: event.details ? withoutUndefined(event.details) : null,
+    details: details ? withoutUndefined(details) : null,
     // Empty if the client is gone.
     ipAddress: event.ipAddress === "" ? null : event.ipAddress,
     requestId,
   });
+  return { isTest: live !== null };
 }
 
 /** MikroORM stores undefined as null. */

@@ -6,7 +6,7 @@ import { User } from "../organizations/api.ts";
 import type { Reader } from "../platform/postgres/database.ts";
 import { actorDisplayName, AuditEntry, type AuditEvent, recordAuditEvent } from "../audit/api.ts";
 
-/** The mail's title, by action. */
+/** The mail's title, by action. Other changes are in the audit log only. */
 const mailTitles = {
   "key.created": "An API key was created",
   "key.rotated": "An API key was rotated",
@@ -17,8 +17,15 @@ const mailTitles = {
   "endpoint.secret_rotated": "The secret of a webhook endpoint was rotated",
 } as const;
 
+type MailedAction = keyof typeof mailTitles;
+
 export interface AccessChange extends AuditEvent {
-  readonly action: keyof typeof mailTitles;
+  readonly action:
+    | MailedAction
+    | "endpoint.changed"
+    | "endpoint.paused"
+    | "endpoint.resumed"
+    | "endpoint.replayed";
   /** For the owners to recognise the key or endpoint: the key's name, or the endpoint's host. */
   readonly subjectName: string;
 }
@@ -32,53 +39,60 @@ export interface AccessNoticeDeps {
   pageUrl: (path: string) => string;
 }
 
-/** Changes per organisation that are mailed within any hour. The audit log has all of them. */
+/**
+ * Changes of one kind and organisation that are mailed within any hour, so that many harmless ones cannot hide one of another kind.
+ * The next one causes a mail that says so, and every doubling after that. The audit log has all of them.
+ */
 export const MAX_NOTICES_PER_HOUR = 10;
 
 export function createAccessChangeRecorder({ mails, pageUrl }: AccessNoticeDeps): RecordAccessChange {
   return async (on, change) => {
-    await recordAuditEvent(on, change);
+    const { isTest } = await recordAuditEvent(on, change);
     const { organizationId } = change;
-    const changesThisHour = organizationId === null ? 0 : await countChangesThisHour(on, organizationId);
-    if (changesThisHour === 0 || changesThisHour > MAX_NOTICES_PER_HOUR) return;
+    if (isTest || organizationId === null || !isMailed(change)) return;
+    const count = await countThisHour(on, organizationId, change.action);
+    if (count > MAX_NOTICES_PER_HOUR && !isSummarised(count)) return;
     const owners = await on
       .em()
       .find(User, { organization: organizationId, role: "owner" }, { filters: false });
     if (owners.length === 0) return;
     const actor =
       change.actor.type === "system" ? "a Waymark operator" : await actorDisplayName(on, change.actor);
-    const isLast = changesThisHour === MAX_NOTICES_PER_HOUR;
     const [page, guide] = [pageUrl("/audit"), pageUrl("/guide/authentication#if-a-key-leaks")];
     for (const { email } of owners)
-      await mails.enqueue(on, accessChangeMail(email, change, { actor, isLast, page, guide }));
+      await mails.enqueue(on, accessChangeMail(email, change, { actor, count, page, guide }));
   };
 }
 
+type MailedChange = AccessChange & { readonly action: MailedAction };
+
+const isMailed = (change: AccessChange): change is MailedChange => change.action in mailTitles;
+
+/** True for the 11th change within an hour, the 20th, the 40th and so on. */
+const isSummarised = (count: number): boolean =>
+  count === MAX_NOTICES_PER_HOUR + 1 || Number.isInteger(Math.log2(count / MAX_NOTICES_PER_HOUR));
+
 /** Includes the change that was just recorded. */
-function countChangesThisHour(on: Reader, organizationId: string): Promise<number> {
-  const endpointActions = Object.keys(mailTitles).filter((action) => action.startsWith("endpoint."));
-  return on.em().count(AuditEntry, {
-    organizationId,
-    at: { $gt: raw("now() - interval '1 hour'") },
-    $or: [{ action: { $like: "key.%" } }, { action: { $in: endpointActions } }],
-  });
+function countThisHour(on: Reader, organizationId: string, action: MailedAction): Promise<number> {
+  return on.em().count(AuditEntry, { organizationId, action, at: { $gt: raw("now() - interval '1 hour'") } });
 }
 
 function accessChangeMail(
   to: string,
-  { action, subjectName }: AccessChange,
-  { actor, page, guide, isLast }: { actor: string; page: string; guide: string; isLast: boolean },
+  { action, subjectName }: MailedChange,
+  { actor, page, guide, count }: { actor: string; page: string; guide: string; count: number },
 ): NewMail {
   const title = mailTitles[action];
+  const isSummary = count > MAX_NOTICES_PER_HOUR;
   return composeMail(to, "access_changed", {
-    subject: `${title}: ${subjectName}`,
+    subject: isSummary ? `${count} changes within an hour: ${title}` : `${title}: ${subjectName}`,
     title,
     paragraphs: [
       `${title} in your organisation: ${subjectName}. The change was made by ${actor}.`,
       "If you don't recognise this change, revoke the key or pause the endpoint in the console, and ask the other owners about it.",
-      ...(isLast
+      ...(isSummary
         ? [
-            `We send at most ${MAX_NOTICES_PER_HOUR} of these e-mails in an hour, so you may not get one about the next changes. The audit log lists every change.`,
+            `This is change ${count} of this kind within an hour. You get no e-mail about each of the next ones. The audit log lists every change.`,
           ]
         : []),
     ],

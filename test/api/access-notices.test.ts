@@ -1,7 +1,8 @@
 /** Audit entries and mails about changes of API keys and webhook endpoints. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAX_NOTICES_PER_HOUR } from "../../src/mail/access-notices.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { fromTypedId, toTypedId } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
 import { listMailsTo } from "../support/accounts/mails.ts";
 import { headingInGuide } from "../support/docs/guide-pages.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
@@ -27,6 +28,15 @@ async function actionsOf(
   );
   const nodes = auditLog.nodes as { action: string; actor: string; subject: string }[];
   return nodes.filter(({ action }) => /^(key|endpoint)\./.test(action)).toReversed();
+}
+
+const noticesTo = async ({ email }: SignedInTestUser) =>
+  (await listMailsTo(app, email)).filter(({ kind }) => kind === "access_changed");
+
+async function createEndpoint({ headers }: Pick<SignedInTestUser, "headers">): Promise<string> {
+  const create =
+    'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { endpoint { id } } }';
+  return (await queryData(app, create, { headers })).createWebhookEndpoint.endpoint.id;
 }
 
 const CREATE_KEY =
@@ -118,7 +128,7 @@ it("a key created by a revoked key is revoked with that key's creator", async ()
 
 describe("endpoints", () => {
   // evidence: endpoint-changes-audited
-  it("are recorded by host when created, moved, rotated and deleted, and not for other changes", async () => {
+  it("are recorded by host when created, changed, moved, rotated and deleted", async () => {
     const { owner } = await place();
     const create =
       'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/token" }) { endpoint { id } userErrors { message } } }';
@@ -135,6 +145,7 @@ describe("endpoints", () => {
     const acts = await actionsOf(owner);
     expect(acts).toMatchObject([
       { action: "endpoint.created", subject: id, details: { host: "127.0.0.1:9" } },
+      { action: "endpoint.changed", details: { settings: ["description"] } },
       { action: "endpoint.url_changed", details: { host: "127.0.0.1:10", former_host: "127.0.0.1:9" } },
       { action: "endpoint.secret_rotated" },
       { action: "endpoint.deleted" },
@@ -143,10 +154,57 @@ describe("endpoints", () => {
   });
 });
 
-it(`an organisation gets at most ${MAX_NOTICES_PER_HOUR} of these mails an hour, and the audit log has all changes`, async () => {
+it("paused, resumed and otherwise changed endpoints, and replays, appear in the audit log without a mail", async () => {
+  const { partner, owner } = await place();
+  const id = await createEndpoint(owner);
+  const mailed = (await noticesTo(owner)).length;
+  const change = (mutation: string): Promise<unknown> => owner.queryData(`mutation { ${mutation} }`);
+  await change(
+    `updateWebhookEndpoint(id: "${id}", patch: { description: "x", eventTypes: [JOB_CREATED], maxInFlight: 8,
+      headers: [{ name: "X-Token", value: "secret" }] }) { userErrors { code } }`,
+  );
+  await change(`updateWebhookEndpoint(id: "${id}", patch: { description: "x" }) { userErrors { code } }`);
+  await change(`pauseWebhookEndpoint(id: "${id}") { userErrors { code } }`);
+  await change(`pauseWebhookEndpoint(id: "${id}") { userErrors { code } }`);
+  await change(`resumeWebhookEndpoint(id: "${id}") { userErrors { code } }`);
+  await app.createJobs(partner, [{}]);
+  await app.database.query(sql`
+    update webhook_delivery set status = 'failed', attempts = 10, finished_at = now()
+    where endpoint_id = ${fromTypedId("whe", id)}`);
+  await change(`replayDeliveries(endpointId: "${id}", only: FAILED) { userErrors { code } }`);
+  expect((await actionsOf(owner)).slice(1)).toMatchObject([
+    { action: "endpoint.changed", details: { settings: ["description", "event_types", "headers"] } },
+    { action: "endpoint.paused", subject: id },
+    { action: "endpoint.resumed", details: { from: "paused" } },
+    { action: "endpoint.replayed", details: { which: "failed", replayed: 1 } },
+  ]);
+  expect(await noticesTo(owner)).toHaveLength(mailed);
+});
+
+it("changes in test mode appear in the live organisation's audit log, without a mail", async () => {
   const { owner } = await place();
-  for (let index = 0; index < MAX_NOTICES_PER_HOUR + 2; index += 1) await owner.queryData(CREATE_KEY);
-  expect(await actionsOf(owner)).toHaveLength(MAX_NOTICES_PER_HOUR + 2);
-  const mails = (await listMailsTo(app, owner.email)).filter(({ kind }) => kind === "access_changed");
-  expect(mails).toHaveLength(MAX_NOTICES_PER_HOUR);
+  // Creates the test organisations.
+  await owner.queryData(`mutation { createApiKey(input: { name: "test", mode: TEST }) { apiKey { id } } }`);
+  const id = await createEndpoint({ headers: { ...owner.headers, "x-waymark-mode": "test" } });
+  expect((await actionsOf(owner)).slice(1)).toMatchObject([
+    { action: "endpoint.created", subject: id, details: { mode: "test" } },
+  ]);
+  expect((await noticesTo(owner)).map(({ subject }) => subject)).toEqual([
+    expect.stringMatching("An API key was created"),
+  ]);
+});
+
+it("many changes of one kind use up the mails about that kind only, which a mail says", async () => {
+  const { owner } = await place();
+  const changes = 2 * MAX_NOTICES_PER_HOUR;
+  for (let index = 0; index < changes; index += 1) await owner.queryData(CREATE_KEY);
+  await createEndpoint(owner);
+  expect(await actionsOf(owner)).toHaveLength(changes + 1);
+  const subjects = (await noticesTo(owner)).map(({ subject }) => subject.replace(/: (till|127).*$/, ""));
+  expect(subjects).toEqual([
+    ...Array.from({ length: MAX_NOTICES_PER_HOUR }, () => "An API key was created"),
+    `${MAX_NOTICES_PER_HOUR + 1} changes within an hour: An API key was created`,
+    `${changes} changes within an hour: An API key was created`,
+    "A webhook endpoint was created",
+  ]);
 });

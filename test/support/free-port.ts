@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the ports that systems give to whoever asks for any port, such as the connections of other tests. */
+/** Below the ports that systems give out when any port will do, such as the connections of other tests. */
 const PORTS = { from: 10_000, to: 32_000 };
 
 export async function freePort(): Promise<number> {

@@ -144,12 +144,12 @@ async function addReviewNote(
   });
 }
 
-function recordReview(
+async function recordReview(
   { em, request, context }: Review,
   event: string,
   details: Record<string, unknown> = { email: request.email },
 ): Promise<void> {
-  return recordAuditEvent(em, {
+  await recordAuditEvent(em, {
     action: `account_request.${event}`,
     subject: toTypedId("arq", request.id),
     ...context,

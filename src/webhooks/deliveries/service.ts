@@ -8,6 +8,7 @@ import type { Queryable } from "../../platform/postgres/database.ts";
 import type { InTransaction } from "../../platform/postgres/transaction.ts";
 import { DAY_MS } from "../../platform/time.ts";
 import { getEndpoint } from "../endpoints/find.ts";
+import { recordEndpointChange, type EndpointChangeRecorder } from "../endpoints/record-change.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import {
   getDelivery,
@@ -28,7 +29,8 @@ import { purgeExpiredDeliveries, type DeliveryPurgeResult } from "./retention.sq
 import { sendTestEvent, type TestEventDeps } from "./test-event.ts";
 import type { DeliveryView } from "./view.ts";
 
-export interface DeliveryServiceDeps extends ReplayDeps, Omit<TestEventDeps, "database"> {
+export interface DeliveryServiceDeps
+  extends ReplayDeps, Omit<TestEventDeps, "database">, EndpointChangeRecorder {
   clock: Clock;
   retentionDays: number;
   /** Rate at which replays of one organisation may create deliveries. Default: `defaultReplayRate`. */
@@ -88,7 +90,9 @@ export class DeliveryService {
   /** Creates another delivery of the same event. Discards the original if it is pending. */
   async replay(principal: WebhookPrincipal, id: string, { tx }: InTransaction = {}): Promise<DeliveryView> {
     const replayId = await replayDelivery({ ...this.#deps, tx }, principal, id);
-    return (await this.get(principal, replayId, tx)).delivery;
+    const { delivery } = await this.get(principal, replayId, tx);
+    await this.#recordReplay(principal, delivery.endpointId, { tx, details: { delivery: id } });
+    return delivery;
   }
 
   /**
@@ -108,12 +112,26 @@ export class DeliveryService {
     // Before that, it is unknown what was delivered.
     const oldest = this.#daysAgo(Math.min(FEED_DAYS, this.#deps.retentionDays));
     const request = { endpointId: id, since: latest(oldest, since), until };
-    return await this.#replays.run(organization.id, (reserve) => {
+    const result = await this.#replays.run(organization.id, (reserve) => {
       const deps = { ...this.#deps, tx, reserve };
       if (which === "failed") return replayFailed(deps, request);
       const { id: organizationId, type: organizationType } = organization;
       return replayMissing(deps, { ...request, organizationId, organizationType, eventTypes });
     });
+    const { replayed } = result;
+    if (replayed > 0)
+      await this.#recordReplay(principal, endpointId, { tx, details: { which, since, until, replayed } });
+    return result;
+  }
+
+  async #recordReplay(
+    principal: WebhookPrincipal,
+    endpointId: string,
+    { tx, details }: InTransaction & { details: Readonly<Record<string, unknown>> },
+  ): Promise<void> {
+    const on = tx ?? this.#deps.database;
+    const endpoint = await getEndpoint(on, principal, endpointId);
+    await recordEndpointChange(this.#deps, on, principal, { action: "endpoint.replayed", endpoint, details });
   }
 
   /**

@@ -11,6 +11,7 @@ const RESERVED = new Set([
   "date",
   "expect",
   "forwarded",
+  "__proto__",
   "host",
   "keep-alive",
   "proxy-authenticate",
@@ -36,7 +37,7 @@ const MASK = "********";
 export function headerProblem(name: string, value: string): string | null {
   const lower = name.toLowerCase();
   if (name.length > MAX_NAME_LENGTH || !TOKEN.test(name))
-    return `must have a name of 1 to ${MAX_NAME_LENGTH} letters, digits or hyphens, such as X-Api-Key`;
+    return `must have a name of 1 to ${MAX_NAME_LENGTH} letters, digits, hyphens or underscores, such as X-Api-Key`;
   if (RESERVED.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix)))
     return `cannot be set: ${lower} is reserved`;
   if (value.length > MAX_VALUE_LENGTH) return `cannot be longer than ${MAX_VALUE_LENGTH} characters`;
@@ -50,6 +51,35 @@ export function maskHeaders(headers: Readonly<Record<string, string>>): Record<s
   const masked: Record<string, string> = {};
   for (const name in headers) masked[name] = MASK;
   return masked;
+}
+
+/**
+ * Returns `headers` with the `stored` value in place of each mask, so that what a response contained can be sent back. Throws
+ * BadRequestException for a mask whose header is not stored.
+ */
+export function unmaskHeaders(
+  headers: Readonly<Record<string, string>>,
+  stored: () => Readonly<Record<string, string>> = () => ({}),
+): Record<string, string> {
+  const masked = Object.keys(headers).filter((name) => headers[name] === MASK);
+  if (masked.length === 0) return headers;
+  const values = new Map(Object.entries(stored()).map(([name, value]) => [name.toLowerCase(), value]));
+  const unknown = masked.filter((name) => !values.has(name.toLowerCase()));
+  if (unknown.length > 0)
+    throw badRequest(
+      unknown.map((name) => ({
+        location: "body",
+        field: `headers.${name}`,
+        code: "invalid_value",
+        message: "is masked, and no value is stored for it: send the value",
+      })),
+    );
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      value === MASK ? (values.get(name.toLowerCase()) as string) : value,
+    ]),
+  );
 }
 
 interface CustomHeader {

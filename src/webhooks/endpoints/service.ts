@@ -1,6 +1,5 @@
 /** Creates, lists, updates, pauses, resumes and deletes webhook endpoints and rotates their secrets. */
 import type { AuditSource } from "../../audit/api.ts";
-import type { AccessChange, RecordAccessChange } from "../../mail/api.ts";
 import {
   Organization,
   type OrganizationMode,
@@ -19,6 +18,7 @@ import { discardPending } from "../deliveries/discard-pending.sql.ts";
 import { actorLabel, type WebhookPrincipal } from "../webhook-principal.ts";
 import { addSecret, openHeaders, openSecrets, sealHeaders } from "../signing/secrets.ts";
 import type { AlertNotifier } from "./alert-mails.ts";
+import { unmaskHeaders } from "./custom-headers.ts";
 import { disableFailing, type DisabledEndpoint } from "./disable-failing-endpoints.sql.ts";
 import { WebhookEndpoint } from "./entity.ts";
 import {
@@ -30,6 +30,7 @@ import {
   lockEndpoint,
   notFound,
 } from "./find.ts";
+import { changedSettings, recordEndpointChange, type EndpointChangeRecorder } from "./record-change.ts";
 import { validateSettings, type EndpointSettings, type ValidatedSettings } from "./validation.ts";
 import type { EndpointView } from "./view.ts";
 
@@ -48,15 +49,13 @@ export interface RevealedSecret {
 /** On resume: send all deliveries on hold, discard all, or discard those from before `since`. */
 export type PendingPolicy = "send" | "discard" | { since: Date };
 
-export interface EndpointServiceDeps extends EndpointReadDeps {
+export interface EndpointServiceDeps extends EndpointReadDeps, EndpointChangeRecorder {
   database: Database;
   secretBox: SecretBox;
   /** Wakes the workers. */
   notifyWorkers: () => void;
   /** Checks a URL for an organisation (UUID). DNS can take seconds. */
   checkUrl: (organizationId: string, url: string) => ReturnType<AddressGuard["checkUrl"]>;
-  /** If absent, nothing is recorded in the audit log. */
-  recordAccessChange?: RecordAccessChange | undefined;
   /** If absent, owners get no mail about failing endpoints. */
   alertNotifier?: AlertNotifier | undefined;
 }
@@ -108,12 +107,12 @@ export class EndpointService {
         id,
         organization: em.getReference(Organization, organizationId),
         url: checked.url ?? settings.url,
-        sealedHeaders: sealHeaders(secretBox, id, headers),
+        sealedHeaders: sealHeaders(secretBox, id, unmaskHeaders(headers)),
         secrets,
         createdBy: actorLabel(owner.actor),
       });
       em.persist(endpoint);
-      await this.#record(own, owner, { action: "endpoint.created", endpoint });
+      await recordEndpointChange(this.#deps, own, owner, { action: "endpoint.created", endpoint });
     });
     return { endpoint: await this.get(owner, toTypedId("whe", id), tx), secret: text };
   }
@@ -161,12 +160,23 @@ export class EndpointService {
     const { database, secretBox, clock, notifyWorkers } = this.#deps;
     // NotFoundException comes before validation problems.
     const { organization } = await getEndpoint(database, principal, id);
-    const { headers, ...checked } = await this.validate(organization.id, settings);
+    const validated = await this.validate(organization.id, settings);
+    const { headers, ...checked } = validated;
     const isUrlChanged = await database.transactional(async (em, tx) => {
       const endpoint = await lockEndpoint(em, principal, id);
       const formerUrl = endpoint.url;
+      const changed = changedSettings(endpoint, validated);
       Object.assign(endpoint, checked);
-      if (headers) endpoint.sealedHeaders = sealHeaders(secretBox, endpoint.id, headers);
+      if (headers) {
+        const stored = () => openHeaders(secretBox, endpoint.id, endpoint.sealedHeaders);
+        endpoint.sealedHeaders = sealHeaders(secretBox, endpoint.id, unmaskHeaders(headers, stored));
+      }
+      if (changed.length > 0)
+        await recordEndpointChange(this.#deps, tx, principal, {
+          action: "endpoint.changed",
+          endpoint,
+          details: { settings: changed },
+        });
       const { url, maxInFlight, perSecond } = checked;
       const affectsSending = [url, headers, maxInFlight, perSecond].some((setting) => setting !== undefined);
       if (affectsSending) endpoint.version += 1;
@@ -175,7 +185,11 @@ export class EndpointService {
       // A new URL is another receiver and starts without history.
       Object.assign(endpoint, noFailures);
       const details = { former_host: new URL(formerUrl).host };
-      await this.#record(tx, principal, { action: "endpoint.url_changed", endpoint, details });
+      await recordEndpointChange(this.#deps, tx, principal, {
+        action: "endpoint.url_changed",
+        endpoint,
+        details,
+      });
       return true;
     });
     if (isUrlChanged) notifyWorkers();
@@ -185,11 +199,12 @@ export class EndpointService {
   /** Puts deliveries on hold. Deliveries in flight are not stopped. A disabled endpoint stays disabled. */
   async pause(principal: WebhookPrincipal, id: string): Promise<EndpointView> {
     const { database, clock } = this.#deps;
-    await database.transactional(async (em) => {
+    await database.transactional(async (em, tx) => {
       const endpoint = await lockEndpoint(em, principal, id);
       if (endpoint.status !== "active") return;
       endpoint.status = "paused";
       endpoint.statusSince = new Date(clock.now());
+      await recordEndpointChange(this.#deps, tx, principal, { action: "endpoint.paused", endpoint });
     });
     return await this.get(principal, id);
   }
@@ -209,12 +224,19 @@ export class EndpointService {
       pendingPolicy === "send"
         ? 0
         : await discardPending(database, { endpointId, createdBefore, endpointIs: "paused or disabled" });
-    await database.transactional(async (em) => {
+    await database.transactional(async (em, tx) => {
       const endpoint = await lockEndpoint(em, principal, id);
-      if (endpoint.status !== "active") endpoint.statusSince = new Date(clock.now());
+      const from = endpoint.status;
+      if (from !== "active") endpoint.statusSince = new Date(clock.now());
       // A new version, so that results of attempts in flight do not change the endpoint's state.
       const version = endpoint.version + 1;
       Object.assign(endpoint, noFailures, { status: "active", disabledReason: null, version });
+      const details = { from, ...(pendingPolicy !== "send" && { discarded }) };
+      await recordEndpointChange(this.#deps, tx, principal, {
+        action: "endpoint.resumed",
+        endpoint,
+        details,
+      });
     });
     notifyWorkers();
     return { endpoint: await this.get(principal, id), discarded };
@@ -230,7 +252,7 @@ export class EndpointService {
       const endpoint = await lockEndpoint(em, principal, id);
       Object.assign(endpoint, { deletedAt: new Date(clock.now()), secrets: [], sealedHeaders: null });
       endpoint.version += 1;
-      await this.#record(tx, principal, { action: "endpoint.deleted", endpoint });
+      await recordEndpointChange(this.#deps, tx, principal, { action: "endpoint.deleted", endpoint });
       return endpoint.id;
     });
     return { discarded: await discardPending(database, { endpointId, endpointIs: "deleted" }) };
@@ -250,7 +272,7 @@ export class EndpointService {
       const { text, secrets } = addSecret(secretBox, endpoint.id, { former, nowMs: clock.now() });
       endpoint.secrets = secrets;
       endpoint.version += 1;
-      await this.#record(own, principal, { action: "endpoint.secret_rotated", endpoint });
+      await recordEndpointChange(this.#deps, own, principal, { action: "endpoint.secret_rotated", endpoint });
       return text;
     });
     return { endpoint: await this.get(principal, id, tx), secret };
@@ -270,31 +292,6 @@ export class EndpointService {
   disableFailing(mode: OrganizationMode): Promise<DisabledEndpoint[]> {
     return disableFailing(this.#deps.database, mode, this.#deps.alertNotifier);
   }
-
-  /** Records the change in the transaction `tx`. Stores only the URL's host, because the rest often contains a token. */
-  async #record(
-    tx: Reader,
-    { actor, ipAddress = null, requestId = null }: WebhookPrincipal,
-    { action, endpoint, details }: EndpointChange,
-  ): Promise<void> {
-    const { host } = new URL(endpoint.url);
-    await this.#deps.recordAccessChange?.(tx, {
-      action,
-      actor,
-      ipAddress,
-      requestId,
-      organizationId: endpoint.organization.id,
-      subject: toTypedId("whe", endpoint.id),
-      subjectName: host,
-      details: { host, ...details },
-    });
-  }
-}
-
-interface EndpointChange {
-  action: Extract<AccessChange["action"], `endpoint.${string}`>;
-  endpoint: Pick<WebhookEndpoint, "id" | "organization" | "url">;
-  details?: Readonly<Record<string, unknown>>;
 }
 
 /** The state of an endpoint to which nothing has failed: sending is not blocked and the circuit is closed. */

@@ -36,8 +36,7 @@ export function createSecretReveal({ database, endpoints, passwords }: SecretRev
       await recordAuditEvent(database, {
         action: "endpoint.secret_revealed",
         actor,
-        // Owners read the audit log in live mode.
-        organizationId: user.liveOrganizationId ?? fromTypedId("org", endpoint.organizationId),
+        organizationId: fromTypedId("org", endpoint.organizationId),
         subject: endpoint.id,
         ipAddress,
         requestId,

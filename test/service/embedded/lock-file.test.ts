@@ -66,7 +66,7 @@ it("admits one process at a time", async () => {
 });
 
 it("refuses while a running process holds the lock, and succeeds as soon as it was killed", async () => {
-  // A lock whose function nobody refers to is released when Node collects its garbage.
+  // A lock without a reference to its function is released when Node collects its garbage.
   const other = runWithLock(
     `globalThis.release = acquireLock(path); console.log("locked"); setInterval(() => {}, 1000);`,
   );

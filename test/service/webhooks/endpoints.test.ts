@@ -150,6 +150,30 @@ describe("create", () => {
     expect(Object.keys(problems)).toEqual([field]);
   });
 
+  it("keeps the value of a header that is sent back masked, under any case, and rejects a mask without a value", async () => {
+    const { id } = (
+      await services.endpoints.create(agent, {
+        url: UNREACHABLE_URL,
+        headers: { "X-Token": "s3cr3t", "X-Other": "o" },
+      })
+    ).endpoint;
+    const { headers, description } = await services.endpoints.get(agent, id);
+    await services.endpoints.update(agent, id, { headers: { ...headers, "X-Other": "new" }, description });
+    const revealed = async () => (await services.endpoints.reveal(agent, id)).headers;
+    expect(await revealed()).toEqual({ "X-Token": "s3cr3t", "X-Other": "new" });
+    await services.endpoints.update(agent, id, { headers: { "x-token": "********" } });
+    expect(await revealed()).toEqual({ "x-token": "s3cr3t" });
+
+    const masked = { headers: { "X-Unknown": "********" } };
+    const problem = { field: "headers.X-Unknown", message: expect.stringContaining("send the value") };
+    const refused = { code: "BadRequestException", details: [expect.objectContaining(problem)] };
+    await expect(services.endpoints.update(agent, id, masked)).rejects.toMatchObject(refused);
+    await expect(services.endpoints.create(agent, { url: UNREACHABLE_URL, ...masked })).rejects.toMatchObject(
+      refused,
+    );
+    expect(await revealed()).toEqual({ "x-token": "s3cr3t" });
+  });
+
   it("rejects more than 20 headers and an empty list of event types", async () => {
     const headers = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`X-${at}`, "1"]));
     const { problems } = await problemsOf(

@@ -133,14 +133,18 @@ describe("purgeExpired", () => {
     }
     const rows = () =>
       own.database.query(sql`select id, secrets, sealed_headers from webhook_endpoint order by id`);
-    const cleared = (uuid: string) => ({ id: uuid, secrets: [], sealed_headers: null });
-    expect(await rows()).toEqual([cleared(kept.uuid), cleared(forgotten.uuid)]);
+    const [first, second] = [kept, forgotten].map(({ uuid }) => ({
+      id: uuid,
+      secrets: [],
+      sealed_headers: null,
+    }));
+    expect(await rows()).toEqual([first, second]);
     await insert(own, kept.uuid, { ageMs: DAY_MS, status: "delivered" });
     await own.deliveries.purgeExpired();
     expect(await rows()).toHaveLength(2);
     await own.database.query(sql`update webhook_endpoint set deleted_at = now() - interval '25 hours'`);
     await own.deliveries.purgeExpired();
-    expect(await rows()).toEqual([cleared(kept.uuid)]);
+    expect(await rows()).toEqual([first]);
   });
 
   it("discards deliveries that were created while their endpoint was deleted", async () => {

@@ -1,0 +1,60 @@
+/** Records a change of an endpoint in the audit log. */
+import { isDeepStrictEqual } from "node:util";
+import type { AccessChange, RecordAccessChange } from "../../mail/api.ts";
+import { toTypedId } from "../../platform/ids.ts";
+import type { Reader } from "../../platform/postgres/database.ts";
+import type { WebhookPrincipal } from "../webhook-principal.ts";
+import type { WebhookEndpoint } from "./entity.ts";
+import type { ValidatedSettings } from "./validation.ts";
+
+export interface EndpointChangeRecorder {
+  /** If absent, nothing is recorded in the audit log. */
+  readonly recordAccessChange?: RecordAccessChange | undefined;
+}
+
+export interface EndpointChange {
+  readonly action: Extract<AccessChange["action"], `endpoint.${string}`>;
+  readonly endpoint: Pick<WebhookEndpoint, "id" | "organization" | "url">;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** `on`: the transaction of the change. Stores only the URL's host, because the rest often contains a token. */
+export async function recordEndpointChange(
+  { recordAccessChange }: EndpointChangeRecorder,
+  on: Reader,
+  principal: WebhookPrincipal,
+  { action, endpoint, details }: EndpointChange,
+): Promise<void> {
+  const { actor, ipAddress = null, requestId = null } = principal;
+  const { host } = new URL(endpoint.url);
+  await recordAccessChange?.(on, {
+    action,
+    actor,
+    ipAddress,
+    requestId,
+    organizationId: endpoint.organization.id,
+    subject: toTypedId("whe", endpoint.id),
+    subjectName: host,
+    details: { host, ...details },
+  });
+}
+
+/** The names in REST. */
+const settingNames = {
+  description: "description",
+  eventTypes: "event_types",
+  headers: "headers",
+  maxInFlight: "max_in_flight",
+  perSecond: "per_second",
+} as const;
+
+/** The names of the settings, besides the URL, that an update changes. Headers count whenever they are given. */
+export function changedSettings(endpoint: WebhookEndpoint, settings: ValidatedSettings): string[] {
+  return Object.entries(settingNames)
+    .filter(([key]) => {
+      const value = settings[key as keyof typeof settingNames];
+      if (value === undefined) return false;
+      return key === "headers" || !isDeepStrictEqual(value, endpoint[key as keyof WebhookEndpoint] ?? null);
+    })
+    .map(([, name]) => name);
+}
