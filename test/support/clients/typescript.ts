@@ -46,7 +46,7 @@ export async function changeThroughProxy(task: ClientTask): Promise<ClientReport
   const waymark = new Waymark({
     apiKey: task.key,
     baseUrl: task.baseUrl,
-    timeoutMs: 1_000,
+    timeoutMs: task.timeoutMs,
     // A busy machine can take longer than the timeout many times.
     maxRetries: 100,
     async fetch(...request) {
