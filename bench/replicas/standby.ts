@@ -8,6 +8,7 @@ import { spawnAs } from "../../src/embedded/postgres/account.ts";
 import { prepareCluster } from "../../src/embedded/postgres/cluster.ts";
 import { entities } from "../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
+import { isContentionError } from "../../src/platform/postgres/errors.ts";
 import { sql, type Sql } from "../../src/platform/postgres/sql.ts";
 import { findFreePort } from "../cluster/free-port.ts";
 import { takeBaseBackup } from "./base-backup.ts";
@@ -81,8 +82,14 @@ function createStandbyControls(
   primary: Database,
 ): Pick<Standby, "pause" | "resume" | "catchUp" | "promote"> {
   const holds = async (condition: Sql): Promise<boolean> => {
-    const [row] = await standby.query<{ holds: boolean }>(sql`select ${condition} as holds`);
-    return row?.holds === true;
+    try {
+      const [row] = await standby.query<{ holds: boolean }>(sql`select ${condition} as holds`);
+      return row?.holds === true;
+    } catch (error) {
+      // After a pause, replay cancels each statement that is in its way.
+      if (isContentionError(error)) return false;
+      throw error;
+    }
   };
   return {
     async pause() {

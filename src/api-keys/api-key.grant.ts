@@ -6,7 +6,7 @@ import type { Clock } from "../platform/clock.ts";
 import { AppError, badRequest, type Problem } from "../platform/errors.ts";
 import { toTypedId } from "../platform/ids.ts";
 import type { AuthenticatedActor } from "../platform/fresh-authentication.ts";
-import { liveOrganizationOf, type OrganizationType, type Principal } from "../platform/principal.ts";
+import { partnerOf, type OrganizationType, type Principal } from "../platform/principal.ts";
 import { effectiveLimit, rateLimitClasses, type RateLimitOverrides } from "../rate-limits/api.ts";
 import { ApiKey, scopes as allScopes, type Scope, withoutKeyManagement } from "./api-key.entity.ts";
 import { unauthorized } from "./api-key.verifier.ts";
@@ -57,7 +57,7 @@ async function loadKeyGrantor(em: EntityManager, clock: Clock, id: string): Prom
 async function loadUserGrantor(em: EntityManager, principal: GrantorPrincipal): Promise<Grantor> {
   const { actor, scopes } = principal;
   const { id } = actor;
-  const organization = liveOrganizationOf(principal);
+  const organization = partnerOf(principal);
   const user = id === null ? null : await em.findOne(User, { id, organization });
   if (!id || !user) throw unauthorized("You are no longer a member");
   if (user.role === "member") throw forbidden("Only owners of your organisation can manage keys");

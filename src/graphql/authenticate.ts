@@ -37,7 +37,7 @@ const ANONYMOUS_LIMIT = { perSecond: 5, burst: 50 };
 /** Anonymous requests share one bucket per network. */
 function anonymousSubject({ ip = "" }: Request): RateLimitSubject {
   const bucketKey = `anonymous:${networkOf(ip)}`;
-  return { kind: "network", bucketKey, organizationId: null, rateLimits: { read: ANONYMOUS_LIMIT } };
+  return { kind: "network", bucketKey, partnerId: null, rateLimits: { read: ANONYMOUS_LIMIT } };
 }
 
 /** Returns the live organisation of a test key; undefined for all other principals. */

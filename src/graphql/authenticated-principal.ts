@@ -2,7 +2,7 @@
 import type { OperatorSessionPrincipal, SessionPrincipal } from "../accounts/api.ts";
 import type { ApiKeyPrincipal, OperatorKeyPrincipal } from "../api-keys/api.ts";
 import type { OrganizationMode } from "../organizations/api.ts";
-import { isTestPrincipal, liveOrganizationOf } from "../platform/principal.ts";
+import { isTestPrincipal, partnerOf } from "../platform/principal.ts";
 import type { RateLimitSubject } from "../rate-limits/api.ts";
 
 export type AuthenticatedPrincipal = ApiKeyPrincipal | SessionPrincipal;
@@ -14,10 +14,11 @@ export function isSessionPrincipal(principal: AuthenticatedPrincipal): principal
 
 /** All sessions of a user share one bucket. */
 export function rateLimitSubjectOf(principal: AuthenticatedPrincipal): RateLimitSubject {
-  const { organizationId, rateLimits } = principal;
+  const { rateLimits } = principal;
+  const partnerId = partnerOf(principal);
   return isSessionPrincipal(principal)
-    ? { kind: "user", bucketKey: principal.user.id, organizationId, rateLimits }
-    : { kind: "key", bucketKey: principal.rateBucket, organizationId, rateLimits };
+    ? { kind: "user", bucketKey: principal.user.id, partnerId, rateLimits }
+    : { kind: "key", bucketKey: principal.rateBucket, partnerId, rateLimits };
 }
 
 /** The mode of what an operator lists: live unless the operator asks for `mode`. Undefined for partners, whose principal has a mode. */
@@ -35,7 +36,7 @@ export function canViewMembers(principal: AuthenticatedPrincipal): boolean {
 
 /** Users belong to the live organisation: in test mode too, so that changes of test data show their names. API keys see no live data. */
 export function memberGroupOf(principal: AuthenticatedPrincipal): { readonly organizationId: string | null } {
-  return isSessionPrincipal(principal) ? { organizationId: liveOrganizationOf(principal) } : principal;
+  return isSessionPrincipal(principal) ? { organizationId: partnerOf(principal) } : principal;
 }
 
 /** True for signed-in owners and operators, except in test mode. */

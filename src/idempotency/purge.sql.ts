@@ -1,8 +1,8 @@
-/** Deletes idempotency records after 24 hours, or earlier if an organisation stores too many. */
+/** Deletes idempotency records after 24 hours, or earlier if a partner stores too many. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { sql } from "../platform/postgres/sql.ts";
 
-/** The limits of one organisation. */
+/** The limits of one partner: its live organisation and its test organisations. */
 export interface IdempotencyStorageLimits {
   records: number;
   /** The size of the stored responses before PostgreSQL compresses them. */
@@ -26,30 +26,31 @@ export async function purgeIdempotencyRecords(database: Queryable, batchSize: nu
 }
 
 /**
- * Deletes the oldest records of organisations that exceed `limits`, `batchSize` per statement. Returns their number. Each
- * statement reads only one organisation's part of an index, to stay within the statement timeout.
+ * Deletes the oldest records of partners that exceed `limits`, `batchSize` per statement. Returns their number. Each statement
+ * reads only one partner's part of an index, to stay within the statement timeout.
  */
 export async function trimIdempotencyRecords(
   database: Queryable,
   limits: IdempotencyStorageLimits,
   batchSize: number,
 ): Promise<number> {
-  const organizations = await database.query<{ id: string }>(sql`
-    select id from organization
-    where exists (select from idempotency_record where organization_id = organization.id)`);
+  const partners = await database.query<{ ids: string[] }>(sql`
+    select array_agg(id) as ids from organization
+    where exists (select from idempotency_record where organization_id = organization.id)
+    group by coalesce(live_organization_id, id)`);
   let removed = 0;
-  for (const { id } of organizations) removed += await trimOrganization(database, id, { limits, batchSize });
+  for (const { ids } of partners) removed += await trimPartner(database, ids, { limits, batchSize });
   return removed;
 }
 
-async function trimOrganization(
+async function trimPartner(
   database: Queryable,
-  organizationId: string,
+  organizationIds: readonly string[],
   { limits, batchSize }: { limits: IdempotencyStorageLimits; batchSize: number },
 ): Promise<number> {
   const [stored] = await database.query<IdempotencyStorageLimits>(sql`
     select count(*)::int as records, coalesce(sum(bytes), 0)::float8 as bytes from idempotency_record
-    where organization_id = ${organizationId}::uuid`);
+    where organization_id = any(${organizationIds}::uuid[])`);
   let { records = 0, bytes = 0 } = stored ?? {};
   let removed = 0;
   for (;;) {
@@ -59,7 +60,7 @@ async function trimOrganization(
     if (excess <= 0) return removed;
     const rows = await database.query<{ bytes: number }>(sql`
       delete from idempotency_record where ctid = any(array(
-        select ctid from idempotency_record where organization_id = ${organizationId}::uuid
+        select ctid from idempotency_record where organization_id = any(${organizationIds}::uuid[])
         order by expires_at limit ${Math.min(excess, batchSize)}::int for update skip locked))
       returning bytes`);
     if (rows.length === 0) return removed;

@@ -4,7 +4,7 @@ import type { Transaction } from "../platform/postgres/transaction.ts";
 import { createFairSemaphore } from "../platform/concurrency/semaphore.ts";
 import { isDataError } from "../platform/postgres/errors.ts";
 import { AppError, invariant, type Problem } from "../platform/errors.ts";
-import type { Principal } from "../platform/principal.ts";
+import { partnerOf, type Principal } from "../platform/principal.ts";
 import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
 import type { JobReferenceData } from "./job.reference-data.ts";
 import type { JobRow, JobWithOrganizations, OrganizationRow } from "./job.row.sql.ts";
@@ -111,9 +111,9 @@ export class JobService {
     return findOrganizationsById(reader, principal, ids);
   }
 
-  /** At most four queries of one organisation run at a time, and eight in all: each may read all of its jobs. Others wait. */
+  /** At most four queries of one partner run at a time, and eight in all: each may read all of its jobs. Others wait. */
   stats(principal: Principal, query: JobStatsQuery, reader = this.#readerFor(principal)): Promise<JobStats> {
-    const fairnessKey = principal.organizationId ?? principal.actor.id ?? "";
+    const fairnessKey = partnerOf(principal) ?? principal.actor.id ?? "";
     return this.#statsSemaphore(fairnessKey, () => jobStats(reader, principal, query));
   }
 

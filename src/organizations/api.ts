@@ -7,6 +7,7 @@ export {
   modeOf,
   type OrganizationMode,
   organizationModes,
+  partnerIdOf,
   type OrganizationSelection,
   selectedOrganizations,
   testOrganizationOf,

@@ -62,6 +62,12 @@ export async function testOrganizationOf(
   return created.find((each) => each.type === type) as Organization;
 }
 
+/** Returns the UUID of the partner of an organisation: its live organisation, or itself. */
+export const partnerIdOf = ({
+  id,
+  liveOrganization,
+}: Pick<Organization, "id" | "liveOrganization">): string => liveOrganization ?? id;
+
 /** True if the test organisations of a live one (a uuid) exist. */
 export async function hasTestOrganizations(reader: Reader, liveOrganizationId: string): Promise<boolean> {
   const organization = await reader

@@ -32,11 +32,23 @@ export interface OperatorPrincipal {
 
 export type Principal = OrganizationPrincipal | OperatorPrincipal;
 
-/** Returns the live organisation of a principal, also of a test one: members and the audit log belong to it. Null for operators. */
-export function liveOrganizationOf(principal: Principal): string | null {
-  return principal.organizationId === null
-    ? null
-    : (principal.liveOrganizationId ?? principal.organizationId);
+/**
+ * Returns the UUID of a principal's partner: a live organisation, together with its test organisations. Members and the audit log
+ * belong to it, and so do limits and shares. Null for operators.
+ */
+export function partnerOf(principal: {
+  organizationId: string;
+  liveOrganizationId?: string | undefined;
+}): string;
+export function partnerOf(principal: Principal): string | null;
+export function partnerOf({
+  organizationId,
+  liveOrganizationId,
+}: {
+  organizationId: string | null;
+  liveOrganizationId?: string | undefined;
+}): string | null {
+  return liveOrganizationId ?? organizationId;
 }
 
 export function isTestPrincipal(principal: Principal): boolean {

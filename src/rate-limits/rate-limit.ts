@@ -29,8 +29,8 @@ export interface RateLimitSubject {
   readonly kind: "key" | "user" | "network";
   /** The user's uuid, the uuid of the key or of the first key of its rotations, or the network of an unauthenticated client. */
   readonly bucketKey: string;
-  /** Null for operators and unauthenticated clients: no shared limit. */
-  readonly organizationId: string | null;
+  /** The partner (UUID) whose keys or users share a limit; null for operators and unauthenticated clients, who share none. */
+  readonly partnerId: string | null;
   readonly rateLimits: RateLimitOverrides | null;
 }
 
@@ -68,13 +68,13 @@ export interface RateLimitView extends TokenRate {
 /** Returns the limits of a key or user, without the classes that have none. Empty if rate limits are off. */
 export function rateLimitsOf(
   limits: RateLimits | null,
-  { rateLimits, organizationId }: Pick<RateLimitSubject, "rateLimits" | "organizationId">,
+  { rateLimits, partnerId }: Pick<RateLimitSubject, "rateLimits" | "partnerId">,
 ): RateLimitView[] {
   if (!limits) return [];
   return rateLimitClasses.flatMap((kind) => {
     const limit = effectiveLimit(rateLimits, kind);
     if (!limit) return [];
-    const isShared = organizationId !== null;
+    const isShared = partnerId !== null;
     const organization = isShared ? organizationLimit(limit, kind, limits.organizationFactor) : null;
     return [{ class: kind, ...limit, organization }];
   });
@@ -146,12 +146,12 @@ async function takeFromBuckets(
   };
   // Keys and users have separate shared buckets, so that a busy integration can't lock the owners out of the console.
   const shared = {
-    id: `${subject.organizationId}:${subject.kind}s:${kind}`,
+    id: `${subject.partnerId}:${subject.kind}s:${kind}`,
     name: `${kind}-organization`,
     appliesTo: `for all ${subject.kind}s of an organisation together`,
     limit: organizationLimit(limit, kind, organizationFactor),
   };
-  const policies = subject.organizationId === null ? [own] : [own, shared];
+  const policies = subject.partnerId === null ? [own] : [own, shared];
   const results = await store.take(policies, count);
   return policies.map((policy, index) => ({ ...policy, ...(results[index] as TakeResult) }));
 }

@@ -98,6 +98,8 @@ class AgendaScheduler implements Scheduler {
   #watch: NodeJS.Timeout | undefined;
   #isProblemLogged = false;
   readonly #clockJumpMs = createClockJumpDetector();
+  /** At the last check. */
+  #wasClockSet = false;
   /** Resolve it to start maintenance immediately. */
   #maintainNow = Promise.withResolvers<void>();
 
@@ -233,9 +235,11 @@ class AgendaScheduler implements Scheduler {
   /** A clock change moves due times, so the recurring tasks must be repaired. */
   #checkClock(): void {
     const jumpMs = this.#clockJumpMs();
-    if (jumpMs === 0) return;
-    this.#logger.warn({ jumpMs }, "the clock was set; adjusting the recurring tasks");
-    this.#maintainNow.resolve();
+    const isSet = jumpMs !== 0;
+    if (isSet) this.#logger.warn({ jumpMs }, "the clock was set; adjusting the recurring tasks");
+    // Twice: a task that ends during the first adjustment may overwrite its next run.
+    if (isSet || this.#wasClockSet) this.#maintainNow.resolve();
+    this.#wasClockSet = isSet;
   }
 
   /** Logs once when a problem starts and once when it ends, not for each failed poll. */

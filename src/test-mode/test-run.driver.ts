@@ -13,7 +13,9 @@ import { TestRun } from "./test-run.entity.ts";
 /** Runs of one transaction. Larger ones make live requests wait longer: `npm run bench:runs`. */
 const BATCH_SIZE = 10;
 /** Passes start at most once a second. `npm run bench:runs` measured 1,000 steps a second. */
-export const MAX_STEPS_PER_PASS = 1_000;
+const MAX_STEPS_PER_PASS = 1_000;
+/** Steps take no tokens, and each is sent to every endpoint. */
+export const MAX_STEPS_PER_PARTNER = 50;
 
 interface RunDeps {
   database: Database;
@@ -31,7 +33,7 @@ interface Batch {
 }
 
 /**
- * Applies at most 1,000 steps that are due, in equal shares for the partners that have some, and schedules the next call. The
+ * Applies at most 1,000 steps that are due, in equal shares of at most 50 for the partners that have some, and schedules the next call. The
  * steps of suspended partners wait. A step and its run are changed in one transaction. If a transaction fails, those of other
  * partners go on, and the first error is thrown at the end.
  */
@@ -41,9 +43,12 @@ export async function applyDueSteps(deps: RunDeps): Promise<void> {
   const queue = await findAgentsWithDueSteps(database, now);
   const share = Math.max(1, Math.min(BATCH_SIZE, Math.floor(MAX_STEPS_PER_PASS / queue.length)));
   const errors: unknown[] = [];
+  const applied = new Map<string, number>();
   let left = MAX_STEPS_PER_PASS;
+  let isAnyLeft = false;
   for (let agentId = queue.shift(); agentId !== undefined && left > 0; agentId = queue.shift()) {
-    const batch = { agentId, now, size: Math.min(share, left) };
+    const before = applied.get(agentId) ?? 0;
+    const batch = { agentId, now, size: Math.min(share, left, MAX_STEPS_PER_PARTNER - before) };
     const runs = await database
       .transaction((tx) => applyBatch(deps, tx, batch))
       .catch((error: unknown) => {
@@ -51,10 +56,13 @@ export async function applyDueSteps(deps: RunDeps): Promise<void> {
         return [];
       });
     for (const { steps, dueAt } of runs) if (steps.length > 0) scheduleStep(dueAt.getTime());
-    if (runs.length === batch.size) queue.push(agentId);
+    applied.set(agentId, before + runs.length);
     left -= runs.length;
+    if (runs.length < batch.size) continue;
+    if (before + runs.length < MAX_STEPS_PER_PARTNER) queue.push(agentId);
+    else isAnyLeft = true;
   }
-  if (left === 0) scheduleStep(clock.now());
+  if (left === 0 || isAnyLeft) scheduleStep(clock.now());
   if (errors.length > 0) throw errors[0];
 }
 

@@ -12,6 +12,9 @@ export interface WebhookPrincipal extends AuthenticatedActor, Partial<AuditSourc
   readonly liveOrganizationId?: string | undefined;
 }
 
+/** The organisation and the actor that create an endpoint. */
+export type EndpointOwner = WebhookPrincipal & { readonly organizationId: string };
+
 export const systemPrincipal: WebhookPrincipal = { organizationId: null, actor: systemActor };
 
 /** The text stored in `created_by`: "operator" or the typed id of a key or user. */

@@ -26,7 +26,7 @@ export interface WebhooksDeps
   tracing?: Tracing | undefined;
 }
 
-/** Concurrent URL checks per organisation and process. An unresponsive DNS server takes 4 s. */
+/** Concurrent URL checks per partner and process. An unresponsive DNS server takes 4 s. */
 const MAX_URL_CHECKS = 5;
 
 /** Disposing closes the connections to receivers. */
@@ -48,8 +48,8 @@ export async function openWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   const { clock, docsUrl, tracing } = deps;
   const sender = new Sender({ http, clock, docsUrl, tracing });
   const urlChecks = new InFlightLimit({ max: MAX_URL_CHECKS, noun: "URL checks", retryAfterS: 5 });
-  const checkUrl = (organizationId: string, url: string): Promise<UrlVerdict> =>
-    urlChecks.run(organizationId, () => guard.checkUrl(url));
+  const checkUrl = (partnerId: string, url: string): Promise<UrlVerdict> =>
+    urlChecks.run(partnerId, () => guard.checkUrl(url));
   return {
     endpoints: new EndpointService({ ...deps, checkUrl }),
     deliveries: new DeliveryService({ ...deps, sender }),

@@ -279,19 +279,20 @@ describe("replaying many deliveries", () => {
   });
 
   it("429 is for the same reason: the organisation runs two replays already", async () => {
-    let blocked = 0;
     const busy = async () => {
       const fixture = await setUpWebhooks(app, { jobs: 1, finished: "failed" });
       const { promise: finish, resolve: release } = Promise.withResolvers<void>();
+      const { promise: holder, resolve: hold } = Promise.withResolvers<number>();
       const held = app.database.transaction(async (tx) => {
         await lockForTransaction(tx, `replay to ${fixture.uuid}`);
+        const [session] = await tx.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+        hold(session?.pid ?? 0);
         await finish;
       });
       const owner = { organizationId: fixture.organization.id, actor: { type: "system", id: null } } as const;
       const replay = () => app.webhooks.deliveries.replayMany(owner, fixture.endpoint, { which: "failed" });
       const running = [replay(), replay()];
-      blocked += running.length;
-      await waitForBlockedSessions(app.database, blocked);
+      await waitForBlockedSessions(app.database, running.length, await holder);
       onTestFinished(async () => {
         release();
         await Promise.all([held, ...running]);

@@ -172,6 +172,18 @@ describe("rate limits shared by all keys of an organisation", () => {
     expectFailure(await calls.batch(partner), 429, "for each key is 5 a second with a burst of 10");
   });
 
+  it("live and test keys of both sides have one shared limit", async () => {
+    const partner = await app.createOrganization("agent");
+    const live = await keysOf(partner, 2);
+    for (const key of live) expect(await letThrough(10, () => calls.batch(key))).toBe(10);
+    for (const testSide of ["agent", "contractor"] as const) {
+      const request = { organizationId: partner.id, name: testSide, createdBy: "test", testSide };
+      const { text: key } = await app.keys.create(request);
+      expect(await letThrough(10, () => calls.batch({ ...partner, key }))).toBe(10);
+    }
+    expectFailure(await calls.batch(partner), 429, "for all keys of an organisation together");
+  });
+
   it("429 remains after rotating the key", async () => {
     const partner = await app.createOrganization("agent");
     expect(await letThrough(11, () => calls.batch(partner))).toBe(10);

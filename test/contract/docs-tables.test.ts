@@ -172,7 +172,7 @@ describe("the guide on limits", () => {
     const sent = new Set<string>();
     await takeTokens(
       { store: createMemoryStore(systemClock), organizationFactor: 4 },
-      { kind: "key", bucketKey: "a", organizationId: "b", rateLimits: null },
+      { kind: "key", bucketKey: "a", partnerId: "b", rateLimits: null },
       { kind: "read" },
       (name) => void sent.add(name),
     );

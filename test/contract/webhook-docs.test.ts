@@ -5,7 +5,7 @@ import { readEnv } from "../../src/config/env.ts";
 import { eventTypes } from "../../src/events/api.ts";
 import { rootFieldSections } from "../../src/guide/api-sections.ts";
 import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "../../src/webhooks/endpoints/entity.ts";
-import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/service.ts";
+import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/quota.ts";
 import type { OutcomeClass } from "../../src/webhooks/dispatcher/lease.ts";
 import { retryPolicies } from "../../src/webhooks/retry-policy.ts";
 import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/platform/retry-schedule.ts";
@@ -109,7 +109,7 @@ describe("the pages on webhooks", () => {
     expect(limits).toMatchObject({
       "Requests in flight to one endpoint": withRange(IN_FLIGHT_LIMITS),
       "Requests to one endpoint per second": withRange(RATE_LIMITS),
-      "Endpoints of an organisation": String(MAX_ENDPOINTS),
+      "Endpoints of an organisation": `${MAX_ENDPOINTS.live}, and ${MAX_ENDPOINTS.test} in test mode`,
     });
     expect(endpoints).toContain(
       `for the retention time of the service: ${readEnv({}).RETENTION_DAYS} days by default`,

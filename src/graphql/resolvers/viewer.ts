@@ -1,11 +1,11 @@
 /** The principal of the request, its limits and its rate limits. */
 import { hasTestOrganizations } from "../../organizations/api.ts";
-import { isTestPrincipal, liveOrganizationOf } from "../../platform/principal.ts";
+import { isTestPrincipal, partnerOf } from "../../platform/principal.ts";
 import { rateLimitsOf } from "../../rate-limits/api.ts";
 import { readFirstSteps } from "../../test-mode/api.ts";
 import { requirePrincipal } from "../authorize.ts";
 import type { QueryResolvers, ViewerResolvers } from "../generated/schema-types.ts";
-import { isSessionPrincipal } from "../authenticated-principal.ts";
+import { isSessionPrincipal, rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { limits } from "../execution/limits.ts";
 
 export const viewerQueries: QueryResolvers = {
@@ -23,9 +23,10 @@ export const viewer: ViewerResolvers = {
     principal.organizationId !== null &&
     (isTestPrincipal(principal) || hasTestOrganizations(database, principal.organizationId)),
   firstSteps(principal, _args, { database }) {
-    const organizationId = isSessionPrincipal(principal) ? liveOrganizationOf(principal) : null;
+    const organizationId = isSessionPrincipal(principal) ? partnerOf(principal) : null;
     return organizationId === null ? null : readFirstSteps(database, organizationId);
   },
   limits: () => limits,
-  rateLimits: (principal, _args, { services }) => rateLimitsOf(services.rateLimits, principal),
+  rateLimits: (principal, _args, { services }) =>
+    rateLimitsOf(services.rateLimits, rateLimitSubjectOf(principal)),
 };

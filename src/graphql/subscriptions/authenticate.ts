@@ -12,6 +12,7 @@ import {
 } from "../../api-keys/api.ts";
 import { singleFlight } from "../../platform/concurrency/single-flight.ts";
 import { AppError } from "../../platform/errors.ts";
+import { partnerOf } from "../../platform/principal.ts";
 import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
 import {
   parseSessionMode,
@@ -129,19 +130,18 @@ function isAuthorizationError(error: unknown): error is AppError {
 }
 
 /** Throws ForbiddenException if the key, user or organisation already has the maximum number of connections. */
-function assertConnectionLimit(
-  connections: Iterable<Connection>,
-  { actor, organizationId, keyId }: AuthenticatedPrincipal,
-): void {
+function assertConnectionLimit(connections: Iterable<Connection>, principal: AuthenticatedPrincipal): void {
+  const { actor, keyId } = principal;
+  const partnerId = partnerOf(principal);
   const { connectionsPerPrincipal, connectionsPerOrganization } = subscriptionLimits;
   const others = [...connections].flatMap(({ authentication }) => authentication?.principal ?? []);
   const ofPrincipal = others.filter((other) => other.actor.id === actor.id);
-  const ofOrganization = others.filter((other) => other.organizationId === organizationId);
+  const ofPartner = others.filter((other) => partnerOf(other) === partnerId);
   if (ofPrincipal.length >= connectionsPerPrincipal) {
     const owner = keyId === null ? "A user" : "An API key";
     throw tooManyConnections(owner, connectionsPerPrincipal);
   }
-  if (organizationId !== null && ofOrganization.length >= connectionsPerOrganization)
+  if (partnerId !== null && ofPartner.length >= connectionsPerOrganization)
     throw tooManyConnections("An organisation", connectionsPerOrganization);
 }
 

@@ -10,6 +10,7 @@ import { withSpan, type Tracing } from "../../platform/tracing/tracing.ts";
 import type { IncomingOperation } from "../context.ts";
 import type { ErrorFormatter } from "../execution/error-formatter.ts";
 import { operationSpan } from "../execution/operation-span.ts";
+import { partnerOf } from "../../platform/principal.ts";
 import { rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { currentRequest, type CheckedSubscription } from "../request-store.ts";
 import { authenticate, revalidate, type AuthenticateDeps } from "./authenticate.ts";
@@ -155,9 +156,11 @@ class FormattedError extends GraphQLError {
   }
 }
 
-/** The organisation or operator whose subscriptions share one semaphore queue. */
+/** The partner or operator whose subscriptions share one semaphore queue. */
 function fairnessKey({ authentication, requestId }: Connection): string {
-  return authentication?.principal.organizationId ?? authentication?.principal.actor.id ?? requestId;
+  if (!authentication) return requestId;
+  const { principal } = authentication;
+  return partnerOf(principal) ?? principal.actor.id ?? requestId;
 }
 
 /**

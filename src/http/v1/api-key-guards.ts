@@ -8,6 +8,7 @@ import {
   type Scope,
 } from "../../api-keys/api.ts";
 import { AppError } from "../../platform/errors.ts";
+import { partnerOf } from "../../platform/principal.ts";
 import { type RateLimitClass, type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { simulatedStatuses } from "../../test-mode/api.ts";
 import { contextOf, principalOf } from "../context.ts";
@@ -67,13 +68,9 @@ function rateLimit(
   simulate: Simulate,
 ): RequestHandler {
   return async (request, response, next) => {
-    const {
-      rateBucket: bucketKey,
-      organizationId,
-      liveOrganizationId: partner,
-      rateLimits,
-    } = principalOf(response);
-    const subject = { kind: "key", bucketKey, organizationId, rateLimits } as const;
+    const principal = principalOf(response);
+    const { rateBucket: bucketKey, liveOrganizationId: partner, rateLimits } = principal;
+    const subject = { kind: "key", bucketKey, partnerId: partnerOf(principal), rateLimits } as const;
     await takeTokens(limits, subject, { kind }, (name, value) => response.setHeader(name, value));
     const isOpen =
       partner === undefined ||

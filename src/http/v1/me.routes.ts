@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type ApiKeyService, modeOfKey } from "../../api-keys/api.ts";
 import { invariant } from "../../platform/errors.ts";
 import { toTypedId } from "../../platform/ids.ts";
-import { organizationTypes } from "../../platform/principal.ts";
+import { organizationTypes, partnerOf } from "../../platform/principal.ts";
 import {
   rateLimitClasses,
   type RateLimits,
@@ -81,7 +81,9 @@ function getMe({ keys, limits }: MeServices): RouteHandler {
         organization: { id: toTypedId("org", id), name, type },
         api_key: toApiKeyWire(key),
         mode: modeOfKey(key),
-        rate_limits: rateLimitsOf(limits, principal).map(toRateLimitWire),
+        rate_limits: rateLimitsOf(limits, { ...principal, partnerId: partnerOf(principal) }).map(
+          toRateLimitWire,
+        ),
       },
     };
   };

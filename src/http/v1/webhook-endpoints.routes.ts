@@ -1,5 +1,6 @@
 /** The routes of webhook endpoints. Parses the request, calls the service, formats the result. */
 import { type Request, type RequestHandler, Router } from "express";
+import { partnerOf } from "../../platform/principal.ts";
 import { requireScope } from "../../api-keys/api.ts";
 import type { IdempotencyService } from "../../idempotency/api.ts";
 import type { DeliveryService, EndpointService, PendingPolicy, ReplaySelection } from "../../webhooks/api.ts";
@@ -79,7 +80,7 @@ function createEndpoint({ endpoints, idempotency }: WebhookRouteServices): Route
   return idempotentAfter(idempotency, "POST /v1/webhook-endpoints", async (request, response) => {
     const owner = callerOf(request, response);
     const validate = (settings: Parameters<EndpointService["validate"]>[1]) =>
-      duringExternalCall(response, () => endpoints.validate(owner.organizationId, settings));
+      duringExternalCall(response, () => endpoints.validate(partnerOf(owner), settings));
     const settings = await readNewEndpoint(objectBody(request), validate);
     const validated = await validate(settings);
     return async (tx) => {
@@ -102,7 +103,7 @@ function updateEndpoint({ endpoints }: WebhookRouteServices): RouteHandler {
     const setsUrl = body["url"] !== undefined;
     if (setsUrl) requireScope(principal, "jobs:read");
     const settings = await readEndpointPatch(body, (valid) =>
-      duringExternalCall(response, () => endpoints.validate(principal.organizationId, valid)),
+      duringExternalCall(response, () => endpoints.validate(partnerOf(principal), valid)),
     );
     const update = () => endpoints.update(principal, idOf(request), settings);
     // Only a new URL needs a DNS lookup.

@@ -1,10 +1,10 @@
-/** Limits bulk replays per organisation and process, because creating an endpoint and replaying to it can be repeated. */
+/** Limits bulk replays per partner and process, because creating an endpoint and replaying to it can be repeated. */
 import type { Clock } from "../../platform/clock.ts";
 import { AppError } from "../../platform/errors.ts";
 import { InFlightLimit } from "../../platform/concurrency/in-flight-limit.ts";
 import { TokenBucket, type TokenRate } from "../../platform/concurrency/token-bucket.ts";
 
-/** Rate at which the replays of one organisation may create deliveries. */
+/** Rate at which the replays of one partner may create deliveries. */
 export const defaultReplayRate: TokenRate = { perSecond: 1_000, burst: 200_000 };
 
 /** Reserves `count` deliveries before they are created; a negative count returns unused ones. Returns false at the limit. */
@@ -22,12 +22,12 @@ export class ReplayLimit {
   }
 
   /**
-   * Runs `replay`. Throws TooManyRequestsException if the organisation runs two replays, or if its rate allows no delivery. A
+   * Runs `replay`. Throws TooManyRequestsException if the partner runs two replays, or if its rate allows no delivery. A
    * replay that fails has used what it reserved.
    */
-  run<Result>(organizationId: string, replay: (reserve: ReserveReplays) => Promise<Result>): Promise<Result> {
-    const bucket = this.#bucketOf(organizationId);
-    return this.#inFlight.run(organizationId, () => {
+  run<Result>(partnerId: string, replay: (reserve: ReserveReplays) => Promise<Result>): Promise<Result> {
+    const bucket = this.#bucketOf(partnerId);
+    return this.#inFlight.run(partnerId, () => {
       let isFirst = true;
       return replay((count) => {
         const isReserved = bucket.take(this.#clock.elapsed(), count);
@@ -38,11 +38,11 @@ export class ReplayLimit {
     });
   }
 
-  #bucketOf(organizationId: string): TokenBucket {
-    const existing = this.#buckets.get(organizationId);
+  #bucketOf(partnerId: string): TokenBucket {
+    const existing = this.#buckets.get(partnerId);
     if (existing) return existing;
     const bucket = new TokenBucket(this.#rate, this.#clock.elapsed());
-    this.#buckets.set(organizationId, bucket);
+    this.#buckets.set(partnerId, bucket);
     return bucket;
   }
 

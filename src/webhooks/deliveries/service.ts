@@ -1,5 +1,6 @@
 /** Reads and replays deliveries, sends test events and purges the log. */
 import { FEED_DAYS } from "../../events/api.ts";
+import { partnerIdOf } from "../../organizations/api.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { InFlightLimit } from "../../platform/concurrency/in-flight-limit.ts";
 import type { TokenRate } from "../../platform/concurrency/token-bucket.ts";
@@ -33,7 +34,7 @@ export interface DeliveryServiceDeps
   extends ReplayDeps, Omit<TestEventDeps, "database">, EndpointChangeRecorder {
   clock: Clock;
   retentionDays: number;
-  /** Rate at which replays of one organisation may create deliveries. Default: `defaultReplayRate`. */
+  /** Rate at which replays of one partner may create deliveries. Default: `defaultReplayRate`. */
   replayRate?: TokenRate | undefined;
 }
 
@@ -51,7 +52,7 @@ export interface ReplaySelection extends TimeRange {
   readonly which: "failed" | "missing";
 }
 
-/** Test events in flight per organisation and process, because a receiver can take 15 s to respond. */
+/** Test events in flight per partner and process, because a receiver can take 15 s to respond. */
 const MAX_TEST_EVENTS = 5;
 const MAX_PAGE_SIZE = 200;
 
@@ -97,7 +98,7 @@ export class DeliveryService {
 
   /**
    * Replays up to MAX_REPLAYED events to an endpoint in batches, each in its own transaction; an error keeps the batches before
-   * it. With `tx`, all batches are in that transaction. Throws TooManyRequestsException if the rate of the organisation allows
+   * it. With `tx`, all batches are in that transaction. Throws TooManyRequestsException if the rate of the partner allows
    * none.
    */
   async replayMany(
@@ -112,7 +113,7 @@ export class DeliveryService {
     // Before that, it is unknown what was delivered.
     const oldest = this.#daysAgo(Math.min(FEED_DAYS, this.#deps.retentionDays));
     const request = { endpointId: id, since: latest(oldest, since), until };
-    const result = await this.#replays.run(organization.id, (reserve) => {
+    const result = await this.#replays.run(partnerIdOf(organization), (reserve) => {
       const deps = { ...this.#deps, tx, reserve };
       if (which === "failed") return replayFailed(deps, request);
       const { id: organizationId, type: organizationType } = organization;
@@ -136,11 +137,11 @@ export class DeliveryService {
 
   /**
    * Sends a test event and waits for the response, at any status of the endpoint. Throws TooManyRequestsException if five test
-   * events of the organisation are in flight, ConflictException if the endpoint's secrets cannot be read.
+   * events of the partner are in flight, ConflictException if the endpoint's secrets cannot be read.
    */
   async sendTest(principal: WebhookPrincipal, endpointId: string): Promise<DeliveryWithAttempts> {
     const endpoint = await getEndpoint(this.#deps.database, principal, endpointId);
-    const deliveryId = await this.#testEvents.run(endpoint.organization.id, () =>
+    const deliveryId = await this.#testEvents.run(partnerIdOf(endpoint.organization), () =>
       sendTestEvent(this.#deps, endpoint),
     );
     return await this.get(principal, deliveryId);

@@ -1,21 +1,19 @@
 /** Creates, lists, updates, pauses, resumes and deletes webhook endpoints and rotates their secrets. */
-import type { AuditSource } from "../../audit/api.ts";
 import {
-  Organization,
   type OrganizationMode,
   type OrganizationSelection,
+  partnerIdOf,
   selectedOrganizations,
 } from "../../organizations/api.ts";
 import { AppError } from "../../platform/errors.ts";
-import { requireFreshAuthentication, type AuthenticatedActor } from "../../platform/fresh-authentication.ts";
+import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
 import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../platform/ids.ts";
 import type { Database, Reader } from "../../platform/postgres/database.ts";
 import type { InTransaction } from "../../platform/postgres/transaction.ts";
-import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { discardPending } from "../deliveries/discard-pending.sql.ts";
-import { actorLabel, type WebhookPrincipal } from "../webhook-principal.ts";
+import { actorLabel, type EndpointOwner, type WebhookPrincipal } from "../webhook-principal.ts";
 import { addSecret, openHeaders, openSecrets, sealHeaders } from "../signing/secrets.ts";
 import type { AlertNotifier } from "./alert-mails.ts";
 import { unmaskHeaders } from "./custom-headers.ts";
@@ -25,19 +23,14 @@ import {
   type EndpointReadDeps,
   findEndpoints,
   findFailingEndpoints,
-  forPrincipal,
   getEndpoint,
   lockEndpoint,
   notFound,
 } from "./find.ts";
 import { changedSettings, recordEndpointChange, type EndpointChangeRecorder } from "./record-change.ts";
+import { admitEndpoint } from "./quota.ts";
 import { validateSettings, type EndpointSettings, type ValidatedSettings } from "./validation.ts";
 import type { EndpointView } from "./view.ts";
-
-/** The organisation and the actor that create an endpoint. */
-export interface EndpointOwner extends AuthenticatedActor, Partial<AuditSource> {
-  readonly organizationId: string;
-}
 
 export interface RevealedSecret {
   /** Newest first: the current secret, then former ones that are still active. */
@@ -54,13 +47,11 @@ export interface EndpointServiceDeps extends EndpointReadDeps, EndpointChangeRec
   secretBox: SecretBox;
   /** Wakes the workers. */
   notifyWorkers: () => void;
-  /** Checks a URL for an organisation (UUID). DNS can take seconds. */
-  checkUrl: (organizationId: string, url: string) => ReturnType<AddressGuard["checkUrl"]>;
+  /** Checks a URL for a partner (UUID). DNS can take seconds. */
+  checkUrl: (partnerId: string, url: string) => ReturnType<AddressGuard["checkUrl"]>;
   /** If absent, owners get no mail about failing endpoints. */
   alertNotifier?: AlertNotifier | undefined;
 }
-
-export const MAX_ENDPOINTS = 50;
 
 /**
  * `id` is a typed id. Throws NotFoundException for endpoints that do not exist or belong to another organisation, and
@@ -73,13 +64,13 @@ export class EndpointService {
     this.#deps = deps;
   }
 
-  /** Returns the settings to store for an organisation (UUID). Resolves the URL's host name, which can take seconds. */
-  validate(organizationId: string, settings: EndpointSettings): Promise<ValidatedSettings> {
-    return validateSettings(settings, (url) => this.#deps.checkUrl(organizationId, url));
+  /** Returns the settings to store for a partner (UUID). Resolves the URL's host name, which can take seconds. */
+  validate(partnerId: string, settings: EndpointSettings): Promise<ValidatedSettings> {
+    return validateSettings(settings, (url) => this.#deps.checkUrl(partnerId, url));
   }
 
   /**
-   * Returns the secret, which only `reveal` shows again. Throws ConflictException at 50 endpoints per organisation, and
+   * Returns the secret, which only `reveal` shows again. Throws ConflictException at `MAX_ENDPOINTS`, and
    * ReauthenticationRequiredError without a recent authentication: the new receiver gets every job. With `tx`, pass the result
    * of `validate`, so that no connection to PostgreSQL is held meanwhile.
    */
@@ -89,23 +80,17 @@ export class EndpointService {
     { tx, validated }: InTransaction & { validated?: ValidatedSettings | undefined } = {},
   ): Promise<{ endpoint: EndpointView; secret: string }> {
     const { database, secretBox, clock } = this.#deps;
-    const { organizationId } = owner;
+    const { organizationId, liveOrganizationId: partnerId = organizationId } = owner;
     requireFreshAuthentication(owner, clock.now());
-    const { headers = {}, ...checked } = validated ?? (await this.validate(organizationId, settings));
+    const { headers = {}, ...checked } = validated ?? (await this.validate(partnerId, settings));
     const id = newUuid();
     const { text, secrets } = addSecret(secretBox, id, { former: [], nowMs: clock.now() });
     await database.transactionalIn(tx, async (em, own) => {
-      await lockForTransaction(own, `webhook endpoints of ${organizationId}`);
-      if ((await forPrincipal(em, owner).count(WebhookEndpoint)) >= MAX_ENDPOINTS)
-        throw new AppError(
-          "ConflictException",
-          `An organisation can have at most ${MAX_ENDPOINTS} webhook endpoints. Delete one that you no longer need.`,
-          { details: { limit: MAX_ENDPOINTS } },
-        );
+      const organization = await admitEndpoint(em, own, owner);
       const endpoint = em.create(WebhookEndpoint, {
         ...checked,
         id,
-        organization: em.getReference(Organization, organizationId),
+        organization,
         url: checked.url ?? settings.url,
         sealedHeaders: sealHeaders(secretBox, id, unmaskHeaders(headers)),
         secrets,
@@ -160,7 +145,7 @@ export class EndpointService {
     const { database, secretBox, clock, notifyWorkers } = this.#deps;
     // NotFoundException comes before validation problems.
     const { organization } = await getEndpoint(database, principal, id);
-    const validated = await this.validate(organization.id, settings);
+    const validated = await this.validate(partnerIdOf(organization), settings);
     const { headers, ...checked } = validated;
     const isUrlChanged = await database.transactional(async (em, tx) => {
       const endpoint = await lockEndpoint(em, principal, id);

@@ -126,6 +126,17 @@ describe("idempotency records", () => {
     expect(await trimIdempotencyRecords(app.database, limits, 10)).toBe(0);
   });
 
+  it("of test organisations count with those of their live one", async () => {
+    const { id } = await app.createOrganization("agent");
+    const options = { organizationId: id, name: "test", createdBy: "test", testSide: "agent" } as const;
+    const { key } = await app.keys.create(options);
+    await insertRecords(id, "live", { count: 15, expires: "24 h" });
+    await insertRecords(key.organization?.id ?? "", "test", { count: 15, expires: "23 h" });
+    expect(await trimIdempotencyRecords(app.database, { records: 20, bytes: 1_000_000 }, 10)).toBe(10);
+    expect(await recordsOf(id)).toHaveLength(15);
+    expect(await recordsOf(key.organization?.id ?? "")).toHaveLength(5);
+  });
+
   it("are trimmed earlier for an organisation whose responses take too many bytes", async () => {
     const { id } = await app.createOrganization("agent");
     await insertRecords(id, "large", { count: 5, expires: "24 h", bytes: 1_000 });

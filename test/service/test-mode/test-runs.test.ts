@@ -10,7 +10,7 @@ import { systemActor } from "../../../src/platform/principal.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { SECOND_MS } from "../../../src/platform/time.ts";
 import { paths, pathNames } from "../../../src/test-mode/paths.ts";
-import { applyDueSteps, MAX_STEPS_PER_PASS } from "../../../src/test-mode/test-run.driver.ts";
+import { applyDueSteps, MAX_STEPS_PER_PARTNER } from "../../../src/test-mode/test-run.driver.ts";
 import { TestRun } from "../../../src/test-mode/api.ts";
 import type { TestPrincipal } from "../../../src/test-mode/test-mode.service.ts";
 import { waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
@@ -217,9 +217,9 @@ it("a run that is cancelled during a step keeps that step, and applies no other"
 });
 
 describe("a pass", () => {
-  it("applies at most 1,000 steps, one of another partner between them, and the next pass the rest", async () => {
+  it("applies at most 50 steps of one partner, those of another between them, and the next pass the rest", async () => {
     const [large, small] = [await createPartner(), await createPartner()];
-    await addRuns(large, MAX_STEPS_PER_PASS + 5, longAgo());
+    await addRuns(large, MAX_STEPS_PER_PARTNER + 5, longAgo());
     await addRuns(small, 1, recently());
     const partners: string[] = [];
     await apply({
@@ -230,12 +230,12 @@ describe("a pass", () => {
     });
     expect(partners.indexOf(small.principal.organizationId)).toBe(1);
     expect([await waitingSteps(large), await waitingSteps(small)]).toEqual([
-      MAX_STEPS_PER_PASS + 2 * 5 + 1,
+      MAX_STEPS_PER_PARTNER + 2 * 5,
       1,
     ]);
     expect(scheduled).toContain(clock.now());
     await apply();
-    expect(await waitingSteps(large)).toBe(MAX_STEPS_PER_PASS + 5);
+    expect(await waitingSteps(large)).toBe(MAX_STEPS_PER_PARTNER + 5);
   });
 
   it("goes on with other partners if the steps of one fail, and reports the error", async () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
-import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
+import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/quota.ts";
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
 import {
   openWebhookServiceFixture,
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => services[Symbol.asyncDispose]());
 
 async function pausedEndpoints(owner: OrganizationPrincipal): Promise<void> {
-  for (let at = 0; at < MAX_ENDPOINTS; at += 1) {
+  for (let at = 0; at < MAX_ENDPOINTS.live; at += 1) {
     const { endpoint } = await services.endpoints.create(owner, { url: UNREACHABLE_URL });
     await services.endpoints.pause(owner, endpoint.id);
   }
@@ -59,10 +59,10 @@ it("a change writes one delivery of less than 1 KiB for each of 50 + 50 endpoint
   await pausedEndpoints(contractor);
   const full = await writtenFor(agent, contractor);
   // A new job with a contractor is two events, of which the contractor sees the second.
-  expect(full.rows).toBe(3 * MAX_ENDPOINTS);
+  expect(full.rows).toBe(3 * MAX_ENDPOINTS.live);
   const [event] = await services.database.query<{ most: number }>(sql`
     select count(*)::int as most from webhook_delivery group by event_id order by 1 desc limit 1`);
-  expect(event?.most).toBe(2 * MAX_ENDPOINTS);
+  expect(event?.most).toBe(2 * MAX_ENDPOINTS.live);
   expect((full.bytes - without.bytes) / full.rows).toBeLessThan(1_024);
   await expect(services.endpoints.create(agent, { url: UNREACHABLE_URL })).rejects.toMatchObject({
     code: "ConflictException",

@@ -6,7 +6,7 @@ import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
 import { WebhookEndpoint } from "../../../src/webhooks/endpoints/entity.ts";
-import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
+import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/quota.ts";
 import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
 import { UNREACHABLE_URL, createEndpointFor, endpointUuid } from "../../support/webhooks/endpoint.fixture.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
@@ -189,7 +189,7 @@ describe("create", () => {
   it("rejects a 51st endpoint; deleted ones do not count", async () => {
     const owner = await services.createOrganization("agent");
     const ids: string[] = [];
-    for (let at = 0; at < MAX_ENDPOINTS; at += 1) ids.push(await createEndpointFor(services, owner));
+    for (let at = 0; at < MAX_ENDPOINTS.live; at += 1) ids.push(await createEndpointFor(services, owner));
     await expect(createEndpointFor(services, owner)).rejects.toMatchObject({
       code: "ConflictException",
       message: expect.stringContaining("at most 50"),
@@ -201,7 +201,7 @@ describe("create", () => {
   // evidence: endpoint-limit-concurrent
   it("creates no endpoint beyond the limit when several are created at once", async () => {
     const owner = await services.createOrganization("agent");
-    for (let at = 0; at < MAX_ENDPOINTS - 1; at += 1) await createEndpointFor(services, owner);
+    for (let at = 0; at < MAX_ENDPOINTS.live - 1; at += 1) await createEndpointFor(services, owner);
     // The locked organisation row keeps every creation from committing before the others have counted.
     const held = await openTransaction(
       services.database,
@@ -212,7 +212,7 @@ describe("create", () => {
     await held.commit();
     const created = await creating;
     expect(created.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    expect(await services.endpoints.list(owner)).toHaveLength(MAX_ENDPOINTS);
+    expect(await services.endpoints.list(owner)).toHaveLength(MAX_ENDPOINTS.live);
   });
 });
 

@@ -26,12 +26,13 @@ export async function openTransaction(database: Database, ...statements: Sql[]):
   };
 }
 
-/** Resolves when at least `count` sessions of this database wait for a lock. */
-export function waitForBlockedSessions(database: Queryable, count: number): Promise<void> {
+/** Resolves when at least `count` sessions of this database wait for a lock: any lock, or one of the session with the pid `holder`. */
+export function waitForBlockedSessions(database: Queryable, count: number, holder?: number): Promise<void> {
+  const ofHolder = holder === undefined ? sql`true` : sql`${holder}::int = any(pg_blocking_pids(pid))`;
   const poll = async (): Promise<void> => {
     const [row] = await database.query<{ waiting: number }>(sql`
       select count(*)::int as waiting from pg_locks join pg_stat_activity using (pid)
-      where not granted and datname = current_database()`);
+      where not granted and datname = current_database() and ${ofHolder}`);
     expect(row?.waiting).toBeGreaterThanOrEqual(count);
   };
   return eventually(poll, { intervalMs: 10 });

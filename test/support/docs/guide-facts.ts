@@ -23,7 +23,7 @@ import { readEnv } from "../../../src/config/env.ts";
 import { MIN_PASSWORD_LENGTH } from "../../../src/accounts/passwords/rules.ts";
 import { defaultReplayRate } from "../../../src/webhooks/deliveries/replay-limit.ts";
 import { probeDelayMs } from "../../../src/webhooks/dispatcher/retry-or-disable.ts";
-import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
+import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/quota.ts";
 import { disableRules, retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import {
   atMost,
@@ -121,6 +121,7 @@ const clients = [
     "test-mode.md",
     "Run a job",
     count(constantIn("src/test-mode/test-run.driver.ts", "MAX_STEPS_PER_PASS")),
+    count(constantIn("src/test-mode/test-run.driver.ts", "MAX_STEPS_PER_PARTNER")),
   ),
   fact(
     "test-mode.md",
@@ -231,7 +232,7 @@ const clients = [
     periods.idempotency,
   ),
   fact("limits.md", "Sizes > Events feed", periods.feed),
-  fact("limits.md", "Sizes > Webhook endpoints", count(MAX_ENDPOINTS)),
+  fact("limits.md", "Sizes > Webhook endpoints", count(MAX_ENDPOINTS.live)),
   fact("limits.md", "Sizes > Active API keys", activeKeys),
 ];
 
@@ -241,12 +242,12 @@ const webhooks = [
   fact(
     "webhooks/endpoints.md",
     "Create an endpoint",
-    count(MAX_ENDPOINTS),
+    count(MAX_ENDPOINTS.live),
     count(constantIn("src/webhooks/endpoints/validation.ts", "MAX_HEADERS")),
   ),
   fact("webhooks/endpoints.md", "Send a test event", attempt.total),
   fact("webhooks/endpoints.md", "Replace the secret", periods.secretRotation),
-  fact("errors.md", "ConflictException (409)", count(MAX_ENDPOINTS), activeKeys, testJobs),
+  fact("errors.md", "ConflictException (409)", count(MAX_ENDPOINTS.live), activeKeys, testJobs),
   fact("webhooks/verify.md", "Rotate the secret", periods.secretRotation),
   fact(
     "webhooks/reliability.md",

@@ -71,7 +71,7 @@ const createWebhookEndpoint = operation({
   description: `Creates an endpoint that receives the events of the organization's jobs, and returns its signing secret. Store
 the secret: no other operation returns it. If it is lost, rotate it.
 
-The scope \`jobs:read\` is required because whole jobs are sent to the URL. An organization can have at most 50 endpoints;
+The scope \`jobs:read\` is required because whole jobs are sent to the URL. An organization can have at most 50 endpoints, a test organization 5;
 another one returns 409.`,
   tag,
   scopes: [...scopes, "jobs:read"],
