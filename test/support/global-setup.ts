@@ -43,18 +43,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await using stack = new AsyncDisposableStack();
   try {
     const dataDir = await makeRunFolder(stack);
-    const [serverUrl, mongo] = await Promise.all([
+    // Before anything starts, because it can fail.
+    const binary = await findMongod();
+    const [serverUrl, mongoUrl] = await Promise.all([
       process.env["TEST_DATABASE_URL"] ?? startPostgres(dataDir, stack),
-      startMongo(dataDir, stack),
+      startMongo(dataDir, binary, stack),
     ]);
     project.provide("serverUrl", serverUrl);
     project.provide("templateName", await makeTemplate(serverUrl, stack));
-    project.provide("mongoUrl", mongo.url);
-    project.provide("mongodBinary", mongo.binary);
+    project.provide("mongoUrl", mongoUrl);
+    project.provide("mongodBinary", binary);
   } catch (error) {
-    // One line instead of a stack trace, for what the reader can fix.
-    if (error instanceof StartupError) error.stack = `${error.message} ${error.hint}`;
-    throw error;
+    throw error instanceof StartupError ? inOneLine(error) : error;
   }
   const resources = stack.move();
   return () => resources.disposeAsync();
@@ -104,14 +104,21 @@ async function startPostgres(dataDir: string, stack: AsyncDisposableStack): Prom
   return stack.use(await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags })).url;
 }
 
-async function startMongo(
-  dataDir: string,
-  stack: AsyncDisposableStack,
-): Promise<{ url: string; binary: string }> {
+async function findMongod(): Promise<string> {
   const { mongo, cacheDir } = toConfig(readEnv());
-  const binary = await findMongodBinary({ ...mongo, cacheDir }, printStatus, new AbortController().signal);
-  const embedded = stack.use(openEmbeddedMongo({ dataDir, binary, cacheDir, download: "off" }));
-  return { url: await embedded.url, binary };
+  return await findMongodBinary({ ...mongo, cacheDir }, printStatus, new AbortController().signal);
+}
+
+async function startMongo(dataDir: string, binary: string, stack: AsyncDisposableStack): Promise<string> {
+  const { cacheDir } = toConfig(readEnv());
+  return await stack.use(openEmbeddedMongo({ dataDir, binary, cacheDir, download: "off" })).url;
+}
+
+/** For what the reader can fix: without a stack trace. */
+function inOneLine({ message, hint }: StartupError): Error {
+  const error = new Error(`${message} ${hint}`);
+  error.stack = error.message;
+  return error;
 }
 
 function printStatus(message: string): void {
