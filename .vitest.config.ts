@@ -20,10 +20,10 @@ export default defineConfig({
     isolate: false,
     // Much of the time is waiting: for leases, timeouts, processes that start.
     maxWorkers: 4,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // Ends a test that hangs. It is no expectation: on a busy machine, what takes milliseconds can take seconds.
-    expect: { poll: { timeout: 25_000 } },
+    // These end what hangs. They are no expectations: on a busy machine a server takes half a minute to start.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     reporters: ["./test/support/progress.reporter.ts"],
     // Slow tests are not listed one by one: `npm test` ends with the slowest files.
     slowTestThreshold: 60_000,

@@ -194,7 +194,7 @@ describe("the CSV file", () => {
         expect(sorted(await numbersOf(download({ orderBy: { field, direction } }, person)))).toEqual(created);
     const byNumber = { orderBy: { field: "MARKING_NUMBER", direction: "DESC" } };
     expect(await numbersOf(download(byNumber, person))).toEqual(created.toReversed());
-  }, 60_000);
+  });
 
   it("stops without an error when the client disconnects", async () => {
     const many = await app.createOrganization("agent");
@@ -210,7 +210,7 @@ describe("the CSV file", () => {
     await once(response, "readable");
     response.destroy();
     await eventually(async () => expect(await disconnects()).toBe(before + 1));
-  }, 60_000);
+  });
 });
 
 describe("400", () => {

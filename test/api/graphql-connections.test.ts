@@ -75,7 +75,7 @@ beforeAll(async () => {
   loggedKey = toTypedId("key", logged.id);
   for (let n = 0; n < ROWS; n += 1) await app.request("/v1/jobs", { key: text });
   await eventually(whatComesLater);
-}, 60_000);
+});
 
 /** The request log and account requests are written after the response. */
 async function whatComesLater(): Promise<void> {

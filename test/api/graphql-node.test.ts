@@ -18,7 +18,7 @@ beforeAll(async () => {
   operator = await createSignedInUser(app, null);
   owner = await createTenantCanary(app, operator);
   outsider = await createSignedInUser(app, (await app.createOrganization("agent")).id);
-}, 60_000);
+});
 afterAll(() => app[Symbol.asyncDispose]());
 
 const accepted = {

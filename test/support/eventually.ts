@@ -3,13 +3,13 @@ import { inspect } from "node:util";
 import { vi } from "vitest";
 
 export interface EventuallyOptions {
-  /** Ends a wait that hangs, before the time limit of most tests. It is no expectation: a busy machine needs seconds. */
+  /** Ends a wait that hangs, before the time limit of a test. It is no expectation: a busy machine needs seconds. */
   timeoutMs?: number;
   /** Time between two calls of `poll`. */
   intervalMs?: number;
 }
 
-const TIMEOUT_MS = 25_000;
+const TIMEOUT_MS = 60_000;
 const INTERVAL_MS = 20;
 
 /** Calls `poll` until it succeeds, and returns its result. After `timeoutMs` it rejects with the last error of `poll`. */

@@ -23,7 +23,7 @@ beforeAll(async () => {
   operator = await createSignedInUser(app, null);
   ({ live, test } = await createLiveAndTest(app));
   await waitUntilFeedIsComplete(app.database);
-}, 60_000);
+});
 afterAll(() => app[Symbol.asyncDispose]());
 
 async function call(method: string, path: string, body?: object) {
@@ -81,7 +81,7 @@ it("a thousand changes of test jobs and a reset change no byte of live data", as
     jobs: expect.toSatisfy((jobs: number) => jobs >= 100),
   });
   expect(await liveData(cursor)).toEqual(before);
-}, 60_000);
+});
 
 it("a reset leaves only the organisations, keys, endpoints and audit entries", async () => {
   const headers = { "idempotency-key": "kept" };

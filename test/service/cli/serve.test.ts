@@ -14,12 +14,12 @@ const LAUNCHER = join(import.meta.dirname, "../../../src/start.mjs");
 /** Waits for the banner and returns the URL in it. */
 async function urlInBanner(child: ChildProcess): Promise<string> {
   let output = "";
-  for await (const chunk of on(child.stdout as NodeJS.ReadableStream, "data")) {
+  for await (const chunk of on(child.stdout as NodeJS.ReadableStream, "data", { close: ["end"] })) {
     output += String(chunk[0]);
     const match = /http:\/\/127\.0\.0\.1:\d+/.exec(output);
     if (match) return match[0];
   }
-  throw new Error("The process ended before it printed its URL");
+  throw new Error(`The process ended before it printed its URL. It printed: ${output}`);
 }
 
 describe("serve", () => {

@@ -181,4 +181,4 @@ it("tells partners about a removal everywhere, from the headers to the last mail
   expect(subjectsOf(received)).toEqual([`Removed in 20 days: ${NAMES[0]}`, `Removed in 6 days: ${NAMES[0]}`]);
   // A process that has stopped has finished its tasks, so no further mail is in the queue.
   expect(await queryOnce(databaseUrl, "select from mail")).toHaveLength(first.length + received.length);
-}, 120_000);
+});

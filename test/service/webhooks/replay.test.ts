@@ -155,7 +155,7 @@ describe("replayFailed", () => {
     expect(answers.map(({ replayed }) => replayed).toSorted((one, other) => one - other)).toEqual([0, 50]);
   });
 
-  it("replays in batches and notifies the workers after each", { timeout: 120_000 }, async () => {
+  it("replays in batches and notifies the workers after each", async () => {
     const { agent, id, uuid } = await createAgentWithEndpoint(services);
     await services.database.query(sql`
       insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)

@@ -39,8 +39,8 @@ export const readVariables = (page: Page): Promise<string> =>
 export async function openGraphiql({ page, operations }: RecordingTab, url: string): Promise<void> {
   const before = operations.length;
   await page.goto(url);
-  await expect.poll(() => operations.length, { timeout: 30_000 }).toBeGreaterThan(before);
-  await expect.poll(() => readQuery(page), { timeout: 30_000 }).not.toBe("");
+  await expect.poll(() => operations.length).toBeGreaterThan(before);
+  await expect.poll(() => readQuery(page)).not.toBe("");
 }
 
 export const graphiqlUrl = (parameters: Record<string, string>): string =>
