@@ -96,12 +96,12 @@ describe("GET /v1/events", () => {
       try {
         await app.createJobs(agent, [{}]);
         expect(await listFeedEvents(app, agent)).toEqual([]);
-        await eventually(async () => expect(await lag()).toBeGreaterThan(0), { timeoutMs: 30_000 });
+        await eventually(async () => expect(await lag()).toBeGreaterThan(0));
       } finally {
         await open.end();
       }
       await waitForFeedEvents(app, agent, 1);
-      await eventually(async () => expect(await lag()).toBe(0), { timeoutMs: 30_000 });
+      await eventually(async () => expect(await lag()).toBe(0));
     }, 80_000);
   });
 });

@@ -48,17 +48,14 @@ export async function approveRequest({ page, user }: ConsoleVisitor, organizatio
 
 /** Returns the link of the registration mail. */
 export async function registrationLink(mails: TestSmtpServer, email: string): Promise<string> {
-  return await eventually(
-    () => {
-      const texts = mails.received
-        .filter(({ recipients }) => recipients.includes(email))
-        .map(({ text }) => text ?? "");
-      const [link] = /http:\S+\/register#token=[\w-]+/.exec(texts.join("\n")) ?? [];
-      if (link === undefined) throw new Error(`No link was sent to ${email}`);
-      return link;
-    },
-    { timeoutMs: 30_000 },
-  );
+  return await eventually(() => {
+    const texts = mails.received
+      .filter(({ recipients }) => recipients.includes(email))
+      .map(({ text }) => text ?? "");
+    const [link] = /http:\S+\/register#token=[\w-]+/.exec(texts.join("\n")) ?? [];
+    if (link === undefined) throw new Error(`No link was sent to ${email}`);
+    return link;
+  });
 }
 
 /** `link` comes from the registration mail. */
