@@ -45,7 +45,7 @@ const checks = await checking;
 const modules = runs.flatMap((run) => run.modules);
 const tests = countTests(
   modules,
-  runs.flatMap((run) => run.unhandledErrors).reduce((sum, count) => sum + count, 0),
+  runs.reduce((sum, { unhandledErrors }) => sum + unhandledErrors, 0),
 );
 const parts = [...checks, ...runs.map(({ part }) => part)];
 const failedParts = (tests.failed > 0 ? checks : parts).filter((part) => !part.passed).length;

@@ -2,7 +2,7 @@
 import { LockMode, raw, type EntityManager, type FilterQuery, type InferEntity } from "@mikro-orm/postgresql";
 import type { AuditSource } from "../audit/api.ts";
 import type { AccessChange, RecordAccessChange } from "../mail/api.ts";
-import { modeOf, Organization } from "../organizations/api.ts";
+import { modeOf, Organization, partnerIdOf } from "../organizations/api.ts";
 import { parseCidr } from "../platform/cidr.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/postgres/database.ts";
@@ -214,7 +214,7 @@ export class KeyChanges {
       ipAddress,
       requestId,
       // The owners of the live organisation are notified of its test keys too.
-      organizationId: key.organization?.liveOrganization ?? key.organization?.id ?? null,
+      organizationId: key.organization ? partnerIdOf(key.organization) : null,
       subject: toTypedId("key", key.id),
       subjectName: `${key.name} (${key.prefix})`,
       details: { name: key.name, prefix: key.prefix, scopes: key.scopes, ...details },

@@ -1,6 +1,11 @@
 /** Lists, creates, rotates and revokes API keys, with the rights of a principal or without restrictions. */
 import { raw, type FilterQuery } from "@mikro-orm/postgresql";
-import { Organization, type OrganizationMode, testOrganizationOf } from "../organizations/api.ts";
+import {
+  Organization,
+  type OrganizationMode,
+  partnerIdOf,
+  testOrganizationOf,
+} from "../organizations/api.ts";
 import type { AuditContext } from "../audit/api.ts";
 import type { Reader } from "../platform/postgres/database.ts";
 import type { Transaction } from "../platform/postgres/transaction.ts";
@@ -267,10 +272,7 @@ async function findKeysToRevoke(
 ): Promise<RevokedKeys> {
   const key = await keys.get(where);
   const created = includeCreatedKeys
-    ? await keys.createdBy(
-        toTypedId("key", key.id),
-        key.organization?.liveOrganization ?? key.organization?.id ?? null,
-      )
+    ? await keys.createdBy(toTypedId("key", key.id), key.organization ? partnerIdOf(key.organization) : null)
     : [];
   return { key, created };
 }

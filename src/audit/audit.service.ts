@@ -26,7 +26,7 @@ export interface AuditEvent {
   /** `noun.participle`, such as `member.removed` or `organization.suspended`. */
   readonly action: string;
   readonly actor: Actor;
-  /** The organisation concerned (a uuid); null if there is none. An event of a test organisation belongs to its live one. */
+  /** The organisation concerned (a uuid); null if there is none. Events of a test organisation are recorded for its live one. */
   readonly organizationId: string | null;
   /** The object changed: a typed id or an e-mail address. */
   readonly subject?: string | null | undefined;
@@ -54,7 +54,8 @@ export async function actorDisplayName(on: Reader | EntityManager, actor: Actor)
 }
 
 /**
- * Records an event, and returns whether it concerns test data. `on`: the transaction of the change, or the pool if there is none.
+ * Records an event, and returns whether the organisation is a test organisation. `on`: the transaction of the change, or the pool
+ * if there is none.
  */
 export async function recordAuditEvent(
   on: Reader | EntityManager,

@@ -33,9 +33,9 @@ interface Batch {
 }
 
 /**
- * Applies at most 1,000 steps that are due, in equal shares of at most 50 for the partners that have some, and schedules the next call. The
- * steps of suspended partners wait. A step and its run are changed in one transaction. If a transaction fails, those of other
- * partners go on, and the first error is thrown at the end.
+ * Applies at most 1,000 steps that are due, in equal shares of at most 50 for the partners that have some, and schedules the next
+ * call. The steps of suspended partners wait. A step and its run are changed in one transaction. If a transaction fails, those of
+ * other partners go on, and the first error is thrown at the end.
  */
 export async function applyDueSteps(deps: RunDeps): Promise<void> {
   const { clock, database, scheduleStep } = deps;

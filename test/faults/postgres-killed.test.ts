@@ -1,5 +1,5 @@
 /** PostgreSQL is killed under traffic: requests get a response or 503, and confirmed changes are neither lost nor applied twice. */
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import {
   openDedicatedPostgres,
   openTrafficFixture,
@@ -9,8 +9,6 @@ import { killDuringIdempotentBatches } from "../support/faults/idempotent-batche
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
 import { readinessStatus } from "../support/faults/change-load.ts";
 import { countPossibleDuplicates, expireLostLeases } from "../support/faults/postgres-webhooks.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let postgres: DedicatedPostgres;
 beforeAll(async () => {

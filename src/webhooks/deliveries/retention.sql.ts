@@ -22,7 +22,8 @@ export interface DeliveryPurgeResult {
 
 /**
  * Deletes deliveries on hold that are older than `retentionDays` or beyond `MAX_ON_HOLD`, drops expired partitions, creates
- * new ones, discards pending deliveries of deleted endpoints, and deletes endpoints that the log has forgotten. Deliveries that are still retried are never deleted.
+ * new ones, discards pending deliveries of deleted endpoints, and deletes endpoints that the log has forgotten. Deliveries that
+ * are still retried are never deleted.
  */
 export async function purgeExpiredDeliveries(
   database: Queryable,

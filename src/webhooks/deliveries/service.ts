@@ -9,7 +9,11 @@ import type { Queryable } from "../../platform/postgres/database.ts";
 import type { InTransaction } from "../../platform/postgres/transaction.ts";
 import { DAY_MS } from "../../platform/time.ts";
 import { getEndpoint } from "../endpoints/find.ts";
-import { recordEndpointChange, type EndpointChangeRecorder } from "../endpoints/record-change.ts";
+import {
+  recordEndpointChange,
+  type EndpointChange,
+  type EndpointChangeRecorder,
+} from "../endpoints/record-change.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import {
   getDelivery,
@@ -92,7 +96,8 @@ export class DeliveryService {
   async replay(principal: WebhookPrincipal, id: string, { tx }: InTransaction = {}): Promise<DeliveryView> {
     const replayId = await replayDelivery({ ...this.#deps, tx }, principal, id);
     const { delivery } = await this.get(principal, replayId, tx);
-    await this.#recordReplay(principal, delivery.endpointId, { tx, details: { delivery: id } });
+    const endpoint = await getEndpoint(tx ?? this.#deps.database, principal, delivery.endpointId);
+    await this.#recordReplay(principal, endpoint, { tx, details: { delivery: id } });
     return delivery;
   }
 
@@ -121,18 +126,17 @@ export class DeliveryService {
     });
     const { replayed } = result;
     if (replayed > 0)
-      await this.#recordReplay(principal, endpointId, { tx, details: { which, since, until, replayed } });
+      await this.#recordReplay(principal, endpoint, { tx, details: { which, since, until, replayed } });
     return result;
   }
 
-  async #recordReplay(
+  #recordReplay(
     principal: WebhookPrincipal,
-    endpointId: string,
-    { tx, details }: InTransaction & { details: Readonly<Record<string, unknown>> },
+    endpoint: EndpointChange["endpoint"],
+    { tx, details }: InTransaction & Required<Pick<EndpointChange, "details">>,
   ): Promise<void> {
-    const on = tx ?? this.#deps.database;
-    const endpoint = await getEndpoint(on, principal, endpointId);
-    await recordEndpointChange(this.#deps, on, principal, { action: "endpoint.replayed", endpoint, details });
+    const change = { action: "endpoint.replayed", endpoint, details } as const;
+    return recordEndpointChange(this.#deps, tx ?? this.#deps.database, principal, change);
   }
 
   /**

@@ -9,6 +9,7 @@ import { AppError } from "../../platform/errors.ts";
 import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
 import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../platform/ids.ts";
+import { partnerOf } from "../../platform/principal.ts";
 import type { Database, Reader } from "../../platform/postgres/database.ts";
 import type { InTransaction } from "../../platform/postgres/transaction.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
@@ -80,9 +81,8 @@ export class EndpointService {
     { tx, validated }: InTransaction & { validated?: ValidatedSettings | undefined } = {},
   ): Promise<{ endpoint: EndpointView; secret: string }> {
     const { database, secretBox, clock } = this.#deps;
-    const { organizationId, liveOrganizationId: partnerId = organizationId } = owner;
     requireFreshAuthentication(owner, clock.now());
-    const { headers = {}, ...checked } = validated ?? (await this.validate(partnerId, settings));
+    const { headers = {}, ...checked } = validated ?? (await this.validate(partnerOf(owner), settings));
     const id = newUuid();
     const { text, secrets } = addSecret(secretBox, id, { former: [], nowMs: clock.now() });
     await database.transactionalIn(tx, async (em, own) => {

@@ -29,9 +29,9 @@ interface Sent {
   id?: string;
   /** In seconds from now. */
   madeS?: number;
-  /** What the signature covers. */
+  /** The signed text. */
   body?: string;
-  /** What is sent, if not `body`. */
+  /** The sent text, if it is not `body`. */
   sentBody?: string;
   headers?: Record<string, string | null>;
   signature?: (own: string) => string;
@@ -107,7 +107,7 @@ describe("the receiver in", { timeout: 240_000 }, () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** Writes the page's example into a folder of its own, after `edit`. Skips the test if it cannot run here. */
+  /** Edits the page's example with `edit` and writes it to a new folder. Skips the test if it cannot run here. */
   async function prepare(
     receiver: DocumentedReceiver,
     skip: TestContext["skip"],

@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   receiver.respond = () => ({});
-  // What earlier tests have left would be delivered first.
+  // Deliveries of earlier tests would be sent first.
   dispatcher.wake();
   await rig.waitForStatus(endpointId, "delivered");
   collector.posts.length = log.length = 0;

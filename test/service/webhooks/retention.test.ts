@@ -124,7 +124,7 @@ describe("purgeExpired", () => {
     expect(events(replayed)).toEqual(events(oldest));
   });
 
-  it("deletes an endpoint a day after its deletion, once no delivery is left; its secrets and headers go at once", async () => {
+  it("deletes an endpoint a day after its deletion, once no delivery is left; its secrets and headers are cleared immediately", async () => {
     await using own = await openWebhookServiceFixture();
     const [kept, forgotten] = [await createAgentWithEndpoint(own), await createAgentWithEndpoint(own)];
     for (const { agent, id } of [kept, forgotten]) {

@@ -8,7 +8,7 @@ const RULE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best
 /** The rules that a change of colours can break. */
 const COLOR_RULES = ["color-contrast", "link-in-text-block"];
 
-/** What a page still loads or animates. */
+/** The elements that a page still loads or animates. */
 const UNSETTLED = `[
   ...[...document.querySelectorAll("[aria-busy=true]")].map(({ outerHTML }) => outerHTML.slice(0, 200)),
   ...document.getAnimations().map(({ effect }) => "animates " + effect?.target?.outerHTML.slice(0, 200)),

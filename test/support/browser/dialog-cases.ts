@@ -1,7 +1,7 @@
 /** Every dialog that has input or changes something. */
 import type { Locator, Page } from "playwright-core";
 
-/** What the paths of the cases name. */
+/** The data in the paths of the cases. */
 export interface DialogData {
   /** Typed IDs. */
   endpoint: string;
@@ -20,7 +20,7 @@ export interface DialogCase {
   /** The label of the button, and the operation that it sends. */
   action: string;
   request: string;
-  /** What the response does: show a secret or close the dialog. */
+  /** The response shows a secret, or closes the dialog. */
   after: { secret: RegExp; done: string } | "closed";
 }
 
