@@ -14,6 +14,9 @@ import { listen, type HttpServerOptions } from "../../src/http/server/server.ts"
 import { expectEnvelope } from "../support/app/assertions.ts";
 import { openRawSocket, parseLastResponse, sendBytes } from "../support/app/raw-http-client.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { endSharedApps } from "../support/app/shared-app.ts";
+
+beforeAll(endSharedApps);
 
 const ROOM = { total: 100, perAddress: 100 };
 const HEAD = "GET / HTTP/1.1\r\nHost: x\r\n";

@@ -1,11 +1,14 @@
 /** The waits of the TypeScript client, with the timers of the platform. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Waymark } from "../../../clients/typescript/src/index.ts";
 import { sleep } from "../../../clients/typescript/src/retry.ts";
+import { endSharedApps } from "../../support/app/shared-app.ts";
+
+beforeAll(endSharedApps);
 
 const LIMIT_MS = 2 ** 31 - 1;
 
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
 describe("sleep", () => {
@@ -30,12 +33,15 @@ describe("sleep", () => {
     async (ms) => {
       const reason = new Error("closed");
       const stop = new AbortController();
+      const [set, clear] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
+      onTestFinished(() => void vi.restoreAllMocks());
       const outcome = sleep(ms, stop.signal).catch((error: unknown) => error);
       await vi.advanceTimersByTimeAsync(ms - 10);
       stop.abort(reason);
       expect(await outcome).toBe(reason);
       await expect(sleep(ms, stop.signal)).rejects.toBe(reason);
-      expect(vi.getTimerCount()).toBe(0);
+      const last = set.mock.calls.findLastIndex(([, delay]) => delay === Math.min(ms, LIMIT_MS));
+      expect(clear.mock.calls.flat()).toContain(set.mock.results[last]?.value);
     },
   );
 });

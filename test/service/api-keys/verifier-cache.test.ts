@@ -15,6 +15,9 @@ import { openDatabase, type Database, type Queryable } from "../../../src/platfo
 import type { Sql } from "../../../src/platform/postgres/sql.ts";
 import { createFakeClock, SECOND_MS } from "../../support/fake-clock.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+import { endSharedApps } from "../../support/app/shared-app.ts";
+
+beforeAll(endSharedApps);
 
 const clock = createFakeClock();
 const ADDRESS = "10.1.2.3";

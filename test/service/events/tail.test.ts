@@ -16,6 +16,9 @@ import { systemActor, type OrganizationType, type Principal } from "../../../src
 import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
 import { eventually } from "../../support/eventually.ts";
+import { endSharedApps } from "../../support/app/shared-app.ts";
+
+beforeAll(endSharedApps);
 
 let testDatabase: TestDatabase;
 let database: Database;

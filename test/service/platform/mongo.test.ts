@@ -1,10 +1,13 @@
 import type { Db } from "mongodb";
-import { describe, expect, inject, it, onTestFinished, vi } from "vitest";
+import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { StartupError } from "../../../src/platform/errors.ts";
 import { openMongo, type Mongo, type MongoState } from "../../../src/platform/mongo.ts";
 import { startTcpProxy } from "../../support/app/tcp-proxy.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
 import { eventually } from "../../support/eventually.ts";
+import { endSharedApps } from "../../support/app/shared-app.ts";
+
+beforeAll(endSharedApps);
 
 const NOWHERE = "mongodb://127.0.0.1:1/waymark?serverSelectionTimeoutMS=100";
 const up = { state: "up", message: null };

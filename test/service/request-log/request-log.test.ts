@@ -15,6 +15,9 @@ import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { createFakeClock, DAY_MS } from "../../support/fake-clock.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
 import { eventually } from "../../support/eventually.ts";
+import { endSharedApps } from "../../support/app/shared-app.ts";
+
+beforeAll(endSharedApps);
 
 const scopes = ["jobs:read"];
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
 import type { HttpClientLimits, OutgoingResult } from "../../../src/platform/http-client/client.ts";
 import { HttpClient } from "../../../src/platform/http-client/client.ts";
@@ -14,6 +14,9 @@ import {
   type TestReceiver,
   type ReceiverResponder,
 } from "../../support/webhooks/receiver.ts";
+import { endSharedApps } from "../../support/app/shared-app.ts";
+
+beforeAll(endSharedApps);
 
 const guard = new AddressGuard({ allowPrivate: true });
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";

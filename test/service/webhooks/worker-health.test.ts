@@ -1,6 +1,6 @@
 /** The worker's check for stuck deliveries, which must not depend on the wall clock. */
 import { Registry } from "prom-client";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { createLogger } from "../../../src/platform/logger.ts";
@@ -14,6 +14,9 @@ import { testSecretBox } from "../../support/test-secret.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 import { startDispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
 import { eventually } from "../../support/eventually.ts";
+import { endSharedApps } from "../../support/app/shared-app.ts";
+
+beforeAll(endSharedApps);
 
 it("reports a problem if nothing was sent for a minute, even if the clock is set", async () => {
   await using rig = await startDispatcherFixture();

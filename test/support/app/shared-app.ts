@@ -4,7 +4,14 @@ import { startTestApp, type TestApp } from "./app.fixture.ts";
 export type SharedApp = Omit<TestApp, typeof Symbol.asyncDispose>;
 
 /** The test run ends the worker, and drops the databases. */
-const apps = new Map<"all" | "api", Promise<TestApp>>();
+const kept = new Map<string, Promise<unknown>>();
+
+/** Returns what `start` returned when it was first called with this name in the worker. */
+export function keepForWorker<T>(name: string, start: () => Promise<T>): Promise<T> {
+  const value = (kept.get(name) as Promise<T> | undefined) ?? start();
+  kept.set(name, value);
+  return value;
+}
 
 /**
  * Returns the worker's app, which is started at the first call. Other files have data in its database, so a test creates its own
@@ -12,10 +19,13 @@ const apps = new Map<"all" | "api", Promise<TestApp>>();
  * that reads as an operator, starts its own with `startTestApp`. Without a worker (`api`), nothing changes in the background.
  */
 export function sharedApp(role: "all" | "api" = "all"): Promise<SharedApp> {
-  let app = apps.get(role);
-  if (!app) {
-    app = startTestApp({ WAYMARK_ROLE: role, WEBHOOK_ALLOW_PRIVATE: "on", TRUST_PROXY: "1" });
-    apps.set(role, app);
-  }
-  return app;
+  const env = { WAYMARK_ROLE: role, WEBHOOK_ALLOW_PRIVATE: "on", TRUST_PROXY: "1" };
+  return keepForWorker(`app ${role}`, () => startTestApp(env));
+}
+
+/** Call it in a file that fakes timers: a shared app would lose those that it sets meanwhile. Later files start new apps. */
+export async function endSharedApps(): Promise<void> {
+  const values = await Promise.all(kept.values());
+  kept.clear();
+  for (const value of values as Partial<AsyncDisposable>[]) await value[Symbol.asyncDispose]?.();
 }

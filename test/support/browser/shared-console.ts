@@ -2,7 +2,7 @@
 import type { Browser } from "playwright-core";
 import { ACCOUNT_ENV } from "../accounts/mails.ts";
 import { startTestApp } from "../app/app.fixture.ts";
-import type { SharedApp } from "../app/shared-app.ts";
+import { keepForWorker, type SharedApp } from "../app/shared-app.ts";
 import { createTestMongo } from "../database/test-mongo.ts";
 import { buildSite, withAdvisoryLock } from "../site.ts";
 import { startTestSmtpServer, type TestSmtpServer } from "../smtp-server.ts";
@@ -15,9 +15,6 @@ export interface WorkingConsole {
 }
 
 let browser: Promise<Browser> | undefined;
-let app: Promise<SharedApp> | undefined;
-let fixture: Promise<ConsoleFixture> | undefined;
-let working: Promise<WorkingConsole> | undefined;
 
 /** Chromium ends with the worker, also a killed one, because their pipe closes. After a crash, the next call starts another. */
 export async function sharedBrowser(): Promise<Browser> {
@@ -33,21 +30,19 @@ export async function sharedBrowser(): Promise<Browser> {
  */
 export async function startConsole(): Promise<SharedApp> {
   await prepareBrowser();
-  app ??= startTestApp({ ...ACCOUNT_ENV, LOG_LEVEL: "silent", WEBHOOK_ALLOW_PRIVATE: "on" });
-  return await app;
+  const env = { ...ACCOUNT_ENV, LOG_LEVEL: "silent", WEBHOOK_ALLOW_PRIVATE: "on" };
+  return await keepForWorker("console", () => startTestApp(env));
 }
 
 /** Returns data for every page of the app of `startConsole`. Tests do not change it. */
 export async function startConsoleFixture(): Promise<ConsoleFixture> {
-  fixture ??= startConsole().then(fillConsole);
-  return await fixture;
+  return await keepForWorker("console fixture", () => startConsole().then(fillConsole));
 }
 
 /** Like `startConsole`, but with a worker, which sends webhooks and mails and runs tasks. */
 export async function startWorkingConsole(): Promise<WorkingConsole> {
   await prepareBrowser();
-  working ??= startWorkingApp();
-  return await working;
+  return await keepForWorker("working console", startWorkingApp);
 }
 
 /** Builds the site if its sources have changed, and starts the browser, in a hook instead of the first test. */
@@ -56,9 +51,17 @@ export async function prepareBrowser(): Promise<void> {
   await sharedBrowser();
 }
 
-async function startWorkingApp(): Promise<WorkingConsole> {
+async function startWorkingApp(): Promise<WorkingConsole & AsyncDisposable> {
   const mails = await startTestSmtpServer();
   const MONGODB_URL = createTestMongo().url;
   const SMTP_URL = `smtp://127.0.0.1:${mails.port}`;
-  return { app: await startTestApp({ MONGODB_URL, SMTP_URL, WEBHOOK_ALLOW_PRIVATE: "on" }), mails };
+  const app = await startTestApp({ MONGODB_URL, SMTP_URL, WEBHOOK_ALLOW_PRIVATE: "on" });
+  return {
+    app,
+    mails,
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]();
+      await mails[Symbol.asyncDispose]();
+    },
+  };
 }
