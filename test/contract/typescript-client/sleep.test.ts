@@ -1,5 +1,5 @@
 /** The waits of the TypeScript client, with the timers of the platform. */
-import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Waymark } from "../../../clients/typescript/src/index.ts";
 import { sleep } from "../../../clients/typescript/src/retry.ts";
 import { endSharedApps } from "../../support/app/shared-app.ts";
@@ -33,8 +33,9 @@ describe("sleep", () => {
     async (ms) => {
       const reason = new Error("closed");
       const stop = new AbortController();
-      const [set, clear] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
-      onTestFinished(() => void vi.restoreAllMocks());
+      // Restored before the timers are.
+      using set = vi.spyOn(globalThis, "setTimeout");
+      using clear = vi.spyOn(globalThis, "clearTimeout");
       const outcome = sleep(ms, stop.signal).catch((error: unknown) => error);
       await vi.advanceTimersByTimeAsync(ms - 10);
       stop.abort(reason);
