@@ -70,13 +70,21 @@ export interface AppDeps {
   secretBox: SecretBox;
 }
 
+/**
+ * Milliseconds. A request that waits for a lock holds a connection. Far below the statement timeout, and longer than any change of
+ * the service needs.
+ */
+const SESSION_SETTINGS = { lock_timeout: "3000" };
+
 /** Creates the app without starting its HTTP server. Disposing finishes accepted requests, then closes all resources. */
 export async function createApp(config: Config, deps: AppDeps, overrides: AppOverrides = {}): Promise<App> {
   await using opened = new AsyncDisposableStack();
   const { poolSize } = config.database;
   const { databaseUrl, mongo } = deps;
   const { tracing } = overrides;
-  const database = opened.use(await openDatabase({ url: databaseUrl, poolSize, entities, tracing }));
+  const database = opened.use(
+    await openDatabase({ url: databaseUrl, poolSize, entities, tracing, session: SESSION_SETTINGS }),
+  );
   const context = createContext(config, { ...deps, database }, overrides);
   const verifier = opened.use(createKeyVerifier(context));
   opened.use(startBackgroundTasks(context, verifier));

@@ -9,8 +9,10 @@ export interface AdapterHost {
   /** Parses a UTF-8 JSON body of at most `limitBytes`. Other bodies are rejected. */
   readJson(limitBytes: number): RequestHandler;
   contextOf(response: Response): HostContext;
-  /** Runs a call to another server. The request does not count as in flight during the call. */
+  /** Runs a call to another server. The request does not count as in flight during the call, and lends its share. */
   duringExternalCall<Answer>(response: Response, call: () => Promise<Answer>): Promise<Answer>;
+  /** Runs `work` in the share of the request's partner. Throws TooManyRequestsException. */
+  inShare<Answer>(response: Response, kind: ShareKind, work: () => Promise<Answer>): Promise<Answer>;
   /**
    * Simulates what a test key asks for, after its rate limit. Throws the simulated failure. Returns true if the request is to be
    * handled, and false if its connection is closed.
@@ -19,6 +21,9 @@ export interface AdapterHost {
   /** Converts any thrown value to an error that is safe to return to the client. */
   toAppError(error: unknown): AppError;
 }
+
+/** A mutation that is not `bulk` is a `request`. */
+export type ShareKind = "request" | "bulk" | "query";
 
 interface SimulatedRequest {
   /** Uuid of the live organisation of the test key. */

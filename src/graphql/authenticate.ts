@@ -85,6 +85,7 @@ export function authenticate(deps: AuthenticationDeps, host: AdapterHost): Reque
           context.failure = failure;
         },
         duringExternalCall: (call) => host.duringExternalCall(response, call),
+        inShare: (kind, work) => host.inShare(response, kind, work),
       },
       next,
     );

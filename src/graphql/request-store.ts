@@ -2,9 +2,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ExecutionArgs, OperationDefinitionNode } from "graphql";
 import { invariant } from "../platform/errors.ts";
+import type { ShareKind } from "./adapter-host.ts";
 import type { IncomingOperation } from "./context.ts";
 
 export interface MeasuredOperation {
+  readonly shareKind: ShareKind;
   readonly cost: number;
   /** Coerced, with defaults. Absent variables without a default are missing. */
   readonly variables: Readonly<Record<string, unknown>>;
@@ -23,6 +25,8 @@ export interface RequestStore extends IncomingOperation {
   readonly setHeader: (name: string, value: string) => void;
   /** Called for a response with errors, with the first error's code. */
   readonly setFailure: (failure: { code: string; responseBody: unknown }) => void;
+  /** Runs an operation in the share of its partner. Throws TooManyRequestsException. */
+  readonly inShare: <T>(kind: ShareKind, work: () => Promise<T>) => Promise<T>;
   /** Set after the operation has passed all checks and its variables are valid. */
   measured: MeasuredOperation | null;
   /** Set instead of executing a subscription: its WebSocket starts it. */

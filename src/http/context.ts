@@ -14,6 +14,7 @@ import { principalLogFields } from "../platform/principal.ts";
 import type { Span, Tracing } from "../platform/tracing/tracing.ts";
 import type { RequestRecorder } from "../request-log/api.ts";
 import { defaultHeaders } from "./default-headers.ts";
+import type { PartnerShares, Share, ShareKind } from "./partner-shares.ts";
 
 export interface RequestContext {
   readonly requestId: string;
@@ -27,6 +28,10 @@ export interface RequestContext {
   failure: RecordedFailure | null;
   /** The `X-Waymark-Simulate` header that was applied; null if none. */
   simulated: string | null;
+  shareKind: ShareKind;
+  readonly shares: PartnerShares;
+  /** Null until the request has its part of the share. */
+  share: Share | null;
 }
 
 export interface RecordedFailure {
@@ -73,6 +78,9 @@ export interface RequestServices {
   requests: RequestRecorder;
   /** Absent if tracing is off. */
   tracing?: Tracing | undefined;
+  shares: PartnerShares;
+  /** Says why the Host header is wrong, or null. */
+  checkHost: (request: Request) => string | null;
   /** Aborted once the server is stopping. */
   stopping: AbortSignal;
   /** Returns the URL of the section of the guide about an error code. */
@@ -93,13 +101,13 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 
 /** Returns the first middleware. */
 export function startRequest(services: RequestServices): RequestHandler {
-  const { metrics, tracing, stopping, errorUrl } = services;
+  const { metrics, tracing, stopping, errorUrl, shares, checkHost } = services;
   const baseHeaders = defaultHeaders();
   const compress = compression();
 
   const prepare = (request: Request, response: Response, next: NextFunction): void => {
-    if (request.httpVersionMinor > 0 && request.headers.host === undefined)
-      throw badRequest([], "The request is not valid HTTP: it has no Host");
+    const problem = checkHost(request);
+    if (problem !== null) throw badRequest([], problem);
     for (const [name, value] of baseHeaders) response.setHeader(name, value);
     // A stopping server accepts no further request on a connection.
     if (stopping.aborted) response.setHeader("Connection", "close");
@@ -117,6 +125,9 @@ export function startRequest(services: RequestServices): RequestHandler {
       errorUrl,
       failure: null,
       simulated: null,
+      shareKind: "request",
+      shares,
+      share: null,
     };
     setContext(response, context);
     const span = startSpan(tracing, request, context);

@@ -3,7 +3,7 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import { toUnavailable } from "../platform/postgres/errors.ts";
 import { AppError } from "../platform/errors.ts";
 import { serializeError, type Logger } from "../platform/logger.ts";
-import { payloadTooLarge, sendError } from "./json.ts";
+import { MAX_QUOTES_AND_BRACKETS, payloadTooLarge, sendError } from "./json.ts";
 import { contextOf } from "./context.ts";
 
 export function errorHandler(logger: Logger): ErrorRequestHandler {
@@ -54,6 +54,11 @@ export function toAppError(error: unknown): AppError {
     );
   if (type === "entity.parse.failed")
     return new AppError("BadRequestException", "The body is not valid JSON");
+  if (type === "too.many.parts")
+    return new AppError(
+      "PayloadTooLargeException",
+      `The body has more than ${MAX_QUOTES_AND_BRACKETS} quotation marks and opening brackets. Send fewer members and items`,
+    );
   if (type === "entity.verify.failed")
     return new AppError("BadRequestException", "The body is not valid UTF-8");
   if (error instanceof URIError)

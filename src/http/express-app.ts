@@ -2,6 +2,7 @@
 import cors from "cors";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import type { ApiKeyService, KeyVerifier } from "../api-keys/api.ts";
+import { createHostCheck } from "../platform/host-check.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
 import type { Config } from "../config/config.ts";
 import type { Deprecation, UseRecorder } from "../deprecations/api.ts";
@@ -22,7 +23,8 @@ import { sdkRoutes } from "./sdk.routes.ts";
 import { errorHandler, notFoundHandler, toAppError } from "./error-handler.ts";
 import type { Dependency } from "./ops/dependencies.ts";
 import { opsRoutes } from "./ops/routes.ts";
-import { duringExternalCall } from "./load-shedding/load-shedding.ts";
+import { PartnerShares } from "./partner-shares.ts";
+import { duringExternalCall, inShare } from "./in-share.ts";
 
 import { eventRoutes } from "./v1/events.routes.ts";
 import { markDeprecated } from "./v1/deprecation-headers.ts";
@@ -37,7 +39,7 @@ import { webhookEndpointRoutes } from "./v1/webhook-endpoints.routes.ts";
 import { requestRoutes } from "./v1/requests.routes.ts";
 import { testModeRoutes } from "./v1/test-mode.routes.ts";
 
-export interface HttpServices extends AccountRouteServices, RequestServices {
+export interface HttpServices extends AccountRouteServices, Omit<RequestServices, "shares" | "checkHost"> {
   config: Config;
   idempotency: IdempotencyService;
   jobs: JobService;
@@ -74,7 +76,7 @@ interface MountedAdapter {
 }
 
 /** Functions of this app that mounted adapters may use. */
-const hostFunctions = { readJson, contextOf, toAppError, duringExternalCall };
+const hostFunctions = { readJson, contextOf, toAppError, duringExternalCall, inShare };
 
 type AdapterHost = typeof hostFunctions & { simulate: Simulate };
 
@@ -109,7 +111,8 @@ export function createHttpApp(services: HttpServices): Express {
   app.set("case sensitive routing", true);
   app.set("trust proxy", config.http.trustProxy);
 
-  app.use(startRequest(services));
+  const shares = new PartnerShares(config.database.poolSize);
+  app.use(startRequest({ ...services, shares, checkHost: createHostCheck(config) }));
   const { graphql, schedulerDashboard } = config.role === "worker" ? {} : services;
   const { corsOrigins, graphqlOrigins } = config.http;
   if (graphql && graphqlOrigins.length > 0) app.use(graphql.path, allowOrigins(graphqlOrigins));

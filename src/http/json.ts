@@ -4,10 +4,23 @@ import type { IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { AppError, badRequest, type ErrorCode } from "../platform/errors.ts";
 import { contextOf } from "./context.ts";
+import { inShare } from "./in-share.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const rawBodies = new WeakMap<IncomingMessage, Buffer>();
+
+/** A batch of 100 jobs with all fields has 10,000. */
+export const MAX_QUOTES_AND_BRACKETS = 50_000;
+const COUNTED_BYTES = new Set(Buffer.from('"[{'));
+
+/** Parsing and checking megabytes of names or of empty lists takes seconds, and of text milliseconds. */
+function hasTooManyParts(bytes: Buffer): boolean {
+  if (bytes.length <= MAX_QUOTES_AND_BRACKETS) return false;
+  let count = 0;
+  for (const byte of bytes) if (COUNTED_BYTES.has(byte)) count += 1;
+  return count > MAX_QUOTES_AND_BRACKETS;
+}
 
 /** Returns a middleware that parses a JSON body in UTF-8 of at most `limitBytes` (uncompressed). */
 export function readJson(limitBytes: number): RequestHandler {
@@ -17,6 +30,9 @@ export function readJson(limitBytes: number): RequestHandler {
     type: () => true,
     verify: (request, _response, bytes) => {
       if (!isUtf8(bytes)) throw new Error("not UTF-8");
+      // The body parser keeps nothing but the type.
+      if (hasTooManyParts(bytes))
+        throw Object.assign(new Error("too many parts"), { type: "too.many.parts" });
       rawBodies.set(request, bytes);
     },
   });
@@ -136,9 +152,12 @@ export interface RouteResult {
 
 export type RouteHandler = (request: Request, response: Response) => Promise<RouteResult>;
 
+/** Returns a handler that runs `handler` in the share of the request's partner, and sends its result. */
 export function toRequestHandler(handler: RouteHandler, status: 200 | 201 | 202 = 200): RequestHandler {
   return async (request, response) => {
-    const { data, headers = {}, isNotModified = false } = await handler(request, response);
+    const { shareKind } = contextOf(response);
+    const result = await inShare(response, shareKind, () => handler(request, response));
+    const { data, headers = {}, isNotModified = false } = result;
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (isNotModified) response.status(304).end();
     else sendSuccess(response, data, status);

@@ -15,7 +15,7 @@ import {
   type SimulatedStatus,
 } from "../test-mode/api.ts";
 import { contextOf } from "./context.ts";
-import { duringExternalCall } from "./load-shedding/load-shedding.ts";
+import { duringExternalCall } from "./in-share.ts";
 
 /** Per partner and process. They hold connections, which rate limits alone would bound at thousands. */
 export const MAX_SLOW_REQUESTS = 20;

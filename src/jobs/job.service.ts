@@ -1,7 +1,7 @@
 /** Lists, reads and updates jobs: the one service behind REST, GraphQL and CSV. */
 import type { Database, Queryable } from "../platform/postgres/database.ts";
 import type { Transaction } from "../platform/postgres/transaction.ts";
-import { createFairSemaphore } from "../platform/concurrency/semaphore.ts";
+import { FairSemaphore } from "../platform/concurrency/semaphore.ts";
 import { isDataError } from "../platform/postgres/errors.ts";
 import { AppError, invariant, type Problem } from "../platform/errors.ts";
 import { partnerOf, type Principal } from "../platform/principal.ts";
@@ -61,7 +61,7 @@ const STATS_CONCURRENCY = { permits: 8, permitsPerKey: 4 };
 /** `reader` is the database to read from, such as a pool whose statements can be cancelled. */
 export class JobService {
   readonly #deps: JobServiceDeps;
-  readonly #statsSemaphore = createFairSemaphore(STATS_CONCURRENCY);
+  readonly #statsSemaphore = new FairSemaphore(STATS_CONCURRENCY);
 
   constructor(deps: JobServiceDeps) {
     this.#deps = deps;
@@ -114,7 +114,7 @@ export class JobService {
   /** At most four queries of one partner run at a time, and eight in all: each may read all of its jobs. Others wait. */
   stats(principal: Principal, query: JobStatsQuery, reader = this.#readerFor(principal)): Promise<JobStats> {
     const fairnessKey = partnerOf(principal) ?? principal.actor.id ?? "";
-    return this.#statsSemaphore(fairnessKey, () => jobStats(reader, principal, query));
+    return this.#statsSemaphore.run(fairnessKey, () => jobStats(reader, principal, query));
   }
 
   /** The problem with the query parameter `normalized_status` if it is given and not a known status. */

@@ -10,6 +10,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import express from "express";
 import { beforeAll, describe, expect, it } from "vitest";
 import { consoleRoutes } from "../../src/http/console.routes.ts";
+import { PartnerShares } from "../../src/http/partner-shares.ts";
 import { setContext } from "../../src/http/context.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
@@ -183,6 +184,9 @@ describe("the page", () => {
           principal: null,
           errorUrl: (code) => code,
           failure: null,
+          shareKind: "request",
+          shares: new PartnerShares(1),
+          share: null,
         });
         next();
       })

@@ -78,11 +78,16 @@ export function createGateway(
             return { data: {} };
           }
           const span = tracing?.startSpan(...operationSpan(operation.operation, operation.name?.value));
-          return errors.translateResult(
-            await withSpan(span, () =>
-              run({ document, operation, context, variables, coercedVariables: measured.variables }),
-            ),
-          );
+          const coercedVariables = measured.variables;
+          return await current
+            .inShare(measured.shareKind, async () =>
+              errors.translateResult(
+                await withSpan(span, () =>
+                  run({ document, operation, context, variables, coercedVariables }),
+                ),
+              ),
+            )
+            .catch((error: unknown) => ({ errors: [errors.translate(error)] }));
         },
       }),
     stop: () => Promise.resolve(),

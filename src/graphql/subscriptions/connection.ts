@@ -142,6 +142,7 @@ export class Connection implements ServerSocket {
         transport: "websocket",
         setHeader: ignore,
         setFailure: ignore,
+        inShare: <T>(_kind: unknown, work: () => Promise<T>) => work(),
       } as const;
       // ws passes a Buffer by default.
       const text = (data as Buffer).toString("utf8");

@@ -4,7 +4,7 @@ import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLFor
 import { makeServer, MessageType, type SubscribePayload } from "graphql-ws";
 import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { SlowReaderError } from "../../events/api.ts";
-import { createFairSemaphore, type FairSemaphore } from "../../platform/concurrency/semaphore.ts";
+import { FairSemaphore } from "../../platform/concurrency/semaphore.ts";
 import { AppError, badRequest, invariant, isUnavailable } from "../../platform/errors.ts";
 import { withSpan, type Tracing } from "../../platform/tracing/tracing.ts";
 import type { IncomingOperation } from "../context.ts";
@@ -39,7 +39,7 @@ interface Shared<Context extends BaseContext> extends ProtocolDeps<Context> {
 export function createProtocol<Context extends BaseContext>(
   deps: ProtocolDeps<Context>,
 ): (connection: Connection) => (code: number, reason: string) => void {
-  const shared = { ...deps, semaphore: createFairSemaphore(subscriptionLimits.executions) };
+  const shared = { ...deps, semaphore: new FairSemaphore(subscriptionLimits.executions) };
   const { errors } = deps;
   return (connection) => {
     const onClose = makeServer({
@@ -127,7 +127,7 @@ async function start<Context extends BaseContext>(
     makeContext: () => makeContext(connection.request),
     // Each event has its own trace: a subscription can last for days.
     semaphore: (work) =>
-      semaphore(fairnessKey(connection), () =>
+      semaphore.run(fairnessKey(connection), () =>
         withSpan(tracing?.startTrace(...operationSpan("subscription", args.operationName)), work),
       ),
     async isAuthorized() {

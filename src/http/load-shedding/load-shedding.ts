@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { hasBody } from "../json.ts";
-import { LoadSheddingMetrics, type LoadSheddingMetricsDeps, type RejectionReason } from "./metrics.ts";
+import { type CountedResponse, IN_FLIGHT } from "./counted-response.ts";
+import { LoadSheddingMetrics, type LoadSheddingMetricsDeps } from "./metrics.ts";
 import { createRejectionHandler, type RejectionDeps } from "./rejection.ts";
 
 export interface LoadSheddingDeps extends RejectionDeps, LoadSheddingMetricsDeps {
@@ -39,15 +40,12 @@ export function withLoadShedding(handler: RequestListener, deps: LoadSheddingDep
       if (limit.isBurstTooLong(nowMs)) limit.onOverload(nowMs);
     }
     if (metrics.isOverloadLogged) metrics.logIfOver(nowMs);
-    const key = limit.isOverloaded ? presentedCredential(request) : null;
-    const reason = inFlight.rejectionReason(key, nowMs);
-    if (reason === null) {
-      inFlight.add(request, response, { key, nowMs });
+    if (inFlight.hasCapacity(nowMs)) {
+      inFlight.add(request, response, nowMs);
       handler(request, response);
     } else {
-      // A credential over its share says nothing about the server.
-      if (reason === "capacity") limit.onOverload(nowMs);
-      metrics.onReject(reason, nowMs);
+      limit.onOverload(nowMs);
+      metrics.onReject(nowMs);
       reject(request, response);
     }
   };
@@ -59,14 +57,6 @@ const EXEMPT_PATHS: ReadonlySet<string> = new Set(["/health/live", "/health/read
 function isExempt({ url = "" }: IncomingMessage): boolean {
   const queryStart = url.indexOf("?");
   return EXEMPT_PATHS.has(queryStart === -1 ? url : url.slice(0, queryStart));
-}
-
-/**
- * Returns the unverified credential of a request. Load shedding comes before rate limits, so one client could use the whole
- * limit; each credential gets at most half of it.
- */
-function presentedCredential({ headers }: IncomingMessage): string {
-  return String(headers["x-api-key"] ?? headers.authorization ?? headers.cookie ?? "");
 }
 
 /** An overload begins when the sustained limit was exceeded for this long without a break, or the burst limit was reached. */
@@ -138,8 +128,6 @@ export class ConcurrencyLimit {
 interface InFlightRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The credential of the request; null if keys are not counted. */
-  readonly key: string | null;
   /** Index in `#requests`. */
   readonly index: number;
   startedMs: number;
@@ -154,49 +142,28 @@ const CLIENT_WAIT_AFTER_MS = 100;
 /** Minimum time between two searches for requests that wait for their clients. */
 const EVICT_INTERVAL_MS = 10;
 
-/** Property of each tracked response. */
-const IN_FLIGHT = Symbol("in-flight");
-
-interface TrackedResponse {
-  [IN_FLIGHT]?: InFlightRequests;
-}
-
-/** Runs `call`, a request to another server. The request of `response` does not count as in flight meanwhile. */
-export function duringExternalCall<Result>(
-  response: ServerResponse & TrackedResponse,
-  call: () => Promise<Result>,
-): Promise<Result> {
-  return response[IN_FLIGHT]?.duringExternalCall(response, call) ?? call();
-}
-
 /** The requests in flight. A request counts while it waits for the server, and not while it waits for its client. */
 export class InFlightRequests {
   readonly #limit: ConcurrencyLimit;
   /** Not a Set: tables discarded by a growing Set would keep their requests alive in minor garbage collections. */
   readonly #requests: (InFlightRequest | null)[] = [];
   readonly #freeIndexes: number[] = [];
-  readonly #countByKey = new Map<string, number>();
   #evictedMs = 0;
 
   constructor(limit: ConcurrencyLimit) {
     this.#limit = limit;
   }
 
-  /** Returns why to reject a request with `key`, or null to accept it. `key` is null if keys are not counted. */
-  rejectionReason(key: string | null, nowMs: number): RejectionReason | null {
+  /** True if a further request may be handled. */
+  hasCapacity(nowMs: number): boolean {
     if (!this.#limit.hasCapacity && nowMs - this.#evictedMs >= EVICT_INTERVAL_MS) this.evictIdle(nowMs);
-    if (!this.#limit.hasCapacity) return "capacity";
-    return key !== null && this.#countOf(key) >= this.#limit.limit / 2 ? "per_key" : null;
+    return this.#limit.hasCapacity;
   }
 
-  add(
-    request: IncomingMessage,
-    response: ServerResponse & TrackedResponse,
-    { key, nowMs }: { key: string | null; nowMs: number },
-  ): void {
+  add(request: IncomingMessage, response: CountedResponse, nowMs: number): void {
     const index = this.#freeIndexes.pop() ?? this.#requests.length;
     const state = { startedMs: nowMs, isCounted: true, isFinished: false };
-    const inFlight: InFlightRequest = { request, response, key, index, ...state };
+    const inFlight: InFlightRequest = { request, response, index, ...state };
     this.#requests[index] = inFlight;
     response[IN_FLIGHT] = this;
     this.#count(inFlight);
@@ -207,9 +174,9 @@ export class InFlightRequests {
     response.once("close", () => this.#remove(inFlight));
   }
 
-  async duringExternalCall<Result>(response: ServerResponse, call: () => Promise<Result>): Promise<Result> {
+  async withoutCounting<Result>(response: ServerResponse, call: () => Promise<Result>): Promise<Result> {
     const inFlight = this.#requests.find((each) => each?.response === response);
-    // Another external call of the same request is already in flight.
+    // Another call of the same request is not counted already.
     if (!inFlight?.isCounted) return await call();
     this.#uncount(inFlight);
     try {
@@ -268,24 +235,14 @@ export class InFlightRequests {
     this.#freeIndexes.push(inFlight.index);
   }
 
-  #count({ key, startedMs }: InFlightRequest): void {
+  #count({ startedMs }: InFlightRequest): void {
     this.#limit.onStart(startedMs);
-    if (key !== null) this.#countByKey.set(key, this.#countOf(key) + 1);
   }
 
   #uncount(inFlight: InFlightRequest): void {
     if (!inFlight.isCounted) return;
     inFlight.isCounted = false;
     this.#limit.onRelease();
-    const { key } = inFlight;
-    if (key === null) return;
-    const remaining = this.#countOf(key) - 1;
-    if (remaining > 0) this.#countByKey.set(key, remaining);
-    else this.#countByKey.delete(key);
-  }
-
-  #countOf(key: string): number {
-    return this.#countByKey.get(key) ?? 0;
   }
 }
 

@@ -2,9 +2,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Logger } from "../../platform/logger.ts";
 
-/** `capacity`: the concurrency limit is reached. `per_key`: one key uses half of it. */
-export type RejectionReason = "capacity" | "per_key";
-
 export interface LoadSheddingMetricsDeps {
   logger: Logger;
   registry: Registry;
@@ -21,8 +18,7 @@ const RECOVERED_AFTER_MS = 10_000;
 export class LoadSheddingMetrics {
   readonly #state: LimitState;
   readonly #logger: Logger;
-  /** Plain variables, because incrementing a labelled counter costs more than the whole rejection. */
-  readonly #rejections: Record<RejectionReason, number> = { capacity: 0, per_key: 0 };
+  readonly #rejections: Counter;
   #overload = { sinceMs: 0, lastMs: 0, rejected: 0 };
   /** True from the log line about the start of an overload until the one about its end. */
   isOverloadLogged = false;
@@ -30,16 +26,16 @@ export class LoadSheddingMetrics {
   constructor(state: LimitState, { logger, registry }: LoadSheddingMetricsDeps) {
     this.#state = state;
     this.#logger = logger;
-    registerMetrics(state, this.#rejections, registry);
+    this.#rejections = registerMetrics(state, registry);
   }
 
-  onReject(reason: RejectionReason, nowMs: number): void {
-    this.#rejections[reason] += 1;
+  onReject(nowMs: number): void {
+    this.#rejections.inc();
     if (!this.isOverloadLogged) {
       this.isOverloadLogged = true;
       this.#overload = { sinceMs: nowMs, lastMs: nowMs, rejected: 0 };
       const { inFlight, limit } = this.#state;
-      this.#logger.warn({ in_flight: inFlight, limit, reason }, "overloaded: rejecting requests");
+      this.#logger.warn({ in_flight: inFlight, limit }, "overloaded: rejecting requests");
     }
     this.#overload.lastMs = nowMs;
     this.#overload.rejected += 1;
@@ -54,20 +50,12 @@ export class LoadSheddingMetrics {
   }
 }
 
-function registerMetrics(
-  state: LimitState,
-  rejections: Record<RejectionReason, number>,
-  registry: Registry,
-): void {
-  const rejectedCounter = new Counter({
+/** Returns the counter of rejections. */
+function registerMetrics(state: LimitState, registry: Registry): Counter {
+  const rejections = new Counter({
     name: "waymark_http_requests_shed_total",
-    help: "Requests rejected with 503 because the server was overloaded, by reason",
-    labelNames: ["reason"] as const,
+    help: "Requests rejected with 503 because the server was overloaded",
     registers: [registry],
-    collect() {
-      this.reset();
-      for (const [reason, count] of Object.entries(rejections)) rejectedCounter.inc({ reason }, count);
-    },
   });
   const limit = createGauge(
     "waymark_http_concurrency_limit",
@@ -80,6 +68,7 @@ function registerMetrics(
     () => state.inFlight,
   );
   for (const gauge of [limit, inUse]) registry.registerMetric(gauge);
+  return rejections;
 }
 
 function createGauge(name: string, help: string, valueOf: () => number): Gauge {

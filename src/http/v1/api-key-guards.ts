@@ -70,6 +70,7 @@ function rateLimit(
   return async (request, response, next) => {
     const principal = principalOf(response);
     const { rateBucket: bucketKey, liveOrganizationId: partner, rateLimits } = principal;
+    if (kind === "batch") contextOf(response).shareKind = "bulk";
     const subject = { kind: "key", bucketKey, partnerId: partnerOf(principal), rateLimits } as const;
     await takeTokens(limits, subject, { kind }, (name, value) => response.setHeader(name, value));
     const isOpen =

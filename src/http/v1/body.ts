@@ -1,7 +1,7 @@
 /** JSON bodies of requests with a fixed set of members. Collects all problems of a body. */
 import type { z } from "zod";
 import { suggestClosest } from "../../platform/did-you-mean.ts";
-import { badRequest, type Problem } from "../../platform/errors.ts";
+import { badRequest, MAX_PROBLEMS, type Problem } from "../../platform/errors.ts";
 import { toProblems } from "../../platform/zod-problems.ts";
 import type { JsonObject } from "../json.ts";
 
@@ -42,6 +42,7 @@ const MAX_NAME_LENGTH = 100;
 function unknownMembers(known: readonly string[], body: JsonObject): Problem[] {
   return Object.keys(body)
     .filter((name) => !known.includes(name))
+    .slice(0, MAX_PROBLEMS)
     .map((name) => {
       const nearest = suggestClosest(name, known);
       const advice = nearest === null ? `must be one of ${known.join(", ")}` : `did you mean ${nearest}?`;

@@ -7,7 +7,7 @@ import type { DeliveryService, EndpointService, PendingPolicy, ReplaySelection }
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import { callerOf, principalOf } from "../context.ts";
 import { objectBody, readJson, readOptionalJson, type RouteHandler, toRequestHandler } from "../json.ts";
-import { duringExternalCall } from "../load-shedding/load-shedding.ts";
+import { duringExternalCall } from "../in-share.ts";
 import type { ApiKeyGuards } from "./api-key-guards.ts";
 import { MAX_JSON_BYTES, parseBody } from "./body.ts";
 import { idempotent, idempotentAfter } from "./idempotent.ts";

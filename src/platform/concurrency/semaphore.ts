@@ -3,59 +3,79 @@
 /** Runs `work` once a permit is free, and returns its result. Waiting work runs first in, first out. */
 export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Runs `work` for `key` once a permit is free, and returns its result. */
-export type FairSemaphore = <T>(key: string, work: () => Promise<T>) => Promise<T>;
-
-/** Limits concurrent work to `permits` in total and `permitsPerKey` for one key. Waiting keys alternate; each key is first in, first out. */
-export function createFairSemaphore({
-  permits,
-  permitsPerKey,
-}: {
+export interface FairSemaphoreOptions {
+  /** Permits of all keys together. */
   permits: number;
   permitsPerKey: number;
-}): FairSemaphore {
+}
+
+/** Limits concurrent work in total and per key. Waiting keys alternate; each key is first in, first out. */
+export class FairSemaphore {
+  readonly #permitsPerKey: number;
   /** Waiting work by key; the first key that may start is next. */
-  const waiting = new Map<string, (() => void)[]>();
-  const running = new Map<string, number>();
-  let free = permits;
+  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #running = new Map<string, number>();
+  #free: number;
 
-  const canStart = (key: string): boolean => free > 0 && (running.get(key) ?? 0) < permitsPerKey;
+  constructor({ permits, permitsPerKey }: FairSemaphoreOptions) {
+    this.#free = permits;
+    this.#permitsPerKey = permitsPerKey;
+  }
 
-  const start = (key: string): void => {
-    free -= 1;
-    running.set(key, (running.get(key) ?? 0) + 1);
-  };
-
-  const acquire = (key: string): Promise<void> | void => {
-    if (canStart(key)) return start(key);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const queue = waiting.get(key);
-    if (queue) queue.push(resolve);
-    else waiting.set(key, [resolve]);
-    return promise;
-  };
-
-  const release = (key: string): void => {
-    free += 1;
-    const remaining = (running.get(key) ?? 1) - 1;
-    if (remaining === 0) running.delete(key);
-    else running.set(key, remaining);
-    const next = waiting.keys().find(canStart);
-    if (next === undefined) return;
-    const [first, ...others] = waiting.get(next) ?? [];
-    // Re-inserting moves the key behind the others.
-    waiting.delete(next);
-    if (others.length > 0) waiting.set(next, others);
-    start(next);
-    first?.();
-  };
-
-  return async (key, work) => {
-    await acquire(key);
+  /** Runs `work` for `key` once a permit is free, and returns its result. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    await this.acquire(key);
     try {
       return await work();
     } finally {
-      release(key);
+      this.release(key);
     }
-  };
+  }
+
+  /** Returns the number of callers that wait for a permit of `key`. */
+  waiting(key: string): number {
+    return this.#waiting.get(key)?.length ?? 0;
+  }
+
+  /** True if `key` has all the permits that one key may have. */
+  isAtLimit(key: string): boolean {
+    return (this.#running.get(key) ?? 0) >= this.#permitsPerKey;
+  }
+
+  /** Takes a permit, which `release` returns. The promise resolves once it is taken; none if that is now. */
+  acquire(key: string): Promise<void> | undefined {
+    if (this.#canStart(key)) {
+      this.#start(key);
+      return undefined;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const queue = this.#waiting.get(key);
+    if (queue) queue.push(resolve);
+    else this.#waiting.set(key, [resolve]);
+    return promise;
+  }
+
+  release(key: string): void {
+    this.#free += 1;
+    const remaining = (this.#running.get(key) ?? 1) - 1;
+    if (remaining === 0) this.#running.delete(key);
+    else this.#running.set(key, remaining);
+    const next = this.#waiting.keys().find((waitingKey) => this.#canStart(waitingKey));
+    if (next === undefined) return;
+    const [first, ...others] = this.#waiting.get(next) ?? [];
+    // Re-inserting moves the key behind the others.
+    this.#waiting.delete(next);
+    if (others.length > 0) this.#waiting.set(next, others);
+    this.#start(next);
+    first?.();
+  }
+
+  #canStart(key: string): boolean {
+    return this.#free > 0 && !this.isAtLimit(key);
+  }
+
+  #start(key: string): void {
+    this.#free -= 1;
+    this.#running.set(key, (this.#running.get(key) ?? 0) + 1);
+  }
 }

@@ -4,6 +4,7 @@ import { entities } from "../../../src/app/entities.ts";
 import { Organization } from "../../../src/organizations/organization.entity.ts";
 import { openDatabase } from "../../../src/platform/postgres/database.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
+import { openTransaction } from "../../support/database/blocked-sessions.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
 
 it("a second pool has its own settings and size, reads with MikroORM, and closes alone", async () => {
@@ -22,4 +23,19 @@ it("a second pool has its own settings and size, reads with MikroORM, and closes
     expect(found.map(({ name }) => name)).toEqual(["Acme"]);
   }
   expect(await database.query(settings)).toEqual([{ seqscan: "on", zone: "UTC" }]);
+});
+
+// evidence: overload-503-retry-after
+it("rejects further statements while 20 wait for each connection, and runs those later", async () => {
+  await using testDatabase = await createTestDatabase();
+  await using database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
+  const held = [await openTransaction(database), await openTransaction(database)];
+  const waiting = Array.from({ length: 41 }, () => database.query<{ one: number }>(sql`select 1 as one`));
+  await expect(database.query(sql`select 1`)).rejects.toMatchObject({
+    code: "ServiceUnavailableException",
+    message: "The server is overloaded. Try again shortly.",
+    headers: { "Retry-After": "1" },
+  });
+  for (const transaction of held) await transaction.commit();
+  expect((await Promise.all(waiting)).flat()).toEqual(waiting.map(() => ({ one: 1 })));
 });

@@ -2,11 +2,8 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import {
-  ConcurrencyLimit,
-  duringExternalCall,
-  InFlightRequests,
-} from "../../../src/http/load-shedding/load-shedding.ts";
+import { withoutCounting } from "../../../src/http/load-shedding/counted-response.ts";
+import { ConcurrencyLimit, InFlightRequests } from "../../../src/http/load-shedding/load-shedding.ts";
 
 const createLimit = (): ConcurrencyLimit => new ConcurrencyLimit({ sustained: 8, burst: 20 });
 
@@ -24,31 +21,17 @@ function createRequest(): { request: IncomingMessage; response: ServerResponse }
   return { request, response };
 }
 
-function startRequest(inFlightRequests: InFlightRequests, key: string | null): ServerResponse {
+function startRequest(inFlightRequests: InFlightRequests): ServerResponse {
   const { request, response } = createRequest();
-  inFlightRequests.add(request, response, { key, nowMs: performance.now() });
+  inFlightRequests.add(request, response, performance.now());
   return response;
 }
-
-it("limits a key to half of the permits", () => {
-  const limit = overloadedLimit();
-  const inFlightRequests = new InFlightRequests(limit);
-  const half = Math.ceil(limit.limit / 2);
-  const responses = Array.from({ length: half }, () => {
-    expect(inFlightRequests.rejectionReason("flooding", performance.now())).toBeNull();
-    return startRequest(inFlightRequests, "flooding");
-  });
-  expect(inFlightRequests.rejectionReason("flooding", performance.now())).toBe("per_key");
-  expect(inFlightRequests.rejectionReason("another", performance.now())).toBeNull();
-  responses[0]?.emit("close");
-  expect(inFlightRequests.rejectionReason("flooding", performance.now())).toBeNull();
-});
 
 it("rejects requests when no permit is free", () => {
   const limit = overloadedLimit();
   const inFlightRequests = new InFlightRequests(limit);
-  for (let count = 0; count < limit.limit; count += 1) startRequest(inFlightRequests, `key ${count}`);
-  expect(inFlightRequests.rejectionReason("another", performance.now())).toBe("capacity");
+  for (let count = 0; count < limit.limit; count += 1) startRequest(inFlightRequests);
+  expect(inFlightRequests.hasCapacity(performance.now())).toBe(false);
 });
 
 /** Starts a request whose body has not arrived. */
@@ -58,7 +41,7 @@ function startWithoutBody(inFlightRequests: InFlightRequests): {
 } {
   const { request, response } = createRequest();
   request.headers = { "content-length": "2" };
-  inFlightRequests.add(request, response, { key: null, nowMs: performance.now() });
+  inFlightRequests.add(request, response, performance.now());
   return { request, response };
 }
 
@@ -80,7 +63,7 @@ it("releases the permit of a client that does not send its body", async () => {
   for (let count = 0; count < 20; count += 1) startReadingBody(inFlightRequests);
   await waitForBody();
   expect(limit.inFlight).toBe(0);
-  expect(inFlightRequests.rejectionReason(null, performance.now())).toBeNull();
+  expect(inFlightRequests.hasCapacity(performance.now())).toBe(true);
 });
 
 it("takes the permit again when the body arrives", async () => {
@@ -123,7 +106,7 @@ it("keeps the permit if the body arrives with the headers", async () => {
 it("releases the permit when the response is written, even if the client does not read it", () => {
   const limit = createLimit();
   const inFlightRequests = new InFlightRequests(limit);
-  const response = startRequest(inFlightRequests, null);
+  const response = startRequest(inFlightRequests);
   response.emit("prefinish");
   expect(limit.inFlight).toBe(0);
 });
@@ -133,7 +116,7 @@ it("evictIdle releases the permit of a client that does not read its response", 
   const inFlightRequests = new InFlightRequests(limit);
   const { request, response } = createRequest();
   request.complete = true;
-  inFlightRequests.add(request, response, { key: null, nowMs: 0 });
+  inFlightRequests.add(request, response, 0);
   response.writeHead(200);
   inFlightRequests.evictIdle(150);
   expect(limit.inFlight).toBe(0);
@@ -145,9 +128,9 @@ it("evictIdle releases the permit of a client that does not read its response", 
 it("releases the permit during calls to another server, and takes it again once", async () => {
   const limit = createLimit();
   const inFlightRequests = new InFlightRequests(limit);
-  const response = startRequest(inFlightRequests, null);
+  const response = startRequest(inFlightRequests);
   const [first, second] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
-  const calls = [first, second].map(({ promise }) => duringExternalCall(response, () => promise));
+  const calls = [first, second].map(({ promise }) => withoutCounting(response, () => promise));
   expect(limit.inFlight).toBe(0);
   first.resolve(1);
   expect(await calls[0]).toBe(1);
@@ -161,9 +144,9 @@ it("releases the permit during calls to another server, and takes it again once"
 
 it("takes no permit after a call if the client has disconnected", async () => {
   const limit = createLimit();
-  const response = startRequest(new InFlightRequests(limit), null);
+  const response = startRequest(new InFlightRequests(limit));
   const { promise, reject } = Promise.withResolvers<never>();
-  const call = duringExternalCall(response, () => promise);
+  const call = withoutCounting(response, () => promise);
   response.emit("close");
   reject(new Error("no answer"));
   await expect(call).rejects.toThrow("no answer");

@@ -1,12 +1,12 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { createFairSemaphore, type FairSemaphore } from "../../../src/platform/concurrency/semaphore.ts";
+import { FairSemaphore } from "../../../src/platform/concurrency/semaphore.ts";
 
 /** Starts work that adds its name to `started` and runs until `endOldest` ends it. */
 function startWork(semaphore: FairSemaphore, started: string[]) {
   const ends: (() => void)[] = [];
   const start = (key: string, name: string): Promise<void> =>
-    semaphore(key, async () => {
+    semaphore.run(key, async () => {
       started.push(name);
       const { promise, resolve } = Promise.withResolvers<void>();
       ends.push(resolve);
@@ -23,7 +23,7 @@ function startWork(semaphore: FairSemaphore, started: string[]) {
 // evidence: subscription-events-fair-turns
 it("alternates between keys, even if one key has a long queue", async () => {
   const started: string[] = [];
-  const { start, endOldest } = startWork(createFairSemaphore({ permits: 2, permitsPerKey: 2 }), started);
+  const { start, endOldest } = startWork(new FairSemaphore({ permits: 2, permitsPerKey: 2 }), started);
   const all = Array.from({ length: 100 }, (_, index) => start("A", `A${index}`));
   all.push(start("B", "B0"), start("B", "B1"), start("C", "C0"));
   await settle();
@@ -43,7 +43,7 @@ it("alternates between keys, even if one key has a long queue", async () => {
 // evidence: subscription-events-limit-per-organization
 it("limits one key to its permits, so that another key starts immediately", async () => {
   const started: string[] = [];
-  const { start, endOldest } = startWork(createFairSemaphore({ permits: 4, permitsPerKey: 3 }), started);
+  const { start, endOldest } = startWork(new FairSemaphore({ permits: 4, permitsPerKey: 3 }), started);
   const all = Array.from({ length: 10 }, (_, index) => start("A", `A${index}`));
   all.push(start("B", "B0"));
   await settle();
@@ -53,10 +53,10 @@ it("limits one key to its permits, so that another key starts immediately", asyn
 });
 
 it("releases the permit after work that fails", async () => {
-  const semaphore = createFairSemaphore({ permits: 1, permitsPerKey: 1 });
-  const failing = semaphore("A", () => Promise.reject(new Error("no")));
-  const waiting = semaphore("A", () => Promise.resolve(1));
+  const semaphore = new FairSemaphore({ permits: 1, permitsPerKey: 1 });
+  const failing = semaphore.run("A", () => Promise.reject(new Error("no")));
+  const waiting = semaphore.run("A", () => Promise.resolve(1));
   await expect(failing).rejects.toThrow("no");
   expect(await waiting).toBe(1);
-  expect(await semaphore("B", () => Promise.resolve(2))).toBe(2);
+  expect(await semaphore.run("B", () => Promise.resolve(2))).toBe(2);
 });

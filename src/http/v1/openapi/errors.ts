@@ -84,7 +84,7 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     message: "This Idempotency-Key was already used for a different request",
   },
   TooManyRequestsException: {
-    description: "The key's rate limit is reached.",
+    description: "The key's rate limit is reached, or too many requests of the organisation are in progress.",
     message:
       "Too many read requests: the limit for each key is 50 a second with a burst of 100. Try again in 1 s.",
     headers: ["Retry-After", ...rateLimitHeaders],

@@ -1,0 +1,103 @@
+/**
+ * The share of each partner in the requests that are handled at the same time. A request that waits for a lock holds a connection
+ * to PostgreSQL, so without shares the waiting requests of one partner could hold all of them.
+ */
+import { FairSemaphore } from "../platform/concurrency/semaphore.ts";
+import { AppError } from "../platform/errors.ts";
+
+/** Connections that requests leave to background tasks. */
+const RESERVED_CONNECTIONS = 2;
+/** Changes of many jobs of one partner. They lock many rows, so more of them mostly wait for each other. */
+const BULK_PER_PARTNER = 2;
+/** Requests of one partner that wait for its share; further ones get 429. */
+export const MAX_WAITING = 100;
+/** A request that waited longer for its share gets 429. */
+const MAX_WAIT_MS = 5_000;
+
+/** `bulk`: changes many jobs. `query`: a query of GraphQL, which has connections of its own. `request`: all others. */
+export type ShareKind = "request" | "bulk" | "query";
+
+export interface SharedRequest {
+  /** UUID. All operators have one share. */
+  readonly partnerId: string | null;
+  readonly kind: ShareKind;
+  /** Awaits the turn of a request that waits for others of its own partner. It must not throw. */
+  readonly awaitTurn: (turn: Promise<void>) => Promise<void>;
+}
+
+/** The part of the share that a request holds. */
+export interface Share {
+  /** Runs `call`, which needs no connection to PostgreSQL, and gives the share to other requests meanwhile. */
+  lend<T>(call: () => Promise<T>): Promise<T>;
+}
+
+/** Each partner may use half of the connections. */
+export class PartnerShares {
+  readonly #requests: FairSemaphore;
+  readonly #queries: FairSemaphore;
+  readonly #bulk = new FairSemaphore({ permits: Infinity, permitsPerKey: BULK_PER_PARTNER });
+
+  constructor(poolSize: number) {
+    const options = {
+      permits: Math.max(poolSize - RESERVED_CONNECTIONS, 1),
+      permitsPerKey: Math.max(Math.floor(poolSize / 2), 1),
+    };
+    this.#requests = new FairSemaphore(options);
+    this.#queries = new FairSemaphore(options);
+  }
+
+  /**
+   * Runs `work` in the partner's share, and returns its result. Throws TooManyRequestsException instead if too many requests of
+   * the partner wait, or if this one has waited too long.
+   */
+  async run<T>(request: SharedRequest, work: (share: Share) => Promise<T>): Promise<T> {
+    using stack = new DisposableStack();
+    const connections = request.kind === "query" ? this.#queries : this.#requests;
+    if (request.kind === "bulk") stack.defer(await this.#take(this.#bulk, request));
+    let release = await this.#take(connections, request);
+    stack.defer(() => release());
+    return await work({
+      lend: async (call) => {
+        release();
+        release = () => undefined;
+        try {
+          return await call();
+        } finally {
+          // Never refused: the call may have had an effect.
+          release = await this.#awaitTurn(connections, request);
+        }
+      },
+    });
+  }
+
+  /** Returns the function that releases what was taken. */
+  async #take(semaphore: FairSemaphore, request: SharedRequest): Promise<() => void> {
+    const key = keyOf(request);
+    if (semaphore.waiting(key) >= MAX_WAITING) throw tooManyRequests();
+    const startedMs = performance.now();
+    const release = await this.#awaitTurn(semaphore, request);
+    if (performance.now() - startedMs < MAX_WAIT_MS) return release;
+    release();
+    throw tooManyRequests();
+  }
+
+  async #awaitTurn(semaphore: FairSemaphore, request: SharedRequest): Promise<() => void> {
+    const key = keyOf(request);
+    const waitsForItself = semaphore.isAtLimit(key);
+    const turn = semaphore.acquire(key);
+    if (turn) await (waitsForItself ? request.awaitTurn(turn) : turn);
+    return () => semaphore.release(key);
+  }
+}
+
+function keyOf({ partnerId }: SharedRequest): string {
+  return partnerId ?? "operators";
+}
+
+function tooManyRequests(): AppError {
+  return new AppError(
+    "TooManyRequestsException",
+    "Too many requests of your organisation are in progress. Send fewer at the same time. Try again in 1 s.",
+    { headers: { "Retry-After": "1" } },
+  );
+}
