@@ -16,7 +16,7 @@ import { invalidArgument } from "./arguments.ts";
 import type { JobFilter, JobOrder } from "./generated/schema-types.ts";
 import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import type { AdapterHost } from "./adapter-host.ts";
-import { inputProblems, exceedsDepth } from "./execution/input-limits.ts";
+import { inputProblems, sizeProblem } from "./execution/input-limits.ts";
 import { checkedFilter, toJobOrder } from "./resolvers/job.ts";
 import { parseSessionMode, type SessionMode, type SessionVerifier } from "../accounts/api.ts";
 
@@ -127,7 +127,8 @@ function parseInput(schema: GraphQLSchema, type: string, text: string | null, na
   const inputType = schema.getType(type);
   invariant(isInputType(inputType), `${type} is an input type of the schema`);
   const value = parseJson(text, name);
-  if (exceedsDepth(value)) throw badRequest(inputProblems(value, name, 0));
+  const tooLarge = sizeProblem(value, name);
+  if (tooLarge) throw badRequest([tooLarge]);
   const input: unknown = coerceInputValue(value, inputType, (path, _value, { message }) => {
     throw invalidArgument([name, ...path].join("."), `does not match the schema: ${message}`);
   });

@@ -63,11 +63,16 @@ export class AppError extends Error {
   }
 }
 
-/** Returns a 400 that lists all `problems`. Its message is `message`, or by default the first problem as a sentence. */
+/** Problems in one response. */
+export const MAX_PROBLEMS = 20;
+
+/** Returns a 400 that lists the first 20 of `problems`. Its message is `message`, or by default the first problem as a sentence. */
 export function badRequest(problems: readonly Problem[], message?: string): AppError {
   const [first] = problems;
   const sentence = first ? `${first.field} ${first.message}`.trimStart() : "Bad request";
-  return new AppError("BadRequestException", message ?? sentence, { details: first ? problems : null });
+  return new AppError("BadRequestException", message ?? sentence, {
+    details: first ? problems.slice(0, MAX_PROBLEMS) : null,
+  });
 }
 
 /** Returns a 503 whose `Retry-After` is `retryAfterS` seconds. */

@@ -149,6 +149,12 @@ describe("415 for a body that is not application/json", () => {
   });
 });
 
+const names = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `"unknown${index}":0`).join(",");
+
+const bodyWith = (count: number): string =>
+  `{"jobs":[{"marking_number":"${number}","weight":4,${names(count)}}]}`;
+
 describe("413 for a body that is too large", () => {
   // evidence: body-limit-single-job
   it("for more than 64 KiB for one job, and 200 for exactly 64 KiB", async () => {
@@ -161,6 +167,15 @@ describe("413 for a body that is too large", () => {
   it("for more than 4 MiB for a batch, and not for exactly 4 MiB", async () => {
     expect(expectData(await send(batch(BATCH), {}, "/v1/jobs/batch")).updated_count).toBe(1);
     expectFailure(await send(batch(BATCH + 1), {}, "/v1/jobs/batch"), 413);
+  });
+
+  // evidence: body-limit-parts
+  it("for more than 50,000 quotation marks and brackets, which take long to parse", async () => {
+    const accepted = await send(bodyWith(24_000), {}, "/v1/jobs/batch");
+    expect(expectData(accepted).updated_count).toBe(1);
+    const refused = await send(bodyWith(25_000), {}, "/v1/jobs/batch");
+    expectFailure(refused, 413, "The body has more than 50000 quotation marks and opening brackets");
+    expectFailure(await send(`{"jobs":[${"[],".repeat(50_000)}[]]}`, {}, "/v1/jobs/batch"), 413);
   });
 
   it("counted in bytes, also for chunked bodies", async () => {

@@ -55,6 +55,30 @@ describe("invalid variables", () => {
     ]);
   });
 
+  // evidence: graphql-undeclared-variables
+  it("that the operation does not declare are refused before their values are read, at most 20 by name", async () => {
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`k${index}`, [[]]]));
+    for (const [variables, count] of [
+      [{ number: "x", nummer: "y" }, 1],
+      [many, 20],
+    ] as const) {
+      const { status, errors } = await graphql(app, query, { key, variables });
+      expect(status).toBe(400);
+      expect(errors).toHaveLength(1);
+      expect(errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
+      expect(errors?.[0]?.extensions.problems).toHaveLength(count);
+    }
+    const { errors } = await graphql(app, query, { key, variables: { number: "x", nummer: "y" } });
+    expect(errors?.[0]?.message).toBe("variables.nummer is not declared; did you mean $number?");
+  });
+
+  it("with thousands of lists and objects are refused without walking them all", async () => {
+    const filter = { or: Array.from({ length: 3_000 }, () => ({})) };
+    const { status, errors } = await graphql(app, query, { key, variables: { number: "x", filter } });
+    expect(status).toBe(400);
+    expect(errors?.[0]?.message).toBe("variables.filter must not have more than 2000 lists and objects");
+  });
+
   it("of a subscription return the same errors", async () => {
     const socket = await openAuthenticatedWebSocket(app, key);
     const subscription = "subscription ($types: [JobEventType!]) { jobChanged(types: $types) { id } }";

@@ -281,6 +281,22 @@ describe("400", () => {
   it.each(named(withBody))("for JSON other than an object: %s", async (_name, request) => {
     await expectRefusal(400, () => send(app, request, { key: keyFor(request), body: "[]" }));
   });
+
+  // evidence: problem-lists-bounded
+  it.each(named(withBody))(
+    "with at most 20 problems, for thousands of unknown members: %s",
+    async (_name, request) => {
+      const body = JSON.stringify(
+        Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`x${index}`, []])),
+      );
+      const { body: answer } = await expectRefusal(400, () =>
+        send(app, request, { key: keyFor(request), body }),
+      );
+      const { details } = answer.error as { details: unknown[] | null };
+      expect(details?.length ?? 0).toBeLessThanOrEqual(20);
+      expect(JSON.stringify(answer).length).toBeLessThan(16_384);
+    },
+  );
 });
 
 describe("429 with Retry-After", () => {

@@ -21,7 +21,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureDemo } from "../../src/embedded/demo/demo.ts";
 import { ErrorFormatter } from "../../src/graphql/execution/error-formatter.ts";
 import { exampleDocument } from "../../src/graphql/explorer/example-document.ts";
-import { limits, MAX_BODY_BYTES } from "../../src/graphql/execution/limits.ts";
+import { limits, MAX_BODY_BYTES, MAX_INPUT_CONTAINERS } from "../../src/graphql/execution/limits.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { closeCodes, subscriptionLimits } from "../../src/graphql/subscriptions/limits.ts";
 import { errorGuidePath } from "../../src/guide/api.ts";
@@ -247,7 +247,8 @@ describe("the pages", () => {
       ["Filter", `${limits.filterParts} conditions, nested ${limits.filterDepth} deep`],
       ["Groups of jobStats", `${limits.groups.toLocaleString("en")}; then truncated is true`],
       ["Cost", `${limits.cost.toLocaleString("en")} per operation`],
-      ["Body", `${MAX_BODY_BYTES / 1024 ** 2} MiB`],
+      ["Body", `${MAX_BODY_BYTES / 1024} KiB`],
+      ["Variable", `${MAX_INPUT_CONTAINERS.toLocaleString("en")} lists and objects`],
       ["Time", "5 seconds"],
     ]);
   });

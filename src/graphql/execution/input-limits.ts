@@ -1,31 +1,31 @@
-/** Checks the list lengths and the nesting depth of inputs, without recursion so that deep inputs cannot overflow the stack. */
+/** Checks the list lengths, the size and the nesting depth of inputs, without recursion so that deep inputs cannot overflow the stack. */
 import type { Problem } from "../../platform/errors.ts";
-import { limits, MAX_INPUT_DEPTH, MAX_VARIABLE_ERRORS } from "./limits.ts";
+import { limits, MAX_INPUT_CONTAINERS, MAX_INPUT_DEPTH, MAX_VARIABLE_ERRORS } from "./limits.ts";
 
 /** A list or an object. */
 type Container = object;
 
-/** True if lists and objects nest deeper than MAX_INPUT_DEPTH levels. */
-export function exceedsDepth(value: unknown): boolean {
+/** Returns the problem of a value that is too deep or too large to be checked further, or null. */
+export function sizeProblem(value: unknown, field: string): Problem | null {
   let level: Container[] = isContainer(value) ? [value] : [];
-  for (let depth = 0; depth < MAX_INPUT_DEPTH && level.length > 0; depth += 1)
+  let count = level.length;
+  for (let depth = 0; depth < MAX_INPUT_DEPTH && level.length > 0; depth += 1) {
     level = level.flatMap((container) => (Object.values(container) as unknown[]).filter(isContainer));
-  return level.length > 0;
-}
-
-export function tooDeepProblem(field: string): Problem {
-  return {
-    location: "query",
-    field,
-    code: "too_deep",
-    message: `must not nest deeper than ${MAX_INPUT_DEPTH} levels`,
-  };
+    count += level.length;
+    if (count > MAX_INPUT_CONTAINERS) {
+      const message = `must not have more than ${MAX_INPUT_CONTAINERS} lists and objects`;
+      return { location: "query", field, code: "too_big", message };
+    }
+  }
+  const message = `must not nest deeper than ${MAX_INPUT_DEPTH} levels`;
+  return level.length > 0 ? { location: "query", field, code: "too_deep", message } : null;
 }
 
 /** Returns the problems of the argument at `path`. If it is a list, it must have at least `minItems` items. */
 export function inputProblems(value: unknown, path: string, minItems: number): Problem[] {
   if (!isContainer(value)) return [];
-  if (exceedsDepth(value)) return [tooDeepProblem(path)];
+  const tooLarge = sizeProblem(value, path);
+  if (tooLarge) return [tooLarge];
   const problems: Problem[] = [];
   const stack: ContainerCheck[] = [{ container: value, path, minItems }];
   for (let next = stack.pop(); next && problems.length < MAX_VARIABLE_ERRORS; next = stack.pop()) {

@@ -31,9 +31,12 @@ export const MAX_TOKENS = 1000;
 export const MAX_RECURSIVE_SELECTIONS = 10_000;
 /** Nested levels of lists and objects in a variable or an argument. No valid input needs more. */
 export const MAX_INPUT_DEPTH = 20;
+/** Lists and objects in a variable or an argument. A batch of 100 jobs has 400. */
+export const MAX_INPUT_CONTAINERS = 2_000;
 /** Errors reported per request; checking stops after the last one. */
 export const MAX_VARIABLE_ERRORS = 20;
-export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+/** Enough for a batch of 100 jobs with every field. */
+export const MAX_BODY_BYTES = 256 * 1024;
 
 /** Throws a GraphQLError if an operation asks for more than `limits[limit]`. */
 export function checkLimit(

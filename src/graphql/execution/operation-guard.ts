@@ -11,16 +11,19 @@ import {
   type DocumentNode,
   type GraphQLSchema,
   type OperationDefinitionNode,
+  type VariableDefinitionNode,
 } from "graphql";
 import { deprecationHeaders, type Deprecation, type UseRecorder } from "../../deprecations/api.ts";
 import { keyRequired } from "../../api-keys/api.ts";
 import { type RateLimitClass, type RateLimits, takeTokens } from "../../rate-limits/api.ts";
-import { badRequest } from "../../platform/errors.ts";
+import { suggestClosest } from "../../platform/did-you-mean.ts";
+import { badRequest, MAX_PROBLEMS, type Problem } from "../../platform/errors.ts";
 import { costOf } from "./cost.ts";
 import type { ErrorFormatter } from "./error-formatter.ts";
+import type { ShareKind } from "../adapter-host.ts";
 import { createDeprecationFinder } from "../deprecated.ts";
 import { rateLimitSubjectOf } from "../authenticated-principal.ts";
-import { tooDeepProblem, exceedsDepth } from "./input-limits.ts";
+import { sizeProblem } from "./input-limits.ts";
 import { checkLimit, MAX_VARIABLE_ERRORS } from "./limits.ts";
 import { planOf, type OperationPlan } from "./operation-plan.ts";
 import { currentRequest, type MeasuredOperation, type RequestStore } from "../request-store.ts";
@@ -120,21 +123,38 @@ export function measureOperation(
   checkLimit("aliases", plan.aliases);
   checkLimit("rootFields", plan.rootFields.length);
   checkLimit("introspections", plan.introspection.length);
-  assertVariableDepth(variables);
   const definitions = operation.variableDefinitions ?? [];
+  checkVariables(definitions, variables);
   const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: MAX_VARIABLE_ERRORS });
   if (!coerced) return null;
   const cost = computeCost(schema, plan, coerced);
   checkLimit("cost", cost);
-  return { cost, variables: coerced };
+  return { cost, variables: coerced, shareKind: shareKindOf(plan) };
 }
 
-/** Must run before variables are coerced: coercion is recursive and would overflow the stack. */
-function assertVariableDepth(variables: Record<string, unknown>): void {
-  const problems = Object.entries(variables).flatMap(([name, value]) =>
-    exceedsDepth(value) ? [tooDeepProblem(`variables.${name}`)] : [],
-  );
-  if (problems.length > 0) throw badRequest(problems);
+/**
+ * Rejects variables that the operation does not declare, and values that are too deep or too large. Must run before variables are
+ * coerced: coercion is recursive and would overflow the stack.
+ */
+function checkVariables(
+  definitions: readonly VariableDefinitionNode[],
+  variables: Record<string, unknown>,
+): void {
+  const declared = definitions.map(({ variable }) => variable.name.value);
+  const undeclared = Object.keys(variables).filter((name) => !declared.includes(name));
+  if (undeclared.length > 0)
+    throw badRequest(undeclared.slice(0, MAX_PROBLEMS).map((name) => undeclaredProblem(name, declared)));
+  const problems = Object.entries(variables).map(([name, value]) => sizeProblem(value, `variables.${name}`));
+  const found = problems.filter((problem) => problem !== null);
+  if (found.length > 0) throw badRequest(found);
+}
+
+function undeclaredProblem(name: string, declared: readonly string[]): Problem {
+  const nearest = suggestClosest(name, declared);
+  const advice =
+    nearest === null ? "declare it in the operation, or leave it out" : `did you mean $${nearest}?`;
+  const field = `variables.${name.slice(0, 100).toWellFormed()}`;
+  return { location: "query", field, code: "unknown_member", message: `is not declared; ${advice}` };
 }
 
 function computeCost(schema: GraphQLSchema, plan: OperationPlan, variables: Record<string, unknown>): number {
@@ -158,9 +178,19 @@ function assertTransport({ kind }: OperationPlan, { transport }: RequestStore): 
     throw badRequest([], "Send queries and mutations by POST");
 }
 
+function shareKindOf(plan: OperationPlan): ShareKind {
+  if (plan.kind !== OperationTypeNode.MUTATION) return "query";
+  return countBulkFields(plan) > 0 ? "bulk" : "request";
+}
+
+function countBulkFields({ rootFields }: OperationPlan): number {
+  return rootFields.filter(({ definition }) => BULK_FIELDS.has(definition.name)).length;
+}
+
 /** One rate-limit token per root field. */
-function tokensOf({ rootFields }: OperationPlan): { kind: RateLimitClass; count: number }[] {
-  const batch = rootFields.filter(({ definition }) => BULK_FIELDS.has(definition.name)).length;
+function tokensOf(plan: OperationPlan): { kind: RateLimitClass; count: number }[] {
+  const { rootFields } = plan;
+  const batch = countBulkFields(plan);
   const counts = [
     { kind: "batch", count: batch },
     { kind: "write", count: rootFields.length - batch },

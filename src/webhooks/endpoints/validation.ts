@@ -1,6 +1,6 @@
 /** Validates endpoint settings. Messages say what would be right and never repeat values that can be secret. */
 import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
-import { badRequest, type Problem } from "../../platform/errors.ts";
+import { badRequest, MAX_PROBLEMS, type Problem } from "../../platform/errors.ts";
 import { suggestClosest } from "../../platform/did-you-mean.ts";
 import { headerProblem } from "./custom-headers.ts";
 import { type EventType, eventTypes } from "../../events/api.ts";
@@ -79,18 +79,17 @@ function eventTypeProblems(types: readonly string[] | null): Problem[] {
   if (types === null) return [];
   if (types.length === 0)
     return [problem("event_types", "too_small", "must name at least one type, or be null for all")];
-  return types.flatMap((type, index) => {
-    if ((eventTypes as readonly string[]).includes(type)) return [];
+  const unknown = types.entries().filter(([, type]) => !(eventTypes as readonly string[]).includes(type));
+  const problems = unknown.take(MAX_PROBLEMS).map(([index, type]) => {
     const nearest = suggestClosest(type, eventTypes);
     const advice = nearest === null ? `must be one of ${eventTypes.join(", ")}` : `must be "${nearest}"`;
-    return [
-      problem(
-        `event_types[${index}]`,
-        "invalid_value",
-        nearest === null ? advice : `${advice}, or another of the known types`,
-      ),
-    ];
+    return problem(
+      `event_types[${index}]`,
+      "invalid_value",
+      nearest === null ? advice : `${advice}, or another of the known types`,
+    );
   });
+  return problems.toArray();
 }
 
 function headerProblems(headers: Readonly<Record<string, string>>): Problem[] {
