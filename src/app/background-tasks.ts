@@ -1,13 +1,9 @@
 /** Recurring background tasks of every process, in all roles. */
 import { purgeSessions } from "../accounts/api.ts";
 import { type KeyVerifier, purgeEndedKeys } from "../api-keys/api.ts";
-import { feedLagSeconds } from "../events/api.ts";
+import { feedLagSeconds, trimTestEvents } from "../events/api.ts";
 import { purgeBuckets } from "../rate-limits/api.ts";
-import {
-  IDEMPOTENCY_STORAGE_LIMITS,
-  purgeIdempotencyRecords,
-  trimIdempotencyRecords,
-} from "../idempotency/api.ts";
+import { purgeIdempotencyRecords, trimIdempotencyRecords } from "../idempotency/api.ts";
 import { compactCounters } from "../jobs/api.ts";
 import { databaseNowMs } from "../platform/postgres/clock.ts";
 import type { AppContext } from "./context.ts";
@@ -17,8 +13,6 @@ import { ensureDailyPartitions } from "../request-log/api.ts";
 import { ensurePartitions } from "../webhooks/api.ts";
 
 const PURGE_BATCH_SIZE = 1_000;
-/** Smaller, because an idempotency record can be as large as 1.3 MB. */
-const PURGE_RECORDS_BATCH_SIZE = 500;
 const PURGE_BUCKETS_BATCH_SIZE = 10_000;
 
 /** Starts the tasks. Disposing stops them and waits for those that are running. */
@@ -26,8 +20,6 @@ export function startBackgroundTasks(
   { config: { retentionDays }, clock, database, logger, metrics }: AppContext,
   verifier: KeyVerifier,
 ): AsyncDisposable {
-  const trimRecords = (): Promise<number> =>
-    trimIdempotencyRecords(database, IDEMPOTENCY_STORAGE_LIMITS, PURGE_RECORDS_BATCH_SIZE);
   const createPartitions = async (): Promise<void> => {
     await ensurePartitions(database, await databaseNowMs(database), retentionDays);
     await ensureDailyPartitions(database, clock.now());
@@ -40,12 +32,13 @@ export function startBackgroundTasks(
     ],
     ["measure feed lag", 5 * SECOND_MS, async () => metrics.feedLag.set(await feedLagSeconds(database))],
     ["record key use", 10 * SECOND_MS, () => verifier.flushLastUsed()],
-    ["purge idempotency", MINUTE_MS, () => purgeIdempotencyRecords(database, PURGE_RECORDS_BATCH_SIZE)],
+    ["purge idempotency", MINUTE_MS, () => purgeIdempotencyRecords(database)],
     [
       "trim idempotency",
       5 * MINUTE_MS,
-      async () => metrics.trimmedIdempotencyRecords.inc(await trimRecords()),
+      async () => metrics.trimmedIdempotencyRecords.inc(await trimIdempotencyRecords(database)),
     ],
+    ["trim test events", 5 * MINUTE_MS, () => trimTestEvents(database)],
     ["purge sessions", MINUTE_MS, () => purgeSessions(database, PURGE_BATCH_SIZE)],
     ["purge rate limits", HOUR_MS, () => purgeBuckets(database, PURGE_BUCKETS_BATCH_SIZE)],
     ["purge keys", HOUR_MS, () => purgeEndedKeys(database, retentionDays)],

@@ -14,6 +14,7 @@ export {
   toEventWire,
   toHistoryEntryWire,
 } from "./event.wire.ts";
+export { deleteEventsOf, newestEventOf, trimTestEvents } from "./delete-test-events.sql.ts";
 export { feedCursor, type FeedPosition, LATEST, readFeedCursor } from "./feed-cursor.ts";
 export { advanceFeedSequence, isFeedAhead } from "./feed-sequence.sql.ts";
 export { FEED_DAYS, feedLagSeconds } from "./feed.sql.ts";

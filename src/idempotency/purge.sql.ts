@@ -15,8 +15,11 @@ export const IDEMPOTENCY_STORAGE_LIMITS: IdempotencyStorageLimits = {
   bytes: 8 * 1024 ** 3,
 };
 
+/** Records per statement. Few, because one can be as large as 1.3 MB. */
+const BATCH_SIZE = 500;
+
 /** Deletes all expired records, `batchSize` per statement. */
-export async function purgeIdempotencyRecords(database: Queryable, batchSize: number): Promise<void> {
+export async function purgeIdempotencyRecords(database: Queryable, batchSize = BATCH_SIZE): Promise<void> {
   const purge = () =>
     database.query(sql`
       delete from idempotency_record where ctid = any(array(
@@ -25,14 +28,32 @@ export async function purgeIdempotencyRecords(database: Queryable, batchSize: nu
   while ((await purge()).length === batchSize);
 }
 
+/** Deletes the records that organisations (UUIDs) have stored so far. */
+export async function deleteRecordsOf(
+  database: Queryable,
+  organizationIds: readonly string[],
+): Promise<void> {
+  const [last] = await database.query<{ expires_at: string | null }>(sql`
+    select max(expires_at)::text as expires_at from idempotency_record
+    where organization_id = any(${organizationIds}::uuid[])`);
+  const purge = () =>
+    database.query(sql`
+      delete from idempotency_record where ctid = any(array(
+        select ctid from idempotency_record
+        where organization_id = any(${organizationIds}::uuid[]) and expires_at <= ${last?.expires_at}::timestamptz
+        limit ${BATCH_SIZE}::int for update skip locked))
+      returning 1`);
+  while ((await purge()).length === BATCH_SIZE);
+}
+
 /**
  * Deletes the oldest records of partners that exceed `limits`, `batchSize` per statement. Returns their number. Each statement
  * reads only one partner's part of an index, to stay within the statement timeout.
  */
 export async function trimIdempotencyRecords(
   database: Queryable,
-  limits: IdempotencyStorageLimits,
-  batchSize: number,
+  limits: IdempotencyStorageLimits = IDEMPOTENCY_STORAGE_LIMITS,
+  batchSize = BATCH_SIZE,
 ): Promise<number> {
   const partners = await database.query<{ ids: string[] }>(sql`
     select array_agg(id) as ids from organization

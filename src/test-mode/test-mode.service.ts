@@ -1,7 +1,7 @@
 /** Test mode: creates test jobs, starts runs that change them step by step, sends events, and deletes all test data of a partner. */
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { JobEvent } from "../events/api.ts";
-import { IdempotencyRecord } from "../idempotency/api.ts";
+import { deleteEventsOf, JobEvent, newestEventOf } from "../events/api.ts";
+import { deleteRecordsOf } from "../idempotency/api.ts";
 import {
   createTestJobs,
   deleteTestJobs,
@@ -19,7 +19,7 @@ import { deleteRequestsOf } from "../request-log/api.ts";
 import { deleteTestDeliveries, type DeliveryView, deliverSampleEvent } from "../webhooks/api.ts";
 import { assertInRange, invalidMember } from "./check-members.ts";
 import { assertEventType, exampleJob, type SampleEventRequest, sampleChanges } from "./sample-event.ts";
-import { lockTestOrganizations, type TestOrganizations } from "./test-organizations.ts";
+import { changeTestData, type TestOrganizations } from "./test-organizations.ts";
 import {
   assertNoRuns,
   cancelRun,
@@ -64,6 +64,8 @@ interface TestModeDeps extends JobServiceDeps, RunDeps {
 /** The caller must check that the principal is of a test organisation. */
 export class TestModeService {
   readonly #deps: TestModeDeps;
+  /** The partners whose reset is in progress in this process. */
+  readonly #resets = new Set<string>();
 
   constructor(deps: TestModeDeps) {
     this.#deps = deps;
@@ -85,8 +87,7 @@ export class TestModeService {
         "conflict",
         "must be true, because a contractor sees only jobs assigned to it",
       );
-    return this.#deps.database.transactionalIn(joined, async (em, tx) => {
-      const { agent, contractor } = await lockTestOrganizations(tx, principal);
+    const create = async (em: EntityManager, tx: Transaction, { agent, contractor }: TestOrganizations) => {
       const existing = await em.count(Job, { agent_id: agent });
       if (existing + count > MAX_TEST_JOBS)
         throw new AppError(
@@ -97,7 +98,8 @@ export class TestModeService {
       const { actor, requestId } = principal;
       const jobs = { count, template, agentId: agent, contractorId: assigned ? contractor : null };
       return await createTestJobs(this.#deps, tx, jobs, { principal, actor, requestId });
-    });
+    };
+    return changeTestData(this.#deps.database, principal, create, joined);
   }
 
   /**
@@ -125,8 +127,7 @@ export class TestModeService {
   ): Promise<DeliveryView[]> {
     assertEventType(type);
     const { database, notifyWorkers, notifySubscribers } = this.#deps;
-    return await database.transactionalIn(joined, async (em, tx) => {
-      const { agent, contractor } = await lockTestOrganizations(tx, principal);
+    const send = async (em: EntityManager, tx: Transaction, { agent, contractor }: TestOrganizations) => {
       const found = await this.#jobFor(tx, principal, markingNumber);
       const job = found ?? exampleJob(agent, contractor, new Date(this.#deps.clock.now()));
       const contractorId = job.contractor_id ?? (type === "job.assigned" ? contractor : null);
@@ -152,28 +153,44 @@ export class TestModeService {
         notifySubscribers([agent, contractor]);
       });
       return deliveries;
-    });
+    };
+    return await changeTestData(database, principal, send, joined);
   }
 
   /**
-   * Deletes all jobs, events, deliveries, logged requests and stored responses of the partner's test organisations. Throws
-   * ConflictException during a run. If it fails later, some data is left, and another reset deletes it.
+   * Deletes all jobs, events, deliveries, logged requests and stored responses of the partner's test organisations, in small
+   * transactions. Throws ConflictException during a run, and TooManyRequestsException during another reset. If it fails later,
+   * some data is left, and another reset deletes it.
    */
   async reset(
     principal: Pick<OrganizationPrincipal, "liveOrganizationId">,
     { cancelRuns = false }: ResetOptions = {},
   ): Promise<DeletedTestData> {
     const { database, flushRequestLog } = this.#deps;
-    const { organizationIds, ...deleted } = await database.transactional(async (em, tx) => {
-      const organizations = await lockTestOrganizations(tx, principal);
-      if (cancelRuns) await em.nativeDelete(TestRun, { agentId: organizations.agent });
-      else await assertNoRuns(em, organizations.agent);
-      return await deleteJobs(em, tx, organizations);
-    });
-    // In transactions of their own, because the dispatcher waits for the locks of deliveries in flight.
-    const deliveries = await deleteTestDeliveries(database, organizationIds);
-    await flushRequestLog?.();
-    return { ...deleted, deliveries, requests: await deleteRequestsOf(database, organizationIds) };
+    const { liveOrganizationId: partnerId = "" } = principal;
+    if (this.#resets.has(partnerId)) throw resetInProgress();
+    this.#resets.add(partnerId);
+    try {
+      const { organizations, jobs, lastEvent } = await changeTestData(
+        database,
+        principal,
+        async (em, tx, found) => {
+          if (cancelRuns) await em.nativeDelete(TestRun, { agentId: found.agent });
+          else await assertNoRuns(em, found.agent);
+          const deleted = await deleteTestJobs(tx, found.agent, [found.agent, found.contractor]);
+          return { organizations: found, jobs: deleted, lastEvent: await newestEventOf(tx, found.agent) };
+        },
+      );
+      const ids = [organizations.agent, organizations.contractor];
+      const events = lastEvent ? await deleteEventsOf(database, organizations.agent, lastEvent) : 0;
+      // They contain jobs, and a repeated request would return jobs that no longer exist.
+      await deleteRecordsOf(database, ids);
+      const deliveries = await deleteTestDeliveries(database, ids);
+      await flushRequestLog?.();
+      return { jobs, events, deliveries, requests: await deleteRequestsOf(database, ids) };
+    } finally {
+      this.#resets.delete(partnerId);
+    }
   }
 
   /** The job with this Marking Number, or the newest one of the principal; null if there is none. */
@@ -200,16 +217,10 @@ export class TestModeService {
   }
 }
 
-/** Deletes jobs, events and stored responses. `organizationIds`: both test organisations. */
-async function deleteJobs(
-  em: EntityManager,
-  tx: Transaction,
-  { agent, contractor }: TestOrganizations,
-): Promise<Pick<DeletedTestData, "jobs" | "events"> & { organizationIds: string[] }> {
-  const organizationIds = [agent, contractor];
-  const jobs = await deleteTestJobs(tx, agent, organizationIds);
-  const events = await em.nativeDelete(JobEvent, { agentId: agent });
-  // They contain jobs, and a repeated request would return jobs that no longer exist.
-  await em.nativeDelete(IdempotencyRecord, { organizationId: { $in: organizationIds } });
-  return { jobs, events, organizationIds };
+function resetInProgress(): AppError {
+  return new AppError(
+    "TooManyRequestsException",
+    "A reset of your test data is in progress. Try again in 5 s.",
+    { headers: { "Retry-After": "5" } },
+  );
 }

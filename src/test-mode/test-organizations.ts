@@ -1,8 +1,11 @@
 /** The two test organisations of a partner, and the lock for changes of their data. */
+import type { EntityManager } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/api.ts";
-import { invariant } from "../platform/errors.ts";
+import { FairSemaphore } from "../platform/concurrency/semaphore.ts";
+import { AppError, invariant } from "../platform/errors.ts";
+import type { Database } from "../platform/postgres/database.ts";
 import type { Transaction } from "../platform/postgres/transaction.ts";
-import { lockForTransaction } from "../platform/postgres/transaction-lock.ts";
+import { tryLockForTransaction } from "../platform/postgres/transaction-lock.ts";
 import type { OrganizationPrincipal } from "../platform/principal.ts";
 
 export interface TestOrganizations {
@@ -11,20 +14,50 @@ export interface TestOrganizations {
   contractor: string;
 }
 
+/** Makes the changes of this process wait here and not for the lock. */
+const turns = new FairSemaphore({ permits: Infinity, permitsPerKey: 1 });
+
 /**
- * Holds the lock of the partner's test data until `tx` ends, so that one request at a time counts, creates and deletes it. Does
- * not lock the organisations' rows, because a new API key needs a share of that lock while it blocks all other changes of keys.
+ * Runs `work` in a transaction that holds the lock of the partner's test data, so that one request at a time counts, creates and
+ * deletes it. Throws TooManyRequestsException if another process holds the lock: waiting for it would hold a connection.
  */
-export async function lockTestOrganizations(
-  tx: Transaction,
+export async function changeTestData<T>(
+  database: Database,
   { liveOrganizationId }: Pick<OrganizationPrincipal, "liveOrganizationId">,
-): Promise<TestOrganizations> {
+  work: (em: EntityManager, tx: Transaction, organizations: TestOrganizations) => Promise<T>,
+  joined?: Transaction,
+): Promise<T> {
   invariant(liveOrganizationId, "the principal is of a test organisation");
-  await lockForTransaction(tx, `test data of ${liveOrganizationId}`);
-  const organizations = await tx
-    .em()
-    .find(Organization, { liveOrganization: liveOrganizationId }, { orderBy: { type: "asc" } });
-  const [agent, contractor] = organizations;
+  await turns.acquire(liveOrganizationId);
+  try {
+    return await database.transactionalIn(joined, async (em, tx) =>
+      work(em, tx, await lockTestOrganizations(em, tx, liveOrganizationId)),
+    );
+  } finally {
+    // PostgreSQL releases the lock at the end of the transaction.
+    const endTurn = (): void => turns.release(liveOrganizationId);
+    if (joined) joined.afterEnd(endTurn);
+    else endTurn();
+  }
+}
+
+/** Does not lock the organisations' rows, because a new API key needs a share of that lock while it blocks all other changes of keys. */
+async function lockTestOrganizations(
+  em: EntityManager,
+  tx: Transaction,
+  liveOrganizationId: string,
+): Promise<TestOrganizations> {
+  if (!(await tryLockForTransaction(tx, `test data of ${liveOrganizationId}`)))
+    throw new AppError(
+      "TooManyRequestsException",
+      "Another request is changing your test data. Try again in 1 s.",
+      { headers: { "Retry-After": "1" } },
+    );
+  const [agent, contractor] = await em.find(
+    Organization,
+    { liveOrganization: liveOrganizationId },
+    { orderBy: { type: "asc" } },
+  );
   invariant(agent && contractor, "test organisations are created in pairs");
   return { agent: agent.id, contractor: contractor.id };
 }

@@ -6,7 +6,7 @@ import { AppError, badRequest } from "../platform/errors.ts";
 import type { OrganizationPrincipal } from "../platform/principal.ts";
 import { assertInRange, invalidMember } from "./check-members.ts";
 import { type PathName, pathNames, paths } from "./paths.ts";
-import { lockTestOrganizations } from "./test-organizations.ts";
+import { changeTestData } from "./test-organizations.ts";
 import { TestRun } from "./test-run.entity.ts";
 
 /** In milliseconds. */
@@ -46,8 +46,7 @@ export async function startRun(
   const steps = stepsOf(request);
   assertInRange("interval_ms", intervalMs, STEP_INTERVAL);
   await assertKnownStatuses(deps, steps);
-  return await database.transactional(async (em, tx) => {
-    const { agent } = await lockTestOrganizations(tx, principal);
+  return await changeTestData(database, principal, async (em, tx, { agent }) => {
     const jobId = await getJobId(em, principal, markingNumber);
     const other = await em.findOne(TestRun, { jobId });
     if (other)

@@ -9,3 +9,11 @@ import { sql } from "./sql.ts";
 export async function lockForTransaction(tx: Queryable, name: string): Promise<void> {
   await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
 }
+
+/** The same without waiting: returns false if another transaction holds the lock. */
+export async function tryLockForTransaction(tx: Queryable, name: string): Promise<boolean> {
+  const [row] = await tx.query<{ locked: boolean }>(
+    sql`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked`,
+  );
+  return row?.locked === true;
+}

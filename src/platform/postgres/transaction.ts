@@ -69,6 +69,7 @@ export async function runTransaction<T>(
     return translateDatabaseError(error);
   } finally {
     client.release(isBroken);
+    tx.callAfterEnd();
   }
 }
 
@@ -82,7 +83,8 @@ export class Transaction {
   readonly #client: PoolClient;
   readonly #host: TransactionHost;
   readonly #endsAtMs: number;
-  readonly #callbacks: (() => void)[] = [];
+  readonly #afterCommit: (() => void)[] = [];
+  readonly #afterEnd: (() => void)[] = [];
   #em: EntityManager | null = null;
 
   constructor(client: PoolClient, host: TransactionHost) {
@@ -127,11 +129,20 @@ export class Transaction {
 
   /** Calls `callback` once the transaction is committed, and never if it is not. */
   afterCommit(callback: () => void): void {
-    this.#callbacks.push(callback);
+    this.#afterCommit.push(callback);
+  }
+
+  /** Calls `callback` once the transaction is committed or rolled back. */
+  afterEnd(callback: () => void): void {
+    this.#afterEnd.push(callback);
   }
 
   callAfterCommit(): void {
-    for (const callback of this.#callbacks) callback();
+    for (const callback of this.#afterCommit) callback();
+  }
+
+  callAfterEnd(): void {
+    for (const callback of this.#afterEnd) callback();
   }
 
   /** After a failed statement PostgreSQL answers COMMIT with a rollback and no error, so the result must be checked. */

@@ -3,11 +3,13 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDataServices } from "../../../src/app/data-services.ts";
 import type { TestPrincipal } from "../../../src/test-mode/test-mode.service.ts";
+import { trimTestEvents } from "../../../src/events/api.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { uuidV7Sql } from "../../../src/platform/ids.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { systemActor } from "../../../src/platform/principal.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+import { expectFailure } from "../../support/app/assertions.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
 import { eventually } from "../../support/eventually.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
@@ -16,7 +18,13 @@ let app: TestApp;
 
 beforeAll(async () => {
   // Without a worker, which would send the deliveries in the background.
-  const env = { WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api", MONGODB_URL: createTestMongo().url };
+  // The limits of requests are those of the service, so that each 429 has its headers.
+  const env = {
+    RATE_LIMITS: "on",
+    WEBHOOK_ALLOW_PRIVATE: "on",
+    WAYMARK_ROLE: "api",
+    MONGODB_URL: createTestMongo().url,
+  };
   app = await startTestApp(env);
 });
 afterAll(() => app[Symbol.asyncDispose]());
@@ -107,5 +115,92 @@ it("a change of test data in progress does not block new API keys", async () => 
   await app.database.transaction(async (tx) => {
     await testMode.createJobs(principal, { count: 1, template: {}, assigned: true }, tx);
     expect((await createKey()).text).toMatch(/^wmk_test_/);
+  });
+});
+
+const reset = (key: string) => app.call("/v1/test/reset", { method: "POST", key });
+
+/** Inserts `count` events of jobs that do not exist. */
+async function insertEvents(agentId: string, count: number): Promise<void> {
+  await app.database.query(sql`
+    insert into job_event (id, type, job_id, agent_id, sequence, actor_type, changes, job)
+    select ${uuidV7Sql}, 'job.updated', gen_random_uuid(), ${agentId}, 1, 'system', '{}', '{}'
+    from generate_series(1, ${count}::int)`);
+}
+
+async function countEvents(agentId: string): Promise<number> {
+  const [row] = await app.database.query<{ count: number }>(
+    sql`select count(*)::int as count from job_event where agent_id = ${agentId}`,
+  );
+  return row?.count ?? 0;
+}
+
+describe("many events", () => {
+  // evidence: test-reset-in-batches
+  it("are deleted in transactions of 5,000, one reset at a time", async () => {
+    const { organizationId, key } = await createPartner();
+    await insertEvents(organizationId, 6_000);
+    const last = await openTransaction(
+      app.database,
+      sql`select from job_event where id = (
+        select id from job_event where agent_id = ${organizationId} order by transaction_id desc, position desc limit 1
+      ) for update`,
+    );
+    const resetting = reset(key).then((response) => response);
+    await waitForBlockedSessions(app.database, 1);
+    expect(await countEvents(organizationId)).toBe(1_000);
+    const second = await reset(key);
+    expectFailure(second, 429, "A reset of your test data is in progress");
+    expect(second.headers.get("retry-after")).toBe("5");
+    await last.commit();
+    const { status, body } = await resetting;
+    expect([status, body.data]).toEqual([200, expect.objectContaining({ events: 6_000 })]);
+    expect(await countEvents(organizationId)).toBe(0);
+  });
+
+  // evidence: test-events-bounded
+  it("are trimmed to the newest ones, and those of live organisations are kept", async () => {
+    const { organizationId } = await createPartner();
+    const live = await app.createOrganization("agent");
+    await insertEvents(organizationId, 12);
+    await insertEvents(live.id, 12);
+    const [newest] = await app.database.query<{ id: string }>(
+      sql`select id from job_event where agent_id = ${organizationId} order by position desc limit 1`,
+    );
+    expect(await trimTestEvents(app.database, 10)).toBe(2);
+    expect([await countEvents(organizationId), await countEvents(live.id)]).toEqual([10, 12]);
+    expect(await app.database.query(sql`select from job_event where id = ${newest?.id}`)).toHaveLength(1);
+  });
+});
+
+const create = (key: string, idempotencyKey?: string) =>
+  app.call("/v1/test/jobs", {
+    method: "POST",
+    key,
+    ...(idempotencyKey !== undefined && { headers: { "idempotency-key": idempotencyKey } }),
+  });
+
+describe("changes of test data at the same time", () => {
+  it("follow each other in one process, with and without an Idempotency-Key", async () => {
+    const { key } = await createPartner();
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => create(key, index % 2 === 0 ? `key-${index}` : undefined)),
+    );
+    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(201));
+  });
+
+  // evidence: test-data-lock-without-waiting
+  it("are refused with 429 while another process makes one, and hold no connection", async () => {
+    const { liveId, key } = await createPartner();
+    const other = await openTransaction(
+      app.database,
+      sql`select pg_advisory_xact_lock(hashtextextended(${`test data of ${liveId}`}, 0))`,
+    );
+    for (const response of [await create(key), await create(key, "once"), await reset(key)]) {
+      expectFailure(response, 429, "Another request is changing your test data");
+      expect(response.headers.get("retry-after")).toBe("1");
+    }
+    await other.commit();
+    expect((await create(key, "once")).status).toBe(201);
   });
 });
