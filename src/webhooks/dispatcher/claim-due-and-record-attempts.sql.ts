@@ -28,6 +28,9 @@ export interface ClaimRequest {
   cursor: string | null;
   /** Deliveries that these endpoints may receive now; others are limited by their settings only. */
   sendBudgets: ReadonlyMap<string, number>;
+  /** Deliveries that these partners (UUIDs) may receive now; others may receive `maxPerPartner`. */
+  partnerBudgets: ReadonlyMap<string, number>;
+  maxPerPartner: number;
   /** Number of workers that share the limits of each endpoint. */
   workerCount: number;
 }
@@ -175,24 +178,35 @@ const OF_ENDPOINT = forEndpoint(raw("endpoint.id"));
 const OF_ELIGIBLE = forEndpoint(raw("eligible.id"));
 
 /** CTEs that end with `eligible`: the endpoints to send to, each with its budget. */
-function eligibleEndpointsSql({ retryEndpoints, cursor, sendBudgets, workerCount }: ClaimRequest): Sql {
+function eligibleEndpointsSql(request: ClaimRequest): Sql {
+  const { retryEndpoints, cursor, sendBudgets, partnerBudgets, maxPerPartner, workerCount } = request;
   return sql`pending (endpoint_id) as (
       (select endpoint_id from webhook_delivery
         where ${NEVER_ATTEMPTED} and endpoint_id > ${cursor ?? NIL_UUID}::uuid order by endpoint_id limit 1)
       union all ${NEXT_PENDING}
     ), scanned as materialized (
       select endpoint_id from pending limit ${MAX_ENDPOINTS_SCANNED}
-    ), candidates as materialized (
+    ), requested as materialized (
       select endpoint.id, endpoint.version, endpoint.circuit_step, endpoint.failing_since is not null as is_failing,
+        coalesce(organization.live_organization_id, organization.id) as partner_id,
+        organization.live_organization_id is not null as is_test,
         case when endpoint.circuit_step is not null then 1
           else coalesce(budget.send_budget, greatest(1, least(${INITIAL_WINDOW}, endpoint.max_in_flight, endpoint.per_second) / ${workerCount}::int))
         end as send_budget
-      from (select endpoint_id from scanned union select unnest(${retryEndpoints}::uuid[])) requested
-        join webhook_endpoint endpoint on endpoint.id = requested.endpoint_id
+      from (select endpoint_id from scanned union select unnest(${retryEndpoints}::uuid[])) wanted
+        join webhook_endpoint endpoint on endpoint.id = wanted.endpoint_id
         join organization on organization.id = endpoint.organization_id
         left join unnest(${[...sendBudgets.keys()]}::uuid[], ${[...sendBudgets.values()]}::int[]) budget (id, send_budget)
           on budget.id = endpoint.id
       where ${canReceive} and coalesce(budget.send_budget, 1) > 0
+    ), candidates as materialized (
+      -- The endpoints of a partner divide its budget in random order, live ones first.
+      select id, version, circuit_step, is_failing, is_test, least(send_budget, available)::int as send_budget from (
+        select requested.*, coalesce(partner.budget, ${maxPerPartner}::int) - coalesce(sum(send_budget) over (
+          partition by partner_id order by is_test, random() rows between unbounded preceding and 1 preceding), 0) as available
+        from requested left join unnest(${[...partnerBudgets.keys()]}::uuid[], ${[...partnerBudgets.values()]}::int[])
+          partner (id, budget) on partner.id = partner_id
+      ) shared where available > 0
     ), probed as (
       -- An open circuit lets one delivery through: the first worker to lock the endpoint sends it. Locks are in id order.
       update webhook_endpoint set blocked_until = ${leaseEndSql} where id in (
@@ -215,13 +229,14 @@ function claimSql(request: ClaimRequest, token: string): Sql {
     with recursive ${finished.length > 0 ? sql`${recordFinishedSql(finished)},` : sql``}
     ${eligibleEndpointsSql(request)}, first_attempts as materialized (
       select eligible.id as endpoint_id, due.id, false as is_reclaimed
-      from (select * from eligible order by id) eligible cross join lateral (
+      from (select * from eligible order by is_test, id) eligible cross join lateral (
         select id from webhook_delivery
         where ${NEVER_ATTEMPTED} and ${OF_ELIGIBLE}
         order by endpoint_id, id limit eligible.send_budget for update skip locked) due
       limit ${maxFirstAttempts}
     ), retries as (
-      select eligible.id as endpoint_id, due.id, due.is_reclaimed from eligible cross join lateral (
+      select eligible.id as endpoint_id, due.id, due.is_reclaimed
+      from (select * from eligible order by is_test) eligible cross join lateral (
         select id, lease_token is not null as is_reclaimed from webhook_delivery
         where ${RETRYING} and ${OF_ELIGIBLE} and due_at <= clock_timestamp()
           and id <> all(${finished.map(({ id }) => id)}::uuid[])
@@ -230,21 +245,23 @@ function claimSql(request: ClaimRequest, token: string): Sql {
         for update skip locked) due
       where eligible.id = any(${retryEndpoints}::uuid[])
       limit ${freeSlots} - (select count(*) from first_attempts)
+    ), due as materialized (
+      select id, is_reclaimed from first_attempts union all select id, is_reclaimed from retries
     ), leased as (
-      update webhook_delivery set attempts = webhook_delivery.attempts + 1, due_at = ${leaseEndSql}, lease_token = ${token}::uuid
-      from (select * from first_attempts union all select * from retries) due
-      where webhook_delivery.status = 'pending' and webhook_delivery.id = due.id
-      returning webhook_delivery.id, webhook_delivery.endpoint_id, webhook_delivery.event_id, webhook_delivery.attempts,
-        webhook_delivery.after_restore, due.is_reclaimed
+      -- Not a join with \`due\`: planned while the queue was short, it would read the whole queue for each lease.
+      update webhook_delivery set attempts = attempts + 1, due_at = ${leaseEndSql}, lease_token = ${token}::uuid
+      where status = 'pending' and id = any(array(select id from due))
+      returning id, endpoint_id, event_id, attempts, after_restore
     )
     select (select count(*)::int from scanned) as scanned_count,
       (select endpoint_id from scanned order by endpoint_id desc limit 1) as last_scanned,
       ${finished.length > 0 ? sql`(select count(*)::int from finished)` : sql`0`} as finished_count,
-      leased.*, eligible.version, eligible.circuit_step, eligible.is_failing, eligible.send_budget,
+      leased.*, due.is_reclaimed, eligible.version, eligible.circuit_step, eligible.is_failing, eligible.send_budget,
       event.id as found_event_id, event.type, event.sequence, event.actor_type, event.actor_id, event.request_id,
       event.trace_parent, event.occurred_at, event.changes, event.job
     from (values (1)) one_row
       left join leased on true
+      left join due on due.id = leased.id
       left join eligible on eligible.id = leased.endpoint_id
       -- A lateral join, because a plain join of a few hundred leases scanned the whole index of events.
       left join lateral (select * from job_event where job_event.id = leased.event_id limit 1) event on true`;

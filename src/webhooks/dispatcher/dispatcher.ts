@@ -9,7 +9,12 @@ import type { SecretBox } from "../../platform/secret-box.ts";
 import type { AlertNotifier } from "../endpoints/alert-mails.ts";
 import { applyStateChanges } from "./change-endpoint-state.sql.ts";
 import { claimDue, type ClaimResult, recordFinished } from "./claim-due-and-record-attempts.sql.ts";
-import { EndpointStates, type SendBudgets } from "./endpoint-states.ts";
+import {
+  EndpointStates,
+  MAX_IN_FLIGHT,
+  MAX_IN_FLIGHT_PER_PARTNER,
+  type SendBudgets,
+} from "./endpoint-states.ts";
 import type { FinishedDelivery, Lease } from "./lease.ts";
 import { mergeStateChanges, type EndpointStateChange, type Resolution } from "./retry-or-disable.ts";
 import { type DeliveryDeps, InFlightDeliveries } from "./sign-and-send.ts";
@@ -35,8 +40,6 @@ interface ResultBatch {
 
 const emptyBatch = (): ResultBatch => ({ finished: [], stateChanges: new Map(), wakeUps: [] });
 
-/** Deliveries in flight in this process, over all endpoints. */
-const MAX_IN_FLIGHT = 512;
 /** The share of free slots for first attempts if retries are due too. */
 const FIRST_ATTEMPT_SHARE = 0.8;
 /** Endpoints with retries per claim. */
@@ -157,13 +160,14 @@ export class Dispatcher implements AsyncDisposable {
     this.#cursor = cursor;
     await this.deliveries.sendAll(leases);
     for (const id of unserved(retryEndpoints, { leases, freeSlots })) this.#retryEndpoints.add(id);
+    for (const id of this.endpoints.ofBusyPartners(retryEndpoints)) this.#retryEndpoints.add(id);
     this.#scheduleRefill(budgets.isRateLimited);
   }
 
   async #runClaim(
     batch: ResultBatch,
     retryEndpoints: readonly string[],
-    { byEndpoint, freeSlots }: SendBudgets & { freeSlots: number },
+    { byEndpoint, byPartner, freeSlots }: SendBudgets & { freeSlots: number },
   ): Promise<ClaimResult> {
     const { database, metrics } = this.#deps;
     const startedMs = performance.now();
@@ -178,6 +182,8 @@ export class Dispatcher implements AsyncDisposable {
       retryEndpoints,
       cursor: this.#cursor,
       sendBudgets: byEndpoint,
+      partnerBudgets: byPartner,
+      maxPerPartner: MAX_IN_FLIGHT_PER_PARTNER,
       workerCount: this.endpoints.workerCount,
     });
     metrics.claims.observe((performance.now() - startedMs) / 1000);

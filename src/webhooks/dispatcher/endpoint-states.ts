@@ -3,7 +3,7 @@ import type { KeyObject } from "node:crypto";
 import type { Loaded } from "@mikro-orm/postgresql";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/postgres/database.ts";
-import { modeOf, type OrganizationMode } from "../../organizations/api.ts";
+import { modeOf, type OrganizationMode, partnerIdOf } from "../../organizations/api.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { TokenBucket } from "../../platform/concurrency/token-bucket.ts";
@@ -19,6 +19,7 @@ export interface EndpointState {
   /** The version of the row that was loaded. */
   version: number;
   organizationId: string;
+  partnerId: string;
   organizationType: OrganizationType;
   mode: OrganizationMode;
   retryPolicy: RetryPolicy;
@@ -42,6 +43,11 @@ export interface EndpointState {
   readonly circuit: CircuitWindow;
 }
 
+/** Deliveries in flight in this process, over all endpoints. */
+export const MAX_IN_FLIGHT = 512;
+/** One partner's share of them. Two partners whose receivers hang leave a third for others. */
+export const MAX_IN_FLIGHT_PER_PARTNER = Math.floor(MAX_IN_FLIGHT / 3);
+
 /** The initial concurrency window. */
 export const INITIAL_WINDOW = 2;
 
@@ -50,6 +56,8 @@ const EVICT_INTERVAL_MS = MINUTE_MS;
 
 export interface SendBudgets {
   byEndpoint: Map<string, number>;
+  /** Those of partners that have deliveries in flight. */
+  byPartner: Map<string, number>;
   /** True if at least one endpoint has used up its rate. */
   isRateLimited: boolean;
 }
@@ -91,8 +99,13 @@ export class EndpointStates {
    */
   sendBudgets(nowMs: number, isSaturated: boolean): SendBudgets {
     const byEndpoint = new Map<string, number>();
+    const byPartner = this.#partnerBudgets();
     let isRateLimited = false;
     for (const state of this.#states.values()) {
+      if (byPartner.get(state.partnerId) === 0) {
+        byEndpoint.set(state.id, 0);
+        continue;
+      }
       const tokens = Math.floor(state.bucket.available(nowMs));
       if (tokens === 0) isRateLimited = true;
       if (state.inFlight === 0 && tokens >= INITIAL_WINDOW && state.concurrencyWindow >= INITIAL_WINDOW)
@@ -104,7 +117,21 @@ export class EndpointStates {
       const slots = Math.min(window, this.#perWorker(state.maxInFlight)) - state.inFlight;
       byEndpoint.set(state.id, Math.max(0, Math.min(slots, tokens)));
     }
-    return { byEndpoint, isRateLimited };
+    return { byEndpoint, byPartner, isRateLimited };
+  }
+
+  /** Returns the endpoints among `ids` whose partner has its share of deliveries in flight. */
+  ofBusyPartners(ids: readonly string[]): string[] {
+    const budgets = this.#partnerBudgets();
+    return ids.filter((id) => budgets.get(this.#states.get(id)?.partnerId ?? "") === 0);
+  }
+
+  #partnerBudgets(): Map<string, number> {
+    const budgets = new Map<string, number>();
+    for (const { partnerId, inFlight } of this.#states.values())
+      if (inFlight > 0)
+        budgets.set(partnerId, (budgets.get(partnerId) ?? MAX_IN_FLIGHT_PER_PARTNER) - inFlight);
+    return budgets;
   }
 
   /** Adjusts the concurrency window after an attempt. */
@@ -158,6 +185,7 @@ export class EndpointStates {
       id,
       version,
       organizationId: organization.id,
+      partnerId: partnerIdOf(organization),
       organizationType: organization.type,
       mode,
       retryPolicy: this.#deps.retryPolicies[mode],

@@ -50,6 +50,8 @@ const claim = (finished: FinishedDelivery[] = [], on: Queryable = services.datab
     retryEndpoints: [],
     cursor: null,
     sendBudgets: new Map(),
+    partnerBudgets: new Map(),
+    maxPerPartner: 10,
     workerCount: 1,
   });
 

@@ -168,6 +168,8 @@ it("endpoints are served in turn if there are more deliveries than slots", async
       maxFirstAttempts: 10,
       retryEndpoints: [],
       sendBudgets: new Map<string, number>(),
+      partnerBudgets: new Map<string, number>(),
+      maxPerPartner: 100,
       workerCount: 1,
     };
     const answer: ClaimResult = await claimDue(rig.app.database, { ...request, cursor });

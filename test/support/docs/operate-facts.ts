@@ -5,6 +5,7 @@ import { FEED_DAYS } from "../../../src/events/feed.sql.ts";
 import { unknownKeyRate } from "../../../src/api-keys/api-key.verifier.ts";
 import { SESSION_LIFETIME_MS } from "../../../src/accounts/sessions/entity.ts";
 import { MIN_PASSWORD_LENGTH } from "../../../src/accounts/passwords/rules.ts";
+import { MAX_IN_FLIGHT } from "../../../src/webhooks/dispatcher/endpoint-states.ts";
 import { subscriptionLimits } from "../../../src/graphql/subscriptions/limits.ts";
 import { MAX_IMPORT_BYTES } from "../../../src/http/console-api/import.routes.ts";
 import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
@@ -99,11 +100,7 @@ const run = [
     ...idempotencyStorage,
     duration(numberIn("src/app/background-tasks.ts", /"trim idempotency",\s+(\d+) \* MINUTE_MS/) * MINUTE_MS),
   ),
-  fact(
-    "monitoring.md",
-    "Metrics > waymark_webhook_deliveries_in_flight",
-    count(constantIn(DISPATCHER, "MAX_IN_FLIGHT")),
-  ),
+  fact("monitoring.md", "Metrics > waymark_webhook_deliveries_in_flight", count(MAX_IN_FLIGHT)),
   fact("monitoring.md", "Metrics > waymark_webhook_deliveries_on_hold", count(PENDING_COUNT_LIMIT)),
   fact("monitoring.md", "Metrics > waymark_websocket_connections", count(subscriptionLimits.connections)),
   fact("monitoring.md", "Metrics > waymark_password_hashes_total", recoveryCodes),
@@ -153,7 +150,7 @@ const run = [
     periods.keyRevocation,
     count(12),
   ),
-  fact("runbooks.md", "Deliveries are stuck", count(constantIn(DISPATCHER, "MAX_IN_FLIGHT"))),
+  fact("runbooks.md", "Deliveries are stuck", count(MAX_IN_FLIGHT)),
   fact("runbooks.md", "Replay after an outage", periods.retries, ...replays),
   fact(
     "runbooks.md",
@@ -227,6 +224,8 @@ const security = [
     throttle("Password e-mails, account requests or invitations to one e-mail address", kind),
   ),
   throttle("Account forms from one network", "form-address"),
+  throttle("Account forms from one IPv6 /48", "form-site"),
+  throttle("Account requests that are answered by e-mail", "request-total"),
   fact(
     "security.md",
     "Limits against abuse > Unknown API keys from one network, per process",
@@ -240,7 +239,7 @@ const workerPoolSize = constantIn("src/app/worker.ts", "POOL_SIZE");
 const SHEDDING = "src/http/load-shedding/load-shedding.ts";
 
 const scaling = [
-  fact("scaling.md", "When to add what", count(constantIn(DISPATCHER, "MAX_IN_FLIGHT"))),
+  fact("scaling.md", "When to add what", count(MAX_IN_FLIGHT)),
   fact("scaling.md", "Processes", duration(drainDelayMs), duration(subscriptionLimits.pingIntervalMs)),
   fact("scaling.md", "Connections", count(poolSize)),
   // REST and GraphQL have a pool each and share one connection that listens. A worker has two that listen.
