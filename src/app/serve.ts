@@ -58,7 +58,7 @@ export async function runServer(config: Config): Promise<void> {
   const secretBox = await openSecretBox(config, () => Promise.resolve(true));
   await using app = await createApp(config, { databaseUrl, mongo, secretBox }, { logger, tracing });
   const demo: Demo | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
-  const url = await app.listen({ explorerKey: demo?.agent });
+  const url = await app.listen({ explorerKey: demo?.test });
   for (const warning of startupWarnings(config)) logger.warn(warning);
   process.stdout.write(banner(config, url, demo, mongo.status()));
   const signal = await stopSignal;

@@ -1,4 +1,5 @@
 /** What a start prints: messages, warnings about unsafe settings, and the banner. */
+import { isLoopback } from "../platform/host-check.ts";
 import { supportsSecureCookies } from "../platform/same-origin.ts";
 import type { Config } from "./config.ts";
 
@@ -23,11 +24,14 @@ interface DemoAccess {
   logins: { agent: DemoLogin; contractor: DemoLogin; operator: DemoLogin };
 }
 
-/** Returns warnings about settings unsafe in production. Empty with the embedded database outside production. */
+/** Returns warnings about unsafe settings. With the embedded database outside production, only those that matter there. */
 export function startupWarnings(config: Config): string[] {
-  const { environment, database, mail, role, rateLimits, twoFactorPolicy } = config;
-  if (environment !== "production" && database.url === null) return [];
+  const { environment, database, http, mail, role, rateLimits, twoFactorPolicy } = config;
+  const isOpen = environment !== "production" && !isLoopback(http.host);
+  const open = `HOST is ${http.host}: everyone who reaches this machine can use the demo and its keys. Set it to 127.0.0.1, or NODE_ENV to production.`;
+  if (environment !== "production" && database.url === null) return isOpen ? [open] : [];
   const warnings: [boolean, string][] = [
+    [isOpen, open],
     [
       mail.smtp === null,
       "SMTP_URL is not set: no mail is sent. Mails are saved as files, and operators can read them in the outbox.",

@@ -75,7 +75,7 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
   const errors = new ErrorFormatter(deps);
   const apollo = createApolloServer(deps, errors);
   await apollo.start();
-  const webSockets = createSubscriptionServer({ ...deps, http: config.http, path: PATH, apollo, errors });
+  const webSockets = createSubscriptionServer({ ...deps, ...config, path: PATH, apollo, errors });
   let storedKey: string | null = null;
   const explorerKey = (): string | null => (isProduction ? null : storedKey);
 

@@ -1,8 +1,8 @@
 /** Account requests and their review: rejected requests. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
-import { VALID_PASSWORD, createTestUser } from "../support/accounts/session-client.ts";
-import { listMailsTo, randomClientIpHeader } from "../support/accounts/mails.ts";
+import { raw, sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { VALID_PASSWORD, createSessionClient, createTestUser } from "../support/accounts/session-client.ts";
+import { ACCOUNT_ENV, listMailsTo, randomClientIpHeader } from "../support/accounts/mails.ts";
 import {
   newAccountRequest,
   openAccountRequestFixture,
@@ -11,7 +11,8 @@ import {
 import { expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { startTestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import { eventually } from "../support/eventually.ts";
 import type { SharedApp } from "../support/app/shared-app.ts";
 
 let rig: AccountRequestFixture;
@@ -227,6 +228,32 @@ describe("429", () => {
     expectFailure(refused, 429);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     expect((await rig.submit(newAccountRequest())).status).toBe(202);
+  });
+
+  // evidence: account-request-limit-per-site
+  it("after too many from one IPv6 /48, and mails no more than 120 people", async () => {
+    await using own = await startTestApp(ACCOUNT_ENV);
+    const submit = async (address: string): Promise<number> => {
+      const headers = { "x-forwarded-for": address };
+      const init = { method: "POST", headers, body: JSON.stringify(newAccountRequest()) };
+      return (await createSessionClient(own).call("/auth/account-requests", init)).status;
+    };
+    const statuses: number[] = [];
+    for (let index = 0; index < 62; index += 1)
+      statuses.push(await submit(`2001:db8:1:${index.toString(16)}::1`));
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
+    expect(statuses.slice(0, 60)).toEqual(Array.from({ length: 60 }, () => 202));
+    for (let index = 2; index < 72; index += 1)
+      expect(await submit(`2001:db8:${index.toString(16)}::1`)).toBe(202);
+    const countRows = (table: Sql) =>
+      own.database.query<{ count: number }>(sql`select count(*)::int as count from ${table}`);
+    await eventually(async () =>
+      expect((await countRows(raw("account_request")))[0]?.count).toBeGreaterThanOrEqual(130),
+    );
+    // Two more for each minute that the test takes.
+    const [mails] = await countRows(raw("mail where kind = 'account_request_received'"));
+    expect(mails?.count).toBeGreaterThanOrEqual(120);
+    expect(mails?.count).toBeLessThan(130);
   });
 
   // evidence: account-mail-limit-per-recipient

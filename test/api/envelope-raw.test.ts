@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 /** Joins the lines of a request and adds an empty line. */
 const lines = (...text: string[]): string => `${text.join("\r\n")}\r\n\r\n`;
-const closing = ["Host: x", "Connection: close"];
+const closing = ["Host: localhost", "Connection: close"];
 
 const keyed = (): string[] => [...closing, `x-api-key: ${agent.key}`];
 
@@ -27,18 +27,23 @@ describe("400 in the envelope for invalid HTTP", () => {
     ["an invalid version", lines("GET /v1/jobs HTTP/9.9", ...closing)],
     ["a header without a colon", lines("GET /v1/jobs HTTP/1.1", "Host x")],
     ["a space before the colon", lines("GET /v1/jobs HTTP/1.1", "Host : x")],
-    ["a control character in a header", lines("GET /v1/jobs HTTP/1.1", "Host: x", "X: a\0b")],
+    ["a control character in a header", lines("GET /v1/jobs HTTP/1.1", "Host: localhost", "X: a\0b")],
     [
       "two Content-Length headers",
-      lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: 1", "Content-Length: 2"),
+      lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: localhost", "Content-Length: 1", "Content-Length: 2"),
     ],
     [
       "a Content-Length that is not a number",
-      lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: x"),
+      lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: localhost", "Content-Length: x"),
     ],
     [
       "Content-Length together with chunked encoding",
-      lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: 5", "Transfer-Encoding: chunked"),
+      lines(
+        "PATCH /v1/jobs/batch HTTP/1.1",
+        "Host: localhost",
+        "Content-Length: 5",
+        "Transfer-Encoding: chunked",
+      ),
     ],
     ["non-ASCII bytes in the path", lines("GET /v1/jobs?q=\u00ff HTTP/1.1", ...closing)],
     ["HTTP/1.1 without Host", lines("GET /v1/jobs HTTP/1.1", "Connection: close")],
@@ -52,7 +57,7 @@ describe("400 in the envelope for invalid HTTP", () => {
   it("for a broken chunk, with a single response", async () => {
     const head = [
       "PATCH /v1/jobs/batch HTTP/1.1",
-      "Host: x",
+      "Host: localhost",
       `x-api-key: ${agent.key}`,
       "content-type: application/json",
     ];
@@ -115,7 +120,7 @@ describe("unusual but valid HTTP", () => {
   it("ignores unsupported upgrades", async () => {
     const text = lines(
       "GET /v1/jobs HTTP/1.1",
-      "Host: x",
+      "Host: localhost",
       `x-api-key: ${agent.key}`,
       "Connection: Upgrade, close",
       "Upgrade: websocket",
@@ -161,7 +166,7 @@ describe("unusual but valid HTTP", () => {
 
   // evidence: http-pipelined-two-responses
   it("answers two pipelined requests in order", async () => {
-    const first = lines("GET /v1/nothing HTTP/1.1", "Host: x");
+    const first = lines("GET /v1/nothing HTTP/1.1", "Host: localhost");
     const received = await sendBytes(app.url, first + lines("GET /v1/jobs HTTP/1.1", ...keyed()));
     expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 404", "HTTP/1.1 200"]);
   });

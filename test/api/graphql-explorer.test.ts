@@ -127,6 +127,7 @@ describe("the examples", () => {
     expect(validate(schema, document)).toEqual([]);
     const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
     expect(operations.map(({ name }) => name?.value)).toEqual([
+      "CreateTestJobs",
       "OpenJobs",
       "JobsWithHistory",
       "JobsByStatus",

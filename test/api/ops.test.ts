@@ -244,7 +244,7 @@ describe("a client that disconnects while sending its body", () => {
     const { hostname, port } = new URL(app.url);
     const before = lines.length;
     const socket = connect(Number(port), hostname);
-    const head = `PATCH /v1/jobs/batch HTTP/1.1\r\nHost: x\r\nx-api-key: ${agent.key}\r\nContent-Type: application/json\r\n`;
+    const head = `PATCH /v1/jobs/batch HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${agent.key}\r\nContent-Type: application/json\r\n`;
     socket.write(`${head}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n`);
     await once(socket, "data");
     socket.write("{");

@@ -59,7 +59,7 @@ function blockEventLoop(): void {
 }
 
 describe("a process with a blocked event loop", () => {
-  const REQUEST = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  const REQUEST = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
   // evidence: sigterm-keep-alive-request-answered
   it("answers a request on a kept connection that arrived before the stop closed idle connections", async () => {

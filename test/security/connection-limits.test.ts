@@ -19,7 +19,7 @@ import { endSharedApps } from "../support/app/shared-app.ts";
 beforeAll(endSharedApps);
 
 const ROOM = { total: 100, perAddress: 100 };
-const HEAD = "GET / HTTP/1.1\r\nHost: x\r\n";
+const HEAD = "GET / HTTP/1.1\r\nHost: localhost\r\n";
 const answerAll: RequestListener = (_request, response) => response.end("{}");
 
 const opened: (() => Promise<void>)[] = [];
@@ -76,7 +76,7 @@ async function isServed(socket: Socket, path = "/"): Promise<boolean> {
   socket.once("data", (bytes) => resolve(bytes.toString("latin1").startsWith("HTTP/1.1 200")));
   socket.once("close", () => resolve(false));
   if (socket.destroyed) resolve(false);
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   return await promise;
 }
 
@@ -121,7 +121,7 @@ describe("a slow client", () => {
   it("gets 408 for a body sent too slowly", async () => {
     const { url } = await serve(() => undefined, { timeouts: { request: 60 } });
     const socket = await open(url);
-    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+    socket.write("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n");
     const answer = parseLastResponse(await drip(socket, "x"));
     expectEnvelope(answer);
     expect(answer.status).toBe(408);
@@ -218,7 +218,7 @@ describe("default timeouts and limits", () => {
     const { url } = await serve(() => begun.resolve());
     fakeOurTimers();
     const socket = await open(url);
-    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx");
+    socket.write("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nx");
     await begun.promise;
     const [timeoutS = 0] = await documentedNumbers(SLOW_BODY, /^(\d+) s/);
     await vi.advanceTimersByTimeAsync(timeoutS * 1_000 - 1);
@@ -324,7 +324,7 @@ describe("many connections", () => {
       const paths = Array.from({ length: 1_000 }, (_, index) =>
         index % 2 === 0 ? "/health/live" : "/v1/jobs",
       );
-      const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n`);
+      const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n`);
       const received = await sendBytes(app.url, `${requests.join("\r\n")}Connection: close\r\n\r\n`);
       const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
       expect(statuses).toHaveLength(paths.length);

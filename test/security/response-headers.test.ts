@@ -26,7 +26,7 @@ interface RequestOptions {
 async function headersOf(path: string, { method = "GET", headers = [], body = "" }: RequestOptions = {}) {
   const socket = await openRawSocket(app.url);
   const length = body === "" ? [] : [`Content-Length: ${body.length}`];
-  const lines = [`${method} ${path} HTTP/1.1`, "Host: x", "Connection: close", ...length, ...headers];
+  const lines = [`${method} ${path} HTTP/1.1`, "Host: localhost", "Connection: close", ...length, ...headers];
   socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`);
   const [head = ""] = (await text(socket)).split("\r\n\r\n", 1);
   const pairs = head

@@ -1,7 +1,7 @@
 /** Limits attempts at passwords, codes and links, per account and per IP address, across all processes. */
 import { createHash } from "node:crypto";
 import { AppError } from "../../platform/errors.ts";
-import { networkOf } from "../../platform/network.ts";
+import { networkOf, siteOf } from "../../platform/network.ts";
 import type { RateLimitStore } from "../../rate-limits/api.ts";
 import type { TokenRate } from "../../platform/concurrency/token-bucket.ts";
 
@@ -38,6 +38,9 @@ const throttleLimits = {
   "invitation-group": tokenRate(150, 1),
   /** Public forms: account requests and forgotten passwords. */
   "form-address": tokenRate(20, 1),
+  "form-site": tokenRate(60, 1 / 3),
+  /** Account requests that are answered by mail. Operators see the others too. */
+  "request-total": tokenRate(120, 1 / 2),
   /** Uses and look-ups of e-mailed links. */
   "link-address": tokenRate(60, 1 / 12),
   /** Accepts each TOTP code once while it is valid. */
@@ -48,6 +51,12 @@ export type ThrottleKind = keyof typeof throttleLimits;
 
 /** `subject`: an e-mail address, a user's uuid or an IP address, by kind. */
 export type ThrottleAttempt = readonly [kind: ThrottleKind, subject: string];
+
+/** What a public form takes. */
+export const formAttempts = (ipAddress: string): readonly ThrottleAttempt[] => [
+  ["form-address", ipAddress],
+  ["form-site", ipAddress],
+];
 
 export class Throttle {
   readonly #store: RateLimitStore;
@@ -95,6 +104,10 @@ function tooManyAttemptsError(retryAfterS: number): AppError {
 
 /** Hashed, so that the table contains no e-mail addresses, IP addresses or codes. */
 function bucketKey(kind: ThrottleKind, subject: string): string {
-  const bucketSubject = kind.endsWith("-address") ? networkOf(subject) : subject;
+  const bucketSubject = kind.endsWith("-address")
+    ? networkOf(subject)
+    : kind.endsWith("-site")
+      ? siteOf(subject)
+      : subject;
   return `${kind}:${createHash("sha256").update(bucketSubject).digest("base64url").slice(0, 22)}`;
 }

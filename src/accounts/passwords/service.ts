@@ -7,6 +7,7 @@ import { recordAuditEvent } from "../../audit/api.ts";
 import { User } from "../../organizations/api.ts";
 import { wrongPasswordError } from "../auth/better-auth.client.ts";
 import { recordUserEvent, type ClientInfo } from "../auth/client-info.ts";
+import { formAttempts } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { invalidEmailToken, revokeEmailTokens } from "../email-token.service.ts";
@@ -59,7 +60,7 @@ export class PasswordService {
    */
   async forgotPassword(email: string, client: ClientInfo): Promise<void> {
     const { throttle, backgroundQueue } = this.#context;
-    await throttle.take(["form-address", client.ipAddress]);
+    await throttle.take(...formAttempts(client.ipAddress));
     backgroundQueue.run("forgotten password", () => this.#sendResetLink(email, client));
   }
 

@@ -8,6 +8,7 @@ import { organizationTypes, systemActor } from "../../platform/principal.ts";
 import { type AuditEvent, type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import { Organization } from "../../organizations/api.ts";
 import { accountEmail, parseOrThrow, organizationNameField, freeText } from "../account.fields.ts";
+import { formAttempts } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { invalidEmailToken } from "../email-token.service.ts";
 import { hasAccount } from "../user.service.ts";
@@ -44,7 +45,7 @@ export class AccountRequestService {
   async submit(body: unknown, source: AuditSource): Promise<void> {
     const { backgroundQueue, throttle } = this.#context;
     const request = parseOrThrow(requestBody, body);
-    await throttle.take(["form-address", source.ipAddress ?? ""]);
+    await throttle.take(...formAttempts(source.ipAddress ?? ""));
     backgroundQueue.run("account request", () => this.#process(request, source));
   }
 
@@ -68,7 +69,8 @@ export class AccountRequestService {
   async #process(body: RequestBody, source: AuditSource): Promise<void> {
     const { database, mails, pageUrl, throttle } = this.#context;
     const { email } = body;
-    const isMailAllowed = await throttle.tryTake(["request-account", email]);
+    const isMailAllowed =
+      (await throttle.tryTake(["request-account", email])) && (await throttle.tryTake(["request-total", ""]));
     await database.transactional(async (em, tx) => {
       const send = async (mail: NewMail): Promise<void> => {
         if (isMailAllowed) await mails.enqueue(tx, mail);

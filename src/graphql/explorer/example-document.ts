@@ -1,6 +1,21 @@
 /** Example operations that both explorers show first. */
 export const exampleDocument = `# Waymark. Set your API key in the x-api-key header, choose an operation and run it.
 
+# Only with a test key, such as the one of the demo: creates jobs to try the other operations on.
+mutation CreateTestJobs {
+  createTestJobs(input: { count: 3 }) {
+    jobs {
+      id
+      markingNumber
+    }
+    userErrors {
+      code
+      field
+      message
+    }
+  }
+}
+
 # The newest open jobs with their agents and contractors.
 query OpenJobs {
   jobs(first: 10, filter: { statusCategory: [OPEN, IN_PROGRESS, ATTENTION] }) {

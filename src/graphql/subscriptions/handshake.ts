@@ -5,7 +5,7 @@ import { createCidrMatcher } from "../../platform/cidr.ts";
 import type { ErrorFormatter } from "../execution/error-formatter.ts";
 
 export interface HandshakeRejection {
-  status: 403 | 503;
+  status: 400 | 403 | 503;
   message: string;
 }
 
@@ -54,7 +54,7 @@ export function rejectUpgrade(
   { status, message }: HandshakeRejection,
   { requestId, errors }: { requestId: string; errors: ErrorFormatter },
 ): void {
-  const code = { 403: "FORBIDDEN", 503: "SERVICE_UNAVAILABLE" }[status];
+  const code = { 400: "BAD_REQUEST", 403: "FORBIDDEN", 503: "SERVICE_UNAVAILABLE" }[status];
   const extensions = errors.commonExtensions(code, requestId);
   const body = JSON.stringify({ errors: [{ message, extensions }] });
   socket.on("error", () => socket.destroy());

@@ -24,6 +24,7 @@ import {
 import { closeCodes, subscriptionLimits } from "./limits.ts";
 import { createSubscriptionMetrics } from "./metrics.ts";
 import { createProtocol, type ProtocolDeps } from "./protocol.ts";
+import { createHostCheck, type HostCheckOptions } from "../../platform/host-check.ts";
 import { withTimeout } from "../../platform/concurrency/timeout.ts";
 
 interface SubscriptionServerDeps<Context extends BaseContext> extends Omit<
@@ -33,7 +34,8 @@ interface SubscriptionServerDeps<Context extends BaseContext> extends Omit<
   path: string;
   logger: Logger;
   registry: Registry;
-  http: OriginPolicy & { trustProxy: number | readonly string[] };
+  environment: string;
+  http: OriginPolicy & HostCheckOptions["http"] & { trustProxy: number | readonly string[] };
 }
 
 /** Disposing rejects new connections and closes all open ones within a few seconds. */
@@ -47,6 +49,7 @@ export function createSubscriptionServer<Context extends BaseContext>(
   deps: SubscriptionServerDeps<Context>,
 ): SubscriptionServer {
   const { logger, http, path, errors } = deps;
+  const checkHost = createHostCheck(deps);
   const isOriginAllowed = createOriginCheck(http);
   const clientIpOf = createClientIpResolver(http.trustProxy);
   const connections = new Set<Connection>();
@@ -60,6 +63,8 @@ export function createSubscriptionServer<Context extends BaseContext>(
 
   const rejectionFor = (request: IncomingMessage): HandshakeRejection | null => {
     if (isStopping) return { status: 503, message: "The server is stopping" };
+    const hostProblem = checkHost(request);
+    if (hostProblem !== null) return { status: 400, message: hostProblem };
     if (!isOriginAllowed(request))
       return { status: 403, message: "Pages of this origin cannot open WebSockets" };
     return limitRejection(connections, clientIpOf(request));

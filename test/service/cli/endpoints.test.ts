@@ -59,7 +59,7 @@ describe("endpoint create", () => {
   it("lists all problems and exits with 2", async () => {
     const { code, stdout, stderr } = await run(
       ...createArgs("ftp://x", "--events", "job.creatd"),
-      ...headerArgs("Host: x"),
+      ...headerArgs("Host: localhost"),
     );
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^Error: url must begin with https:/);

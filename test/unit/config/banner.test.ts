@@ -26,6 +26,7 @@ it.each([
   ["RATE_LIMIT_STORE is memory", { RATE_LIMIT_STORE: "memory", WAYMARK_ROLE: "api" }],
   ["NODE_ENV is development", { NODE_ENV: "" }],
   ["NODE_ENV is test", { NODE_ENV: "test" }],
+  ["HOST is 0.0.0.0", { NODE_ENV: "", DATABASE_URL: "", HOST: "0.0.0.0" }],
 ])("warns that %s, in the log and in the banner: %j", (start, env) => {
   const [warning = "", ...others] = startupWarnings(configOf(env));
   expect(others).toEqual([]);
@@ -47,6 +48,8 @@ it.each([
 
 it.each([
   ["all settings are safe", {}],
+  ["HOST is not loopback in production", { HOST: "0.0.0.0" }],
+  ["HOST is an address of this machine only", { NODE_ENV: "", DATABASE_URL: "", HOST: "::1" }],
   ["a worker uses the memory store", { WAYMARK_ROLE: "worker", RATE_LIMIT_STORE: "memory" }],
   ["rate limits are off", { RATE_LIMITS: "off", RATE_LIMIT_STORE: "memory" }],
   ["the memory store is used with the embedded database", { DATABASE_URL: "", RATE_LIMIT_STORE: "memory" }],
