@@ -10,7 +10,7 @@ import { badRequest, invariant } from "../platform/errors.ts";
 import { newRequestId, toTypedId } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import { principalLogFields } from "../platform/principal.ts";
+import { partnerOf, principalLogFields } from "../platform/principal.ts";
 import type { Span, Tracing } from "../platform/tracing/tracing.ts";
 import type { RequestRecorder } from "../request-log/api.ts";
 import { defaultHeaders } from "./default-headers.ts";
@@ -185,6 +185,7 @@ function addToRequestLog(
   recorder.record({
     requestId,
     organizationId: principal.organizationId,
+    partnerId: partnerOf(principal),
     keyId: principal.keyId,
     method: request.method,
     path: request.originalUrl.split("?", 1)[0] ?? "",

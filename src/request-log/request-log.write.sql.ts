@@ -22,9 +22,12 @@ export interface RequestLogEntry {
   readonly responseBody: string | null;
   /** The simulated failure, as the client asked for it; null if none. */
   readonly simulated: string | null;
+  /** False for a request that is only counted. */
+  readonly isLogged: boolean;
 }
 
-/** Inserts the entries and counts them by organisation, key and day. Entries already inserted are not counted again. */
+/** Inserts the entries and counts them by organisation, key and day. Entries already inserted are not counted again; those that are
+ * only counted may be. */
 export async function insertRequestLogEntries(
   database: Queryable,
   requests: readonly RequestLogEntry[],
@@ -41,15 +44,16 @@ export async function insertRequestLogEntries(
         ${requests.map(({ status }) => status)}::smallint[], ${requests.map(({ durationMs }) => durationMs)}::real[],
         ${requests.map(({ errorCode }) => errorCode)}::text[],
         ${requests.map(({ requestBody }) => requestBody)}::text[],
-        ${requests.map(({ responseBody }) => responseBody)}::text[], ${requests.map(({ simulated }) => simulated)}::text[]
+        ${requests.map(({ responseBody }) => responseBody)}::text[], ${requests.map(({ simulated }) => simulated)}::text[],
+        ${requests.map(({ isLogged }) => isLogged)}::boolean[]
       ) input (id, day, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body,
-        simulated)
+        simulated, is_logged)
     ), written as (
       insert into request_log (id, organization_id, key_id, method, path, status, duration_ms, error_code, request_body,
         response_body, simulated)
       select id, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body,
         simulated
-      from input
+      from input where is_logged
       -- The statement is retried if its result was lost.
       on conflict do nothing
       returning id
@@ -57,7 +61,8 @@ export async function insertRequestLogEntries(
     insert into request_usage as usage (organization_id, day, key_id, succeeded, refused, failed, duration_ms)
     select organization_id, day, key_id, count(*) filter (where status < 400),
       count(*) filter (where status between 400 and 499), count(*) filter (where status >= 500), sum(duration_ms)
-    from input join written using (id)
+    from input left join written using (id)
+    where written.id is not null or not is_logged
     group by organization_id, day, key_id
     -- A fixed order, so that concurrent processes wait for each other instead of deadlocking.
     order by organization_id, day, key_id

@@ -42,11 +42,13 @@ afterAll(async () => {
 const organizationId = newUuid();
 const keyId = newUuid();
 const otherKeyId = newUuid();
+const otherPartner = newUuid();
 
 function ended(given: Partial<FinishedRequest> = {}): FinishedRequest {
   return {
     requestId: newRequestId(),
     organizationId,
+    partnerId: organizationId,
     keyId,
     method: "GET",
     path: "/v1/jobs",
@@ -116,7 +118,7 @@ describe("writing", () => {
   });
 
   it("counts no request twice if the statement's result was lost", async () => {
-    const request = { ...ended(), requestBody: null, responseBody: null };
+    const request = { ...ended(), isLogged: true, requestBody: null, responseBody: null };
     await insertRequestLogEntries(database, [request]);
     await insertRequestLogEntries(database, [request]);
     expect(await countOf("request_log")).toBe(1);
@@ -171,13 +173,46 @@ describe("writing", () => {
   });
 });
 
+// evidence: request-log-flood
+describe("a flood of one partner", () => {
+  it("of requests that were rejected with 429 is counted, and logged in part", async () => {
+    const { log } = await openLog();
+    for (let index = 0; index < 300; index += 1) log.record(ended({ status: 429, responseBodyValue: {} }));
+    log.record(ended({ status: 429, partnerId: otherPartner }));
+    log.record(ended());
+    await log.flush();
+    const logged = await countOf("request_log");
+    // One more for each second that the test takes.
+    expect(logged).toBeGreaterThanOrEqual(102);
+    expect(logged).toBeLessThan(150);
+    expect(await usage()).toMatchObject([{ succeeded: 1, refused: 301 }]);
+    await log[Symbol.asyncDispose]();
+  });
+
+  it("of failed requests is logged, and most of them without bodies", async () => {
+    const { log } = await openLog();
+    for (let index = 0; index < 300; index += 1)
+      log.record(ended({ status: 400, requestBodyValue: { weight: "x" }, responseBodyValue: {} }));
+    log.record(ended({ status: 400, requestBodyValue: {}, partnerId: otherPartner }));
+    await log.flush();
+    expect(await countOf("request_log")).toBe(301);
+    const withBody = await countOf("request_log where request_body is not null");
+    expect(withBody).toBeGreaterThanOrEqual(201);
+    expect(withBody).toBeLessThan(250);
+    await log[Symbol.asyncDispose]();
+  });
+});
+
 describe("while PostgreSQL is unavailable", () => {
   it("requests are buffered up to a limit, those beyond are counted, and the rest is written later", async () => {
     await using proxy = await startFaultProxy(testDatabase.url);
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log, dropped } = await openLog(on);
     proxy.disconnect();
-    for (let index = 0; index < 20_007; index += 1) log.record(ended());
+    // Half of the buffer for one partner.
+    for (let index = 0; index < 10_007; index += 1) log.record(ended());
+    expect(await dropped()).toBe(7);
+    for (let index = 0; index < 10_000; index += 1) log.record(ended({ partnerId: otherPartner }));
     expect(await dropped()).toBe(7);
     await log.flush();
     proxy.restore();
