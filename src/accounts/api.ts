@@ -10,6 +10,7 @@ export type { InvitationService } from "./invitations/service.ts";
 export { countMembersByOrganization, type MemberService } from "./members/service.ts";
 export { createPasswordHasher } from "./passwords/hasher.ts";
 export type { PasswordService } from "./passwords/service.ts";
+export { purgeAccountData } from "./purge.ts";
 export { AccountRequest, AccountRequestNote } from "./requests/entity.ts";
 export {
   accountRequestCursor,

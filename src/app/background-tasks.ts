@@ -1,5 +1,5 @@
 /** Recurring background tasks of every process, in all roles. */
-import { purgeSessions } from "../accounts/api.ts";
+import { purgeAccountData, purgeSessions } from "../accounts/api.ts";
 import { type KeyVerifier, purgeEndedKeys } from "../api-keys/api.ts";
 import { feedLagSeconds, trimTestEvents } from "../events/api.ts";
 import { purgeBuckets } from "../rate-limits/api.ts";
@@ -40,6 +40,7 @@ export function startBackgroundTasks(
     ],
     ["trim test events", 5 * MINUTE_MS, () => trimTestEvents(database)],
     ["purge sessions", MINUTE_MS, () => purgeSessions(database, PURGE_BATCH_SIZE)],
+    ["purge accounts", HOUR_MS, () => purgeAccountData(database, { nowMs: clock.now(), retentionDays })],
     ["purge rate limits", HOUR_MS, () => purgeBuckets(database, PURGE_BUCKETS_BATCH_SIZE)],
     ["purge keys", HOUR_MS, () => purgeEndedKeys(database, retentionDays)],
     ["create partitions", HOUR_MS, createPartitions],

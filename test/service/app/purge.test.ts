@@ -1,13 +1,15 @@
 /** Purging of expired sessions, rate limit buckets, idempotency records and API keys. */
+import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AccountRequest, EmailToken, purgeAccountData } from "../../../src/accounts/api.ts";
 import { purgeSessions } from "../../../src/accounts/sessions/purge.sql.ts";
 import { SESSION_IDLE_MS } from "../../../src/accounts/sessions/entity.ts";
 import { purgeEndedKeys } from "../../../src/api-keys/api-key.changes.ts";
 import { purgeBuckets } from "../../../src/rate-limits/rate-limit.sql.ts";
 import { purgeIdempotencyRecords, trimIdempotencyRecords } from "../../../src/idempotency/purge.sql.ts";
 import type { Queryable } from "../../../src/platform/postgres/database.ts";
-import { uuidV7Sql } from "../../../src/platform/ids.ts";
+import { newUuid, uuidV7Sql } from "../../../src/platform/ids.ts";
 import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
 import { createTestUser } from "../../support/accounts/session-client.ts";
 import { DAY_MS } from "../../support/fake-clock.ts";
@@ -194,4 +196,49 @@ it("purges only API keys that ended before the retention period", async () => {
     "revoked today",
     "test",
   ]);
+});
+
+// evidence: account-requests-purged
+it("purges used and expired links, and account requests that were decided or forgotten", async () => {
+  const day = (days: number): Date => new Date(NOW_MS + days * DAY_MS);
+  const requests = [
+    { status: "rejected", decidedAt: day(-31) },
+    { status: "registered", decidedAt: day(-31) },
+    { status: "pending", createdAt: day(-91) },
+    { status: "rejected", decidedAt: day(-29) },
+    { status: "pending", createdAt: day(-89) },
+    { status: "approved", createdAt: day(-91), decidedAt: day(-91) },
+  ].map((values, index) => ({
+    id: newUuid(),
+    email: `r${index}@purge.example`,
+    organizationName: "Purge",
+    organizationType: "agent",
+    ...values,
+  }));
+  const approved = requests.at(-1)?.id ?? "";
+  const links = [
+    { kind: "password_reset", expiresAt: day(1), usedAt: day(0) },
+    { kind: "password_reset", expiresAt: day(-1) },
+    { kind: "invitation", expiresAt: day(1) },
+    { kind: "registration", expiresAt: day(-1), subjectId: approved },
+  ].map((values) => ({
+    subjectId: newUuid(),
+    email: "l@purge.example",
+    tokenHash: randomBytes(32),
+    ...values,
+  }));
+  await app.database.transactional(async (em) => {
+    await em.insertMany(AccountRequest, requests as never[]);
+    await em.insertMany(EmailToken, links as never[]);
+  });
+  await purgeAccountData(app.database, { nowMs: NOW_MS, retentionDays: 30 });
+  const em = app.database.em();
+  const left = await em.find(
+    AccountRequest,
+    { email: { $like: "%@purge.example" } },
+    { orderBy: { email: "asc" } },
+  );
+  expect(left.map(({ email }) => email)).toEqual(["r3", "r4", "r5"].map((name) => `${name}@purge.example`));
+  const tokens = await em.find(EmailToken, { email: "l@purge.example" }, { orderBy: { kind: "asc" } });
+  expect(tokens.map(({ kind }) => kind)).toEqual(["invitation", "registration"]);
 });
