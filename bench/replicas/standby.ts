@@ -93,11 +93,11 @@ function createStandbyControls(
   };
   return {
     async pause() {
-      await standby.query(sql`select pg_wal_replay_pause()`);
+      await waitUntil(() => holds(sql`pg_wal_replay_pause()::text is not null`));
       await waitUntil(() => holds(sql`pg_get_wal_replay_pause_state() = 'paused'`));
     },
     async resume() {
-      await standby.query(sql`select pg_wal_replay_resume()`);
+      await waitUntil(() => holds(sql`pg_wal_replay_resume()::text is not null`));
     },
     async catchUp() {
       // A commit flushes the log; without one, its end could stay in the primary's memory for seconds.
