@@ -71,11 +71,12 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
   deps: GraphqlAdapterDeps<Context>,
 ): Promise<GraphqlAdapter> {
   const { config, makeContext, verifier, sessions, limits } = deps;
-  const isProduction = config.environment === "production";
+  const { environment, http } = config;
+  const isProduction = environment === "production";
   const errors = new ErrorFormatter(deps);
   const apollo = createApolloServer(deps, errors);
   await apollo.start();
-  const webSockets = createSubscriptionServer({ ...deps, ...config, path: PATH, apollo, errors });
+  const webSockets = createSubscriptionServer({ ...deps, environment, http, path: PATH, apollo, errors });
   let storedKey: string | null = null;
   const explorerKey = (): string | null => (isProduction ? null : storedKey);
 

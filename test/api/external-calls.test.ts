@@ -158,7 +158,9 @@ describe("URL checks with a name server that does not respond", () => {
     const release = silenceNameServer();
     const { responses, listed } = await flood(FLOOD, (index) => {
       const url = `https://dead-${index}.test/hook`;
-      return graphql(app, index % 2 === 0 ? CREATE : UPDATE, { key: agent.key, variables: { id, url } });
+      return index % 2 === 0
+        ? graphql(app, CREATE, { key: agent.key, variables: { url } })
+        : graphql(app, UPDATE, { key: agent.key, variables: { id, url } });
     });
     expect(listed).toEqual(new Set([200]));
     expectRefused(await settledBut(MAX_CALLS, responses), "URL checks");

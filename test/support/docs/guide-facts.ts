@@ -2,7 +2,14 @@
 import { defaultRateLimits } from "../../../src/rate-limits/rate-limit.ts";
 import { SUNSET_THRESHOLDS } from "../../../src/deprecations/sunset-notice.ts";
 import { FEED_DAYS } from "../../../src/events/feed.sql.ts";
-import { limits, MAX_BODY_BYTES, DEFAULT_PAGE_SIZE } from "../../../src/graphql/execution/limits.ts";
+import {
+  limits,
+  MAX_BODY_BYTES,
+  DEFAULT_PAGE_SIZE,
+  MAX_INPUT_CONTAINERS,
+} from "../../../src/graphql/execution/limits.ts";
+import { MAX_QUOTES_AND_BRACKETS } from "../../../src/http/json.ts";
+import { MAX_PROBLEMS } from "../../../src/platform/errors.ts";
 import { subscriptionLimits } from "../../../src/graphql/subscriptions/limits.ts";
 import { MAX_PAGE_SIZE } from "../../../src/http/v1/parameters.ts";
 import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
@@ -79,6 +86,7 @@ export const periods = {
 const defaultPageSize = numberIn("src/http/v1/parameters.ts", /default: (\d+), description: "Items per page/);
 
 const CLIENT = "src/platform/http-client/client.ts";
+const SHARES = "src/http/partner-shares.ts";
 const DECISIONS = "src/webhooks/dispatcher/retry-or-disable.ts";
 
 const attempt = {
@@ -216,7 +224,22 @@ const clients = [
   ),
   fact("limits.md", "Sizes > Statistics at the same time", statsAtOnce),
   fact("limits.md", "Sizes > Page of requests or deliveries", count(MAX_PAGE_SIZE), count(defaultPageSize)),
-  fact("limits.md", "Sizes > Body of a batch, or of a GraphQL request", bodies.batch, bodies.graphql),
+  fact(
+    "limits.md",
+    "Limits of single operations > Any",
+    count(constantIn(SHARES, "BULK_PER_PARTNER")),
+    count(constantIn(SHARES, "MAX_WAITING")),
+    duration(constantIn(SHARES, "MAX_WAIT_MS")),
+  ),
+  fact("limits.md", "Sizes > Body of a batch", bodies.batch),
+  fact("limits.md", "Sizes > Body of a GraphQL request", bodies.graphql),
+  fact("limits.md", "Sizes > Quotation marks and opening brackets in a body", count(MAX_QUOTES_AND_BRACKETS)),
+  fact("limits.md", "Sizes > Problems in one response", count(MAX_PROBLEMS)),
+  fact(
+    "limits.md",
+    "Sizes > Test events",
+    count(constantIn("src/events/delete-test-events.sql.ts", "MAX_TEST_EVENTS")),
+  ),
   fact("limits.md", "Sizes > Any other body", bodies.job),
   fact(
     "limits.md",
@@ -326,6 +349,7 @@ const graphql = [
   fact("graphql/overview.md", "Limits > Filter", count(limits.filterParts), count(limits.filterDepth)),
   fact("graphql/overview.md", "Limits > Groups of jobStats", count(limits.groups)),
   fact("graphql/overview.md", "Limits > Body", bodies.graphql),
+  fact("graphql/overview.md", "Limits > Variable", count(MAX_INPUT_CONTAINERS)),
   fact("graphql/overview.md", "Limits > Cost", count(limits.cost)),
   fact("graphql/overview.md", "Limits > Time", statementTimeout),
   fact(
