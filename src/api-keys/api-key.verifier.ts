@@ -55,24 +55,41 @@ export function keyRequired(): AppError {
   return unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
 }
 
-/** Header values by lower-case name. */
-export type CredentialHeaders = Readonly<Record<string, string | string[] | undefined>>;
+/** The header lines that can have a key, as a client sent them. */
+export type KeyHeader = readonly [name: string, value: string];
 
-/** Returns the key, or null if there is none. Throws UnauthorizedException for two different keys. */
-export function findApiKey(headers: CredentialHeaders): string | null {
-  const apiKeyHeader = headers["x-api-key"];
-  const authorization = headers["authorization"];
-  const bearer =
-    typeof authorization === "string" ? /^bearer +(\S+) *$/i.exec(authorization)?.[1] : undefined;
-  if (typeof apiKeyHeader === "string" && bearer !== undefined && apiKeyHeader !== bearer) {
-    throw unauthorized("x-api-key and Authorization contain different keys; send only one");
+/** Returns the lines with a key among Node's `rawHeaders`. Its other properties hide repeated lines. */
+export function keyHeadersOf(rawHeaders: readonly string[]): KeyHeader[] {
+  const found: KeyHeader[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    if (isKeyHeader(name)) found.push([name, rawHeaders[index + 1] as string]);
   }
-  const key = apiKeyHeader ?? bearer;
-  return typeof key === "string" ? key : null;
+  return found;
+}
+
+export function isKeyHeader(name: string): boolean {
+  return /^(?:x-api-key|authorization)$/i.test(name);
+}
+
+/**
+ * Returns the key, or null if there is none: an empty header is like an absent one, and so is `Authorization` with another scheme.
+ * Throws UnauthorizedException for different keys.
+ */
+export function findApiKey(headers: readonly KeyHeader[]): string | null {
+  let found: string | null = null;
+  for (const [name, value] of headers) {
+    const isBearer = name.length === "authorization".length;
+    const key = isBearer ? /^bearer +(\S+) *$/i.exec(value)?.[1] : value.trim();
+    if (key === undefined || key === "" || key === found) continue;
+    if (found !== null) throw unauthorized("The request contains different keys; send only one");
+    found = key;
+  }
+  return found;
 }
 
 /** As `findApiKey`, but throws UnauthorizedException if there is no key. */
-export function requireApiKey(headers: CredentialHeaders): string {
+export function requireApiKey(headers: readonly KeyHeader[]): string {
   const key = findApiKey(headers);
   if (key === null) throw keyRequired();
   return key;

@@ -7,8 +7,10 @@ export { ApiKeyService, keysByIds, keyUuid } from "./api-key.service.ts";
 export {
   type ApiKeyPrincipal,
   createKeyVerifier,
-  type CredentialHeaders,
   findApiKey,
+  isKeyHeader,
+  type KeyHeader,
+  keyHeadersOf,
   keyRequired,
   type KeyVerifier,
   type OperatorKeyPrincipal,

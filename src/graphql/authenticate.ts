@@ -1,6 +1,6 @@
 /** Authenticates and rate-limits a GraphQL request before its body is read. */
 import type { Request, RequestHandler } from "express";
-import { findApiKey, keyRequired, type KeyVerifier } from "../api-keys/api.ts";
+import { findApiKey, keyHeadersOf, keyRequired, type KeyVerifier } from "../api-keys/api.ts";
 import { type RateLimits, type RateLimitSubject, takeTokens } from "../rate-limits/api.ts";
 import { networkOf } from "../platform/network.ts";
 import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
@@ -19,9 +19,9 @@ export interface AuthenticationDeps {
 /** Returns the principal of the API key or session, or null for an anonymous request (not in production), which may only introspect. */
 async function identify(
   { verifier, sessions, isProduction }: AuthenticationDeps,
-  { headers, ip = "" }: Request,
+  { headers, rawHeaders, ip = "" }: Request,
 ): Promise<AuthenticatedPrincipal | null> {
-  const key = findApiKey(headers);
+  const key = findApiKey(keyHeadersOf(rawHeaders));
   if (key !== null) return await verifier.verify(key, ip);
   if (sessions.hasSessionCookie(headers)) {
     sessions.requireSameOrigin(headers);

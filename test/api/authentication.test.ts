@@ -7,6 +7,7 @@ import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/
 import { listJobs, type ApiClient } from "../support/app/job-client.ts";
 import { createFactories, type TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { sendBytes } from "../support/app/raw-http-client.ts";
 import { eventually } from "../support/eventually.ts";
 
 /** A process with its own clock, and without TRUST_PROXY. */
@@ -54,6 +55,36 @@ async function use(partner: TestOrganization): Promise<void> {
   await using process = await instance();
   expectData(await listJobs(process, partner));
 }
+
+// evidence: repeated-key-headers
+describe("repeated and empty key headers", () => {
+  const cases: [title: string, status: number, lines: (own: string, other: string) => string[]][] = [
+    ["the same key twice", 200, (own) => [`x-api-key: ${own}`, `X-API-Key: ${own}`]],
+    ["the same Bearer twice", 200, (own) => [`Authorization: Bearer ${own}`, `authorization: bearer ${own}`]],
+    ["an empty x-api-key beside a Bearer", 200, (own) => ["x-api-key:", `Authorization: Bearer ${own}`]],
+    ["an empty Bearer beside x-api-key", 200, (own) => [`x-api-key: ${own}`, "Authorization: Bearer"]],
+    ["an empty x-api-key beside another", 200, (own) => ["x-api-key: ", `x-api-key: ${own}`]],
+    ["Basic beside a Bearer", 200, (own) => ["Authorization: Basic eDp5", `Authorization: Bearer ${own}`]],
+    ["two Bearers", 401, (own, other) => [`Authorization: Bearer ${own}`, `Authorization: Bearer ${other}`]],
+    ["two x-api-keys", 401, (own, other) => [`x-api-key: ${own}`, `x-api-key: ${other}`]],
+    ["both headers", 401, (own, other) => [`x-api-key: ${own}`, `Authorization: Bearer ${other}`]],
+    ["three lines", 401, (own, other) => [`x-api-key: ${own}`, `x-api-key: ${own}`, `Authorization: Bearer ${other}`]],
+    ["an empty x-api-key alone", 401, () => ["x-api-key:"]],
+  ];
+  const query = "GET /graphql?query=%7Bviewer%7Bkind%7D%7D HTTP/1.1";
+
+  it.each(cases)("%s: %d, over REST and GraphQL", async (_title, status, lines) => {
+    const other = await app.createOrganization("contractor");
+    for (const keys of [lines(agent.key, other.key), lines(agent.key, other.key).toReversed()])
+      for (const start of ["GET /v1/me HTTP/1.1", query]) {
+        const head = [start, "Host: localhost", "Connection: close", "apollo-require-preflight: 1", ...keys];
+        const answer = await sendBytes(app.url, [...head, "", ""].join("\r\n"));
+        expect(answer).toContain(`HTTP/1.1 ${status}`);
+        const isDifferent = status === 401 && keys.length > 1;
+        expect(answer.includes("The request contains different keys; send only one")).toBe(isDifferent);
+      }
+  });
+});
 
 describe("200 with a key", () => {
   it.each(["x-api-key", "X-API-KEY"])("in %s", async (name) => {

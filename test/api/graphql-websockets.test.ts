@@ -44,7 +44,11 @@ describe("authentication", () => {
       [{ "x-api-key": 7 }, "An API key is required, as x-api-key or as Authorization: Bearer"],
       [
         { "x-api-key": other.key, authorization: `Bearer ${agent.key}` },
-        "x-api-key and Authorization contain different keys; send only one",
+        "The request contains different keys; send only one",
+      ],
+      [
+        { "x-api-key": other.key, "X-API-KEY": agent.key },
+        "The request contains different keys; send only one",
       ],
       [{ "x-api-key": agent.key }, "The API key lacks the scope jobs:read"],
     ] as const;
@@ -64,6 +68,9 @@ describe("authentication", () => {
     const byPayload = await openRawWebSocket(app, { "x-api-key": "not used" });
     byPayload.send({ type: "connection_init", payload: { "X-Api-Key": agent.key } });
     await byPayload.waitForMessage("connection_ack");
+    const empty = await openRawWebSocket(app, { Authorization: `Bearer ${agent.key}` });
+    empty.send({ type: "connection_init", payload: { "x-api-key": "" } });
+    await empty.waitForMessage("connection_ack");
   });
 
   it("closes with 4401 for subscribing before it, and 4406 without the subprotocol or with the old one", async () => {

@@ -4,8 +4,10 @@
  */
 import type { ConnectionInitMessage } from "graphql-ws";
 import {
-  type CredentialHeaders,
   findApiKey,
+  isKeyHeader,
+  type KeyHeader,
+  keyHeadersOf,
   keyRequired,
   requireScope,
   type KeyVerifier,
@@ -88,10 +90,10 @@ export async function revalidateAll(connections: ReadonlySet<Connection>): Promi
  */
 async function findCredential(
   { verifier, sessions }: AuthenticateDeps,
-  { ipAddress, headers }: Connection,
+  { ipAddress, headers, rawHeaders }: Connection,
   init: InitPayload,
 ): Promise<Credential> {
-  const key = findApiKey(keyHeaders(init, headers));
+  const key = findApiKey(keyHeaders(init, rawHeaders));
   if (key !== null) return { groupKey: `${key} ${ipAddress}`, verify: () => verifier.verify(key, ipAddress) };
   if (!sessions.hasSessionCookie(headers)) throw keyRequired();
   sessions.requireSameOrigin(headers);
@@ -108,13 +110,12 @@ function sessionModeOf(init: InitPayload): SessionMode {
   return parseSessionMode(entry?.[1]);
 }
 
-/** Returns the key headers of `connection_init` (any case), or the upgrade request's headers, which only non-browsers can set. */
-function keyHeaders(init: InitPayload, headers: CredentialHeaders): CredentialHeaders {
-  const initHeaders = Object.entries(init ?? {}).flatMap(([name, value]) => {
-    const isKey = /^(x-api-key|authorization)$/i.test(name);
-    return isKey && typeof value === "string" ? [[name.toLowerCase(), value] as const] : [];
-  });
-  return initHeaders.length > 0 ? Object.fromEntries(initHeaders) : headers;
+/** Returns the key headers of `connection_init`, or those of the upgrade request, which only non-browsers can set. */
+function keyHeaders(init: InitPayload, rawHeaders: readonly string[]): readonly KeyHeader[] {
+  const ofInit = Object.entries(init ?? {}).flatMap(([name, value]): KeyHeader[] =>
+    isKeyHeader(name) && typeof value === "string" && value.trim() !== "" ? [[name, value]] : [],
+  );
+  return ofInit.length > 0 ? ofInit : keyHeadersOf(rawHeaders);
 }
 
 /** Returns the principal. Throws UnauthorizedException or ForbiddenException (also without `jobs:read`). */

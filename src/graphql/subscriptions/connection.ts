@@ -26,6 +26,7 @@ interface Authentication {
 
 interface ConnectionOptions {
   readonly headers: IncomingMessage["headers"];
+  readonly rawHeaders: IncomingMessage["rawHeaders"];
   readonly requestId: string;
   readonly ipAddress: string;
   readonly logger: Logger;
@@ -40,6 +41,7 @@ const ignore = (): void => undefined;
 export class Connection implements ServerSocket {
   /** Of the upgrade request. */
   readonly headers: IncomingMessage["headers"];
+  readonly rawHeaders: IncomingMessage["rawHeaders"];
   /** Of the upgrade request. It is in every error and log line. */
   readonly requestId: string;
   readonly ipAddress: string;
@@ -63,10 +65,11 @@ export class Connection implements ServerSocket {
   /** Checks in a row in which none was handed over. */
   #stalledChecks = 0;
 
-  constructor(socket: WebSocket, { headers, requestId, ipAddress, logger }: ConnectionOptions) {
+  constructor(socket: WebSocket, { headers, rawHeaders, requestId, ipAddress, logger }: ConnectionOptions) {
     this.#socket = socket;
     this.#logger = logger;
     this.headers = headers;
+    this.rawHeaders = rawHeaders;
     this.ipAddress = ipAddress;
     this.requestId = requestId;
     this.#messageBudget = new TokenBucket(subscriptionLimits.messageRate, performance.now());

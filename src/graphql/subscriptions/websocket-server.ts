@@ -71,8 +71,9 @@ export function createSubscriptionServer<Context extends BaseContext>(
   };
 
   const accept = (socket: WebSocket, request: IncomingMessage, requestId: string): void => {
-    const { headers } = request;
-    const connection = new Connection(socket, { headers, requestId, logger, ipAddress: clientIpOf(request) });
+    const { headers, rawHeaders } = request;
+    const ipAddress = clientIpOf(request);
+    const connection = new Connection(socket, { headers, rawHeaders, requestId, logger, ipAddress });
     connections.add(connection);
     const onClose = serve(connection);
     socket.once("close", (code, reason) => {

@@ -2,6 +2,7 @@
 import type { Request, RequestHandler } from "express";
 import {
   type ApiKeyPrincipal,
+  keyHeadersOf,
   type KeyVerifier,
   requireApiKey,
   requireScope,
@@ -42,8 +43,8 @@ const isLiveKey = (principal: ApiKeyPrincipal): boolean =>
   principal.organizationId !== null && principal.liveOrganizationId === undefined;
 
 /** Returns the principal of the request's key. Throws as `KeyVerifier.verify`. */
-async function verify(verifier: KeyVerifier, { headers, ip = "" }: Request): Promise<ApiKeyPrincipal> {
-  return await verifier.verify(requireApiKey(headers), ip);
+async function verify(verifier: KeyVerifier, { rawHeaders, ip = "" }: Request): Promise<ApiKeyPrincipal> {
+  return await verifier.verify(requireApiKey(keyHeadersOf(rawHeaders)), ip);
 }
 
 /** Returns a middleware that requires an organisation's key with all `scopes`; otherwise 401 or 403. */

@@ -34,7 +34,7 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
   },
   UnauthorizedException: {
     description:
-      "The API key is missing, unknown, expired or revoked, or the two headers contain different keys.",
+      "The API key is missing, unknown, expired or revoked, or the request contains different keys.",
     message: "An API key is required, as x-api-key or as Authorization: Bearer",
     headers: ["WWW-Authenticate"],
   },
