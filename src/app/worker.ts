@@ -44,10 +44,11 @@ interface WorkerOptions {
 /** A separate pool, so that the worker and the API do not wait for each other's connections. */
 const POOL_SIZE = 4;
 /**
- * `enable_seqscan`: a plan made while the queue was empty must not scan a full one. `synchronous_commit`: a crash of
- * PostgreSQL can lose results of deliveries, which are then sent again; new deliveries are committed durably by the API.
+ * `enable_seqscan`, `enable_bitmapscan`: a plan made with the statistics of an empty queue must follow the index of a full one in
+ * order, and not scan all of it. `synchronous_commit`: a crash of PostgreSQL can lose results of deliveries, which are then sent
+ * again; new deliveries are committed durably by the API.
  */
-const SESSION_SETTINGS = { enable_seqscan: "off", synchronous_commit: "off" };
+export const WORKER_SESSION = { enable_seqscan: "off", enable_bitmapscan: "off", synchronous_commit: "off" };
 
 /** Starts sending webhooks and mails. Disposing claims nothing more and waits for what is in flight. */
 export async function startWorker(
@@ -55,7 +56,7 @@ export async function startWorker(
   { scheduler, services, alertNotifier }: WorkerOptions,
 ): Promise<Pick<WebhookWorker, "problem"> & AsyncDisposable> {
   const { config, logger } = context;
-  const database = await context.database.openPool({ poolSize: POOL_SIZE, session: SESSION_SETTINGS });
+  const database = await context.database.openPool({ poolSize: POOL_SIZE, session: WORKER_SESSION });
   const worker = await startWebhookWorker({
     ...context,
     database,

@@ -1,6 +1,7 @@
 /** The claim divides the slots between partners, and reads only what it leases, with a plan made while the queue was empty. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/platform/ids.ts";
+import { WORKER_SESSION } from "../../../src/app/worker.ts";
 import type { Queryable } from "../../../src/platform/postgres/database.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import {
@@ -10,9 +11,6 @@ import {
 import type { FinishedDelivery, Lease } from "../../../src/webhooks/dispatcher/lease.ts";
 import type { TestOrganization } from "../../support/app/app.fixture.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
-
-/** Those of `src/app/worker.ts`. */
-const WORKER_SETTINGS = { enable_seqscan: "off", synchronous_commit: "off" };
 
 let rig: DispatcherFixture;
 beforeAll(async () => {
@@ -54,7 +52,9 @@ const insertDue = (endpointIds: readonly string[], count: number, lane: keyof ty
     select ${uuidV7Sql}, endpoint_id, gen_random_uuid(), 'job.updated', ${lanes[lane]}
     from unnest(${[...endpointIds]}::uuid[]) endpoint_id, generate_series(1, ${count}::int)`);
 
-const emptyQueue = () => rig.app.database.query(sql`truncate webhook_delivery_pending`);
+afterEach(async () => {
+  await rig.app.database.query(sql`truncate webhook_delivery_pending`);
+});
 
 function countBy(leases: readonly Lease[], keyOf: (lease: Lease) => string): Record<string, number> {
   const groups = Object.groupBy(leases, keyOf);
@@ -96,7 +96,6 @@ it("leases no more for a partner than its share, live and test together, and liv
   expect(await claim(0)).toEqual({ other: 40 });
   // Few slots are left: test deliveries of all partners come last.
   expect(await claim(480, 170)).toEqual({ live: 120, other: 40, test: 10 });
-  await emptyQueue();
 });
 
 it("divides a partner's share between all of its endpoints over time", async () => {
@@ -116,7 +115,6 @@ it("divides a partner's share between all of its endpoints over time", async () 
       update webhook_delivery set attempts = 1, due_at = now(), lease_token = null where attempts > 1`);
   }
   expect(served).toEqual(new Set(endpoints));
-  await emptyQueue();
 });
 
 /** The rows of the queue that sessions of this database have read so far. The session's own counts are written first. */
@@ -138,33 +136,38 @@ const finish = ({ id, token }: Lease): FinishedDelivery => ({
 });
 
 // evidence: webhook-claim-plan
-it("reads only what it leases and records of 100,000 due deliveries, planned while the queue was empty", async () => {
-  const owner = await rig.app.createOrganization("agent");
-  const endpoints = await createEndpoints(20, owner);
-  await using worker = await rig.app.database.openPool({ poolSize: 1, session: WORKER_SETTINGS });
-  const sendBudgets = new Map(endpoints.map((id) => [id, 24]));
-  const claim = (finished: readonly FinishedDelivery[], changes: Partial<ClaimRequest> = {}) =>
-    claimDue(worker, request({ finished, sendBudgets, retryEndpoints: endpoints, ...changes }));
-  const nothing = finish({ id: newUuid(), token: newUuid() } as Lease);
-  // A statement is planned once, when it is prepared.
-  await rig.app.database.query(sql`vacuum analyze webhook_delivery`);
-  for (let count = 0; count < 10; count += 1) {
-    await claim([]);
-    await claim([nothing]);
-    await claim([nothing], { freeSlots: 0 });
-  }
-  await insertDue(endpoints, 2_000, "first");
-  await insertDue(endpoints, 2_000, "retry");
-  await insertDue(endpoints, 1_000, "reclaimed");
-  let leased: readonly Lease[] = [];
-  for (const changes of [{}, { maxFirstAttempts: 0 }, {}, { freeSlots: 0 }]) {
-    const before = await rowsRead(worker);
-    const { leases } = await claim(leased.map(finish), changes);
-    const read = (await rowsRead(worker)) - before;
-    expect(leases).toHaveLength(changes.freeSlots === 0 ? 0 : 480);
-    // Each delivery is found, locked, updated and returned.
-    expect(read).toBeLessThan((leases.length + leased.length) * 10);
-    leased = leases;
-  }
-  await emptyQueue();
-});
+it.each([
+  ["while the queue was empty", true],
+  ["of a full queue with the statistics of an empty one, as after a restart", false],
+])(
+  "reads only what it leases and records of 100,000 due deliveries, planned %s",
+  async (_when, isPrepared) => {
+    const owner = await rig.app.createOrganization("agent");
+    const endpoints = await createEndpoints(20, owner);
+    await using worker = await rig.app.database.openPool({ poolSize: 1, session: WORKER_SESSION });
+    const sendBudgets = new Map(endpoints.map((id) => [id, 24]));
+    const claim = (finished: readonly FinishedDelivery[], changes: Partial<ClaimRequest> = {}) =>
+      claimDue(worker, request({ finished, sendBudgets, retryEndpoints: endpoints, ...changes }));
+    const nothing = finish({ id: newUuid(), token: newUuid() } as Lease);
+    await rig.app.database.query(sql`vacuum analyze webhook_delivery`);
+    // A statement is planned once, when it is prepared.
+    for (let count = 0; isPrepared && count < 10; count += 1) {
+      await claim([]);
+      await claim([nothing]);
+      await claim([nothing], { freeSlots: 0 });
+    }
+    await insertDue(endpoints, 2_000, "first");
+    await insertDue(endpoints, 2_000, "retry");
+    await insertDue(endpoints, 1_000, "reclaimed");
+    let leased: readonly Lease[] = [];
+    for (const changes of [{}, { maxFirstAttempts: 0 }, {}, { freeSlots: 0 }]) {
+      const before = await rowsRead(worker);
+      const { leases } = await claim(leased.map(finish), changes);
+      const read = (await rowsRead(worker)) - before;
+      expect(leases).toHaveLength(changes.freeSlots === 0 ? 0 : 480);
+      // Each delivery is found, locked, updated and returned.
+      expect(read).toBeLessThan((leases.length + leased.length) * 10);
+      leased = leases;
+    }
+  },
+);
