@@ -9,7 +9,7 @@ import type { AuthenticatedActor } from "../platform/fresh-authentication.ts";
 import { partnerOf, type OrganizationType, type Principal } from "../platform/principal.ts";
 import { effectiveLimit, rateLimitClasses, type RateLimitOverrides } from "../rate-limits/api.ts";
 import { ApiKey, scopes as allScopes, type Scope, withoutKeyManagement } from "./api-key.entity.ts";
-import { unauthorized } from "./api-key.verifier.ts";
+import { unauthorized } from "./api-key.headers.ts";
 import { isSubnetOf, parseCidr } from "../platform/cidr.ts";
 
 /** The principal that creates a key. `keyId` is null for a user. */

@@ -5,17 +5,19 @@ export { GRACE_HOURS } from "./api-key.grant.ts";
 export { parsePrefix } from "./api-key.format.ts";
 export { ApiKeyService, keysByIds, keyUuid } from "./api-key.service.ts";
 export {
-  type ApiKeyPrincipal,
-  createKeyVerifier,
   findApiKey,
   isKeyHeader,
   type KeyHeader,
   keyHeadersOf,
   keyRequired,
+  requireApiKey,
+  unauthorized,
+} from "./api-key.headers.ts";
+export {
+  type ApiKeyPrincipal,
+  createKeyVerifier,
   type KeyVerifier,
   type OperatorKeyPrincipal,
   type OrganizationKeyPrincipal,
-  requireApiKey,
   requireScope,
-  unauthorized,
 } from "./api-key.verifier.ts";
