@@ -24,7 +24,7 @@ import { createGateway } from "./execution/executor.ts";
 import { sendSandbox } from "./explorer/sandbox.ts";
 import { graphiqlRoutes } from "./explorer/graphiql.routes.ts";
 import type { AdapterHost } from "./adapter-host.ts";
-import { MAX_BODY_BYTES, MAX_RECURSIVE_SELECTIONS, MAX_TOKENS } from "./execution/limits.ts";
+import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts";
 import { createOperationGuard } from "./execution/operation-guard.ts";
 import type { Deprecation, UseRecorder } from "../deprecations/api.ts";
 import type { SessionVerifier } from "../accounts/api.ts";
@@ -138,8 +138,8 @@ function createApolloServer<Context extends BaseContext>(
     allowBatchedHttpRequests: false,
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
-    parseOptions: { maxLexicalTokens: MAX_TOKENS },
-    maxRecursiveSelections: MAX_RECURSIVE_SELECTIONS,
+    parseOptions: { maxLexicalTokens: operationLimits.tokens },
+    maxRecursiveSelections: operationLimits.selections,
     stringifyResult(answer) {
       const code = "errors" in answer ? answer.errors?.[0]?.extensions?.["code"] : undefined;
       if (typeof code === "string") currentRequest().setFailure({ code, responseBody: answer });

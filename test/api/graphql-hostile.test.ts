@@ -1,10 +1,12 @@
 /** Malicious values are rejected by name and never cause internal errors. */
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { getNamedType } from "graphql";
+import { getNamedType, isObjectType } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSchema } from "../../src/graphql/schema.ts";
 import {
   generateArguments,
+  generateNulls,
   selectAllFields,
   possibleObjectTypes,
 } from "../support/graphql/document-generator.ts";
@@ -106,6 +108,135 @@ it("returns the other fields if the key may not see one of them", async () => {
   expect(data).toMatchObject({ jobs: { totalCount: 0 }, webhookEndpoints: null, nodes: [null] });
   expect(data.jobStatuses.length).toBeGreaterThan(10);
   expect(errors?.map(({ extensions }) => extensions.code)).toEqual(["FORBIDDEN"]);
+});
+
+/** What is wrong with the answers to a document, asked once or, without side effects, until it is compiled. */
+const faultsOf = async (document: string, principal: GraphqlRequestOptions): Promise<string[]> => {
+  const first = await graphql(app, document, principal);
+  const answers = [first];
+  for (let turn = 0; turn < 2 && document.startsWith("query"); turn += 1)
+    answers.push(await graphql(app, document, principal));
+  return answers.flatMap(({ status, errors = [], data }) => [
+    ...(status >= 500 ? [`status ${status}`] : []),
+    ...errors.filter(({ extensions }) => extensions.code === "INTERNAL_SERVER_ERROR").map(String),
+    ...(isDeepStrictEqual(data, first.data) ? [] : ["compiled, it has other data"]),
+  ]);
+};
+
+// evidence: graphql-nulls
+describe("null in each argument and input field that may be null", () => {
+  const schema = createSchema();
+  const literals: Record<string, string> = {
+    ID: '"job_00000000000000000000000000"',
+    String: '"H-1"',
+    Int: "1",
+    Float: "1",
+    Boolean: "true",
+    DateTime: '"2026-11-21T00:00:00Z"',
+    LocalDate: '"2026-11-21"',
+  };
+  const attempts = { literalsFor: (_name: string, type: string) => [literals[type] ?? "null"] };
+  const roots = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+    Object.values(type?.getFields() ?? {}).map((field) => ({
+      name: field.name,
+      start: type === schema.getQueryType() ? "query" : "mutation",
+      field,
+    })),
+  );
+  /** The fields with arguments of objects that a query can reach. */
+  const below: [path: string, field: (typeof roots)[number]["field"]][] = (
+    [
+      ["query { jobs(first: 1) { nodes { $ } } }", "Job"],
+      ["query { webhookEndpoints { $ } }", "WebhookEndpoint"],
+      ["query { jobs(first: 1) { nodes { agent { $ } } } }", "Organization"],
+    ] as const
+  ).flatMap(([path, name]) => {
+    const type = schema.getType(name);
+    const fields = isObjectType(type) ? Object.values(type.getFields()) : [];
+    return fields.filter(({ args }) => args.length > 0).map((field): [string, typeof field] => [path, field]);
+  });
+  const selectionOf = (field: (typeof roots)[number]["field"]): string => {
+    const [type] = possibleObjectTypes(schema, getNamedType(field.type));
+    return isObjectType(type) ? `{ ... on ${type.name} ${selectAllFields(type, 1)} }` : "";
+  };
+  const documents = [
+    ...roots.flatMap(({ start, field }) =>
+      generateNulls(field, attempts).map((list): [string, string] => [
+        `${field.name}(${list})`,
+        `${start} { ${field.name}(${list}) ${selectionOf(field)} }`,
+      ]),
+    ),
+    ...below.flatMap(([path, field]) =>
+      generateNulls(field, attempts).map((list): [string, string] => [
+        `${field.name}(${list})`,
+        path.replace("$", `${field.name}(${list}) ${selectionOf(field)}`),
+      ]),
+    ),
+  ];
+
+  it("are many", () => {
+    expect(documents.length).toBeGreaterThan(150);
+  });
+
+  const byField = Object.entries(Object.groupBy(documents, ([list]) => list.replace(/\(.*/s, "")));
+
+  it.each(byField)("is no internal error, and the same compiled: %s", async (_field, ofField = []) => {
+    const faults: string[] = [];
+    for (const [list, document] of ofField)
+      for (const principal of principals.slice(0, 2))
+        faults.push(...(await faultsOf(document, principal)).map((fault) => `${list}: ${fault}`));
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("null in a variable of @skip or @include", () => {
+  it.each([
+    "query ($a: Boolean = true) { jobs { totalCount nodes { id @include(if: $a) } } }",
+    "query ($a: Boolean = true) { jobs @skip(if: $a) { totalCount } }",
+    "query ($a: Boolean = true) { ...F } fragment F on Query { jobs { nodes { ... @include(if: $a) { id } } } }",
+  ])("is refused before anything runs, and the default works: %s", async (query) => {
+    const refused = await graphql(app, query, { key: agent.key, variables: { a: null } });
+    expect(refused.status).toBe(400);
+    expect(refused.errors?.[0]).toMatchObject({
+      message: "variables.a must not be null, because @skip or @include depends on it",
+      extensions: { code: "BAD_USER_INPUT" },
+    });
+    expect((await graphql(app, query, { key: agent.key })).errors).toBeUndefined();
+  });
+});
+
+it.each(["__proto__", "__typename"])(
+  "a variable named $%s is refused, also the second time",
+  async (name) => {
+    const query = `query ($${name}: String!) { job(markingNumber: $${name}) { id } }`;
+    for (let turn = 0; turn < 3; turn += 1) {
+      const body = `{"query":${JSON.stringify(query)},"variables":{"${name}":"H-1"}}`;
+      const { status, text } = await app.request("/graphql", { method: "POST", key: agent.key, body });
+      expect(status).toBe(400);
+      expect(text).toContain("names that start with __ are reserved");
+    }
+  },
+);
+
+it.each(["constructor", "hasOwnProperty", "toString", "prototype", "valueOf"])(
+  "a variable, an alias and an operation named %s work, also compiled",
+  async (name) => {
+    const query = `query ${name}($${name}: String!) { ${name}: job(markingNumber: $${name}) { ${name}: markingNumber } }`;
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { data } = await graphql(app, query, { key: agent.key, variables: { [name]: "H-1" } });
+      expect(data).toEqual({ [name]: { [name]: "H-1" } });
+    }
+  },
+);
+
+it("a document with too many tokens says so, and how to pass them", async () => {
+  const query = `{ jobs(filter: { status: [${"A ".repeat(1_000)}] }) { totalCount } }`;
+  const { status, errors } = await graphql(app, query, { key: agent.key });
+  expect(status).toBe(400);
+  expect(errors?.[0]).toMatchObject({
+    message: "The document has more than 1000 tokens. Pass lists and objects as variables",
+    extensions: { code: "QUERY_TOO_EXPENSIVE", limit: "tokens", most: 1000 },
+  });
 });
 
 describe("arbitrary documents", () => {

@@ -234,7 +234,7 @@ describe("the pages", () => {
   it("has the limits that `viewer` returns", async () => {
     const { viewer } = await queryData(
       app,
-      "{ viewer { limits { depth aliases rootFields introspections pageSize listSize filterParts filterDepth cost groups } } }",
+      "{ viewer { limits { depth aliases rootFields introspections pageSize listSize filterParts filterDepth cost groups tokens selections } } }",
       { key },
     );
     expect(viewer.limits).toEqual(limits);
@@ -248,6 +248,8 @@ describe("the pages", () => {
       ["Groups of jobStats", `${limits.groups.toLocaleString("en")}; then truncated is true`],
       ["Cost", `${limits.cost.toLocaleString("en")} per operation`],
       ["Body", `${MAX_BODY_BYTES / 1024} KiB`],
+      ["Tokens of the document", `${limits.tokens.toLocaleString("en")}: pass lists as variables`],
+      ["Fields with fragments expanded", limits.selections.toLocaleString("en")],
       ["Variable", `${MAX_INPUT_CONTAINERS.toLocaleString("en")} lists and objects`],
       ["Time", "5 seconds"],
     ]);

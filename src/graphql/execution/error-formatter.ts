@@ -11,6 +11,7 @@ import { toUnavailable, isCancelled } from "../../platform/postgres/errors.ts";
 import { AppError, type ErrorCode, type Problem } from "../../platform/errors.ts";
 import { ReauthenticationRequiredError } from "../../platform/fresh-authentication.ts";
 import { serializeError, type Logger } from "../../platform/logger.ts";
+import { documentLimitError } from "./limits.ts";
 import { currentRequest, type RequestStore } from "../request-store.ts";
 
 const INTERNAL = "INTERNAL_SERVER_ERROR";
@@ -85,6 +86,13 @@ export class ErrorFormatter {
   /** Adds the request ID and a link to the guide, and masks internal errors. Apollo calls it for every error, including its own. */
   formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
     const request = currentRequest();
+    const tooLarge = documentLimitError(unwrapResolverError(error));
+    if (tooLarge) {
+      const { message, extensions } = tooLarge;
+      const { http: _, ...visible } = extensions;
+      const common = this.commonExtensions(String(extensions["code"]), request.requestId);
+      return { message, extensions: { ...visible, ...common } };
+    }
     const isUnmasked = formatted.extensions?.["code"] === INTERNAL && formatted.message !== MASKED_MESSAGE;
     if (isUnmasked) this.#log(unwrapResolverError(error), MASKED_MESSAGE, request);
     return {

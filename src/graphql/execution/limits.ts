@@ -23,12 +23,18 @@ export const limits = Object.freeze({
   cost: 1000,
   /** Groups of `jobStats`. */
   groups: MAX_GROUPS,
+  /** Names, values and punctuation of a document. Limits the time to parse and validate it. */
+  tokens: 1000,
+  /** Fields of an operation with its fragments expanded. */
+  selections: 10_000,
 });
 
 export const DEFAULT_PAGE_SIZE = 20;
-/** Limits on the document's text, checked before the limits above. */
-export const MAX_TOKENS = 1000;
-export const MAX_RECURSIVE_SELECTIONS = 10_000;
+/** Apollo checks these two while it parses and validates. */
+const messages = {
+  tokens: `The document has more than ${limits.tokens} tokens. Pass lists and objects as variables`,
+  selections: `The operation has more than ${limits.selections} fields with its fragments expanded`,
+};
 /** Nested levels of lists and objects in a variable or an argument. No valid input needs more. */
 export const MAX_INPUT_DEPTH = 20;
 /** Lists and objects in a variable or an argument. A batch of 100 jobs has 400. */
@@ -46,6 +52,18 @@ export function checkLimit(
   const max = limits[limit];
   if (requested > max)
     throw tooExpensive({ limit, most: max, asked: requested }, limitMessages[limit](requested, max));
+}
+
+/** Returns the error that replaces one of Apollo about a document over a limit, or null for other errors. */
+export function documentLimitError(error: unknown): GraphQLError | null {
+  if (!(error instanceof GraphQLError)) return null;
+  const isTokens = error.message.includes(`more that ${limits.tokens} tokens`);
+  const limit = isTokens
+    ? "tokens"
+    : error.extensions["validationErrorCode"] === undefined
+      ? null
+      : "selections";
+  return limit && tooExpensive({ limit, most: limits[limit], asked: limits[limit] + 1 }, messages[limit]);
 }
 
 /** `asked` is a lower bound if counting stopped at the limit. */

@@ -127,6 +127,8 @@ export function measureOperation(
   checkVariables(definitions, variables);
   const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: MAX_VARIABLE_ERRORS });
   if (!coerced) return null;
+  const withoutValue = plan.conditionVariables.filter((name) => coerced[name] === null);
+  if (withoutValue.length > 0) throw badRequest(withoutValue.map(nullConditionProblem));
   const cost = computeCost(schema, plan, coerced);
   checkLimit("cost", cost);
   return { cost, variables: coerced, shareKind: shareKindOf(plan) };
@@ -141,12 +143,25 @@ function checkVariables(
   variables: Record<string, unknown>,
 ): void {
   const declared = definitions.map(({ variable }) => variable.name.value);
+  // Coerced values are in an object, which cannot hold `__proto__`. The specification reserves these names.
+  const reserved = declared.find((name) => name.startsWith("__"));
+  if (reserved !== undefined)
+    throw badRequest(
+      [],
+      `The variable $${reserved} must have another name: names that start with __ are reserved`,
+    );
   const undeclared = Object.keys(variables).filter((name) => !declared.includes(name));
   if (undeclared.length > 0)
     throw badRequest(undeclared.slice(0, MAX_PROBLEMS).map((name) => undeclaredProblem(name, declared)));
   const problems = Object.entries(variables).map(([name, value]) => sizeProblem(value, `variables.${name}`));
   const found = problems.filter((problem) => problem !== null);
   if (found.length > 0) throw badRequest(found);
+}
+
+/** A nullable variable with a default is valid as `if`, and null is not: execution would fail in the middle. */
+function nullConditionProblem(name: string): Problem {
+  const message = "must not be null, because @skip or @include depends on it";
+  return { location: "query", field: `variables.${name}`, code: "required", message };
 }
 
 function undeclaredProblem(name: string, declared: readonly string[]): Problem {

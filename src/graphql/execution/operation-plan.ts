@@ -15,6 +15,7 @@ import {
   Kind,
   SchemaMetaFieldDef,
   TypeMetaFieldDef,
+  visit,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
@@ -52,6 +53,8 @@ export interface OperationPlan {
   readonly fieldCount: number;
   /** True if any argument depends on a variable. */
   readonly usesVariables: boolean;
+  /** The variables that `@skip` and `@include` anywhere in the document depend on. */
+  readonly conditionVariables: readonly string[];
 }
 
 const metaFields = [SchemaMetaFieldDef, TypeMetaFieldDef];
@@ -71,6 +74,16 @@ export function planOf(
   return plan;
 }
 
+function conditionVariablesOf(document: DocumentNode): string[] {
+  const names = new Set<string>();
+  visit(document, {
+    Directive: ({ arguments: conditions = [] }) => {
+      for (const { value } of conditions) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+    },
+  });
+  return [...names];
+}
+
 class Planner {
   readonly #schema: GraphQLSchema;
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
@@ -79,9 +92,12 @@ class Planner {
   #fieldCount = 0;
   readonly #introspection: PlannedField[] = [];
   #usesVariables = false;
+  readonly #conditionVariables: readonly string[];
 
-  constructor(schema: GraphQLSchema, { definitions }: DocumentNode) {
+  constructor(schema: GraphQLSchema, document: DocumentNode) {
+    const { definitions } = document;
     this.#schema = schema;
+    this.#conditionVariables = conditionVariablesOf(document);
     this.#fragments = new Map(
       definitions.flatMap((node) =>
         node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
@@ -101,6 +117,7 @@ class Planner {
       aliases: this.#aliases,
       fieldCount: this.#fieldCount,
       usesVariables: this.#usesVariables,
+      conditionVariables: this.#conditionVariables,
     };
   }
 

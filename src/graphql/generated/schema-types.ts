@@ -1148,6 +1148,10 @@ export type Limits = {
   readonly cost: Scalars['Int']['output'];
   /** Maximum number of groups of `jobStats`. */
   readonly groups: Scalars['Int']['output'];
+  /** Maximum number of tokens of a document: names, values and punctuation. */
+  readonly tokens: Scalars['Int']['output'];
+  /** Maximum number of fields of an operation with its fragments expanded. */
+  readonly selections: Scalars['Int']['output'];
 };
 
 /** An API key, without its secret. */
@@ -3163,6 +3167,8 @@ export type LimitsResolvers<ContextType = GraphqlContext, ParentType extends Res
   filterDepth?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   cost?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   groups?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  tokens?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  selections?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 }>;
 
 export type ApiKeyResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ApiKey'] = ResolversParentTypes['ApiKey']> = ResolversObject<{

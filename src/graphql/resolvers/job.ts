@@ -32,7 +32,9 @@ import { historySelection, historyConnection, historyRequest } from "./history.t
 export const jobQueries: QueryResolvers = {
   async job(_root, { id, markingNumber }, context) {
     const principal = authorize(context, "jobs:read");
-    if (typeof id === typeof markingNumber) throw invalidArgument("", "Give either id or markingNumber");
+    // An argument that is null counts as absent.
+    if ((typeof id === "string") === (typeof markingNumber === "string"))
+      throw invalidArgument("", "Give either id or markingNumber");
     if (typeof markingNumber === "string") {
       const [row] = await context.services.jobs.findByMarkingNumbers(principal, [markingNumber], {
         reader: context.database,

@@ -3,12 +3,11 @@ import type { ApolloServer, BaseContext } from "@apollo/server";
 import { Kind, type DocumentNode, type GraphQLFormattedError, type SelectionSetNode } from "graphql";
 import type { SubscribePayload } from "graphql-ws";
 import { badRequest, invariant } from "../../platform/errors.ts";
-import type { ErrorFormatter } from "../execution/error-formatter.ts";
 import { currentRequest, type CheckedSubscription } from "../request-store.ts";
 
 /** Returns the subscription, or the errors of the operation. Throws BadRequestException for a root field that may be excluded. */
 export async function checkOperation<Context extends BaseContext>(
-  { apollo, errors }: { apollo: ApolloServer<Context>; errors: ErrorFormatter },
+  apollo: ApolloServer<Context>,
   contextValue: Context,
   { query, operationName, variables }: SubscribePayload,
 ): Promise<CheckedSubscription | readonly GraphQLFormattedError[]> {
@@ -21,28 +20,11 @@ export async function checkOperation<Context extends BaseContext>(
   const { subscription } = currentRequest();
   if (!subscription) {
     invariant(body.kind === "single" && body.singleResult.errors, "an operation is accepted or rejected");
-    return body.singleResult.errors.map((error) => withSubscriptionCode(error, errors));
+    return body.singleResult.errors;
   }
   if (isRootConditional(subscription.operation.selectionSet, subscription.document))
     throw badRequest([], "The root field of a subscription cannot have @skip or @include");
   return subscription;
-}
-
-/** Replaces two of Apollo's codes by those that clients of subscriptions know. */
-function withSubscriptionCode(
-  { extensions = {}, ...error }: GraphQLFormattedError,
-  errors: ErrorFormatter,
-): GraphQLFormattedError {
-  const isUnknownOperation = extensions["code"] === "OPERATION_RESOLUTION_FAILURE";
-  // Fragments that expand to too many fields.
-  const isTooLarge = extensions["validationErrorCode"] !== undefined;
-  const code = isUnknownOperation
-    ? "BAD_USER_INPUT"
-    : isTooLarge
-      ? "QUERY_TOO_EXPENSIVE"
-      : extensions["code"];
-  const common = errors.commonExtensions(String(code), currentRequest().requestId);
-  return { ...error, extensions: { ...extensions, ...common } };
 }
 
 /** True if a directive could exclude the root field: then there would be nothing to subscribe to. */

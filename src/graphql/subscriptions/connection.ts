@@ -51,8 +51,6 @@ export class Connection implements ServerSocket {
   authentication: Authentication | null = null;
   /** Subscriptions that are starting or active. */
   subscriptionCount = 0;
-  /** Their IDs, and those of ended subscriptions whose last message is not sent yet. */
-  readonly subscriptionIds = new Set<string>();
   /** The code with which the server closed the connection. */
   closeCode: number | null = null;
   readonly #socket: WebSocket;

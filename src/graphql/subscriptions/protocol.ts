@@ -1,13 +1,19 @@
 /** Serves the graphql-transport-ws protocol with graphql-ws: authentication, subscriptions and their events. */
 import type { ApolloServer, BaseContext } from "@apollo/server";
 import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLFormattedError } from "graphql";
-import { makeServer, MessageType, type SubscribePayload } from "graphql-ws";
+import {
+  makeServer,
+  MessageType,
+  type SubscribePayload,
+  type WebSocket as GraphqlWsSocket,
+} from "graphql-ws";
 import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { SlowReaderError } from "../../events/api.ts";
 import { FairSemaphore } from "../../platform/concurrency/semaphore.ts";
 import { AppError, badRequest, invariant, isUnavailable } from "../../platform/errors.ts";
 import { withSpan, type Tracing } from "../../platform/tracing/tracing.ts";
 import type { IncomingOperation } from "../context.ts";
+import { OperationIds } from "./operation-ids.ts";
 import type { ErrorFormatter } from "../execution/error-formatter.ts";
 import { operationSpan } from "../execution/operation-span.ts";
 import { partnerOf } from "../../platform/principal.ts";
@@ -42,26 +48,46 @@ export function createProtocol<Context extends BaseContext>(
   const shared = { ...deps, semaphore: new FairSemaphore(subscriptionLimits.executions) };
   const { errors } = deps;
   return (connection) => {
+    const ids = new OperationIds();
     const onClose = makeServer({
       connectionInitWaitTimeout: subscriptionLimits.initTimeoutMs,
       onConnect: ({ connectionParams }) => authenticate(deps, connection, connectionParams),
-      onSubscribe: (_connection, id, payload) => accept(shared, connection, { id, payload }),
+      onSubscribe: (_connection, id, payload) =>
+        accept(shared, connection, { id: ids.clientIdOf(id), payload }),
       subscribe: (args) => start(shared, connection, args),
       onOperation(...[{ subscriptions }, id, , , result]) {
         const isStream = typeof result === "object" && Symbol.asyncIterator in result;
         // Otherwise it could not start, or the client has completed it meanwhile.
         if (isStream && id in subscriptions)
-          sendSubscribedPing(connection, id, result as SubscriptionResults);
+          sendSubscribedPing(connection, ids.clientIdOf(id), result as SubscriptionResults);
       },
       onNext: (...[, , , , result]) => errors.formatResult(result as ExecutionResult),
       onError: (_connection, _id, _payload, failures) =>
         failures.map((error) =>
           error instanceof FormattedError ? error.formatted : errors.format(error.originalError ?? error),
         ),
-      onComplete: (_connection, id) => void connection.subscriptionIds.delete(id),
-    }).opened(connection, undefined);
+    }).opened(socketOf(connection, ids), undefined);
     return (code, reason) =>
       void onClose(code, reason).catch((error: unknown) => connection.closeOnError(error));
+  };
+}
+
+/** The connection as graphql-ws uses it, with our IDs of operations. */
+function socketOf(connection: Connection, ids: OperationIds): GraphqlWsSocket {
+  return {
+    protocol: connection.protocol,
+    async send(text) {
+      const translated = ids.send(text);
+      if (translated !== null) await connection.send(translated);
+    },
+    close: (code, reason) => connection.close(code, reason),
+    onMessage: (handle) =>
+      connection.onMessage(async (text) => {
+        const received = ids.receive(text);
+        if ("text" in received) await handle(received.text);
+        else
+          connection.close(closeCodes.subscriberExists, `Subscriber for ${received.usedId} already exists`);
+      }),
   };
 }
 
@@ -76,20 +102,11 @@ async function accept<Context extends BaseContext>(
   connection: Connection,
   request: SubscribeRequest,
 ): Promise<ExecutionArgs | GraphQLError[]> {
-  const { subscriptionIds } = connection;
-  const { id } = request;
   const reject = (failures: readonly GraphQLFormattedError[]): GraphQLError[] => {
     connection.subscriptionCount -= 1;
-    subscriptionIds.delete(id);
     return failures.map((failure) => new FormattedError(failure));
   };
-  // graphql-ws forgets an ID as soon as the client sends `complete`, even while the subscription is still starting.
-  if (subscriptionIds.has(id)) {
-    connection.close(closeCodes.subscriberExists, `Subscriber for ${id} already exists`);
-    return [new GraphQLError("The WebSocket is closed")];
-  }
   connection.subscriptionCount += 1;
-  subscriptionIds.add(id);
   try {
     const checked = await check(shared, connection, request);
     return "document" in checked ? checked : reject(checked);
@@ -100,7 +117,7 @@ async function accept<Context extends BaseContext>(
 
 /** Returns the subscription, or the errors of its operation. Throws an AppError for a connection over a limit. */
 async function check<Context extends BaseContext>(
-  { apollo, errors, makeContext, limits }: Shared<Context>,
+  { apollo, makeContext, limits }: Shared<Context>,
   { authentication, subscriptionCount }: Connection,
   { id, payload }: SubscribeRequest,
 ): Promise<(CheckedSubscription & ExecutionArgs) | readonly GraphQLFormattedError[]> {
@@ -114,7 +131,7 @@ async function check<Context extends BaseContext>(
   if (id.length > maxIdLength)
     throw badRequest([], `The ID of a subscription must be at most ${maxIdLength} characters`);
   await takeTokens(limits, rateLimitSubjectOf(authentication.principal), { kind: "read" }, () => undefined);
-  return await checkOperation({ apollo, errors }, makeContext(currentRequest()), payload);
+  return await checkOperation(apollo, makeContext(currentRequest()), payload);
 }
 
 async function start<Context extends BaseContext>(

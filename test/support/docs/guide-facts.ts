@@ -349,6 +349,8 @@ const graphql = [
   fact("graphql/overview.md", "Limits > Filter", count(limits.filterParts), count(limits.filterDepth)),
   fact("graphql/overview.md", "Limits > Groups of jobStats", count(limits.groups)),
   fact("graphql/overview.md", "Limits > Body", bodies.graphql),
+  fact("graphql/overview.md", "Limits > Tokens of the document", count(limits.tokens)),
+  fact("graphql/overview.md", "Limits > Fields with fragments expanded", count(limits.selections)),
   fact("graphql/overview.md", "Limits > Variable", count(MAX_INPUT_CONTAINERS)),
   fact("graphql/overview.md", "Limits > Cost", count(limits.cost)),
   fact("graphql/overview.md", "Limits > Time", statementTimeout),

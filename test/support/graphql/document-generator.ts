@@ -102,3 +102,43 @@ function generateLiterals(
     return literalsFor(field).map((literal) => `{ ${[...others, `${field.name}: ${literal}`].join(", ")} }`);
   });
 }
+
+/** Returns argument lists for `field`: one for each argument and input field that may be null, with null. */
+export function generateNulls(field: GraphQLField<unknown, unknown>, attempts: ArgumentLiterals): string[] {
+  const required = field.args.filter(
+    ({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined,
+  );
+  return field.args.flatMap((argument) =>
+    nullsIn(argument, attempts, []).map((literal) =>
+      [
+        `${argument.name}: ${literal}`,
+        ...required
+          .filter((other) => other !== argument)
+          .map((other) => `${other.name}: ${generateLiterals(other, attempts)[0] ?? "null"}`),
+      ].join(", "),
+    ),
+  );
+}
+
+function nullsIn({ name, type }: Named, attempts: ArgumentLiterals, outer: readonly string[]): string[] {
+  const inner = isNonNullType(type) ? type.ofType : type;
+  const own = isNonNullType(type) ? [] : ["null"];
+  if (isListType(inner))
+    return [
+      ...own,
+      ...nullsIn({ name, type: inner.ofType }, attempts, outer).map((literal) => `[${literal}]`),
+    ];
+  const named = getNamedType(inner);
+  if (!isInputObjectType(named) || outer.includes(named.name)) return own;
+  const fields = Object.values(named.getFields());
+  const required = fields.filter((field) => isNonNullType(field.type) && field.defaultValue === undefined);
+  const inside = fields.flatMap((field) => {
+    const others = required
+      .filter((other) => other !== field)
+      .map((other) => `${other.name}: ${generateLiterals(other, attempts)[0] ?? "null"}`);
+    return nullsIn(field, attempts, [...outer, named.name]).map(
+      (literal) => `{ ${[...others, `${field.name}: ${literal}`].join(", ")} }`,
+    );
+  });
+  return [...own, ...inside];
+}

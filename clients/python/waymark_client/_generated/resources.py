@@ -503,7 +503,7 @@ class Webhooks:
         the secret: no other operation returns it. If it is lost, rotate it.
 
         The scope `jobs:read` is required because whole jobs are sent to the URL. An organization can have at
-        most 50 endpoints;
+        most 50 endpoints, a test organization 5;
         another one returns 409.
 
         Required scopes: `webhooks:manage` and `jobs:read`.
@@ -1529,7 +1529,7 @@ class AsyncWebhooks:
         the secret: no other operation returns it. If it is lost, rotate it.
 
         The scope `jobs:read` is required because whole jobs are sent to the URL. An organization can have at
-        most 50 endpoints;
+        most 50 endpoints, a test organization 5;
         another one returns 409.
 
         Required scopes: `webhooks:manage` and `jobs:read`.
