@@ -124,8 +124,9 @@ export class AddressGuard {
       const host = options.hostname;
       // `net.connect` does not call `lookup` for an IP address.
       const reason = isIP(host) === 0 ? null : this.blockedReason(host);
-      if (reason === null) connect(options, callback);
-      else callback(new BlockedAddressError(`must not point to ${host}, which is ${reason}`), null);
+      // undici returns the socket, which its types leave out.
+      if (reason === null) return connect(options, callback);
+      callback(new BlockedAddressError(`must not point to ${host}, which is ${reason}`), null);
     };
   }
 

@@ -3,6 +3,7 @@ import { performance } from "node:perf_hooks";
 import { StringDecoder } from "node:string_decoder";
 import type { Dispatcher } from "undici";
 import type { AddressGuard } from "./address-guard.ts";
+import { type ResponseHeaders, storedHeaders } from "./stored-headers.ts";
 import { ConnectionPool, type PooledConnection, type PoolLimits } from "./connection-pool.ts";
 import {
   blockedUrl,
@@ -18,9 +19,6 @@ export interface OutgoingRequest {
   headers: Readonly<Record<string, string>>;
   body: string;
 }
-
-/** The stored response headers by lower-case name, each truncated at 1,024 characters. */
-export type ResponseHeaders = Readonly<Record<string, string>>;
 
 export type OutgoingResult =
   | {
@@ -111,17 +109,6 @@ export class HttpClient implements AsyncDisposable {
   }
 }
 
-const STORED_HEADERS = [
-  "content-type",
-  "content-length",
-  "content-encoding",
-  "date",
-  "location",
-  "retry-after",
-  "server",
-  "x-request-id",
-] as const;
-const MAX_HEADER_VALUE_LENGTH = 1_024;
 /** Maximum interim responses (1xx) before the final one. */
 const MAX_INTERIM_RESPONSES = 10;
 
@@ -175,6 +162,7 @@ class HttpCall implements Dispatcher.DispatchHandler {
     clearTimeout(this.#connectTimer);
     // The connection may have been renewed since `dispatch`.
     this.#isReusedConnection = (this.#connection?.requestCount ?? 0) > 0;
+    this.#connection?.interim.expectResponse();
     if (this.#settled) controller.abort(new Error("settled"));
   }
 
@@ -217,7 +205,7 @@ class HttpCall implements Dispatcher.DispatchHandler {
   onResponseError(_controller: unknown, error: Error): void {
     clearTimeout(this.#connectTimer);
     const connection = this.#connection;
-    const connected = connection?.connected ?? false;
+    const { reached, connected } = connection ?? { reached: false, connected: false };
     this.#connection = this.#controller = null;
     if (connection) this.#client.pool.discard(connection);
     if (this.#settled) return;
@@ -227,7 +215,12 @@ class HttpCall implements Dispatcher.DispatchHandler {
       return;
     }
     const { connectMs } = this.#client.limits;
-    const failure = classifyError(error, { ...this.#target, connected, connectTimeoutMs: connectMs });
+    const failure = classifyError(error, {
+      ...this.#target,
+      reached,
+      connected,
+      connectTimeoutMs: connectMs,
+    });
     // The receiver closed a keep-alive connection while we wrote, so it has most likely not seen the request (RFC 9112,
     // 9.3.1); if it has, it can detect the duplicate by its id. Retry once, on a new connection.
     const stale = this.#isReusedConnection && !this.#responseBegan && failure.class === "reset";
@@ -244,7 +237,9 @@ class HttpCall implements Dispatcher.DispatchHandler {
   }
 
   onConnectTimeout(): void {
-    this.#fail(connectTimeoutFailure(this.#target.host, this.#client.limits.connectMs));
+    const { connectMs: connectTimeoutMs } = this.#client.limits;
+    const reached = this.#connection?.reached === true;
+    this.#fail(connectTimeoutFailure({ ...this.#target, reached, connectTimeoutMs }));
   }
 
   #fail(failure: RequestFailure): void {
@@ -276,17 +271,6 @@ class HttpCall implements Dispatcher.DispatchHandler {
 
 const fireTimeout = (call: HttpCall): void => call.onTimeout();
 const fireConnectTimeout = (call: HttpCall): void => call.onConnectTimeout();
-
-function storedHeaders(headers: Record<string, string | string[] | undefined>): ResponseHeaders {
-  const stored: Record<string, string> = {};
-  for (const name of STORED_HEADERS) {
-    const value = headers[name];
-    if (value === undefined) continue;
-    const text = typeof value === "string" ? value : (value[0] ?? "");
-    stored[name] = text.length > MAX_HEADER_VALUE_LENGTH ? text.slice(0, MAX_HEADER_VALUE_LENGTH) : text;
-  }
-  return stored;
-}
 
 /** Removes U+0000, which PostgreSQL's text cannot store, and a last character that truncation cut in two. */
 function decodeBody(chunks: readonly Buffer[], truncated: boolean): string {

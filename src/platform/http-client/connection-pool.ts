@@ -2,14 +2,19 @@
  * A pool of keep-alive connections to many origins, one request at a time on each, with limits per origin and in total.
  * undici's own pool does not show which connection a request uses, which is needed to detect stale connections.
  */
+import type { Socket } from "node:net";
 import { Client, type buildConnector } from "undici";
 import { MINUTE_MS } from "../time.ts";
+import { ContinueFilter } from "./continue-filter.ts";
 
 export interface PooledConnection {
   readonly client: Client;
   readonly origin: Origin;
+  /** True once TCP is connected. */
+  reached: boolean;
   /** True once the connection is established, TLS included. */
   connected: boolean;
+  readonly interim: ContinueFilter;
   /** Requests answered since it was opened. Above 0, the server may have closed it meanwhile. */
   requestCount: number;
   /** True while a request uses it. */
@@ -123,8 +128,19 @@ export class ConnectionPool implements AsyncDisposable {
   }
 
   #add(origin: Origin): PooledConnection {
-    const client = this.#connect(origin.name);
-    const connection: PooledConnection = { client, origin, connected: false, requestCount: 0, busy: true };
+    const state = { reached: false, connected: false, requestCount: 0, busy: true };
+    const interim = new ContinueFilter();
+    const client = this.#connect(origin.name, (options, callback) => {
+      connection.reached = false;
+      const socket = this.#connector(options, (...[error, opened]) => {
+        if (opened) interim.attach(opened);
+        callback(...([error, opened] as Parameters<typeof callback>));
+      }) as unknown as Socket | undefined;
+      socket?.once("connect", () => {
+        connection.reached = true;
+      });
+    });
+    const connection: PooledConnection = { client, origin, interim, ...state };
     origin.open += 1;
     this.#open.add(connection);
     client.on("connect", () => {
@@ -143,10 +159,10 @@ export class ConnectionPool implements AsyncDisposable {
     if (oldest) this.discard(oldest);
   }
 
-  #connect(origin: string): Client {
+  #connect(origin: string, connect: buildConnector.connector): Client {
     const { keepAliveMs, headerBytes } = this.#limits;
     return new Client(origin, {
-      connect: this.#connector,
+      connect,
       pipelining: 1,
       allowH2: false,
       // The client has one timer for both.

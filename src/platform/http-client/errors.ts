@@ -22,6 +22,8 @@ export interface RequestFailure {
 export interface FailureContext {
   /** Host and port from the URL. */
   host: string;
+  /** True if TCP was connected before the error. */
+  reached: boolean;
   /** True if the connection was established, TLS included, before the error. */
   connected: boolean;
   secure: boolean;
@@ -71,7 +73,17 @@ export function timeoutFailure(limitMs: number, hasResponseBegun: boolean): Requ
 }
 
 /** The failure of an attempt whose connection was not established in time. */
-export function connectTimeoutFailure(host: string, limitMs: number): RequestFailure {
+export function connectTimeoutFailure({
+  host,
+  secure,
+  reached,
+  connectTimeoutMs: limitMs,
+}: Omit<FailureContext, "connected">): RequestFailure {
+  if (reached && secure)
+    return {
+      class: "tls",
+      message: `${host} accepted the connection and did not answer the TLS handshake within ${formatSeconds(limitMs)}. Check that this port serves https.`,
+    };
   return {
     class: "connect_timeout",
     message: `No connection to ${host} within ${formatSeconds(limitMs)}. Check that its firewall allows incoming connections.`,
@@ -81,7 +93,7 @@ export function connectTimeoutFailure(host: string, limitMs: number): RequestFai
 function classifyConnectError(cause: NodeJS.ErrnoException, context: FailureContext): RequestFailure {
   const { host, secure } = context;
   const code = cause.code ?? "";
-  if (CONNECT_TIMEOUT.has(code)) return connectTimeoutFailure(host, context.connectTimeoutMs);
+  if (CONNECT_TIMEOUT.has(code)) return connectTimeoutFailure(context);
   if (code === "ECONNREFUSED")
     return {
       class: "connect_refused",

@@ -103,10 +103,13 @@ function toOutcome(result: OutgoingResult): Outcome {
   };
 }
 
+/** 300 and 304 name no target. */
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
 function failureMessage(status: number): string {
   if (status === 410)
     return "The receiver returned 410 Gone, so the endpoint was disabled. Resume it to deliver again.";
-  if (status >= 300 && status <= 399)
+  if (REDIRECTS.has(status))
     return `The receiver returned ${status}. Redirects are not followed: set the endpoint's URL to the target of the redirect.`;
   if (status === 401 || status === 403)
     return `The receiver returned ${status}. Accept webhooks by their signature, or add the required header to the endpoint.`;

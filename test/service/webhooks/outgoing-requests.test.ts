@@ -156,6 +156,40 @@ describe("a response", () => {
     expect(await answered(() => ({ status }))).toMatchObject({ kind: "response", status, bodyText: "" });
   });
 
+  // evidence: webhook-100-continue
+  it.each<[title: string, parts: string[]]>([
+    ["one", ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"]],
+    ["two", [`${"HTTP/1.1 100 Continue\r\n\r\n".repeat(2)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`]],
+    [
+      "one, and the answer later",
+      ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"],
+    ],
+    [
+      "one in parts, with a header",
+      ["HTT", "P/1.1 100 Continue\r\nx-a: b\r", "\n\r\nHTTP/1.1 200", " OK\r\ncontent-length: 2\r\n\r\nok"],
+    ],
+    [
+      "one and early hints",
+      [
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+      ],
+    ],
+    ["none, and a body that looks like one", ["HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"]],
+  ])("after `100 Continue` is delivered: %s", async (_title, parts) => {
+    const tcp = await startTcpReceiver((socket) => {
+      socket.on("data", (data) => {
+        // The end of the request's body.
+        if (!data.toString().endsWith("}")) return;
+        for (const [index, part] of parts.entries()) setTimeout(() => socket.write(part), index * 20);
+      });
+    });
+    opened.push(tcp);
+    const client = httpWith();
+    // The connection is used again.
+    for (let turn = 0; turn < 2; turn += 1)
+      expect(await post(client, tcp.url)).toMatchObject({ kind: "response", status: 200, bodyText: "ok" });
+  });
+
   it("that is interim is skipped", async () => {
     const result = await answered((_, response) => {
       response.writeEarlyHints({ link: "</a>; rel=preload" });
@@ -200,10 +234,13 @@ describe("a failed request returns", () => {
     });
   });
 
-  it("connect_timeout if the TLS handshake hangs", async () => {
+  it("tls if the connection stands and the TLS handshake hangs", async () => {
     const { port } = await from((socket) => socket.resume());
     const connecting = httpWith({ connectMs: 300 });
-    expect(await post(connecting, `https://127.0.0.1:${port}/`)).toMatchObject({ class: "connect_timeout" });
+    expect(await post(connecting, `https://127.0.0.1:${port}/`)).toMatchObject({
+      class: "tls",
+      message: expect.stringContaining("did not answer the TLS handshake within 0.3 s"),
+    });
     await expect.poll(() => tcp.connections.every(({ closed }) => closed)).toBe(true);
   });
 
@@ -292,6 +329,7 @@ describe("a failed request returns", () => {
       "HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n",
     ],
     ["interim answers without end", "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(50)],
+    ["`100 Continue` without end", "HTTP/1.1 100 Continue\r\n\r\n".repeat(50)],
   ])("invalid_response for %s", async (_, bytes) => {
     expect(await fromBytes(bytes)).toMatchObject({ kind: "failure", class: "invalid_response" });
   });

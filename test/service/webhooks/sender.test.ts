@@ -116,6 +116,8 @@ describe("an attempt", () => {
         message: expect.stringContaining("not followed"),
       },
     ],
+    [300, {}, { class: "http_300", message: expect.stringContaining("Only a 2xx status") }],
+    [304, {}, { class: "http_304", message: expect.stringContaining("Only a 2xx status") }],
     [400, {}, { class: "http_400", message: expect.stringContaining("Only a 2xx status") }],
     [401, {}, { class: "http_401", message: expect.stringContaining("by their signature") }],
     [404, {}, { class: "http_404", message: expect.stringContaining("Check the path") }],
