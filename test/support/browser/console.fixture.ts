@@ -125,7 +125,7 @@ async function fillAccounts(
   ];
   await operator.queryData(
     `mutation ($id: ID!) { approveAccountRequest(id: $id) { userErrors { message } } }`,
-    approved,
+    { id: approved.id },
   );
   const question = { id: awaitingReply.id, question: "Whose jobs would you carry out?" };
   await operator.queryData(
