@@ -31,11 +31,15 @@ export function textValue(max: number) {
 }
 
 export function integerValue(min: number) {
+  const tooSmall = `must be at least ${min}`;
+  const tooBig = `must be at most ${MAX_INTEGER}`;
+  // zod reports a number beyond 2^53 here, and then once more below.
+  const byCode: Record<string, string> = { too_small: tooSmall, too_big: tooBig };
   return z
     .number({ error: "must be an integer" })
-    .int({ error: "must be a whole number" })
-    .min(min, { error: `must be at least ${min}` })
-    .max(MAX_INTEGER, { error: `must be at most ${MAX_INTEGER}` });
+    .int({ error: ({ code }) => byCode[code ?? ""] ?? "must be a whole number", abort: true })
+    .min(min, { error: tooSmall })
+    .max(MAX_INTEGER, { error: tooBig });
 }
 
 export const numberValue = z.number({ error: "must be a number" });
@@ -44,7 +48,7 @@ export const booleanValue = z.boolean({ error: "must be true or false" });
 
 /** A calendar date in the years 0001 to 9999. */
 export const dateValue = z.iso
-  .date({ error: "must be a calendar date, YYYY-MM-DD" })
+  .date({ error: "must be a calendar date, YYYY-MM-DD", abort: true })
   .refine((day) => !day.startsWith("0000"), { error: "must be in the years 0001 to 9999" });
 
 /** The carrier's own status text, stored unchanged. */

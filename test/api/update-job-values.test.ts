@@ -175,6 +175,20 @@ describe("the values of a patch", () => {
     });
   });
 
+  it.each([
+    ["piece_quantity", "9007199254740993", "must be at most 2147483647"],
+    ["piece_quantity", "-9007199254740993", "must be at least 1"],
+    ["piece_quantity", "1e400", "must be an integer or null"],
+    ["piece_quantity", "9007199254740993.5", "must be at most 2147483647"],
+    ["piece_quantity", "1.5", "must be a whole number or null"],
+    ["scheduled_date", '"0000-00-00"', "must be a calendar date, YYYY-MM-DD"],
+    ["scheduled_date", '"0000-01-01"', "must be in the years 0001 to 9999"],
+  ])("names one problem: %s of %s %s", async (field, json, message) => {
+    const response = await patchJob(app, agent, number, `{"${field}":${json}}`);
+    const details = expectFailure(response, 400).details as { message: string }[];
+    expect(details.map((detail) => detail.message)).toEqual([message]);
+  });
+
   describe("scheduled_delivery_pending: true or false", () => {
     it("accepts both", async () => {
       expect(await set("scheduled_delivery_pending", "true")).toBe(true);

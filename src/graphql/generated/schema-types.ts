@@ -787,7 +787,7 @@ export type JobStatsGroup = {
   readonly count: Scalars['Int']['output'];
   /** Total number of pieces; null if no job of the group has a value. */
   readonly pieceQuantity: Maybe<Scalars['Float']['output']>;
-  /** Total weight; null if no job of the group has a value. */
+  /** Total weight; null if no job of the group has a value, or if the total is above 1.8e308. */
   readonly weight: Maybe<Scalars['Float']['output']>;
 };
 

@@ -106,10 +106,15 @@ export function updateJobs({ jobs, idempotency }: JobUpdateServices, route: stri
     const counts = { updated_count: updated, failed_count: results.length - updated };
     return {
       data: { ...counts, results: results.map(toResultWire) },
-      headers: ignoredFieldsHeader(ignored),
+      headers: ignoredFieldsHeader([...ignoredMembers(request), ...ignored]),
       changed: !options.dryRun && results.some(({ outcome }) => outcome === "updated"),
     };
   });
+}
+
+/** The members of a batch besides its jobs, such as a `dry_run` that belongs in the query. */
+function ignoredMembers(request: Request): string[] {
+  return Object.keys(objectBody(request)).filter((name) => name !== "jobs");
 }
 
 /** Returns the items of `body`. Throws BadRequestException if `jobs` is not a list of 1 to 100 items with valid Marking Numbers. */

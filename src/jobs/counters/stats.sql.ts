@@ -60,6 +60,7 @@ export interface JobStatsGroup {
   labels: (string | null)[];
   count: number;
   pieceQuantity: number | null;
+  /** Null without any weight, and for a sum above 1.8e308. */
   weight: number | null;
 }
 
@@ -148,9 +149,12 @@ function groupCountersSql(principal: Principal, { filter, groupBy, include }: Jo
 }
 
 const nullSum = raw("null::double precision");
-/** Clamps each weight to ±1e290: partners can set any weight, and an overflow would fail the whole query. */
+/**
+ * The decimal sum of the weights as JSON writes them: 0.1 and 0.2 are 0.3. Null also if it is no double, because partners can set
+ * weights up to 1.8e308.
+ */
 const weightSumSql = raw(
-  "sum(greatest(-1e290, least(1e290, job.weight))) filter (where job.weight is not null)",
+  "case when abs(sum(job.weight::text::numeric)) <= 1.7976931348623158e308 then sum(job.weight::text::numeric)::double precision end",
 );
 
 function keyColumns(keys: readonly GroupKeySource[]): Sql {

@@ -175,16 +175,24 @@ it.each<[string, GroupKey[], string]>([
   expect((error as AppError).details).toMatchObject([{ field: "groupBy", code }]);
 });
 
-it("clamps extreme weights instead of overflowing", async () => {
-  const heavy = [Number.MAX_VALUE, Number.MAX_VALUE, 5e-324].map((weight) => ({
-    weight,
-    batch_number: "heavy",
-  }));
+it.each<[string, number[], number | null]>([
+  ["0.1 and 0.2", [0.1, 0.2], 0.3],
+  ["many hundredths", Array.from({ length: 10_000 }, () => 0.01), 100],
+  ["weights of the demo", [2_697.7, 0.1], 2_697.8],
+  ["a weight with all its digits", [9_007_199_254_740_992, 0], 9_007_199_254_740_992],
+  ["opposite weights", [1.7e308, 0.5, -1.7e308], 0.5],
+  ["the largest weight", [Number.MAX_VALUE, 5e-324], Number.MAX_VALUE],
+  ["no double", [1.7e308, 1.7e308], null],
+  ["no double, below zero", [-1.7e308, -1.7e308], null],
+])("sums weights as decimal numbers: %s", async (_title, weights, sum) => {
   await using own = await openJobReadFixture();
-  await own.insert(heavy);
-  const filter = { batchNumber: { eq: "heavy" } };
-  const { groups } = await jobStats(own.database, own.agent, { filter, groupBy: [], include: all });
-  expect(groups[0]?.weight).toBe(2e290);
+  await own.insert(weights.map((weight) => ({ weight, batch_number: "B" })));
+  const { groups } = await jobStats(own.database, own.agent, {
+    filter: {},
+    groupBy: ["BATCH"],
+    include: all,
+  });
+  expect(groups[0]?.weight).toBe(sum);
 });
 
 it("returns the 1,000 largest groups, sets truncated, and counts all jobs in the total", async () => {
