@@ -6,8 +6,8 @@ import { withoutCounting } from "./load-shedding/counted-response.ts";
 import type { ShareKind } from "./partner-shares.ts";
 
 /**
- * Runs `work` for the request of `response` once the share of its partner allows it. Throws TooManyRequestsException if too many
- * requests of the partner wait. Requests without a principal have no share. Call it after the whole body has arrived.
+ * Runs `work` for the request of `response` once the share of its partner allows it. Throws as `PartnerShares.run`. Requests without
+ * a principal have no share. Call it after the whole body has arrived.
  */
 export async function inShare<T>(response: Response, kind: ShareKind, work: () => Promise<T>): Promise<T> {
   const context = contextOf(response);

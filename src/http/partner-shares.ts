@@ -3,7 +3,7 @@
  * to PostgreSQL, so without shares the waiting requests of one partner could hold all of them.
  */
 import { FairSemaphore } from "../platform/concurrency/semaphore.ts";
-import { AppError } from "../platform/errors.ts";
+import { AppError, unavailable } from "../platform/errors.ts";
 
 /** Connections that requests leave to background tasks. */
 const RESERVED_CONNECTIONS = 2;
@@ -11,7 +11,7 @@ const RESERVED_CONNECTIONS = 2;
 const BULK_PER_PARTNER = 2;
 /** Requests of one partner that wait for its share; further ones get 429. */
 export const MAX_WAITING = 100;
-/** A request that waited longer for its share gets 429. */
+/** A request that waited longer for its share gets 503: the others may be slow because PostgreSQL is. */
 const MAX_WAIT_MS = 5_000;
 
 /** `bulk`: changes many jobs. `query`: a query of GraphQL, which has connections of its own. `request`: all others. */
@@ -47,8 +47,8 @@ export class PartnerShares {
   }
 
   /**
-   * Runs `work` in the partner's share, and returns its result. Throws TooManyRequestsException instead if too many requests of
-   * the partner wait, or if this one has waited too long.
+   * Runs `work` in the partner's share, and returns its result. Instead throws TooManyRequestsException if too many requests of the
+   * partner wait, and ServiceUnavailableException if this one has waited too long.
    */
   async run<T>(request: SharedRequest, work: (share: Share) => Promise<T>): Promise<T> {
     using stack = new DisposableStack();
@@ -78,7 +78,7 @@ export class PartnerShares {
     const release = await this.#awaitTurn(semaphore, request);
     if (performance.now() - startedMs < MAX_WAIT_MS) return release;
     release();
-    throw tooManyRequests();
+    throw unavailable("Other requests of your organisation take too long. Try again in 1 s.", 1);
   }
 
   async #awaitTurn(semaphore: FairSemaphore, request: SharedRequest): Promise<() => void> {
