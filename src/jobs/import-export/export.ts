@@ -2,7 +2,7 @@
 import { csvLine } from "../../platform/records/csv.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import type { Principal } from "../../platform/principal.ts";
-import { escapeFormulas } from "../../platform/records/formula-escaping.ts";
+import { escapeApostrophes, escapeFormulas } from "../../platform/records/formula-escaping.ts";
 import type { JobFilterTree } from "../list/filter.sql.ts";
 import { listJobs } from "../list/list.sql.ts";
 import { fileColumns, isTextColumn, formatCell, toFileRow } from "./file-codec.ts";
@@ -13,7 +13,7 @@ import type { JobRow } from "../job.row.sql.ts";
 export interface JobExport {
   filter: JobFilterTree;
   order: JobOrder;
-  /** `spreadsheet` is CSV with escaped formulas and a byte order mark. The others write values unchanged, for an import. */
+  /** `spreadsheet` is CSV with escaped formulas, and a byte order mark, by which Excel knows UTF-8. An import reads all of them. */
   format: FileFormat | "spreadsheet";
 }
 
@@ -63,7 +63,8 @@ function formatCsvLine(job: JobRow, isSpreadsheet: boolean): string {
   const row = toFileRow(job);
   const cells = fileColumns.map((column) => {
     const text = formatCell(row[column]);
-    return text !== null && isSpreadsheet && isTextColumn(column) ? escapeFormulas(text) : text;
+    if (text === null || !isTextColumn(column)) return text;
+    return isSpreadsheet ? escapeFormulas(text) : escapeApostrophes(text);
   });
   return csvLine(cells);
 }

@@ -33,7 +33,8 @@ const cellParsers: Record<FieldKind, (text: string) => FileValue> = {
   date: (text) => text,
   integer: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
   number: (text) => (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : text),
-  boolean: (text) => booleanTexts.get(text) ?? text,
+  // Spreadsheets write TRUE, and pandas True.
+  boolean: (text) => booleanTexts.get(text.toLowerCase()) ?? text,
 };
 
 export function isFileColumn(name: string): name is FileColumn {

@@ -24,6 +24,8 @@ export type ImportRow = { readonly line: number } & (
   | { readonly problems: readonly RowProblem[] }
 );
 
+const NOT_UTF8 = "is not valid UTF-8; save the file as “CSV UTF-8”";
+
 export const fileFormats = ["csv", "ndjson"] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
@@ -56,15 +58,15 @@ async function* csvRows(
 function parseCsvHeader(header: CsvRecord, { columns }: FileReadOptions): (FileColumn | null)[] {
   if ("error" in header) throw invalidHeader(`The header ${header.error}`);
   const [first] = header.cells;
-  if (header.cells.length === 1 && /[;\t|]/.test(first?.text ?? "")) {
-    throw invalidHeader("The header has a single column; separate columns by commas");
+  if (header.cells.length === 1 && first?.text?.includes("|") === true) {
+    throw invalidHeader("The header has a single column; separate columns by commas, semicolons or tabs");
   }
   return parseHeader(header.cells, ["marking_number"], columns);
 }
 
 function parseCsvRow(
   columns: readonly (FileColumn | null)[],
-  { line, content, hasByteOrderMark }: StreamRecord<CsvRecord>,
+  { line, content }: StreamRecord<CsvRecord>,
 ): ImportRow {
   if ("error" in content) return { line, problems: [{ field: null, message: content.error }] };
   const { cells } = content;
@@ -80,19 +82,18 @@ function parseCsvRow(
     (column, index) => column !== null && cells[index]?.text === null,
   );
   if (undecodableColumns.length > 0) {
-    return { line, problems: undecodableColumns.map((field) => ({ field, message: "is not valid UTF-8" })) };
+    return { line, problems: undecodableColumns.map((field) => ({ field, message: NOT_UTF8 })) };
   }
   const values = columns.flatMap((column, index) =>
-    column === null ? [] : [[column, parseCsvCell(column, cells[index], hasByteOrderMark)] as const],
+    column === null ? [] : [[column, parseCsvCell(column, cells[index])] as const],
   );
   return { line, values: Object.fromEntries(values) };
 }
 
-/** A byte order mark identifies our spreadsheet exports, which escape formulas in text. */
-function parseCsvCell(column: FileColumn, cell: CsvCell | undefined, isSpreadsheet: boolean): unknown {
+/** Every text is unescaped: all our exports are escaped so, and a byte order mark comes and goes when a spreadsheet saves a file. */
+function parseCsvCell(column: FileColumn, cell: CsvCell | undefined): unknown {
   const text = cell?.text ?? "";
-  const isEscaped = isSpreadsheet && isTextColumn(column);
-  return parseCell(column, isEscaped ? unescapeFormulas(text) : text, cell?.isQuoted ?? false);
+  return parseCell(column, isTextColumn(column) ? unescapeFormulas(text) : text, cell?.isQuoted ?? false);
 }
 
 async function* ndjsonRows(

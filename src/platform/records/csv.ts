@@ -16,13 +16,42 @@ export interface CsvCell {
 export type CsvRecord = { readonly cells: readonly CsvCell[] } | { readonly error: string };
 
 const QUOTE = 0x22;
-const COMMA = 0x2c;
+/** Commas, and what spreadsheets write in countries with decimal commas. */
+const DELIMITERS = Buffer.from(",;\t");
+const [COMMA] = DELIMITERS;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Yields the records of `chunks` and skips blank ones. Lines end with CRLF, LF or CR. */
+/**
+ * Yields the records of `chunks` and skips blank ones. Lines end with CRLF, LF or CR. Cells are separated by the comma, semicolon or
+ * tab that divides the first record into most cells.
+ */
 export function readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamRecord<CsvRecord>> {
-  return readRecords(chunks, parseRecord);
+  let delimiter: number | null = null;
+  return readRecords(chunks, (bytes, from, isLast) => {
+    if (delimiter !== null) return parseRecord(bytes, { from, isLast, delimiter });
+    const found = findDelimiter(bytes, from, isLast);
+    const record = parseRecord(bytes, { from, isLast, delimiter: found });
+    // A blank line says nothing.
+    if (record && record.content !== null) delimiter = found;
+    return record;
+  });
+}
+
+function findDelimiter(bytes: Buffer, from: number, isLast: boolean): number {
+  const counts = Array.from(DELIMITERS, (delimiter) => {
+    const content = parseRecord(bytes, { from, isLast, delimiter })?.content;
+    return { delimiter, cells: content && "cells" in content ? content.cells.length : 0 };
+  });
+  const [most] = counts.toSorted((one, other) => other.cells - one.cells);
+  return most?.delimiter ?? (COMMA as number);
+}
+
+/** Where a record begins, and how its file is written. */
+interface RecordStart {
+  readonly from: number;
+  readonly isLast: boolean;
+  readonly delimiter: number;
 }
 
 /** Formats a line without its line ending. Null becomes an empty cell, an empty string a quoted cell. */
@@ -31,7 +60,7 @@ export function csvLine(cells: readonly (string | null)[]): string {
 }
 
 function formatCell(text: string): string {
-  return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return text === "" || /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** A cell that is not decoded yet: its content is `start` to `stop`; `end` is the offset of the delimiter behind it. */
@@ -43,16 +72,18 @@ interface CellSpan {
   readonly error?: string;
 }
 
-function parseRecord(bytes: Buffer, from: number, isLast: boolean): RecordMatch<CsvRecord> | null {
+function parseRecord(bytes: Buffer, { from, isLast, delimiter }: RecordStart): RecordMatch<CsvRecord> | null {
   const cellSpans: CellSpan[] = [];
   let position = from;
   for (;;) {
     const span =
-      bytes[position] === QUOTE ? scanQuotedCell(bytes, position) : scanUnquotedCell(bytes, position);
+      bytes[position] === QUOTE
+        ? scanQuotedCell(bytes, position, delimiter)
+        : scanUnquotedCell(bytes, position, delimiter);
     if (span.end >= bytes.length && !isLast) return null;
     if (span.error !== undefined) return skipMalformedLine(bytes, from, isLast, span.error);
     cellSpans.push(span);
-    if (bytes[span.end] !== COMMA) break;
+    if (bytes[span.end] !== delimiter) break;
     position = span.end + 1;
   }
   const end = skipLineEnd(bytes, (cellSpans.at(-1) as CellSpan).end, isLast);
@@ -61,11 +92,11 @@ function parseRecord(bytes: Buffer, from: number, isLast: boolean): RecordMatch<
     : { content: toRecord(bytes, cellSpans), end, lines: countLines(bytes, from, end) };
 }
 
-function scanUnquotedCell(bytes: Buffer, start: number): CellSpan {
+function scanUnquotedCell(bytes: Buffer, start: number, delimiter: number): CellSpan {
   let end = start;
   for (; end < bytes.length; end += 1) {
     const byte = bytes[end];
-    if (byte === COMMA || byte === LF || byte === CR) break;
+    if (byte === delimiter || byte === LF || byte === CR) break;
     if (byte === QUOTE)
       return {
         start,
@@ -78,7 +109,7 @@ function scanUnquotedCell(bytes: Buffer, start: number): CellSpan {
   return { start, stop: end, end, isQuoted: false };
 }
 
-function scanQuotedCell(bytes: Buffer, opening: number): CellSpan {
+function scanQuotedCell(bytes: Buffer, opening: number, delimiter: number): CellSpan {
   const start = opening + 1;
   let closing = bytes.indexOf(QUOTE, start);
   while (closing !== -1 && bytes[closing + 1] === QUOTE) closing = bytes.indexOf(QUOTE, closing + 2);
@@ -89,7 +120,7 @@ function scanQuotedCell(bytes: Buffer, opening: number): CellSpan {
   }
   const end = closing + 1;
   const next = bytes[end];
-  const isWellFormed = next === undefined || next === COMMA || next === LF || next === CR;
+  const isWellFormed = next === undefined || next === delimiter || next === LF || next === CR;
   return {
     start,
     stop: closing,

@@ -16,6 +16,16 @@ export function escapeFormulas(text: string): string {
   );
 }
 
+/**
+ * The same only where an apostrophe stands before a formula already, for a file that no spreadsheet opens: it leaves formulas as they
+ * are, and `unescapeFormulas` reverses it too. So a reader need not know for which of the two a file was written.
+ */
+export function escapeApostrophes(text: string): string {
+  return text.replace(CELL_PART, (part: string, start: string, apostrophes: string | undefined, sign = "") =>
+    apostrophes ? `${start}'${apostrophes}${sign}` : part,
+  );
+}
+
 /** Removes one apostrophe before each formula in `text`. */
 export function unescapeFormulas(text: string): string {
   return text.replace(CELL_PART, (part: string, start: string, apostrophes: string | undefined, sign = "") =>

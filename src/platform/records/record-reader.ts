@@ -24,8 +24,6 @@ export interface StreamRecord<Content> {
   /** The physical line that the record starts on, from 1. */
   readonly line: number;
   readonly content: Content;
-  /** True if the file begins with a byte order mark. */
-  readonly hasByteOrderMark: boolean;
 }
 
 /** More than ten times the size of a job whose fields all have their maximum length. */
@@ -47,7 +45,6 @@ class RecordSplitter<Content> {
   #bytes = Buffer.alloc(0);
   #line = 1;
   #isAtStart = true;
-  #hasByteOrderMark = false;
 
   constructor(parse: RecordParser<Content>) {
     this.#parse = parse;
@@ -62,7 +59,7 @@ class RecordSplitter<Content> {
       if (match === null) break;
       if (isTooLong && match.end === bytes.length) throw lineTooLong(this.#line);
       const { content } = match;
-      if (content !== null) yield { line: this.#line, content, hasByteOrderMark: this.#hasByteOrderMark };
+      if (content !== null) yield { line: this.#line, content };
       this.#line += match.lines;
       from = match.end;
     }
@@ -73,8 +70,8 @@ class RecordSplitter<Content> {
   #skipByteOrderMark(bytes: Buffer, isLast: boolean): number {
     if (bytes.length < BYTE_ORDER_MARK.length && !isLast) return 0;
     this.#isAtStart = false;
-    this.#hasByteOrderMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-    return this.#hasByteOrderMark ? BYTE_ORDER_MARK.length : 0;
+    const hasMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+    return hasMark ? BYTE_ORDER_MARK.length : 0;
   }
 }
 

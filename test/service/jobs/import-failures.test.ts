@@ -47,7 +47,7 @@ describe("a failed row", () => {
     ["weight", "must be a number or null", '"1,5"'],
     ["scheduled_date", "must be a calendar date, YYYY-MM-DD", "2026-02-30"],
     ["scheduled_date", "must be a calendar date, YYYY-MM-DD", "24/11/2026"],
-    ["scheduled_delivery_pending", "must be true or false", "TRUE"],
+    ["scheduled_delivery_pending", "must be true or false", "yes"],
     ["scheduled_delivery_pending", "must be true or false", ""],
     ["normalized_status", "must be a string", ""],
     ["normalized_status", 'is not a known status ("done"); GET /v1/reference/statuses lists them', "done"],
@@ -119,7 +119,9 @@ describe("a failed row", () => {
       "latin1",
     );
     const result = await importFile(latin1);
-    expect(problemsOf(result)).toEqual([[2, "recipient_name", "is not valid UTF-8"]]);
+    expect(problemsOf(result)).toEqual([
+      [2, "recipient_name", "is not valid UTF-8; save the file as “CSV UTF-8”"],
+    ]);
     expect(countsOf(result)).toEqual([1, 0, 0, 1]);
     const json = Buffer.concat([
       Buffer.from('{"marking_number":"'),

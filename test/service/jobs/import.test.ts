@@ -253,11 +253,36 @@ describe("a CSV header", () => {
     ["marking_number,\n", 'The column "" is not a column of jobs'],
     ["marking_number,weight,weight\n", 'The header has the column "weight" twice'],
     ["weight\n", "The header has no column marking_number"],
-    ["marking_number;weight\n", "The header has a single column; separate columns by commas"],
+    [
+      "marking_number|weight\n",
+      "The header has a single column; separate columns by commas, semicolons or tabs",
+    ],
     ['marking_number,"weight\n', "The header opens a quote that is never closed"],
     ["", "The file is empty; its first line must name the columns"],
   ])("is rejected before the first row if it is invalid: %j", async (header, message) => {
     await expect(importFile(header)).rejects.toMatchObject({ code: "BadRequestException", message });
+  });
+
+  it.each([";", "\t"])("may separate its columns by %j", async (separator) => {
+    const number = newMarkingNumber();
+    const lines = [
+      ["marking_number", "weight", "instructions", "scheduled_delivery_pending"],
+      [number, "2.5", '"a, b; c"', "TRUE"],
+    ];
+    const file = lines.map((cells) => `${cells.join(separator)}\r\n`).join("");
+    expect(countsOf(await importFile(`\r\n${file}`, defaultAgent))).toEqual([1, 0, 0, 0]);
+    expect(await jobOf(number)).toMatchObject({
+      weight: 2.5,
+      instructions: "a, b; c",
+      scheduled_delivery_pending: true,
+    });
+  });
+
+  it.each(["TRUE", "False", "true", "FALSE"])("has %s in a column of booleans", async (text) => {
+    const number = newMarkingNumber();
+    await importFile(`marking_number,scheduled_delivery_pending\n${number},${text}\n`, defaultAgent);
+    const expected = text.toLowerCase() === "true";
+    expect(await jobOf(number)).toMatchObject({ scheduled_delivery_pending: expected });
   });
 
   it("without rows imports nothing", async () => {

@@ -84,6 +84,14 @@ describe("a CSV sample", () => {
     ]);
   });
 
+  it.each([";", "\t"])("has columns separated by %j", (separator) => {
+    const text = ["a", '"b,c"', "d\n1", '"x;y\ty"', "2,5\n"].join(separator);
+    expect(readFileSample(text, "csv", true)).toEqual({
+      names: ["a", "b,c", "d"],
+      rows: [["1", "x;y\ty", "2,5"]],
+    });
+  });
+
   it("round-trips arbitrary cells", () => {
     const cell = fc.string().filter((text) => !text.includes("\0") && !text.startsWith("\uFEFF"));
     const record = fc.array(cell, { minLength: 2, maxLength: 6 });
@@ -100,7 +108,7 @@ describe("a CSV sample", () => {
   it("throws a readable message for an unusable file", () => {
     expect(() => readFileSample("", "csv", true)).toThrow("empty");
     expect(() => readFileSample("a,b\n", "csv", true)).toThrow("no rows");
-    expect(() => readFileSample("a;b\n1;2\n", "csv", true)).toThrow("commas");
+    expect(() => readFileSample("a|b\n1|2\n", "csv", true)).toThrow("semicolons");
     expect(() => readFileSample("a\0,b\0\n", "csv", true)).toThrow("UTF-8");
     expect(() => readFileSample(`${"a,".repeat(300)}b\n1\n`, "csv", true)).toThrow("200 columns");
   });

@@ -33,17 +33,24 @@ export function readFileSample(text: string, format: FileFormat, isWhole: boolea
 }
 
 function readCsvSample(text: string, isWhole: boolean): FileSample {
-  const [names, ...rows] = readCsvRecords(text, isWhole);
+  // As the server: the separator that divides the first line into most columns.
+  const [best] = [",", ";", "\t"]
+    .map((separator) => readCsvRecords(text, isWhole, separator))
+    .toSorted((one, other) => (other[0]?.length ?? 0) - (one[0]?.length ?? 0));
+  const [names, ...rows] = best ?? [];
   if (!names) throw new Error("This file is empty.");
-  if (names.length === 1 && /[;\t|]/.test(names[0] ?? ""))
-    throw new Error("The columns of this file are not separated by commas. Save it as comma-separated CSV.");
+  if (names.length === 1 && names[0]?.includes("|") === true)
+    throw new Error("The columns of this file must be separated by commas, semicolons or tabs.");
   return { names, rows: rows.map((row) => names.map((_, index) => row[index] ?? "")) };
 }
 
 /** The first records without blank ones. Omits a last record that may be incomplete. */
-function readCsvRecords(text: string, isWhole: boolean): string[][] {
+function readCsvRecords(text: string, isWhole: boolean, separator: string): string[][] {
   const records: string[][] = [];
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|\n|\r|$)/y;
+  const cell = new RegExp(
+    `(?:"((?:[^"]|"")*)"|([^"${separator}\\r\\n]*))(${separator}|\\r\\n|\\n|\\r|$)`,
+    "y",
+  );
   let record: string[] = [];
   while (cell.lastIndex < text.length && records.length <= SAMPLE_ROWS) {
     const match = cell.exec(text);
@@ -53,7 +60,7 @@ function readCsvRecords(text: string, isWhole: boolean): string[][] {
     const isCut = end === "" && !isWhole;
     if (isCut) break;
     record.push(quoted?.replaceAll('""', '"') ?? plain);
-    if (end === ",") continue;
+    if (end === separator) continue;
     if (record.some((value) => value !== "")) records.push(record);
     record = [];
   }
