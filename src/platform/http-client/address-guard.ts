@@ -45,13 +45,17 @@ export class AddressGuard {
 
   /** Checks a URL before it is saved: its form, and the IP addresses that its host resolves to. */
   async checkUrl(text: string): Promise<UrlVerdict> {
-    if (text.length > MAX_URL_LENGTH)
-      return blocked("invalid_url", `must not be longer than ${MAX_URL_LENGTH} characters`);
     const url = URL.parse(text);
     if (!url) return blocked("invalid_url", "must be a URL such as https://example.com/webhooks");
     const problem = this.urlProblem(url);
     if (problem) return problem;
     url.hash = "";
+    // What is stored, so that it can be sent back: letters other than ASCII are up to nine times as long there.
+    if (url.href.length > MAX_URL_LENGTH)
+      return blocked(
+        "invalid_url",
+        `must not be longer than ${MAX_URL_LENGTH} characters in its encoded form, which has ${url.href.length}`,
+      );
     const host = hostOf(url);
     try {
       if (isIP(host) === 0) await this.#resolveChecked(host);

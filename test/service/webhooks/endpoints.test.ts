@@ -144,6 +144,8 @@ describe("create", () => {
   it.each([
     ["http://169.254.169.254/latest", "url"],
     [`https://example.com/${"x".repeat(2_048)}`, "url"],
+    // Its encoded form has 6,020 characters.
+    [`https://example.com/${"é".repeat(1_000)}`, "url"],
     ["not a url", "url"],
   ])("rejects the URL %.40s", async (url, field) => {
     const { problems } = await problemsOf(services.endpoints.create(agent, { url }));
