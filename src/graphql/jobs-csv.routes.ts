@@ -14,11 +14,16 @@ import { AppError, badRequest, invariant } from "../platform/errors.ts";
 import type { Principal } from "../platform/principal.ts";
 import { invalidArgument } from "./arguments.ts";
 import type { JobFilter, JobOrder } from "./generated/schema-types.ts";
-import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
+import { rateLimitSubjectOf } from "./authenticated-principal.ts";
 import type { AdapterHost } from "./adapter-host.ts";
 import { inputProblems, sizeProblem } from "./execution/input-limits.ts";
 import { checkedFilter, toJobOrder } from "./resolvers/job.ts";
-import { parseSessionMode, type SessionMode, type SessionVerifier } from "../accounts/api.ts";
+import {
+  parseSessionMode,
+  type SessionMode,
+  type SessionPrincipal,
+  type SessionVerifier,
+} from "../accounts/api.ts";
 
 export interface JobsCsvDeps {
   schema: GraphQLSchema;
@@ -52,7 +57,8 @@ function exportHandler(deps: JobsCsvDeps, host: AdapterHost): RequestHandler {
     requireScope(principal, "jobs:read");
     const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
     await takeTokens(deps.limits, rateLimitSubjectOf(principal), { kind: "batch" }, setHeader);
-    await sendCsv(deps, { principal, request: await parseRequest(deps, request) }, response);
+    const exported = { principal, mode: modeOf(request.url), request: await parseRequest(deps, request) };
+    await sendCsv(deps, exported, response);
   };
 }
 
@@ -66,7 +72,7 @@ function rejectOtherMethods({ method }: Request): void {
 function authenticate(
   { sessions }: JobsCsvDeps,
   { headers, ip = "", url }: Request,
-): Promise<AuthenticatedPrincipal> {
+): Promise<SessionPrincipal> {
   sessions.requireSameOrigin(headers);
   return sessions.verify(headers, ip, modeOf(url));
 }
@@ -79,8 +85,8 @@ function modeOf(url: string): SessionMode {
 
 /** Reads the first part before sending the headers, so that an error can still set the status. */
 async function sendCsv(
-  { readerFor, services }: JobsCsvDeps,
-  { principal, request }: { principal: AuthenticatedPrincipal; request: JobExport },
+  { readerFor, services, sessions }: JobsCsvDeps,
+  { principal, mode, request }: { principal: SessionPrincipal; mode: SessionMode; request: JobExport },
   response: Response,
 ): Promise<void> {
   const disconnected = new AbortController();
@@ -94,7 +100,11 @@ async function sendCsv(
   response.setHeader("Cache-Control", "no-store");
   const whole = async function* (): AsyncGenerator<string> {
     if (first.done !== true) yield first.value.text;
-    for await (const { text } of csvParts) yield text;
+    for await (const { text } of csvParts) {
+      // A download takes minutes. A session that has ended meanwhile ends it.
+      await sessions.revalidate(principal.sessionId, mode);
+      yield text;
+    }
   };
   await pipeline(whole, response).catch((error: unknown) => {
     // The client disconnected.

@@ -62,7 +62,11 @@ export const markingNumberValue = textValue(120).refine((value) => value !== "",
 /** The Marking Number of each test job starts with it, and that of no live job. */
 export const TEST_PREFIX = "TEST-";
 
-/** The Marking Number of a new live job. */
-export const liveMarkingNumberValue = markingNumberValue.refine((value) => !value.startsWith(TEST_PREFIX), {
-  error: `must not start with ${TEST_PREFIX}, which only test jobs do`,
-});
+/** The Marking Number of a new live job. A terminal runs some control characters as commands. */
+export const liveMarkingNumberValue = markingNumberValue
+  .refine((value) => !value.startsWith(TEST_PREFIX), {
+    error: `must not start with ${TEST_PREFIX}, which only test jobs do`,
+  })
+  .refine((value) => !/\p{Cc}/u.test(value), {
+    error: "must not contain control characters, such as a tab or a line break",
+  });

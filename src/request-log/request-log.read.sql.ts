@@ -189,7 +189,7 @@ function toEntryView({ id, keyId, durationMs, ...row }: RequestLogRow): RequestL
 }
 
 function toViewWithoutJobs(row: RequestLogRow): RequestLogEntryView {
-  const path = row.path.replace(/^(\/v1\/jobs\/by-marking\/)[^/]+/, "$1***");
+  const path = row.path.replace(/^(\/v1\/(?:test\/)?jobs\/by-marking\/)[^/]+/, "$1***");
   return { ...toEntryView(row), path, requestBody: null, responseBody: null };
 }
 

@@ -10,6 +10,7 @@ import { readRows } from "../../src/jobs/import-export/import-rows.ts";
 import { createJobReferenceData } from "../../src/jobs/job.reference-data.ts";
 import { systemActor } from "../../src/platform/principal.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
 import { readCsv } from "../../src/platform/records/csv.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
@@ -194,6 +195,26 @@ describe("the CSV file", () => {
         expect(sorted(await numbersOf(download({ orderBy: { field, direction } }, person)))).toEqual(created);
     const byNumber = { orderBy: { field: "MARKING_NUMBER", direction: "DESC" } };
     expect(await numbersOf(download(byNumber, person))).toEqual(created.toReversed());
+  });
+
+  // evidence: csv-export-session
+  it("ends early if the session ends meanwhile", async () => {
+    const many = await app.createOrganization("agent");
+    const person = await createSignedInUser(app, many.id);
+    await app.createJobs(
+      many,
+      Array.from({ length: 3_000 }, () => ({ patch: { instructions: "x".repeat(1_000) } })),
+    );
+    const pendingRequest = httpRequest(`${app.url}${pathOf({})}`, { headers: person.headers }).end();
+    const [response] = (await once(pendingRequest, "response")) as [IncomingMessage];
+    await once(response, "readable");
+    await app.database.query(sql`delete from user_session where user_id = ${person.id}`);
+    let lines = 0;
+    const read = async (): Promise<void> => {
+      for await (const chunk of response) lines += String(chunk).split("\n").length - 1;
+    };
+    await expect(read()).rejects.toThrow("aborted");
+    expect(lines).toBeLessThan(3_000);
   });
 
   it("stops without an error when the client disconnects", async () => {

@@ -36,6 +36,15 @@ describe("an import", () => {
     expect(await database().query(sql`select from job where marking_number like 'TEST-%'`)).toEqual([]);
   });
 
+  it("that has control characters is refused", async () => {
+    const result = await importFile('marking_number\n"A\u001b]0;title\u0007"\n"B\tC"\nD\n', defaultAgent);
+    const message = "must not contain control characters, such as a tab or a line break";
+    expect(problemsOf(result)).toEqual([
+      [2, "marking_number", message],
+      [3, "marking_number", message],
+    ]);
+  });
+
   it("creates new jobs, updates existing ones and counts created, updated and unchanged rows", async () => {
     const [known, same, fresh] = [await makeJob(), await makeJob({ weight: 2 }), newMarkingNumber()];
     const result = await importFile(`marking_number,weight\n${known},1\n${same},2\n${fresh},3\n`);

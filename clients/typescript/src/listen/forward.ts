@@ -19,7 +19,7 @@ export interface ForwardOptions {
 /** Posts `event` until the receiver answers, and prints the status. Rejects with the signal's reason when `signal` aborts. */
 export async function forward(event: Event, options: ForwardOptions): Promise<void> {
   const { url, signal, print } = options;
-  const line = `${event.type}  ${event.data.job.marking_number}  ${event.id}`;
+  const line = `${event.type}  ${printable(event.data.job.marking_number)}  ${event.id}`;
   for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(MAX_DELAY_MS, delayMs * 2)) {
     const started = performance.now();
     const outcome = await post(event, options);
@@ -35,6 +35,14 @@ export async function forward(event: Event, options: ForwardOptions): Promise<vo
     print(`---  ${line}  ${url} ${outcome.problem}. Trying again in ${delayMs / 1_000} s.`);
     await sleep(delayMs, signal);
   }
+}
+
+/** Shows control characters, which a terminal would run as commands, by their code points. */
+function printable(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
 }
 
 /** Returns the status, or why there is none. `isFinal`: the receiver may have handled the event. */
