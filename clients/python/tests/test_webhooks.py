@@ -11,6 +11,7 @@ import random
 import time
 import unittest
 from datetime import datetime, timezone
+from email.message import Message
 from typing import Any
 
 from waymark_client import UNSET, WebhookVerificationError, verify_webhook
@@ -93,6 +94,19 @@ class Verification(unittest.TestCase):
         for text in ["", "soon", "1e9", "-5", " 5", "٣", "1" * 13, "5.0"]:
             with self.subTest(text), self.assertRaises(WebhookVerificationError):
                 verify_webhook(BODY, {**HEADERS, "webhook-timestamp": text}, SECRET, now=TIME)
+
+    def test_headers_of_frameworks(self) -> None:
+        message = Message()
+        for name, value in HEADERS.items():
+            message[name] = value
+        asgi = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+        for headers in (message, asgi, list(HEADERS.items())):
+            with self.subTest(type(headers).__name__):
+                verify_webhook(BODY, headers, SECRET, now=TIME)
+
+    def test_a_parsed_body_is_called_so(self) -> None:
+        with self.assertRaisesRegex(TypeError, "not parsed JSON"):
+            verify_webhook(json.loads(BODY), HEADERS, SECRET, now=TIME)  # type: ignore[arg-type]
 
     def test_headers_that_are_not_text_are_refused(self) -> None:
         # WSGI servers and `os.fsdecode` return bytes that are not UTF-8 as surrogates.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import random
+import re
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -38,8 +39,9 @@ def _never() -> bool:
 
 
 def _connect(api_key: str, base_url: str, timeout: Timeout, policy: RetryPolicy) -> Connection:
-    if not api_key:
-        raise ValueError("api_key must not be empty")
+    # Never printed: a key that was read from a file often ends with a line break.
+    if not re.fullmatch(r"[\x21-\x7e]+", api_key):
+        raise ValueError("api_key must be an API key of Waymark, without white space")
     url = httpx.URL(base_url)
     if url.scheme not in ("http", "https") or not url.host:
         raise ValueError("base_url must be the URL of the service, such as https://waymark.example.com")

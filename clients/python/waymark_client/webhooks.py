@@ -9,7 +9,8 @@ import hmac
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, Union, cast
 
 from ._errors import WebhookVerificationError
 from ._generated.models import Event, WebhookTestEvent
@@ -20,9 +21,16 @@ _MIN_KEY_BYTES, _MAX_KEY_BYTES = 24, 64
 _TIMESTAMP = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
+class _HasItems(Protocol):
+    def items(self) -> Iterable[tuple[Any, Any]]: ...
+
+
+Headers = Union[_HasItems, Iterable[tuple[str, str]], Iterable[tuple[bytes, bytes]]]
+
+
 def verify_webhook(
     raw_body: bytes | str,
-    headers: Mapping[str, str] | Iterable[tuple[str, str]],
+    headers: Headers,
     secrets: str | Sequence[str],
     *,
     tolerance: float = TOLERANCE_S,
@@ -31,7 +39,7 @@ def verify_webhook(
     """Returns the event of a request that Waymark signed.
 
     raw_body: the bytes of the body as received, not parsed and serialised again.
-    headers: the headers of the request; their case does not matter.
+    headers: the headers of the request, as your framework has them; their case does not matter.
     secrets: the secret of the endpoint (`whsec_…`), or several of them while you rotate it.
     tolerance: the largest difference between the time of the request and your clock, in seconds.
     now: your time in seconds since 1970, if it is not the time of the system.
@@ -42,6 +50,8 @@ def verify_webhook(
     keys = [_key_of(secret) for secret in ([secrets] if isinstance(secrets, str) else secrets)]
     if not keys:
         raise ValueError("secrets must have at least one secret")
+    if not isinstance(raw_body, (str, bytes, bytearray, memoryview)):
+        raise TypeError("raw_body must be the body as received, and not parsed JSON")
     body = _bytes_of("The body", raw_body) if isinstance(raw_body, str) else bytes(raw_body)
     webhook_id, timestamp, signatures = _signed_headers(headers)
     if not _TIMESTAMP.fullmatch(timestamp):
@@ -71,14 +81,20 @@ def _key_of(secret: str) -> bytes:
     return key
 
 
-def _signed_headers(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> tuple[str, str, str]:
-    pairs = headers.items() if isinstance(headers, Mapping) else headers
-    by_name = {name.lower(): value for name, value in pairs}
+def _signed_headers(headers: Headers) -> tuple[str, str, str]:
+    # Of http.server, Werkzeug, Django, aiohttp and others. ASGI has pairs of bytes.
+    items = getattr(headers, "items", None)
+    pairs = cast("Iterable[tuple[str | bytes, str | bytes]]", items() if callable(items) else headers)
+    by_name = {_text_of(name).lower(): _text_of(value) for name, value in pairs}
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     missing = [name for name in names if not by_name.get(name)]
     if missing:
         raise WebhookVerificationError(f"The request has no {missing[0]}")
     return by_name[names[0]], by_name[names[1]], by_name[names[2]]
+
+
+def _text_of(text: str | bytes) -> str:
+    return text.decode("latin-1") if isinstance(text, bytes) else text
 
 
 def _bytes_of(name: str, text: str) -> bytes:

@@ -119,8 +119,9 @@ export class Transport {
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#baseUrl = toBaseUrl(options.baseUrl);
-    if (!/^[\x21-\x7e]+$/.test(options.apiKey))
-      throw new WaymarkError("apiKey must be an API key of Waymark");
+    // `process.env` has undefined for a variable that is not set. The key itself is never printed.
+    if (typeof options.apiKey !== "string" || !/^[\x21-\x7e]+$/.test(options.apiKey))
+      throw new WaymarkError("apiKey must be an API key of Waymark, without white space");
     this.#headers = {
       accept: "application/json",
       "x-api-key": options.apiKey,
@@ -157,7 +158,7 @@ export class Transport {
             method: spec.method,
             headers,
             redirect: "manual",
-            ...(body !== undefined && { body: JSON.stringify(body) }),
+            ...(body !== undefined && { body: toJson(body) }),
           },
           timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? 30_000,
           signal: options.signal,
@@ -244,8 +245,28 @@ function fillPath(template: string, values: Path): string {
   });
 }
 
+/** Throws a WaymarkError for what JSON.stringify would replace by null: it would clear a field. */
+function toJson(body: unknown): string {
+  return JSON.stringify(body, function check(this: unknown, name: string, value: unknown) {
+    const isLost = value === undefined ? Array.isArray(this) : !isSendable(value);
+    if (isLost) throw new WaymarkError(`${name} must not be ${String(value)}`);
+    return value;
+  });
+}
+
+function isSendable(value: unknown): boolean {
+  return typeof value !== "number" || Number.isFinite(value);
+}
+
 function queryString(query: Query): string {
-  const pairs = Object.entries(query).filter(([, value]) => value !== undefined);
+  // Without types, null stands for an absent parameter too.
+  const pairs = Object.entries(query).filter(
+    ([, value]) => (value as unknown) !== null && value !== undefined,
+  );
+  for (const [name, value] of pairs)
+    for (const each of Array.isArray(value) ? (value as readonly unknown[]) : [value])
+      if (each === null || each === undefined || !isSendable(each))
+        throw new WaymarkError(`${name} must not be ${String(each)}`);
   if (pairs.length === 0) return "";
   return `?${new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
 }

@@ -45,6 +45,10 @@ export async function verifyWebhook(
   if (Math.abs(nowMs / 1_000 - Number(timestamp)) > toleranceS)
     throw new WebhookVerificationError(`webhook-timestamp differs by more than ${toleranceS} s from now`);
   const body = toBytes(rawBody);
+  const list: readonly unknown[] = [secrets].flat();
+  // A variable of the environment that is not set.
+  if (!list.every((secret) => typeof secret === "string" && secret !== ""))
+    throw new TypeError("Each secret must be text such as whsec_…; one of them is missing");
   if (!(await hasValidSignature({ id, timestamp, body }, signatures, [secrets].flat())))
     throw new WebhookVerificationError("webhook-signature fits none of the secrets");
   return parseEvent(body);
@@ -96,7 +100,12 @@ function headerOf(headers: Exclude<WebhookHeaders, HeadersLike>, name: string): 
 
 function toBytes(body: string | Uint8Array | ArrayBuffer): Uint8Array {
   if (typeof body === "string") return new TextEncoder().encode(body);
-  return body instanceof Uint8Array ? body : new Uint8Array(body);
+  if (body instanceof Uint8Array) return body;
+  // Each realm has its own ArrayBuffer.
+  if (Object.prototype.toString.call(body) === "[object ArrayBuffer]") return new Uint8Array(body);
+  throw new TypeError(
+    "rawBody must be the body as received, and not parsed JSON. Turn body parsing off for this route",
+  );
 }
 
 function parseEvent(body: Uint8Array): WebhookEvent {

@@ -380,3 +380,38 @@ describe("through a proxy that loses, delays and refuses answers", () => {
     await expectChangesExactlyOnce(app, 150, changeThroughProxy);
   });
 });
+
+describe("what JSON and URLs cannot hold", () => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number("12,5")])(
+    "%d is refused before a request",
+    async (number) => {
+      await using script = await startScript([ok({})]);
+      const { waymark, server } = script;
+      await expect(waymark.jobs.update("V-1", { weight: number })).rejects.toThrow(
+        `weight must not be ${number}`,
+      );
+      const batch = waymark.jobs.updateBatch([{ marking_number: "V-1", pts: number }]);
+      await expect(batch).rejects.toThrow(`pts must not be ${number}`);
+      await expect(waymark.jobs.listPage({ page: number })).rejects.toThrow(`page must not be ${number}`);
+      expect(server.received).toEqual([]);
+    },
+  );
+
+  it("undefined in a list is refused, and left out elsewhere, as null is in a query", async () => {
+    await using script = await startScript([page(1, [], 0)]);
+    const { waymark, server } = script;
+    const numbers = ["V-1", undefined] as unknown as string[];
+    await expect(waymark.jobs.lookUp(numbers)).rejects.toThrow("must not be undefined");
+    expect(server.received).toEqual([]);
+    await waymark.jobs.listPage({ marking_number: null as unknown as string, page: undefined });
+    expect(server.received.map(({ path }) => path)).toEqual(["/v1/jobs"]);
+  });
+
+  it.each([undefined, null, "", "wmk_1\n", " wmk_1", "wmk 1", "café"])(
+    "a key of %j is refused, and not shown",
+    (apiKey) => {
+      const create = () => new Waymark({ apiKey: apiKey as string, baseUrl: "http://127.0.0.1" });
+      expect(create).toThrow("apiKey must be an API key of Waymark, without white space");
+    },
+  );
+});

@@ -154,4 +154,16 @@ describe("verifyWebhook rejects", () => {
     await expect(verifyWebhook(vector.body, headers, "whsec_short")).rejects.toThrow("24 to 64 bytes");
     await expect(verifyWebhook(vector.body, headers, [])).rejects.toThrow("at least one secret");
   });
+
+  it("a parsed body and a missing secret, and says which it is", async () => {
+    const headers = {
+      "webhook-id": "evt_1",
+      "webhook-timestamp": String(NOW_S),
+      "webhook-signature": "v1,AA==",
+    };
+    const parsed = { type: "job.updated" } as unknown as string;
+    await expect(verifyWebhook(parsed, headers, newSecret())).rejects.toThrow("not parsed JSON");
+    const missing = [newSecret(), undefined] as unknown as string[];
+    await expect(verifyWebhook("{}", headers, missing)).rejects.toThrow("one of them is missing");
+  });
 });
