@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
 import { signInUser } from "../support/accounts/signed-in-user.ts";
-import { expectData } from "../support/app/assertions.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
 import type { SharedApp } from "../support/app/shared-app.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
 import {
@@ -20,6 +20,7 @@ import {
   openTab,
   type Tab,
 } from "../support/browser/tabs.ts";
+import { eventually } from "../support/eventually.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
@@ -77,11 +78,17 @@ describe("a test key", () => {
     const sent = await fetch(`${app.url}/guide/jobs`, { headers: { cookie: headers["cookie"] ?? "" } });
     expect(await sent.text()).not.toContain("wmk_test_");
 
-    await shown.getByRole("button", { name: "Forget it" }).click();
+    await context.setOffline(true);
+    await shown.getByRole("button", { name: "Revoke it" }).click();
+    await expectVisible(shown.getByText("The key is still valid. The server can’t be reached. Try again."));
+    await context.setOffline(false);
+    await shown.getByRole("button", { name: "Revoke it" }).click();
+    await expectVisible(page.getByRole("button", { name: "Use a test key" }));
     expect(await page.locator("body").textContent()).not.toContain(key);
+    await eventually(async () => expectFailure(await app.call("/v1/me", { key }), 401));
     await page.reload();
     await expectVisible(page.getByRole("button", { name: "Use a test key" }));
-    expect(pageErrors).toEqual([]);
+    expect(pageErrors).toEqual([expect.stringContaining("ERR_INTERNET_DISCONNECTED")]);
   });
 
   it("is not created for a reader who is not signed in: the page links the sign-in", async () => {
@@ -97,7 +104,7 @@ describe("a test key", () => {
     const member = await createTestUser(app, { organizationId: id, role: "member" });
     const { page } = await open("/guide/quickstart", member);
     await page.getByRole("button", { name: "Use a test key" }).click();
-    await expectVisible(page.getByText(/The server created no key: .*keys:manage/));
+    await expectVisible(page.getByText(/The server refused: .*keys:manage/));
   });
 });
 

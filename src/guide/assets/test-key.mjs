@@ -6,7 +6,10 @@ const STORAGE_KEY = "waymark-guide-test-key";
 const PLACEHOLDER = "wmk_…";
 const LIFETIME_MS = 24 * 60 * 60 * 1_000;
 const CREATE_KEY = `mutation CreateGuideKey($input: CreateApiKeyInput!) {
-  createApiKey(input: $input) { secret userErrors { message } }
+  result: createApiKey(input: $input) { apiKey { id } secret userErrors { message } }
+}`;
+const REVOKE_KEY = `mutation RevokeGuideKey($id: ID!) {
+  result: revokeApiKey(id: $id) { userErrors { message } }
 }`;
 
 const { root } = document.documentElement.dataset;
@@ -38,38 +41,56 @@ function showOffer() {
 
 /** Returns `{key}`, or `{failure}`: what the reader can do. */
 async function createKey() {
-  const expiresAt = new Date(Date.now() + LIFETIME_MS);
-  const input = { name: "Samples of the guide", mode: "TEST", expiresAt: expiresAt.toISOString() };
+  const expiresAt = new Date(Date.now() + LIFETIME_MS).toISOString();
+  const input = { name: "Samples of the guide", mode: "TEST", expiresAt };
+  const { result, failure } = await callGraphql(CREATE_KEY, { input });
+  if (failure) return { failure };
+  return { key: { id: result.apiKey.id, secret: result.secret, expiresAt } };
+}
+
+/** Returns `{result}`, or `{failure}`: what the reader can do. */
+async function callGraphql(query, variables) {
   try {
     const response = await fetch(`${root}../graphql`, {
       method: "POST",
       headers: { "content-type": "application/json", "apollo-require-preflight": "true" },
-      body: JSON.stringify({ query: CREATE_KEY, variables: { input } }),
+      body: JSON.stringify({ query, variables }),
     });
     if (response.status === 401) {
       const link = element("a", { href: `${root}../sign-in`, target: "_blank" }, "Sign in to the console");
       return { failure: [link, " as an owner of your organisation, then try again here."] };
     }
     const { data, errors } = await response.json();
-    const [problem] = errors ?? data.createApiKey.userErrors;
-    if (problem) return { failure: [`The server created no key: ${problem.message}.`] };
-    return { key: { secret: data.createApiKey.secret, expiresAt: expiresAt.toISOString() } };
+    const [problem] = errors ?? data.result.userErrors;
+    if (problem) return { failure: [`The server refused: ${problem.message}.`] };
+    return { result: data.result };
   } catch {
     return { failure: ["The server can’t be reached. Try again."] };
   }
 }
 
-function showKey({ secret, expiresAt }) {
-  sessionStorage.setItem(STORAGE_KEY, JSON.stringify({ secret, expiresAt }));
-  const forget = element("button", { type: "button" }, "Forget it");
-  forget.addEventListener("click", () => {
+function showKey(key) {
+  const { secret, expiresAt } = key;
+  sessionStorage.setItem(STORAGE_KEY, JSON.stringify(key));
+  const revoke = element("button", { type: "button" }, "Revoke it");
+  const status = element("p", { role: "status" });
+  revoke.addEventListener("click", async () => {
+    revoke.disabled = true;
+    status.replaceChildren("Revoking the key…");
+    const { failure } = await callGraphql(REVOKE_KEY, { id: key.id });
+    revoke.disabled = false;
+    if (failure) {
+      status.replaceChildren("The key is still valid. ", ...failure);
+      return;
+    }
     sessionStorage.removeItem(STORAGE_KEY);
     fillPlaceholders(secret, PLACEHOLDER);
     showOffer();
   });
   const until = new Date(expiresAt).toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short" });
   const note = `Your test key sees only test data. It is valid until ${until} and stored in this tab only. `;
-  panel.replaceChildren(element("p", {}, note, forget), ...(hasPlaceholder ? [] : [exportBlock(secret)]));
+  const text = element("p", {}, note, revoke);
+  panel.replaceChildren(text, status, ...(hasPlaceholder ? [] : [exportBlock(secret)]));
   fillPlaceholders(PLACEHOLDER, secret);
 }
 
