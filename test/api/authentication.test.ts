@@ -68,7 +68,11 @@ describe("repeated and empty key headers", () => {
     ["two Bearers", 401, (own, other) => [`Authorization: Bearer ${own}`, `Authorization: Bearer ${other}`]],
     ["two x-api-keys", 401, (own, other) => [`x-api-key: ${own}`, `x-api-key: ${other}`]],
     ["both headers", 401, (own, other) => [`x-api-key: ${own}`, `Authorization: Bearer ${other}`]],
-    ["three lines", 401, (own, other) => [`x-api-key: ${own}`, `x-api-key: ${own}`, `Authorization: Bearer ${other}`]],
+    [
+      "three lines",
+      401,
+      (own, other) => [`x-api-key: ${own}`, `x-api-key: ${own}`, `Authorization: Bearer ${other}`],
+    ],
     ["an empty x-api-key alone", 401, () => ["x-api-key:"]],
   ];
   const query = "GET /graphql?query=%7Bviewer%7Bkind%7D%7D HTTP/1.1";

@@ -94,7 +94,10 @@ describe("jobs import", () => {
   it("escapes control characters from the file", async () => {
     const args = ["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme"];
     const run = await runWithInput('{"marking_number":"\\u001b[2J","\\u0007":1}', ...args);
-    expect(run.stderr).toBe("line 1 (\\u{1b}[2J): \\u{7}: is not a column of jobs\n");
+    expect(run.stderr).toBe(
+      "line 1 (\\u{1b}[2J): \\u{7}: is not a column of jobs\n" +
+        "line 1 (\\u{1b}[2J): marking_number: must not contain control characters, such as a tab or a line break\n",
+    );
   });
 
   it("rejects an unknown column and suggests the closest one", async () => {

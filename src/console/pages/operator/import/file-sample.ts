@@ -32,11 +32,18 @@ export function readFileSample(text: string, format: FileFormat, isWhole: boolea
   return sample;
 }
 
+/** A cell, quoted or plain, and the separator or the end of line behind it: one for each separator. */
+const CSV_CELLS = [
+  /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(?:(,)|(\r\n|\n|\r|$))/y,
+  /(?:"((?:[^"]|"")*)"|([^";\r\n]*))(?:(;)|(\r\n|\n|\r|$))/y,
+  /(?:"((?:[^"]|"")*)"|([^"\t\r\n]*))(?:(\t)|(\r\n|\n|\r|$))/y,
+];
+
 function readCsvSample(text: string, isWhole: boolean): FileSample {
   // As the server: the separator that divides the first line into most columns.
-  const [best] = [",", ";", "\t"]
-    .map((separator) => readCsvRecords(text, isWhole, separator))
-    .toSorted((one, other) => (other[0]?.length ?? 0) - (one[0]?.length ?? 0));
+  const [best] = CSV_CELLS.map((cell) => readCsvRecords(text, isWhole, cell)).toSorted(
+    (one, other) => (other[0]?.length ?? 0) - (one[0]?.length ?? 0),
+  );
   const [names, ...rows] = best ?? [];
   if (!names) throw new Error("This file is empty.");
   if (names.length === 1 && names[0]?.includes("|") === true)
@@ -45,22 +52,19 @@ function readCsvSample(text: string, isWhole: boolean): FileSample {
 }
 
 /** The first records without blank ones. Omits a last record that may be incomplete. */
-function readCsvRecords(text: string, isWhole: boolean, separator: string): string[][] {
+function readCsvRecords(text: string, isWhole: boolean, cell: RegExp): string[][] {
   const records: string[][] = [];
-  const cell = new RegExp(
-    `(?:"((?:[^"]|"")*)"|([^"${separator}\\r\\n]*))(${separator}|\\r\\n|\\n|\\r|$)`,
-    "y",
-  );
+  cell.lastIndex = 0;
   let record: string[] = [];
   while (cell.lastIndex < text.length && records.length <= SAMPLE_ROWS) {
     const match = cell.exec(text);
     // A stray quote: the server reports it with its line number.
     if (!match) break;
-    const [, quoted, plain = "", end] = match;
+    const [, quoted, plain = "", separator, end] = match;
     const isCut = end === "" && !isWhole;
     if (isCut) break;
     record.push(quoted?.replaceAll('""', '"') ?? plain);
-    if (end === separator) continue;
+    if (separator !== undefined) continue;
     if (record.some((value) => value !== "")) records.push(record);
     record = [];
   }
