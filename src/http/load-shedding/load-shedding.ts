@@ -176,7 +176,7 @@ export class InFlightRequests {
 
   async withoutCounting<Result>(response: ServerResponse, call: () => Promise<Result>): Promise<Result> {
     const inFlight = this.#requests.find((each) => each?.response === response);
-    // Another call of the same request is not counted already.
+    // It is not counted already, because of another call.
     if (!inFlight?.isCounted) return await call();
     this.#uncount(inFlight);
     try {
