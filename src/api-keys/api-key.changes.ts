@@ -143,7 +143,7 @@ export class KeyChanges {
     return keys;
   }
 
-  /** Makes every process drop the key from its cache. */
+  /** Makes every process read the key again. */
   markChanged(key: ApiKey): void {
     this.#access.revision = key.accessRevision = this.#nextRevision;
   }
@@ -196,6 +196,8 @@ export class KeyChanges {
       cidrs,
       createdAt: new Date(now),
     });
+    // Tells every process that the key exists.
+    this.markChanged(key);
     this.em.persist(key);
     return { key, text };
   }

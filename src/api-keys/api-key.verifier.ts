@@ -68,7 +68,9 @@ export function createKeyVerifier({ database, clock }: { database: Queryable; cl
 
   const find = async (prefix: string, ipAddress: string): Promise<CachedKey | null> => {
     const cached = cache.get(prefix);
-    return cached === undefined ? await limitUnknownKeys(ipAddress, () => cache.load(prefix)) : cached;
+    if (cached !== undefined) return cached;
+    if (cache.isKnown(prefix)) return await cache.load(prefix);
+    return await limitUnknownKeys(ipAddress, () => cache.load(prefix));
   };
 
   /** Times of last use by key id, not saved yet. */
@@ -106,7 +108,7 @@ export const unknownKeyRate = { perSecond: 20, burst: 100 } as const;
 
 /**
  * Limits look-ups of unknown keys in PostgreSQL per network. The checksum isn't secret, so anyone can make up well-formed
- * keys that only the database can reject. Cached keys are not affected. The returned function runs `find` for a request
+ * keys that only the database can reject. Keys that the cache knows are not affected. The returned function runs `find` for a request
  * from an IP address, and throws TooManyRequestsException if its network exceeds the limit.
  */
 function createUnknownKeyLimit(clock: Clock) {
@@ -156,8 +158,9 @@ const MAX_CHANGED_PER_POLL = 1_000;
  */
 class KeyCache implements Disposable {
   readonly #database: Queryable;
-  readonly #keys = new Map<string, CachedKey>();
-  /** The expiry of each miss, oldest first. */
+  /** By prefix, latest last. Null: created or changed since it was read. */
+  readonly #keys = new Map<string, CachedKey | null>();
+  /** When each miss expires, by prefix. */
   readonly #misses = new Map<string, number>();
   #revision: number | null = null;
   /** On the monotonic clock, so that setting the wall clock back doesn't extend it. */
@@ -177,14 +180,21 @@ class KeyCache implements Disposable {
     return this.#keys.get(prefix) ?? ((this.#misses.get(prefix) ?? 0) > nowMs ? null : undefined);
   }
 
+  /** Whether a key with this prefix existed at the last poll or look-up. False also for a key that was not used here yet. */
+  isKnown(prefix: string): boolean {
+    return this.#keys.has(prefix);
+  }
+
   /** Reads the key from PostgreSQL and caches it. Null if there is none. */
   async load(prefix: string): Promise<CachedKey | null> {
     const before = this.#revision;
     const row = await selectKey(this.#database, prefix);
     const key = row ? toCachedKey(row) : null;
-    if (!key) this.#rememberMiss(prefix);
-    // If the revision changed during the query, the row may be outdated: don't cache it.
-    if (key && before === this.#revision && this.#keys.size < MAX_CACHED_KEYS) this.#keys.set(prefix, key);
+    if (!key) {
+      this.#keys.delete(prefix);
+      setLatest(this.#misses, prefix, performance.now() + MISS_TTL_MS, MAX_MISSES);
+    } else if (before === this.#revision) setLatest(this.#keys, prefix, key, MAX_CACHED_KEYS);
+    // Otherwise the row may be outdated: the revision changed during the query.
     return key;
   }
 
@@ -197,19 +207,20 @@ class KeyCache implements Disposable {
     const read = await selectAccessRevision(this.#database);
     if (read !== this.#revision) {
       const changed = await changedSince(this.#database, { revision: this.#revision, read });
-      if (changed === null) this.#keys.clear();
-      else for (const prefix of changed) this.#keys.delete(prefix);
+      for (const prefix of changed ?? [...this.#keys.keys()])
+        setLatest(this.#keys, prefix, null, MAX_CACHED_KEYS);
       this.#revision = read;
     }
     this.#validUntilMs = startedMs + TTL_MS;
   }
+}
 
-  #rememberMiss(prefix: string): void {
-    this.#misses.delete(prefix);
-    this.#misses.set(prefix, performance.now() + MISS_TTL_MS);
-    const [oldest] = this.#misses.keys();
-    if (oldest !== undefined && this.#misses.size > MAX_MISSES) this.#misses.delete(oldest);
-  }
+/** Adds an entry, or makes it the latest of the map. Drops the oldest of more than `most` entries. */
+function setLatest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (oldest !== undefined && map.size > most) map.delete(oldest);
 }
 
 /** Returns the prefixes of keys changed after `revision`. Null means all: too many changed, or a restore lowered the revision. */
