@@ -80,7 +80,7 @@ function showKey(key) {
     const { failure } = await callGraphql(REVOKE_KEY, { id: key.id });
     revoke.disabled = false;
     if (failure) {
-      status.replaceChildren("The key is still valid. ", ...failure);
+      status.replaceChildren("The key may still be valid. ", ...failure);
       return;
     }
     sessionStorage.removeItem(STORAGE_KEY);
