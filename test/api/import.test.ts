@@ -165,11 +165,21 @@ describe("200", () => {
 
   it("maps the file's own column names and ignores other columns", async () => {
     const number = newNumber();
-    const columns = { "Order no": "marking_number", Kilos: "weight", Haulier: "contractor" };
-    const file = `Colour,Order no,Kilos,Haulier,Colour\nred,${number},4.5,${contractor.name},blue\n`;
-    const lines = await importFile(file, { agent: agent.name, columns: JSON.stringify(columns) });
+    const columns = {
+      "Order no": "marking_number",
+      Kilos: "weight",
+      Haulier: "contractor",
+      Day: "scheduled_date",
+    };
+    const file = `Colour,Order no,Kilos,Haulier,Day,Colour\nred,${number},4.5,${contractor.name},31/12/2026,blue\n`;
+    const query = { agent: agent.name, columns: JSON.stringify(columns), dates: "dmy" };
+    const lines = await importFile(file, query);
     expect(lines.at(-1)).toMatchObject({ counts: { created: 1, failed: 0 } });
-    expect(await jobOf(number)).toMatchObject({ weight: 4.5, contractor_id: contractor.id });
+    expect(await jobOf(number)).toMatchObject({
+      weight: 4.5,
+      contractor_id: contractor.id,
+      scheduled_date: "2026-12-31",
+    });
   });
 
   it("accepts NDJSON with mapped names", async () => {
@@ -299,11 +309,12 @@ describe("400", () => {
   });
 
   it("with every invalid parameter", async () => {
-    const query = { agent: "x".repeat(256), dry_run: "yes", columns: "[]" };
+    const query = { agent: "x".repeat(256), dry_run: "yes", columns: "[]", dates: "ymd" };
     expectProblems(await send(operator, "marking_number\nA\n", query), "query", [
       "agent",
       "dry_run",
       "columns",
+      "dates",
     ]);
     for (const columns of ['{"a":"nothing"}', '{"a":"weight","b":"weight"}', '{"a":3}', "{"]) {
       expectProblems(await send(operator, "a\n1\n", { agent: agent.name, columns }), "query", ["columns"]);

@@ -1,5 +1,6 @@
 /** `waymark jobs import` */
 import {
+  dateOrders,
   fileFormats,
   type ImportCounts,
   type ImportProgress,
@@ -19,7 +20,7 @@ column names as keys). Columns: marking_number, agent and contractor (ID or exac
 provider_status, and the 16 editable fields of the API. Each row updates the job with its Marking Number, or creates it.
 
 A missing column leaves the job's field unchanged. An empty CSV cell means null; an empty cell in quotes ("") means an
-empty string. --agent applies to rows without an agent. --contractor applies if the file has no contractor column; an
+empty string. Dates are YYYY-MM-DD, and with --dates also 31/12/2026, 31.12.2026 or 31-12-2026. --agent applies to rows without an agent. --contractor applies if the file has no contractor column; an
 empty contractor cell means no contractor. A row without an agent can only update a job: a new job needs an agent.
 
 Rows are imported in batches of 1,000, in file order; the same Marking Number may occur more than once. Failed rows are
@@ -36,6 +37,7 @@ const optionSpecs = {
     "contractor of all jobs, if the file has no contractor column (ID or exact name)",
   ),
   format: choice("<format>", "file format (default: from the file name)", fileFormats),
+  dates: choice("<order>", "how a CSV file writes dates: 31/12/2026 is dmy", dateOrders),
   dryRun: flag("validate and count without changing anything"),
 };
 type Options = OptionValues<typeof optionSpecs>;
@@ -64,10 +66,10 @@ async function importFile(
   { imports }: CliServices,
   { input, options, signal }: ImportRun,
 ): Promise<Result> {
-  const { agent, contractor, dryRun = false } = options;
+  const { agent, contractor, dates, dryRun = false } = options;
   const bytes = input.open(signal);
   const progress = startProgressBar(input.size, cli.host.stderr);
-  const request = { format: input.format, fileName: input.name, agent, contractor, dryRun };
+  const request = { format: input.format, fileName: input.name, agent, contractor, dates, dryRun };
   let summary: ImportSummary | undefined;
   try {
     for await (const event of imports.run(cliAuditContext, request, { chunks: bytes, signal })) {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import {
   type ColumnMapping,
+  dateOrders,
   fileColumns,
   type FileFormat,
   type ImportRequest,
@@ -29,6 +30,7 @@ const readQuery = queryReader(
     contractor: organizationReference,
     dry_run: booleanParameter.default(false),
     columns: z.string().transform(readColumnNames).optional(),
+    dates: z.enum(dateOrders, { error: `must be ${dateOrders.join(" or ")}` }).optional(),
     file_name: organizationReference,
   }),
 );
@@ -40,8 +42,8 @@ export function readImportRequest(url: string, contentType: string | undefined):
     const known = Object.keys(formats).join(" or ");
     throw new AppError("UnsupportedMediaTypeException", `The file must be ${known}, in UTF-8`);
   }
-  const { agent, contractor, dry_run: dryRun, columns, file_name: fileName } = readQuery(url);
-  return { format, agent, contractor, dryRun, columns, fileName };
+  const { dry_run: dryRun, file_name: fileName, ...options } = readQuery(url);
+  return { format, dryRun, fileName, ...options };
 }
 
 /** Parses `{"Order no": "marking_number", …}`: the columns of the file and the fields that they contain. */

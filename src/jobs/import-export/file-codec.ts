@@ -18,6 +18,11 @@ export type FileColumn = (typeof fileColumns)[number];
 export type FileValue = string | number | boolean | null;
 type FieldKind = (typeof jobFields)[JobFieldName]["kind"];
 
+/** The order of day, month and year in a file whose dates are not YYYY-MM-DD, such as 31/12/2026. */
+export const dateOrders = ["dmy", "mdy"] as const;
+export type DateOrder = (typeof dateOrders)[number];
+const NUMERIC_DATE = /^(?<first>\d{1,2})(?<separator>[/.-])(?<second>\d{1,2})\k<separator>(?<year>\d{4})$/;
+
 /** An empty cell in these columns means null even if it is quoted, because no organisation has an empty name. */
 const organizationColumns: ReadonlySet<string> = new Set(["agent", "contractor"]);
 const knownColumns: ReadonlySet<string> = new Set(fileColumns);
@@ -28,14 +33,21 @@ const booleanTexts: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /** Parse a cell. Invalid text is returned unchanged, so that the field's validation reports it. */
-const cellParsers: Record<FieldKind, (text: string) => FileValue> = {
+const cellParsers: Record<FieldKind, (text: string, dates: DateOrder | undefined) => FileValue> = {
   text: (text) => text,
-  date: (text) => text,
+  date: (text, dates) => (dates ? toIsoDate(text, dates) : text),
   integer: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
   number: (text) => (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : text),
   // Spreadsheets write TRUE, and pandas True.
   boolean: (text) => booleanTexts.get(text.toLowerCase()) ?? text,
 };
+
+function toIsoDate(text: string, order: DateOrder): string {
+  const { first = "", second = "", year } = NUMERIC_DATE.exec(text)?.groups ?? {};
+  if (year === undefined) return text;
+  const [day, month] = order === "dmy" ? [first, second] : [second, first];
+  return `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}`;
+}
 
 export function isFileColumn(name: string): name is FileColumn {
   return knownColumns.has(name);
@@ -97,10 +109,14 @@ export function invalidHeader(message: string): AppError {
 }
 
 /** The value of a cell. An empty cell is null; a quoted empty cell of a text field is an empty string. */
-export function parseCell(column: FileColumn, text: string, isQuoted: boolean): FileValue {
+export function parseCell(
+  column: FileColumn,
+  { text, isQuoted }: { text: string; isQuoted: boolean },
+  dates?: DateOrder,
+): FileValue {
   const kind = isJobField(column) ? jobFields[column].kind : "text";
   if (text === "" && !(isQuoted && kind === "text" && !organizationColumns.has(column))) return null;
-  return cellParsers[kind](text);
+  return cellParsers[kind](text, dates);
 }
 
 /** The text of a value, which `parseCell` reads back unchanged; null for an empty cell. */

@@ -9,6 +9,7 @@ import {
   parseCell,
   invalidHeader,
   type ColumnMapping,
+  type DateOrder,
   type FileColumn,
 } from "./file-codec.ts";
 
@@ -33,6 +34,8 @@ export interface FileReadOptions {
   format: FileFormat;
   /** Maps the file's column names to ours; absent if the file uses ours. */
   columns?: ColumnMapping | undefined;
+  /** How a CSV file writes dates, besides YYYY-MM-DD. */
+  dates?: DateOrder | undefined;
 }
 
 /** Reads rows on demand. Throws BadRequestException before the first row if the CSV header is invalid. */
@@ -50,7 +53,7 @@ async function* csvRows(
   let columns: (FileColumn | null)[] | null = null;
   for await (const record of readCsv(chunks)) {
     if (columns === null) columns = parseCsvHeader(record.content, options);
-    else yield parseCsvRow(columns, record);
+    else yield parseCsvRow(columns, record, options.dates);
   }
   if (columns === null) throw invalidHeader("The file is empty; its first line must name the columns");
 }
@@ -67,6 +70,7 @@ function parseCsvHeader(header: CsvRecord, { columns }: FileReadOptions): (FileC
 function parseCsvRow(
   columns: readonly (FileColumn | null)[],
   { line, content }: StreamRecord<CsvRecord>,
+  dates: DateOrder | undefined,
 ): ImportRow {
   if ("error" in content) return { line, problems: [{ field: null, message: content.error }] };
   const { cells } = content;
@@ -85,15 +89,15 @@ function parseCsvRow(
     return { line, problems: undecodableColumns.map((field) => ({ field, message: NOT_UTF8 })) };
   }
   const values = columns.flatMap((column, index) =>
-    column === null ? [] : [[column, parseCsvCell(column, cells[index])] as const],
+    column === null ? [] : [[column, parseCsvCell(column, cells[index], dates)] as const],
   );
   return { line, values: Object.fromEntries(values) };
 }
 
 /** Every text is unescaped: all our exports are escaped so, and a byte order mark comes and goes when a spreadsheet saves a file. */
-function parseCsvCell(column: FileColumn, cell: CsvCell | undefined): unknown {
-  const text = cell?.text ?? "";
-  return parseCell(column, isTextColumn(column) ? unescapeFormulas(text) : text, cell?.isQuoted ?? false);
+function parseCsvCell(column: FileColumn, cell: CsvCell | undefined, dates: DateOrder | undefined): unknown {
+  const { text, isQuoted } = { text: cell?.text ?? "", isQuoted: cell?.isQuoted ?? false };
+  return parseCell(column, { text: isTextColumn(column) ? unescapeFormulas(text) : text, isQuoted }, dates);
 }
 
 async function* ndjsonRows(

@@ -92,12 +92,12 @@ async function recordImport(
   context: AuditContext,
   { phase, request, counts }: { phase: string; request: ImportRequest; counts: ImportCounts },
 ): Promise<void> {
-  const { format, agent, contractor, fileName } = request;
+  const { format, dates, agent, contractor, fileName } = request;
   await recordAuditEvent(database, {
     action: `import.${phase}`,
     ...context,
     organizationId: null,
     subject: fileName,
-    details: { format, agent, contractor, ...(phase !== "started" && counts) },
+    details: { format, dates, agent, contractor, ...(phase !== "started" && counts) },
   });
 }

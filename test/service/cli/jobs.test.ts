@@ -40,13 +40,14 @@ describe("jobs import", () => {
   });
 
   it("records start and end in the audit log, except for a dry run", async () => {
-    const file = await writeTestFile("audited.csv", "marking_number,weight\nAU-1,1\nAU-2,x\n");
-    await waymark("jobs", "import", file, "--agent", "Acme", "--dry-run");
-    await waymark("jobs", "import", file, "--agent", "Acme");
+    const text = "marking_number,weight,scheduled_date\nAU-1,1,31/12/2026\nAU-2,x,\n";
+    const file = await writeTestFile("audited.csv", text);
+    await waymark("jobs", "import", file, "--agent", "Acme", "--dates", "dmy", "--dry-run");
+    await waymark("jobs", "import", file, "--agent", "Acme", "--dates", "dmy");
     const entries = await database().query(
       sql`select action, actor, by_operator, details from audit_entry where subject = 'audited.csv' order by id`,
     );
-    const details = { format: "csv", agent: "Acme" };
+    const details = { format: "csv", dates: "dmy", agent: "Acme" };
     const counts = { created: 1, updated: 0, unchanged: 0, failed: 1 };
     const actor = { actor: "system", by_operator: true };
     expect(entries).toEqual([

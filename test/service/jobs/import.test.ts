@@ -294,6 +294,33 @@ describe("a CSV header", () => {
     expect(await jobOf(number)).toMatchObject({ scheduled_delivery_pending: expected });
   });
 
+  it.each([
+    ["dmy", "31/12/2026", "2026-12-31"],
+    ["dmy", "1.2.2026", "2026-02-01"],
+    ["mdy", "12/31/2026", "2026-12-31"],
+    ["mdy", "2-1-2026", "2026-02-01"],
+    ["dmy", "2026-12-31", "2026-12-31"],
+  ] as const)("may write dates in the chosen order: %s, %s", async (dates, text, date) => {
+    const number = newMarkingNumber();
+    const file = `marking_number,scheduled_date,instructions\n${number},${text},${text}\n`;
+    expect(countsOf(await importFile(file, { ...defaultAgent, dates }))).toEqual([1, 0, 0, 0]);
+    expect(await jobOf(number)).toMatchObject({ scheduled_date: date, instructions: text });
+  });
+
+  it.each([
+    [undefined, "31/12/2026"],
+    ["mdy", "31/12/2026"],
+    ["dmy", "31/12.2026"],
+    ["dmy", "31/12/26"],
+    ["dmy", "30/02/2026"],
+  ] as const)("has no date in the chosen order: %s, %s", async (dates, text) => {
+    const result = await importFile(`marking_number,scheduled_date\n${newMarkingNumber()},${text}\n`, {
+      ...defaultAgent,
+      dates,
+    });
+    expect(problemsOf(result)).toEqual([[2, "scheduled_date", expect.stringContaining("calendar date")]]);
+  });
+
   it("without rows imports nothing", async () => {
     expect(countsOf(await importFile("marking_number\r\n"))).toEqual([0, 0, 0, 0]);
   });

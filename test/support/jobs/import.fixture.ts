@@ -8,10 +8,10 @@ import type { JobPatch } from "../../../src/jobs/job.fields.ts";
 import {
   importJobs,
   type ImportCounts,
-  type ImportOptions,
   type ImportDeps,
   type RowFailure,
 } from "../../../src/jobs/import-export/import.ts";
+import type { ImportRequest } from "../../../src/jobs/import-export/import.service.ts";
 import { readRows, type FileFormat } from "../../../src/jobs/import-export/import-rows.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
 import { OrganizationService } from "../../../src/organizations/organization.service.ts";
@@ -28,11 +28,11 @@ export interface JobImportFixture {
   organization: { agent: string; rival: string; contractor: string; other: string };
   importFile: (
     file: string | Uint8Array,
-    options?: Partial<ImportOptions>,
+    options?: Partial<ImportRequest>,
     format?: FileFormat,
   ) => Promise<ImportFixtureResult>;
   /** String rows are written unchanged, others as JSON. */
-  importNdjson: (rows: readonly unknown[], options?: Partial<ImportOptions>) => Promise<ImportFixtureResult>;
+  importNdjson: (rows: readonly unknown[], options?: Partial<ImportRequest>) => Promise<ImportFixtureResult>;
   /** Creates a job of the agent and returns its Marking Number. */
   makeJob: (patch?: JobPatch, rest?: Partial<JobUpsert>) => Promise<string>;
   readJob: (markingNumber: string) => Promise<Record<string, unknown>>;
@@ -121,7 +121,7 @@ export function useJobImportFixture(): JobImportFixture {
 async function importInto(
   services: ImportDeps,
   file: string | Uint8Array,
-  options: Partial<ImportOptions> = defaultAgent,
+  { dates, ...options }: Partial<ImportRequest> = defaultAgent,
   format: FileFormat = "csv",
 ): Promise<ImportFixtureResult> {
   const result: ImportFixtureResult = {
@@ -129,7 +129,7 @@ async function importInto(
     failures: [],
     chunks: 0,
   };
-  const rows = readRows(streamBytes(file), { format });
+  const rows = readRows(streamBytes(file), { format, dates });
   for await (const { counts, failures } of importJobs(services, rows, {
     dryRun: false,
     ...context,

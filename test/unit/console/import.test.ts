@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   guessMapping,
-  mappingProblems,
+  hasDateOrder,
+  planProblems,
   targetColumns,
 } from "../../../src/console/pages/operator/import/columns.ts";
 import { detectFormat, readFileSample } from "../../../src/console/pages/operator/import/file-sample.ts";
@@ -12,10 +13,21 @@ import {
   NdjsonReader,
   MAX_FILE_BYTES,
   type ImportLine,
+  type ImportPlan,
 } from "../../../src/console/pages/operator/import/import-api.ts";
 import { MAX_IMPORT_BYTES } from "../../../src/http/console-api/import.routes.ts";
 import { fileColumns } from "../../../src/jobs/import-export/file-codec.ts";
 import { csvLine } from "../../../src/platform/records/csv.ts";
+
+const plan: ImportPlan = {
+  fileName: "x.csv",
+  format: "csv",
+  names: ["No", "Day"],
+  mapping: [],
+  dates: null,
+  agent: null,
+  contractor: null,
+};
 
 describe("column mapping", () => {
   it("offers exactly the columns that the server accepts", () => {
@@ -52,8 +64,21 @@ describe("column mapping", () => {
   });
 
   it("requires a Marking Number but no agent", () => {
-    expect(mappingProblems([null, "agent"])).toEqual(["Choose the column with the Marking Number."]);
-    expect(mappingProblems(["marking_number", null])).toEqual([]);
+    expect(planProblems({ ...plan, mapping: [null, "agent"] }, [])).toEqual([
+      "Choose the column with the Marking Number.",
+    ]);
+    expect(planProblems({ ...plan, mapping: ["marking_number", null] }, [])).toEqual([]);
+  });
+
+  it.each(["31/12/2026", "1.2.2026", "02-01-2026"])("requires the order of dates as %s in CSV", (date) => {
+    const dated: ImportPlan = { ...plan, mapping: ["marking_number", "scheduled_date"] };
+    const rows = [["WM-1", date]];
+    const message = "Choose whether day or month comes first in the dates.";
+    expect(planProblems(dated, [["WM-1", "2026-12-31"], ...rows])).toEqual([message]);
+    expect(planProblems({ ...dated, dates: "dmy" }, rows)).toEqual([]);
+    expect(planProblems({ ...plan, mapping: ["marking_number", "instructions"] }, rows)).toEqual([]);
+    expect(planProblems({ ...dated, format: "ndjson" }, rows)).toEqual([]);
+    expect(hasDateOrder({ ...plan, mapping: ["marking_number"] })).toBe(false);
   });
 });
 
@@ -147,12 +172,11 @@ it("has the same file size limit as the server", () => {
 it("sends only the mapped columns of a plan", () => {
   const path = importPath(
     {
-      fileName: "x.csv",
-      format: "csv",
+      ...plan,
       names: ["No", "Colour", "kg&"],
       mapping: ["marking_number", null, "weight"],
+      dates: "dmy",
       agent: "org_1",
-      contractor: null,
     },
     true,
   );
@@ -161,6 +185,7 @@ it("sends only the mapped columns of a plan", () => {
     dry_run: "true",
     columns: '{"No":"marking_number","kg&":"weight"}',
     file_name: "x.csv",
+    dates: "dmy",
     agent: "org_1",
   });
 });

@@ -1,5 +1,11 @@
 /** The columns of an import file, and a guess which column of a file holds which field. */
 
+import type { FileSample } from "./file-sample.ts";
+import type { ImportPlan } from "./import-api.ts";
+
+/** Such as 31/12/2026, in which day or month can come first. */
+const OTHER_DATE = /^\d{1,2}[/.-]\d{1,2}[/.-]\d{4}$/;
+
 interface TargetColumn {
   name: string;
   label: string;
@@ -107,7 +113,23 @@ export function repeatedNames(names: readonly string[]): ReadonlySet<string> {
   return new Set(names.filter((name, index) => names.indexOf(name) !== index));
 }
 
-/** Messages that prevent the import; empty if the mapping is complete. */
-export function mappingProblems(mapping: readonly (string | null)[]): string[] {
-  return mapping.includes("marking_number") ? [] : ["Choose the column with the Marking Number."];
+const dateColumns: ReadonlySet<string | null> = new Set(["scheduled_date", "scheduled_delivery_date"]);
+
+/** Whether the plan imports dates from CSV, which may be written as 31/12/2026. */
+export function hasDateOrder({ format, mapping }: ImportPlan): boolean {
+  return format === "csv" && mapping.some((target) => dateColumns.has(target));
+}
+
+/** Messages that prevent the import; empty if the plan is complete. `rows`: the first rows of the file. */
+export function planProblems(plan: ImportPlan, rows: FileSample["rows"]): string[] {
+  const { mapping, dates } = plan;
+  const hasOtherDates =
+    hasDateOrder(plan) &&
+    rows.some((row) =>
+      row.some((text, index) => dateColumns.has(mapping[index] ?? null) && OTHER_DATE.test(text)),
+    );
+  return [
+    ...(mapping.includes("marking_number") ? [] : ["Choose the column with the Marking Number."]),
+    ...(hasOtherDates && dates === null ? ["Choose whether day or month comes first in the dates."] : []),
+  ];
 }

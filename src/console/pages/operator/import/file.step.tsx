@@ -54,6 +54,7 @@ async function openFile(file: File): Promise<[ChosenFile, ImportPlan]> {
     format,
     names,
     mapping: guessMapping(names),
+    dates: null,
     agent: null,
     contractor: null,
   };
@@ -114,6 +115,9 @@ function FileFormatHelp() {
         </List.Item>
         <List.Item>
           A missing column leaves that field of existing jobs unchanged. An empty cell clears it.
+        </List.Item>
+        <List.Item>
+          Dates as 2026-12-31. For 31/12/2026 or 12/31/2026 in CSV, you choose the order in the next step.
         </List.Item>
         <List.Item>
           Agents and contractors are given by exact name or ID, or once for the whole file.

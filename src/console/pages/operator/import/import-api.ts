@@ -32,12 +32,16 @@ interface ImportProgressLine {
 
 export type ImportLine = ImportProgressLine | ImportReport;
 
+export type DateOrder = "dmy" | "mdy";
+
 export interface ImportPlan {
   fileName: string;
   format: FileFormat;
   names: readonly string[];
   /** The target column for each name, or null to skip it. */
   mapping: readonly (string | null)[];
+  /** How the file writes dates that are not YYYY-MM-DD; null: it has none. */
+  dates: DateOrder | null;
   /** `org_…` */
   agent: string | null;
   contractor: string | null;
@@ -49,7 +53,7 @@ export const contentTypes: Record<FileFormat, string> = { csv: "text/csv", ndjso
 export const MAX_FILE_BYTES = 268_435_456;
 
 export function importPath(
-  { fileName, names, mapping, agent, contractor }: ImportPlan,
+  { fileName, names, mapping, dates, agent, contractor }: ImportPlan,
   isDryRun: boolean,
 ): string {
   const columns = Object.fromEntries(
@@ -62,6 +66,7 @@ export function importPath(
     dry_run: String(isDryRun),
     columns: JSON.stringify(columns),
     file_name: fileName.slice(-255),
+    ...(dates !== null && { dates }),
     ...(agent !== null && { agent }),
     ...(contractor !== null && { contractor }),
   });

@@ -3,10 +3,10 @@ import { Button, Group, List, Paper, Select, SimpleGrid, Stack, Text, Title } fr
 import { useState } from "react";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import type { ChosenFile } from "./file.step.tsx";
-import { mappingProblems, repeatedNames, targetColumns } from "./columns.ts";
+import { hasDateOrder, planProblems, repeatedNames, targetColumns } from "./columns.ts";
 import classes from "./import.module.css";
 import { StepTitle } from "./steps.tsx";
-import type { ImportPlan } from "./import-api.ts";
+import type { DateOrder, ImportPlan } from "./import-api.ts";
 import { OrganizationSelect } from "../organizations/organization.select.tsx";
 import { Alert } from "../../../components/status/alert.tsx";
 
@@ -20,7 +20,7 @@ interface MappingStepProps {
 
 export function MappingStep({ chosen, plan: before, onBack, onMapped }: MappingStepProps) {
   const [plan, setPlan] = useState(before);
-  const problems = mappingProblems(plan.mapping);
+  const problems = planProblems(plan, chosen.sample.rows);
   const unused = plan.mapping.filter((target) => target === null).length;
   return (
     <Stack maw={900} gap="lg">
@@ -33,6 +33,9 @@ export function MappingStep({ chosen, plan: before, onBack, onMapped }: MappingS
         </Text>
       </div>
       <MappingTable chosen={chosen} plan={plan} onChange={(mapping) => setPlan({ ...plan, mapping })} />
+      {hasDateOrder(plan) && (
+        <DateOrderSelect value={plan.dates} onChange={(dates) => setPlan({ ...plan, dates })} />
+      )}
       <DefaultOrganizationFields plan={plan} onChange={setPlan} />
       {problems.length > 0 && <Problems problems={problems} />}
       <Group justify="space-between">
@@ -112,6 +115,31 @@ function SourceCell({ source: { name, samples } }: { source: SourceColumn }) {
         {samples.length === 0 ? "Empty in the first rows" : samples.join(" · ")}
       </span>
     </div>
+  );
+}
+
+const dateOrders: { value: DateOrder; label: string }[] = [
+  { value: "dmy", label: "Day first: 31/12/2026" },
+  { value: "mdy", label: "Month first: 12/31/2026" },
+];
+
+interface DateOrderSelectProps {
+  value: DateOrder | null;
+  onChange: (order: DateOrder | null) => void;
+}
+
+function DateOrderSelect(props: DateOrderSelectProps) {
+  return (
+    <Select
+      label="Dates in the file"
+      description="Dates such as 2026-12-31 are always read."
+      placeholder="2026-12-31"
+      data={dateOrders}
+      clearable
+      clearButtonProps={{ "aria-label": "Dates as 2026-12-31 only" }}
+      w={{ base: "100%", xs: 300 }}
+      {...props}
+    />
   );
 }
 
