@@ -29,8 +29,8 @@ export function isKeyHeader(name: string): boolean {
 }
 
 /**
- * Returns the key, or null if there is none: an empty header is like an absent one, and so is `Authorization` with another scheme.
- * Throws UnauthorizedException for different keys.
+ * Returns the key, or null if there is none. Ignores empty headers, and `Authorization` with another scheme. Throws
+ * UnauthorizedException for different keys.
  */
 export function findApiKey(headers: readonly KeyHeader[]): string | null {
   let found: string | null = null;

@@ -180,7 +180,7 @@ class KeyCache implements Disposable {
     return this.#keys.get(prefix) ?? ((this.#misses.get(prefix) ?? 0) > nowMs ? null : undefined);
   }
 
-  /** Whether a key with this prefix existed at the last poll or look-up. False also for a key that was not used here yet. */
+  /** True if a poll or look-up found a key with this prefix. False for an older key that was not used since the start. */
   isKnown(prefix: string): boolean {
     return this.#keys.has(prefix);
   }

@@ -14,14 +14,14 @@ export const MAX_WAITING = 100;
 /** A request that waited longer for its share gets 503: the others may be slow because PostgreSQL is. */
 const MAX_WAIT_MS = 5_000;
 
-/** `bulk`: changes many jobs. `query`: a query of GraphQL, which has connections of its own. `request`: all others. */
+/** `bulk`: changes many jobs. `query`: a GraphQL query, which uses a separate pool. `request`: all others. */
 export type ShareKind = "request" | "bulk" | "query";
 
 export interface SharedRequest {
   /** UUID. All operators have one share. */
   readonly partnerId: string | null;
   readonly kind: ShareKind;
-  /** Awaits the turn of a request that waits for others of its own partner. It must not throw. */
+  /** Called when the request must wait for others of the same partner. Awaits `turn`, and must not throw. */
   readonly awaitTurn: (turn: Promise<void>) => Promise<void>;
 }
 

@@ -1,10 +1,10 @@
-/** What one partner may add to the request log, so that its flood neither fills the database nor drops entries of others. */
+/** Limits the entries of one partner in the request log, so that they don't fill the database or displace entries of others. */
 import { TokenBucket } from "../platform/concurrency/token-bucket.ts";
 
 const MAX_QUEUED_REQUESTS = 20_000;
 /** Limits the memory used by bodies. */
 const MAX_QUEUED_BODIES = 2_000;
-/** Of both, for one partner. */
+/** One partner's part of both. */
 const SHARE = 0.5;
 /** Its rate limits do not bound requests that they reject. */
 const REJECTED_RATE = { perSecond: 1, burst: 100 };

@@ -52,7 +52,7 @@ export type ThrottleKind = keyof typeof throttleLimits;
 /** `subject`: an e-mail address, a user's uuid or an IP address, by kind. */
 export type ThrottleAttempt = readonly [kind: ThrottleKind, subject: string];
 
-/** What a public form takes. */
+/** The buckets of a public form. */
 export const formAttempts = (ipAddress: string): readonly ThrottleAttempt[] => [
   ["form-address", ipAddress],
   ["form-site", ipAddress],

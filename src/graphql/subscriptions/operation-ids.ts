@@ -1,5 +1,5 @@
 /**
- * Gives each operation of a connection an ID of its own. The client's ID is free again as soon as the client has completed its
+ * Gives each operation of a connection a unique ID. The client's ID is free again as soon as the client has completed its
  * operation; graphql-ws keeps it until the operation has ended, and would end a new one with the same ID.
  */
 import { MessageType } from "graphql-ws";

@@ -50,7 +50,7 @@ export class AddressGuard {
     const problem = this.urlProblem(url);
     if (problem) return problem;
     url.hash = "";
-    // What is stored, so that it can be sent back: letters other than ASCII are up to nine times as long there.
+    // The encoded URL is stored, and a client may send it back. Encoding makes non-ASCII letters up to nine times as long.
     if (url.href.length > MAX_URL_LENGTH)
       return blocked(
         "invalid_url",

@@ -47,7 +47,7 @@ function findDelimiter(bytes: Buffer, from: number, isLast: boolean): number {
   return most?.delimiter ?? (COMMA as number);
 }
 
-/** Where a record begins, and how its file is written. */
+/** The start of a record and the format of its file. */
 interface RecordStart {
   readonly from: number;
   readonly isLast: boolean;

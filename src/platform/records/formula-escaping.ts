@@ -17,8 +17,8 @@ export function escapeFormulas(text: string): string {
 }
 
 /**
- * The same only where an apostrophe stands before a formula already, for a file that no spreadsheet opens: it leaves formulas as they
- * are, and `unescapeFormulas` reverses it too. So a reader need not know for which of the two a file was written.
+ * Adds an apostrophe only where one already stands before a formula. For files that no spreadsheet opens: formulas stay unchanged.
+ * `unescapeFormulas` reverses both functions, so a reader need not know which one wrote the file.
  */
 export function escapeApostrophes(text: string): string {
   return text.replace(CELL_PART, (part: string, start: string, apostrophes: string | undefined, sign = "") =>

@@ -115,7 +115,7 @@ export function repeatedNames(names: readonly string[]): ReadonlySet<string> {
 
 const dateColumns: ReadonlySet<string | null> = new Set(["scheduled_date", "scheduled_delivery_date"]);
 
-/** Whether the plan imports dates from CSV, which may be written as 31/12/2026. */
+/** True if the plan imports dates from CSV: they can have the form 31/12/2026. */
 export function hasDateOrder({ format, mapping }: ImportPlan): boolean {
   return format === "csv" && mapping.some((target) => dateColumns.has(target));
 }
