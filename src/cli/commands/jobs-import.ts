@@ -20,8 +20,10 @@ column names as keys). Columns: marking_number, agent and contractor (ID or exac
 provider_status, and the 16 editable fields of the API. Each row updates the job with its Marking Number, or creates it.
 
 A missing column leaves the job's field unchanged. An empty CSV cell means null; an empty cell in quotes ("") means an
-empty string. Dates are YYYY-MM-DD, and with --dates also 31/12/2026, 31.12.2026 or 31-12-2026. --agent applies to rows without an agent. --contractor applies if the file has no contractor column; an
-empty contractor cell means no contractor. A row without an agent can only update a job: a new job needs an agent.
+empty string. Dates are YYYY-MM-DD, and with --dates also 31/12/2026, 31.12.2026 or 31-12-2026.
+
+--agent applies to rows without an agent. --contractor applies if the file has no contractor column; an empty contractor
+cell means no contractor. A row without an agent can only update a job: a new job needs an agent.
 
 Rows are imported in batches of 1,000, in file order; the same Marking Number may occur more than once. Failed rows are
 listed by line on standard error, the others are imported, and the exit code is 1. With --json, the document lists
