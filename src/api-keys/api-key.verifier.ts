@@ -143,7 +143,7 @@ interface CachedKey {
   readonly isAllowedFrom: (ipAddress: string) => boolean;
 }
 
-const POLL_INTERVAL_MS = 400;
+export const POLL_INTERVAL_MS = 400;
 const TTL_MS = 900;
 const MAX_CACHED_KEYS = 50_000;
 /** Look-ups that found no key are cached for this long; at most MAX_MISSES of them, the latest. */
