@@ -14,10 +14,10 @@ import {
   type GraphQLNamedOutputType,
   type GraphQLSchema,
 } from "graphql";
-import { badRequest, type Problem } from "../../platform/errors.ts";
+import { badRequest, MAX_PROBLEMS, type Problem } from "../../platform/errors.ts";
 import { inputProblems } from "./input-limits.ts";
 import { introspectionCost } from "./introspection-cost.ts";
-import { DEFAULT_PAGE_SIZE, limits, MAX_VARIABLE_ERRORS } from "./limits.ts";
+import { DEFAULT_PAGE_SIZE, limits } from "./limits.ts";
 import type { OperationPlan, PlannedField } from "./operation-plan.ts";
 
 /** Counting all matches costs more than reading one page. */
@@ -115,7 +115,7 @@ class CostCalculator {
   #checkLists({ path, definition }: PlannedField, values: Values): void {
     for (const argument of definition.args) {
       // Several fields may use the same invalid variable.
-      if (this.problems.length >= MAX_VARIABLE_ERRORS) return;
+      if (this.problems.length >= MAX_PROBLEMS) return;
       const value = values[argument.name];
       const minItems = this.#isMutation && isListOfItems(argument) ? 1 : 0;
       this.problems.push(...inputProblems(value, `${path}.${argument.name}`, minItems));

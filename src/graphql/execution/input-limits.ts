@@ -1,6 +1,6 @@
 /** Checks the list lengths, the size and the nesting depth of inputs, without recursion so that deep inputs cannot overflow the stack. */
-import type { Problem } from "../../platform/errors.ts";
-import { limits, MAX_INPUT_CONTAINERS, MAX_INPUT_DEPTH, MAX_VARIABLE_ERRORS } from "./limits.ts";
+import { MAX_PROBLEMS, type Problem } from "../../platform/errors.ts";
+import { limits, MAX_INPUT_CONTAINERS, MAX_INPUT_DEPTH } from "./limits.ts";
 
 /** A list or an object. */
 type Container = object;
@@ -28,7 +28,7 @@ export function inputProblems(value: unknown, path: string, minItems: number): P
   if (tooLarge) return [tooLarge];
   const problems: Problem[] = [];
   const stack: ContainerCheck[] = [{ container: value, path, minItems }];
-  for (let next = stack.pop(); next && problems.length < MAX_VARIABLE_ERRORS; next = stack.pop()) {
+  for (let next = stack.pop(); next && problems.length < MAX_PROBLEMS; next = stack.pop()) {
     const { container } = next;
     const problem = Array.isArray(container) ? listProblem(container, next.path, next.minItems) : null;
     if (problem) problems.push(problem);

@@ -39,8 +39,6 @@ const messages = {
 export const MAX_INPUT_DEPTH = 20;
 /** Lists and objects in a variable or an argument. A batch of 100 jobs has 400. */
 export const MAX_INPUT_CONTAINERS = 2_000;
-/** Errors reported per request; checking stops after the last one. */
-export const MAX_VARIABLE_ERRORS = 20;
 /** Enough for a batch of 100 jobs with every field. */
 export const MAX_BODY_BYTES = 256 * 1024;
 

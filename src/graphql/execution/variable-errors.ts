@@ -10,8 +10,7 @@ import {
   type OperationDefinitionNode,
   type VariableDefinitionNode,
 } from "graphql";
-import type { Problem } from "../../platform/errors.ts";
-import { MAX_VARIABLE_ERRORS } from "./limits.ts";
+import { MAX_PROBLEMS, type Problem } from "../../platform/errors.ts";
 
 type VariableProblem = Omit<Problem, "location">;
 
@@ -22,7 +21,7 @@ export function variableErrors(
   variables: Readonly<Record<string, unknown>>,
 ): readonly GraphQLError[] {
   const { errors = [] } = getVariableValues(schema, variableDefinitions, variables, {
-    maxErrors: MAX_VARIABLE_ERRORS,
+    maxErrors: MAX_PROBLEMS,
   });
   if (errors.length === 0) return errors;
   // graphql-js reports one error per problem, in the same order.
