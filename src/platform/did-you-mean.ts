@@ -1,4 +1,24 @@
 /** Suggestions for mistyped names. */
+import { MAX_PROBLEMS } from "./errors.ts";
+
+const MAX_SHOWN_LENGTH = 100;
+
+/**
+ * Returns the names that are not in `known`, at most 20 and each cut to 100 characters, with the known name that may be meant or
+ * null.
+ */
+export function unknownNames(
+  names: readonly string[],
+  known: readonly string[],
+): { name: string; nearest: string | null }[] {
+  return names
+    .filter((name) => !known.includes(name))
+    .slice(0, MAX_PROBLEMS)
+    .map((name) => ({
+      name: name.slice(0, MAX_SHOWN_LENGTH).toWellFormed(),
+      nearest: suggestClosest(name, known),
+    }));
+}
 
 /** Returns the candidate with the smallest edit distance to `text`, or null if that exceeds 2 and a third of its length. */
 export function suggestClosest(text: string, candidates: readonly string[]): string | null {

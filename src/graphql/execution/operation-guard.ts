@@ -16,7 +16,7 @@ import {
 import { deprecationHeaders, type Deprecation, type UseRecorder } from "../../deprecations/api.ts";
 import { keyRequired } from "../../api-keys/api.ts";
 import { type RateLimitClass, type RateLimits, takeTokens } from "../../rate-limits/api.ts";
-import { suggestClosest } from "../../platform/did-you-mean.ts";
+import { unknownNames } from "../../platform/did-you-mean.ts";
 import { badRequest, MAX_PROBLEMS, type Problem } from "../../platform/errors.ts";
 import { costOf } from "./cost.ts";
 import type { ErrorFormatter } from "./error-formatter.ts";
@@ -24,7 +24,7 @@ import type { ShareKind } from "../adapter-host.ts";
 import { createDeprecationFinder } from "../deprecated.ts";
 import { rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { sizeProblem } from "./input-limits.ts";
-import { checkLimit, MAX_VARIABLE_ERRORS } from "./limits.ts";
+import { checkLimit } from "./limits.ts";
 import { planOf, type OperationPlan } from "./operation-plan.ts";
 import { currentRequest, type MeasuredOperation, type RequestStore } from "../request-store.ts";
 
@@ -125,7 +125,7 @@ export function measureOperation(
   checkLimit("introspections", plan.introspection.length);
   const definitions = operation.variableDefinitions ?? [];
   checkVariables(definitions, variables);
-  const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: MAX_VARIABLE_ERRORS });
+  const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: MAX_PROBLEMS });
   if (!coerced) return null;
   const withoutValue = plan.conditionVariables.filter((name) => coerced[name] === null);
   if (withoutValue.length > 0) throw badRequest(withoutValue.map(nullConditionProblem));
@@ -150,9 +150,8 @@ function checkVariables(
       [],
       `The variable $${reserved} must have another name: names that start with __ are reserved`,
     );
-  const undeclared = Object.keys(variables).filter((name) => !declared.includes(name));
-  if (undeclared.length > 0)
-    throw badRequest(undeclared.slice(0, MAX_PROBLEMS).map((name) => undeclaredProblem(name, declared)));
+  const undeclared = unknownNames(Object.keys(variables), declared);
+  if (undeclared.length > 0) throw badRequest(undeclared.map(undeclaredProblem));
   const problems = Object.entries(variables).map(([name, value]) => sizeProblem(value, `variables.${name}`));
   const found = problems.filter((problem) => problem !== null);
   if (found.length > 0) throw badRequest(found);
@@ -164,12 +163,11 @@ function nullConditionProblem(name: string): Problem {
   return { location: "query", field: `variables.${name}`, code: "required", message };
 }
 
-function undeclaredProblem(name: string, declared: readonly string[]): Problem {
-  const nearest = suggestClosest(name, declared);
+function undeclaredProblem({ name, nearest }: { name: string; nearest: string | null }): Problem {
   const advice =
     nearest === null ? "declare it in the operation, or leave it out" : `did you mean $${nearest}?`;
-  const field = `variables.${name.slice(0, 100).toWellFormed()}`;
-  return { location: "query", field, code: "unknown_member", message: `is not declared; ${advice}` };
+  const message = `is not declared; ${advice}`;
+  return { location: "query", field: `variables.${name}`, code: "unknown_member", message };
 }
 
 function computeCost(schema: GraphQLSchema, plan: OperationPlan, variables: Record<string, unknown>): number {

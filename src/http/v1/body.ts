@@ -1,7 +1,7 @@
 /** JSON bodies of requests with a fixed set of members. Collects all problems of a body. */
 import type { z } from "zod";
-import { suggestClosest } from "../../platform/did-you-mean.ts";
-import { badRequest, MAX_PROBLEMS, type Problem } from "../../platform/errors.ts";
+import { unknownNames } from "../../platform/did-you-mean.ts";
+import { badRequest, type Problem } from "../../platform/errors.ts";
 import { toProblems } from "../../platform/zod-problems.ts";
 import type { JsonObject } from "../json.ts";
 
@@ -37,16 +37,10 @@ export function validMembers<Schema extends z.ZodObject>(
   return Object.fromEntries(members) as Partial<z.output<Schema>>;
 }
 
-const MAX_NAME_LENGTH = 100;
-
 function unknownMembers(known: readonly string[], body: JsonObject): Problem[] {
-  return Object.keys(body)
-    .filter((name) => !known.includes(name))
-    .slice(0, MAX_PROBLEMS)
-    .map((name) => {
-      const nearest = suggestClosest(name, known);
-      const advice = nearest === null ? `must be one of ${known.join(", ")}` : `did you mean ${nearest}?`;
-      const field = name.slice(0, MAX_NAME_LENGTH).toWellFormed();
-      return { location: "body", field, code: "unknown_member", message: `is not a known member; ${advice}` };
-    });
+  return unknownNames(Object.keys(body), known).map(({ name, nearest }) => {
+    const advice = nearest === null ? `must be one of ${known.join(", ")}` : `did you mean ${nearest}?`;
+    const message = `is not a known member; ${advice}`;
+    return { location: "body", field: name, code: "unknown_member", message };
+  });
 }
