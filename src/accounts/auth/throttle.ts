@@ -5,18 +5,23 @@ import { networkOf, siteOf } from "../../platform/network.ts";
 import type { RateLimitStore } from "../../rate-limits/api.ts";
 import type { TokenRate } from "../../platform/concurrency/token-bucket.ts";
 
-/** Allows `burst` attempts, refilled at one per `minutesPerToken`. */
-const tokenRate = (burst: number, minutesPerToken: number): TokenRate => ({
-  burst,
-  perSecond: 1 / (60 * minutesPerToken),
-});
+interface ThrottleLimit extends TokenRate {
+  /** Returns what shares a bucket with the subject. */
+  readonly bucketOf: (subject: string) => string;
+}
 
-/** The last part of each name says what the bucket belongs to. */
+/** Allows `burst` attempts, refilled at one per `minutesPerToken`. */
+const tokenRate = (
+  burst: number,
+  minutesPerToken: number,
+  bucketOf: ThrottleLimit["bucketOf"] = (subject) => subject,
+): ThrottleLimit => ({ burst, perSecond: 1 / (60 * minutesPerToken), bucketOf });
+
 const throttleLimits = {
   /** Wrong passwords for an account from one network (IPv4 address or IPv6 /64), by unknown browsers. */
   "sign-in-network": tokenRate(10, 1),
   /** Wrong passwords for all accounts from one network. */
-  "sign-in-address": tokenRate(60, 1 / 12),
+  "sign-in-address": tokenRate(60, 1 / 12, networkOf),
   /** Wrong passwords from one known browser (known-browser.ts). */
   "sign-in-browser": tokenRate(10, 1),
   /** All attempts at an account by unknown browsers, including successful ones: limits guessing from many networks. */
@@ -26,7 +31,7 @@ const throttleLimits = {
   /** Password checks of signed-in users. */
   "password-account": tokenRate(10, 1),
   "two-factor-account": tokenRate(10, 1),
-  "two-factor-address": tokenRate(60, 1 / 12),
+  "two-factor-address": tokenRate(60, 1 / 12, networkOf),
   /**
    * Mails to one e-mail address, per reason: public forms must not use up the limit for a mail that the user waits for,
    * and one organisation's invitations must not depend on another's.
@@ -37,15 +42,15 @@ const throttleLimits = {
   /** Invitations of one organisation, so that an owner can't send mass mail through us. */
   "invitation-group": tokenRate(150, 1),
   /** Public forms: account requests and forgotten passwords. */
-  "form-address": tokenRate(20, 1),
-  "form-site": tokenRate(60, 1 / 3),
+  "form-address": tokenRate(20, 1, networkOf),
+  "form-site": tokenRate(60, 1 / 3, siteOf),
   /** Account requests that are answered by mail. Operators see the others too. */
   "request-total": tokenRate(120, 1 / 2),
   /** Uses and look-ups of e-mailed links. */
-  "link-address": tokenRate(60, 1 / 12),
+  "link-address": tokenRate(60, 1 / 12, networkOf),
   /** Accepts each TOTP code once while it is valid. */
   "totp-replay": tokenRate(1, 3),
-} as const satisfies Record<string, TokenRate>;
+} as const satisfies Record<string, ThrottleLimit>;
 
 export type ThrottleKind = keyof typeof throttleLimits;
 
@@ -104,10 +109,6 @@ function tooManyAttemptsError(retryAfterS: number): AppError {
 
 /** Hashed, so that the table contains no e-mail addresses, IP addresses or codes. */
 function bucketKey(kind: ThrottleKind, subject: string): string {
-  const bucketSubject = kind.endsWith("-address")
-    ? networkOf(subject)
-    : kind.endsWith("-site")
-      ? siteOf(subject)
-      : subject;
-  return `${kind}:${createHash("sha256").update(bucketSubject).digest("base64url").slice(0, 22)}`;
+  const bucket = throttleLimits[kind].bucketOf(subject);
+  return `${kind}:${createHash("sha256").update(bucket).digest("base64url").slice(0, 22)}`;
 }
