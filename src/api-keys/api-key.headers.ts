@@ -35,7 +35,7 @@ export function isKeyHeader(name: string): boolean {
 export function findApiKey(headers: readonly KeyHeader[]): string | null {
   let found: string | null = null;
   for (const [name, value] of headers) {
-    const isBearer = name.length === "authorization".length;
+    const isBearer = name.toLowerCase() === "authorization";
     const key = isBearer ? /^bearer +(\S+) *$/i.exec(value)?.[1] : value.trim();
     if (key === undefined || key === "" || key === found) continue;
     if (found !== null) throw unauthorized("The request contains different keys; send only one");
