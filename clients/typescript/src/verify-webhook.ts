@@ -45,11 +45,11 @@ export async function verifyWebhook(
   if (Math.abs(nowMs / 1_000 - Number(timestamp)) > toleranceS)
     throw new WebhookVerificationError(`webhook-timestamp differs by more than ${toleranceS} s from now`);
   const body = toBytes(rawBody);
-  const list: readonly unknown[] = [secrets].flat();
+  const list = [secrets].flat();
   // A variable of the environment that is not set.
-  if (!list.every((secret) => typeof secret === "string" && secret !== ""))
+  if (!list.every((secret: unknown) => typeof secret === "string" && secret !== ""))
     throw new TypeError("Each secret must be text such as whsec_…; one of them is missing");
-  if (!(await hasValidSignature({ id, timestamp, body }, signatures, [secrets].flat())))
+  if (!(await hasValidSignature({ id, timestamp, body }, signatures, list)))
     throw new WebhookVerificationError("webhook-signature fits none of the secrets");
   return parseEvent(body);
 }
