@@ -4,7 +4,7 @@ import type { FileSample } from "./file-sample.ts";
 import type { ImportPlan } from "./import-api.ts";
 
 /** Such as 31/12/2026, in which day or month can come first. */
-const OTHER_DATE = /^\d{1,2}[/.-]\d{1,2}[/.-]\d{4}$/;
+const OTHER_DATE = /^\d{1,2}(?<separator>[/.-])\d{1,2}\k<separator>\d{4}$/;
 
 interface TargetColumn {
   name: string;
