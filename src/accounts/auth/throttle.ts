@@ -17,7 +17,7 @@ const tokenRate = (
   bucketOf: ThrottleLimit["bucketOf"] = (subject) => subject,
 ): ThrottleLimit => ({ burst, perSecond: 1 / (60 * minutesPerToken), bucketOf });
 
-const throttleLimits = {
+export const throttleLimits = {
   /** Wrong passwords for an account from one network (IPv4 address or IPv6 /64), by unknown browsers. */
   "sign-in-network": tokenRate(10, 1),
   /** Wrong passwords for all accounts from one network. */

@@ -3,6 +3,7 @@ import { maxHeaderSize } from "node:http";
 import { readEnv } from "../../../src/config/env.ts";
 import { FEED_DAYS } from "../../../src/events/feed.sql.ts";
 import { unknownKeyRate } from "../../../src/api-keys/api-key.verifier.ts";
+import { type ThrottleKind, throttleLimits } from "../../../src/accounts/auth/throttle.ts";
 import { SESSION_LIFETIME_MS } from "../../../src/accounts/sessions/entity.ts";
 import { MIN_PASSWORD_LENGTH } from "../../../src/accounts/passwords/rules.ts";
 import { MAX_IN_FLIGHT } from "../../../src/webhooks/dispatcher/endpoint-states.ts";
@@ -10,21 +11,12 @@ import { subscriptionLimits } from "../../../src/graphql/subscriptions/limits.ts
 import { MAX_IMPORT_BYTES } from "../../../src/http/console-api/import.routes.ts";
 import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
 import { RETRY_SCHEDULE as MAIL_SCHEDULE } from "../../../src/mail/mail.queue.sql.ts";
+import { MAX_XLSX_BYTES } from "../../../src/platform/records/xlsx.ts";
 import { STATEMENT_TIMEOUT_MS } from "../../../src/platform/postgres/orm-options.ts";
 import { JITTER, longestScheduleMs } from "../../../src/platform/retry-schedule.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/platform/time.ts";
 import { PENDING_COUNT_LIMIT } from "../../../src/webhooks/endpoints/view.ts";
-import {
-  bytes,
-  constantIn,
-  count,
-  duration,
-  numberIn,
-  percent,
-  read,
-  type Fact,
-  type Quantity,
-} from "./facts.ts";
+import { bytes, constantIn, count, duration, numberIn, percent, type Fact, type Quantity } from "./facts.ts";
 import { deprecationPeriods, bodies, periods, replays } from "./guide-facts.ts";
 
 const fact = (page: string, place: string, ...states: Quantity[]): Fact => ({
@@ -79,7 +71,7 @@ const install = [
   ),
   fact("settings.md", "What production changes", duration(drainDelayMs)),
   fact("settings.md", "Server > SHUTDOWN_DRAIN_DELAY", duration(drainDelayMs)),
-  fact("console.md", "Importing jobs", bytes(MAX_IMPORT_BYTES)),
+  fact("console.md", "Importing jobs", bytes(MAX_IMPORT_BYTES), bytes(MAX_XLSX_BYTES)),
   fact("console.md", "The outbox", duration(constantIn("src/mail/mail.queue.sql.ts", "RETENTION_MS"))),
 ];
 
@@ -180,17 +172,10 @@ const run = [
 const timeout = (name: string): Quantity => duration(constantIn(SERVER, `TIMEOUTS_MS.${name}`));
 
 /** The row of a throttle: its burst, and the time for one more attempt. */
-function throttle(row: string, kind: string): Fact {
-  const file = "src/accounts/auth/throttle.ts";
-  const [, burst = "", minutes = ""] =
-    new RegExp(`"${kind}": tokenRate\\((\\d+), ([\\d /]+)\\)`).exec(read(file)) ?? [];
-  const [numerator = 0, denominator = 1] = minutes.split("/").map(Number);
-  return fact(
-    "security.md",
-    `Limits against abuse > ${row}`,
-    count(Number(burst)),
-    duration((numerator / denominator) * MINUTE_MS),
-  );
+function throttle(row: string, kind: ThrottleKind): Fact {
+  const { burst, perSecond } = throttleLimits[kind];
+  const everyMs = Math.round(SECOND_MS / perSecond);
+  return fact("security.md", `Limits against abuse > ${row}`, count(burst), duration(everyMs));
 }
 
 const security = [
@@ -220,7 +205,7 @@ const security = [
   throttle("Wrong passwords for all accounts from one network", "sign-in-address"),
   throttle("All attempts at one account by unknown browsers", "sign-in-total-account"),
   throttle("Two-factor codes for one account", "two-factor-account"),
-  ...["reset-account", "request-account", "invitation-account"].map((kind) =>
+  ...(["reset-account", "request-account", "invitation-account"] as const).map((kind) =>
     throttle("Password e-mails, account requests or invitations to one e-mail address", kind),
   ),
   throttle("Account forms from one network", "form-address"),
