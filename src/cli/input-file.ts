@@ -3,11 +3,11 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
-import { type FileFormat, fileFormats } from "../jobs/api.ts";
+import { type ImportFormat, importFormats } from "../jobs/api.ts";
 import { AppError } from "../platform/errors.ts";
 
 export interface InputFile {
-  readonly format: FileFormat;
+  readonly format: ImportFormat;
   /** File name without folder; undefined for standard input. */
   readonly name: string | undefined;
   /** Bytes; null if unknown (standard input, a pipe). */
@@ -16,16 +16,17 @@ export interface InputFile {
   open(signal: AbortSignal): Readable;
 }
 
-const FORMAT_BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
+const FORMAT_BY_EXTENSION: Readonly<Record<string, ImportFormat>> = {
   csv: "csv",
   ndjson: "ndjson",
   jsonl: "ndjson",
+  xlsx: "xlsx",
 };
 
 /** The file `-` is `stdin`. Throws BadRequestException for a folder or an unknown format, or the system's error. */
 export async function resolveInputFile(
   file: string,
-  format: FileFormat | undefined,
+  format: ImportFormat | undefined,
   stdin: Readable,
 ): Promise<InputFile> {
   if (file === "-") {
@@ -47,13 +48,13 @@ export async function resolveInputFile(
 }
 
 /** Returns the format for the file name's extension; undefined if it has none or an unknown one. */
-export function formatFromFileName(file: string): FileFormat | undefined {
+export function formatFromFileName(file: string): ImportFormat | undefined {
   return FORMAT_BY_EXTENSION[/\.([a-z]+)$/i.exec(file)?.[1]?.toLowerCase() ?? ""];
 }
 
 function throwUnknownFormat(source: string): never {
   throw new AppError(
     "BadRequestException",
-    `Cannot detect the format of ${source}: specify --format ${fileFormats.join(" or --format ")}`,
+    `Cannot detect the format of ${source}: specify --format ${importFormats.join(" or --format ")}`,
   );
 }

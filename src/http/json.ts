@@ -116,7 +116,8 @@ function toErrorEnvelope(requestId: string, error: ErrorBody): object {
   return { request_id: requestId, success: false, data: null, error };
 }
 
-function sendSuccess(response: Response, data: unknown, status = 200): void {
+/** Sends `data` in the envelope. */
+export function sendSuccess(response: Response, data: unknown, status = 200): void {
   sendJson(response, status, successJson(contextOf(response).requestId, data));
 }
 

@@ -3,7 +3,13 @@ export { JobCounter, JobCounterDelta } from "./counters/counter.entity.ts";
 export { compactCounters, rebuildCounters } from "./counters/counters.sql.ts";
 export { type GroupKey, groupKeyProblem, type JobStatsGroup, MAX_GROUPS } from "./counters/stats.sql.ts";
 export { type ColumnMapping, dateOrders, fileColumns, isFileColumn } from "./import-export/file-codec.ts";
-export { type FileFormat, fileFormats } from "./import-export/import-rows.ts";
+export { readSample } from "./import-export/file-sample.ts";
+export {
+  type FileFormat,
+  fileFormats,
+  type ImportFormat,
+  importFormats,
+} from "./import-export/import-rows.ts";
 export {
   createImportService,
   type ImportProgress,

@@ -16,6 +16,7 @@ import { expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { workbook } from "../support/jobs/workbook.ts";
 
 let app: SharedApp;
 let agent: TestOrganization;
@@ -37,6 +38,7 @@ beforeAll(async () => {
 type Line = any;
 
 const CSV = { "content-type": "text/csv" };
+const XLSX = { "content-type": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" };
 
 function pathOf(query: Record<string, string> = {}): string {
   return `/console-api/imports?${new URLSearchParams(query).toString()}`;
@@ -44,7 +46,7 @@ function pathOf(query: Record<string, string> = {}): string {
 
 /** Sends the file as the operator's page does and returns the response lines. */
 async function importFile(
-  file: string,
+  file: string | Buffer,
   query: Record<string, string> = { agent: agent.name },
   headers: Record<string, string> = CSV,
 ): Promise<Line[]> {
@@ -180,6 +182,51 @@ describe("200", () => {
       contractor_id: contractor.id,
       scheduled_date: "2026-12-31",
     });
+  });
+
+  it("reads a workbook, and names a bad row by its number", async () => {
+    const [good, bad] = [newNumber(), newNumber()];
+    const file = workbook([
+      ["Order no", "Kilos", "Day", "Haulier"],
+      [good, 4.5, new Date("2026-12-31"), contractor.name],
+      [],
+      [bad, "heavy"],
+    ]);
+    const columns = {
+      "Order no": "marking_number",
+      Kilos: "weight",
+      Day: "scheduled_date",
+      Haulier: "contractor",
+    };
+    const query = { agent: agent.name, columns: JSON.stringify(columns) };
+    const report = (await importFile(file, query, XLSX)).at(-1);
+    expect(report).toMatchObject({
+      counts: { created: 1, failed: 1 },
+      failures: [{ line: 4, marking_number: bad, problems: [{ field: "weight" }] }],
+    });
+    expect(await jobOf(good)).toMatchObject({
+      weight: 4.5,
+      contractor_id: contractor.id,
+      scheduled_date: "2026-12-31",
+    });
+  });
+
+  it("has the names and first rows of a file as a sample, and imports nothing", async () => {
+    const numbers = [newNumber(), newNumber()];
+    const sample = { names: ["marking_number", "weight"], rows: numbers.map((number) => [number, "1"]) };
+    const files = [
+      [workbook([sample.names, ...numbers.map((number) => [number, 1])]), XLSX],
+      [`marking_number;weight\n${numbers.map((number) => `${number};1\n`).join("")}`, CSV],
+    ] as const;
+    for (const [body, headers] of files) {
+      const response = await app.request("/console-api/imports/sample", {
+        method: "POST",
+        body,
+        headers: { origin: app.url, cookie: operator.cookie, ...headers },
+      });
+      expect(JSON.parse(response.text)).toMatchObject({ success: true, data: sample });
+    }
+    expect(await jobOf(numbers[0] as string)).toBeUndefined();
   });
 
   it("accepts NDJSON with mapped names", async () => {
@@ -363,6 +410,8 @@ describe("403", () => {
       const partner = await signIn(app, await createTestUser(app, { organizationId: agent.id, role }));
       const number = newNumber();
       expectFailure(await send(partner, `marking_number\n${number}\n`), 403, /operators/);
+      const sample = { method: "POST", body: "a\n1\n", headers: CSV };
+      expectFailure(await partner.call("/console-api/imports/sample", sample), 403, /operators/);
       expect(await jobOf(number)).toBeUndefined();
     }
   });

@@ -1,7 +1,7 @@
 /** `waymark jobs export` */
 import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
-import { fileFormats } from "../../jobs/api.ts";
+import { type FileFormat, fileFormats } from "../../jobs/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import { choice, command, option, type Result, type OptionValues } from "../command.ts";
 import { withServices, type CliContext, type CliServices } from "../context.ts";
@@ -46,7 +46,7 @@ async function exportFile(
 ): Promise<Result | undefined> {
   const { out, status } = options;
   const isDocument = cli.output.isJson && out === undefined;
-  const format = isDocument ? "ndjson" : (options.format ?? formatFromFileName(out ?? "") ?? "csv");
+  const format = isDocument ? "ndjson" : (options.format ?? formatOf(out));
   const query = {
     format,
     filter: {
@@ -68,6 +68,15 @@ async function exportFile(
   if (out !== undefined) return { document: { exported, format, out }, text: summary };
   if (!isDocument) cli.output.printStatus(summary);
   return undefined;
+}
+
+function formatOf(out = ""): FileFormat {
+  const format = formatFromFileName(out) ?? "csv";
+  if (format !== "xlsx") return format;
+  throw new AppError(
+    "BadRequestException",
+    "jobs export writes no .xlsx; name a .csv file, which Excel opens",
+  );
 }
 
 /** Streams NDJSON lines as one JSON document with a `jobs` array. */

@@ -1,8 +1,8 @@
 /** `waymark jobs import` */
 import {
   dateOrders,
-  fileFormats,
   type ImportCounts,
+  importFormats,
   type ImportProgress,
   type ImportSummary,
   type RowFailure,
@@ -15,12 +15,12 @@ import { escapeControlCharacters, toDocument } from "../output.ts";
 import { startProgressBar, type ProgressBar } from "../progress-bar.ts";
 
 const HELP_TEXT = `
-The file is UTF-8, either CSV (RFC 4180, with a header; columns in any order) or NDJSON (one object per line, with the
-column names as keys). Columns: marking_number, agent and contractor (ID or exact name of an organisation),
+The file is CSV (RFC 4180, UTF-8, with a header; columns in any order), the first sheet of an Excel workbook (.xlsx, up
+to 16 MiB) with the same columns, or NDJSON (one object per line, with the column names as keys). Columns: marking_number, agent and contractor (ID or exact name of an organisation),
 provider_status, and the 16 editable fields of the API. Each row updates the job with its Marking Number, or creates it.
 
-A missing column leaves the job's field unchanged. An empty CSV cell means null; an empty cell in quotes ("") means an
-empty string. Dates are YYYY-MM-DD, and with --dates also 31/12/2026, 31.12.2026 or 31-12-2026.
+A missing column leaves the job's field unchanged. An empty cell means null; in CSV, an empty cell in quotes ("") means
+an empty string. Dates are YYYY-MM-DD or dates of Excel, and with --dates also 31/12/2026, 31.12.2026 or 31-12-2026.
 
 --agent applies to rows without an agent. --contractor applies if the file has no contractor column; an empty contractor
 cell means no contractor. A row without an agent can only update a job: a new job needs an agent.
@@ -38,8 +38,8 @@ const optionSpecs = {
     "<org>",
     "contractor of all jobs, if the file has no contractor column (ID or exact name)",
   ),
-  format: choice("<format>", "file format (default: from the file name)", fileFormats),
-  dates: choice("<order>", "how a CSV file writes dates: 31/12/2026 is dmy", dateOrders),
+  format: choice("<format>", "file format (default: from the file name)", importFormats),
+  dates: choice("<order>", "how a CSV or Excel file writes dates as text: 31/12/2026 is dmy", dateOrders),
   dryRun: flag("validate and count without changing anything"),
 };
 type Options = OptionValues<typeof optionSpecs>;

@@ -1,20 +1,20 @@
 /**
- * The upload of the console's Import page, processed as a stream. The response is NDJSON: a progress line per thousand rows
- * and a report as the last line. Errors before the first row are sent in the envelope.
+ * The uploads of the console's Import page, processed as streams. The response to an import is NDJSON: a progress line per
+ * thousand rows and a report as the last line. Errors before the first row are sent in the envelope.
  */
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import type { AccountServices } from "../../accounts/api.ts";
 import type { AuditContext } from "../../audit/api.ts";
-import type { ImportProgress, ImportService, ImportSummary } from "../../jobs/api.ts";
+import { type ImportProgress, type ImportService, type ImportSummary, readSample } from "../../jobs/api.ts";
 import { AppError, unavailable } from "../../platform/errors.ts";
 import { serializeError, type Logger } from "../../platform/logger.ts";
 import { createSessionGuards, requireOperator, sessionOf } from "../account/guards.ts";
 import { allowLongUpload } from "../server/server.ts";
-import { payloadTooLarge } from "../json.ts";
+import { payloadTooLarge, sendSuccess } from "../json.ts";
 import { addRoute } from "../add-route.ts";
 import { contextOf } from "../context.ts";
 import { toAppError } from "../error-handler.ts";
-import { readImportRequest } from "./import.schema.ts";
+import { readImportFormat, readImportOptions } from "./import.schema.ts";
 
 export interface ImportRouteServices {
   accounts: Pick<AccountServices, "sessionVerifier">;
@@ -29,21 +29,23 @@ export const MAX_IMPORT_BYTES = 268_435_456;
 export function importRoutes(services: ImportRouteServices): Router {
   const guards = createSessionGuards(services.accounts.sessionVerifier);
   const router = Router({ caseSensitive: true });
+  const operatorsOnly = [guards.sameOrigin, guards.signedIn, requireOperator];
   addRoute(
     router,
     { path: "/imports", name: "/console-api/imports" },
-    { post: [guards.sameOrigin, guards.signedIn, requireOperator, runImport(services)] },
+    { post: [...operatorsOnly, runImport(services)] },
+  );
+  addRoute(
+    router,
+    { path: "/imports/sample", name: "/console-api/imports/sample" },
+    { post: [...operatorsOnly, sendSample(services)] },
   );
   return router;
 }
 
 function runImport(services: ImportRouteServices): RequestHandler {
   return async (request, response) => {
-    const importRequest = readImportRequest(request.originalUrl, request.headers["content-type"]);
-    if ((request.headers["content-encoding"] ?? "identity") !== "identity")
-      throw new AppError("UnsupportedMediaTypeException", "The file must be uncompressed");
-    if (Number(request.headers["content-length"] ?? 0) > MAX_IMPORT_BYTES) throw payloadTooLarge();
-    allowLongUpload(request);
+    const importRequest = { format: readImportFormat(request), ...readImportOptions(request.originalUrl) };
     const upload = new Upload(request, services.stopping);
     const signal = disconnectSignal(response);
     try {
@@ -63,6 +65,18 @@ function runImport(services: ImportRouteServices): RequestHandler {
   };
 }
 
+/** Answers with the column names and first rows of a file, or of its start. */
+function sendSample({ stopping }: ImportRouteServices): RequestHandler {
+  return async (request, response) => {
+    const format = readImportFormat(request);
+    try {
+      sendSuccess(response, await readSample(new Upload(request, stopping).chunks(), format));
+    } finally {
+      request.resume();
+    }
+  };
+}
+
 function auditContextOf(request: Request, response: Response): AuditContext {
   const { actor } = sessionOf(response);
   return { actor, requestId: contextOf(response).requestId, ipAddress: request.ip ?? null };
@@ -75,6 +89,8 @@ class Upload {
   readonly #stopping: AbortSignal;
 
   constructor(request: Request, stopping: AbortSignal) {
+    if (Number(request.headers["content-length"] ?? 0) > MAX_IMPORT_BYTES) throw payloadTooLarge();
+    allowLongUpload(request);
     this.#request = request;
     this.#stopping = stopping;
   }

@@ -1,10 +1,11 @@
 /** Parses an import request: the file format from Content-Type, everything else from the query. */
+import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import {
   type ColumnMapping,
   dateOrders,
   fileColumns,
-  type FileFormat,
+  type ImportFormat,
   type ImportRequest,
   isFileColumn,
 } from "../../jobs/api.ts";
@@ -12,9 +13,10 @@ import { AppError } from "../../platform/errors.ts";
 import { isObject } from "../json.ts";
 import { queryReader, booleanParameter } from "../v1/parameters.ts";
 
-const formats: Readonly<Record<string, FileFormat>> = {
+const formats: Readonly<Record<string, ImportFormat>> = {
   "text/csv": "csv",
   "application/x-ndjson": "ndjson",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
 };
 
 /** Without characters that PostgreSQL cannot store. */
@@ -35,15 +37,22 @@ const readQuery = queryReader(
   }),
 );
 
-/** Throws BadRequestException for an invalid query and UnsupportedMediaTypeException for another file format. */
-export function readImportRequest(url: string, contentType: string | undefined): ImportRequest {
-  const format = formats[contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? ""];
+/** Throws UnsupportedMediaTypeException for another file format or a compressed file. */
+export function readImportFormat({ headers }: IncomingMessage): ImportFormat {
+  const format = formats[headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? ""];
   if (format === undefined) {
     const known = Object.keys(formats).join(" or ");
-    throw new AppError("UnsupportedMediaTypeException", `The file must be ${known}, in UTF-8`);
+    throw new AppError("UnsupportedMediaTypeException", `The file must be ${known}, and text in UTF-8`);
   }
+  if ((headers["content-encoding"] ?? "identity") !== "identity")
+    throw new AppError("UnsupportedMediaTypeException", "The file must be uncompressed");
+  return format;
+}
+
+/** Throws BadRequestException for an invalid query. */
+export function readImportOptions(url: string): Omit<ImportRequest, "format"> {
   const { dry_run: dryRun, file_name: fileName, ...options } = readQuery(url);
-  return { format, dryRun, fileName, ...options };
+  return { dryRun, fileName, ...options };
 }
 
 /** Parses `{"Order no": "marking_number", …}`: the columns of the file and the fields that they contain. */

@@ -1,7 +1,8 @@
-/** Parses CSV and NDJSON files into rows. Each row has its line and either its values by column or its problems. */
+/** Parses CSV, NDJSON and Excel files into rows. Each row has its line and either its values by column or its problems. */
 import { readCsv, type CsvCell, type CsvRecord } from "../../platform/records/csv.ts";
 import { readNdjson } from "../../platform/records/ndjson.ts";
 import type { StreamRecord } from "../../platform/records/record-reader.ts";
+import { readXlsx } from "../../platform/records/xlsx.ts";
 import { unescapeFormulas } from "../../platform/records/formula-escaping.ts";
 import {
   isTextColumn,
@@ -19,7 +20,7 @@ export interface RowProblem {
   readonly message: string;
 }
 
-/** `line` is the line of the file on which the row starts, counted from 1. */
+/** `line` is the line of the file on which the row starts, or the row of the sheet, counted from 1. */
 export type ImportRow = { readonly line: number } & (
   | { readonly values: Readonly<Record<string, unknown>> }
   | { readonly problems: readonly RowProblem[] }
@@ -29,36 +30,39 @@ const NOT_UTF8 = "is not valid UTF-8; save the file as “CSV UTF-8”";
 
 export const fileFormats = ["csv", "ndjson"] as const;
 export type FileFormat = (typeof fileFormats)[number];
+export const importFormats = [...fileFormats, "xlsx"] as const;
+export type ImportFormat = (typeof importFormats)[number];
 
 export interface FileReadOptions {
-  format: FileFormat;
+  format: ImportFormat;
   /** Maps the file's column names to ours; absent if the file uses ours. */
   columns?: ColumnMapping | undefined;
-  /** How a CSV file writes dates, besides YYYY-MM-DD. */
+  /** How a CSV or Excel file writes dates as text, besides YYYY-MM-DD. */
   dates?: DateOrder | undefined;
 }
 
-/** Reads rows on demand. Throws BadRequestException before the first row if the CSV header is invalid. */
+/** Reads rows on demand. Throws BadRequestException before the first row if the header is invalid. */
 export function readRows(
   chunks: AsyncIterable<Uint8Array>,
   options: FileReadOptions,
 ): AsyncGenerator<ImportRow> {
-  return options.format === "csv" ? csvRows(chunks, options) : ndjsonRows(chunks, options);
+  if (options.format === "ndjson") return ndjsonRows(chunks, options);
+  return tableRows(options.format === "csv" ? readCsv(chunks) : readXlsx(chunks), options);
 }
 
-async function* csvRows(
-  chunks: AsyncIterable<Uint8Array>,
+async function* tableRows(
+  records: AsyncIterable<StreamRecord<CsvRecord>>,
   options: FileReadOptions,
 ): AsyncGenerator<ImportRow> {
   let columns: (FileColumn | null)[] | null = null;
-  for await (const record of readCsv(chunks)) {
-    if (columns === null) columns = parseCsvHeader(record.content, options);
-    else yield parseCsvRow(columns, record, options.dates);
+  for await (const record of records) {
+    if (columns === null) columns = parseTableHeader(record.content, options);
+    else yield parseTableRow(columns, record, options.dates);
   }
   if (columns === null) throw invalidHeader("The file is empty; its first line must name the columns");
 }
 
-function parseCsvHeader(header: CsvRecord, { columns }: FileReadOptions): (FileColumn | null)[] {
+function parseTableHeader(header: CsvRecord, { columns }: FileReadOptions): (FileColumn | null)[] {
   if ("error" in header) throw invalidHeader(`The header ${header.error}`);
   const [first] = header.cells;
   if (header.cells.length === 1 && first?.text?.includes("|") === true) {
@@ -67,7 +71,7 @@ function parseCsvHeader(header: CsvRecord, { columns }: FileReadOptions): (FileC
   return parseHeader(header.cells, ["marking_number"], columns);
 }
 
-function parseCsvRow(
+function parseTableRow(
   columns: readonly (FileColumn | null)[],
   { line, content }: StreamRecord<CsvRecord>,
   dates: DateOrder | undefined,
@@ -89,13 +93,17 @@ function parseCsvRow(
     return { line, problems: undecodableColumns.map((field) => ({ field, message: NOT_UTF8 })) };
   }
   const values = columns.flatMap((column, index) =>
-    column === null ? [] : [[column, parseCsvCell(column, cells[index], dates)] as const],
+    column === null ? [] : [[column, parseTableCell(column, cells[index], dates)] as const],
   );
   return { line, values: Object.fromEntries(values) };
 }
 
 /** Every text is unescaped: all our exports are escaped so, and a byte order mark comes and goes when a spreadsheet saves a file. */
-function parseCsvCell(column: FileColumn, cell: CsvCell | undefined, dates: DateOrder | undefined): unknown {
+function parseTableCell(
+  column: FileColumn,
+  cell: CsvCell | undefined,
+  dates: DateOrder | undefined,
+): unknown {
   const { text, isQuoted } = { text: cell?.text ?? "", isQuoted: cell?.isQuoted ?? false };
   return parseCell(column, { text: isTextColumn(column) ? unescapeFormulas(text) : text, isQuoted }, dates);
 }

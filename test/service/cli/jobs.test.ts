@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sql } from "../../../src/platform/postgres/sql.ts";
+import { workbook } from "../../support/jobs/workbook.ts";
 import { parseOutput } from "../../support/processes/cli-process.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -115,6 +116,19 @@ describe("jobs import", () => {
     const row = '{"marking_number":"N-1","agent":"Acme"}\n';
     const run = await runWithInput(row + row, ...args);
     expect(run).toEqual({ code: 0, stdout: "1 created, 0 updated, 1 unchanged, 0 failed.\n", stderr: "" });
+  });
+
+  it("reads the first sheet of a workbook", async () => {
+    const file = await writeTestFile(
+      "jobs.XLSX",
+      workbook([["marking_number", "weight"], ["X-1", 2.5], ["X-2"]]),
+    );
+    const run = await waymark("jobs", "import", file, "--agent", "Acme");
+    expect(run).toEqual({ code: 0, stdout: "2 created, 0 updated, 0 unchanged, 0 failed.\n", stderr: "" });
+    expect(await waymark("jobs", "export", "--out", "jobs.xlsx")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("name a .csv file"),
+    });
   });
 
   it("changes nothing in a dry run", async () => {

@@ -71,6 +71,7 @@ export const routeCases: readonly RouteCase[] = [
   { method: "POST", path: "/auth/two-factor/recovery-codes", auth: "session", json: true },
   { method: "POST", path: "/auth/two-factor/disable", auth: "session", json: true },
   { method: "POST", path: "/console-api/imports", auth: "session" },
+  { method: "POST", path: "/console-api/imports/sample", auth: "session" },
   { method: "GET", path: "/console-api/jobs.csv", auth: "session" },
   { method: "GET", path: "/openapi.json", auth: "none" },
   { method: "GET", path: "/docs/operations.json", auth: "none" },

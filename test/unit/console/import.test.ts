@@ -6,18 +6,19 @@ import {
   planProblems,
   targetColumns,
 } from "../../../src/console/pages/operator/import/columns.ts";
-import { detectFormat, readFileSample } from "../../../src/console/pages/operator/import/file-sample.ts";
 import {
+  detectFormat,
   failuresAsCsv,
   importPath,
   NdjsonReader,
   MAX_FILE_BYTES,
+  MAX_XLSX_BYTES,
   type ImportLine,
   type ImportPlan,
 } from "../../../src/console/pages/operator/import/import-api.ts";
 import { MAX_IMPORT_BYTES } from "../../../src/http/console-api/import.routes.ts";
 import { fileColumns } from "../../../src/jobs/import-export/file-codec.ts";
-import { csvLine } from "../../../src/platform/records/csv.ts";
+import { MAX_XLSX_BYTES as SERVER_MAX_XLSX_BYTES } from "../../../src/platform/records/xlsx.ts";
 
 const plan: ImportPlan = {
   fileName: "x.csv",
@@ -82,91 +83,20 @@ describe("column mapping", () => {
   });
 });
 
-describe("a CSV sample", () => {
-  it("contains the column names and the first five rows", () => {
-    const text = `\uFEFFa,b\r\n${Array.from({ length: 9 }, (_, index) => `${index},x`).join("\r\n")}\r\n`;
-    expect(readFileSample(text, "csv", true)).toEqual({
-      names: ["a", "b"],
-      rows: [0, 1, 2, 3, 4].map((index) => [String(index), "x"]),
-    });
-  });
-
-  it("parses quotes, commas and line breaks in cells, and fills in missing cells", () => {
-    expect(readFileSample('a,"b ""c""",d\n"1,\n2",,\n3\n', "csv", true)).toEqual({
-      names: ["a", 'b "c"', "d"],
-      rows: [
-        ["1,\n2", "", ""],
-        ["3", "", ""],
-      ],
-    });
-  });
-
-  it("omits a truncated last record, except at the end of the file", () => {
-    expect(readFileSample("a,b\n1,2\n3,4", "csv", false).rows).toEqual([["1", "2"]]);
-    expect(readFileSample("a,b\n1,2\n3,4", "csv", true).rows).toEqual([
-      ["1", "2"],
-      ["3", "4"],
-    ]);
-  });
-
-  it.each([";", "\t"])("has columns separated by %j", (separator) => {
-    const text = ["a", '"b,c"', "d\n1", '"x;y\ty"', "2,5\n"].join(separator);
-    expect(readFileSample(text, "csv", true)).toEqual({
-      names: ["a", "b,c", "d"],
-      rows: [["1", "x;y\ty", "2,5"]],
-    });
-  });
-
-  it("round-trips arbitrary cells", () => {
-    const cell = fc.string().filter((text) => !text.includes("\0") && !text.startsWith("\uFEFF"));
-    const record = fc.array(cell, { minLength: 2, maxLength: 6 });
-    fc.assert(
-      fc.property(record, record, (names, row) => {
-        fc.pre(names.some((name) => name !== "") && row.some((text) => text !== ""));
-        const sample = readFileSample(`${csvLine(names)}\n${csvLine(row)}\n`, "csv", true);
-        expect(sample.names).toEqual(names);
-        expect(sample.rows).toEqual([names.map((_, index) => row[index] ?? "")]);
-      }),
-    );
-  });
-
-  it("throws a readable message for an unusable file", () => {
-    expect(() => readFileSample("", "csv", true)).toThrow("empty");
-    expect(() => readFileSample("a,b\n", "csv", true)).toThrow("no rows");
-    expect(() => readFileSample("a|b\n1|2\n", "csv", true)).toThrow("semicolons");
-    expect(() => readFileSample("a\0,b\0\n", "csv", true)).toThrow("UTF-8");
-    expect(() => readFileSample(`${"a,".repeat(300)}b\n1\n`, "csv", true)).toThrow("200 columns");
-  });
-});
-
-describe("an NDJSON sample", () => {
-  it("contains all keys of the first rows, with values as text", () => {
-    expect(readFileSample('{"a":1,"b":null}\n\n{"c":{"d":true},"a":"x"}\n{"e":', "ndjson", false)).toEqual({
-      names: ["a", "b", "c"],
-      rows: [
-        ["1", "", ""],
-        ["x", "", '{"d":true}'],
-      ],
-    });
-  });
-
-  it("throws if no line is an object", () => {
-    expect(() => readFileSample("[1]\n2\n", "ndjson", true)).toThrow("not JSON objects");
-  });
-});
-
 it("detects the format by file extension", () => {
-  expect(["a.csv", "b.JSONL", "c.ndjson", "d.xlsx", "csv"].map(detectFormat)).toEqual([
+  expect(["a.csv", "b.JSONL", "c.ndjson", "d.XLSX", "e.xls", "csv"].map(detectFormat)).toEqual([
     "csv",
     "ndjson",
     "ndjson",
+    "xlsx",
     null,
     null,
   ]);
 });
 
-it("has the same file size limit as the server", () => {
+it("has the same file size limits as the server", () => {
   expect(MAX_FILE_BYTES).toBe(MAX_IMPORT_BYTES);
+  expect(MAX_XLSX_BYTES).toBe(SERVER_MAX_XLSX_BYTES);
 });
 
 it("sends only the mapped columns of a plan", () => {

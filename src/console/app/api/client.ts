@@ -58,13 +58,16 @@ export function setUnauthorizedHandler(handler: () => void): void {
   unauthorizedHandler = handler;
 }
 
+/** `body`: sent as JSON, except a Blob. */
 async function sendRequest<Data>(method: Method, path: string, body?: unknown): Promise<Data> {
-  const hasBody = body !== undefined;
+  const file = body instanceof Blob ? body : null;
+  const content = file ?? (body === undefined ? null : JSON.stringify(body));
+  const contentType = file ? file.type : "application/json";
   const response = await fetch(serverUrl(path), {
     method,
     credentials: "same-origin",
-    headers: { Accept: "application/json", ...(hasBody ? { "Content-Type": "application/json" } : {}) },
-    ...(hasBody ? { body: JSON.stringify(body) } : {}),
+    headers: { Accept: "application/json", ...(content !== null && { "Content-Type": contentType }) },
+    body: content,
   }).catch((error: unknown) => {
     throw new OfflineError(error);
   });

@@ -115,9 +115,9 @@ export function repeatedNames(names: readonly string[]): ReadonlySet<string> {
 
 const dateColumns: ReadonlySet<string | null> = new Set(["scheduled_date", "scheduled_delivery_date"]);
 
-/** True if the plan imports dates from CSV: they can have the form 31/12/2026. */
+/** True if the plan imports dates from cells: they can have the form 31/12/2026. */
 export function hasDateOrder({ format, mapping }: ImportPlan): boolean {
-  return format === "csv" && mapping.some((target) => dateColumns.has(target));
+  return format !== "ndjson" && mapping.some((target) => dateColumns.has(target));
 }
 
 /** Messages that prevent the import; empty if the plan is complete. `rows`: the first rows of the file. */

@@ -1,13 +1,13 @@
-/** The first step: choose a file. Only its first rows are read, in the browser; nothing is sent yet. */
+/** The first step: choose a file. The server reads its first rows; nothing is imported yet. */
 import { Button, FileButton, List, Paper, Stack, Text, Title } from "@mantine/core";
 import { IconFileUpload } from "@tabler/icons-react";
 import { useState, type DragEvent } from "react";
 import { CodeBlock } from "../../../components/display/code-block.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
 import { guessMapping } from "./columns.ts";
-import { detectFormat, SAMPLE_BYTES, readFileSample, type FileSample } from "./file-sample.ts";
+import { readFileSample, type FileSample } from "./file-sample.ts";
 import classes from "./import.module.css";
-import { MAX_FILE_BYTES, type ImportPlan } from "./import-api.ts";
+import { contentTypes, detectFormat, type ImportPlan } from "./import-api.ts";
 
 export interface ChosenFile {
   file: File;
@@ -20,20 +20,24 @@ interface FileStepProps {
 
 export function FileStep({ onChosen }: FileStepProps) {
   const [problem, setProblem] = useState<string | null>(null);
+  const [isReading, setReading] = useState(false);
   const choose = async (file: File | undefined | null): Promise<void> => {
-    if (!file) return;
+    if (!file || isReading) return;
+    setReading(true);
     try {
       const [chosen, plan] = await openFile(file);
       setProblem(null);
       onChosen(chosen, plan);
     } catch (error) {
       setProblem(error instanceof Error ? error.message : "This file can’t be read.");
+    } finally {
+      setReading(false);
     }
   };
   return (
     <Stack maw={760}>
       <FormAlert failure={problem === null ? null : { message: problem, guide: "screen" }} />
-      <DropArea onFile={(file) => void choose(file)} />
+      <DropArea isReading={isReading} onFile={(file) => void choose(file)} />
       <FileFormatHelp />
     </Stack>
   );
@@ -41,13 +45,8 @@ export function FileStep({ onChosen }: FileStepProps) {
 
 async function openFile(file: File): Promise<[ChosenFile, ImportPlan]> {
   const format = detectFormat(file.name);
-  if (format === null) throw new Error("Choose a file whose name ends with .csv, .ndjson or .jsonl.");
-  if (file.size > MAX_FILE_BYTES) {
-    throw new Error(
-      "This file is larger than 256 MB. Split it, or use “npx waymark jobs import”, which has no size limit.",
-    );
-  }
-  const sample = readFileSample(await file.slice(0, SAMPLE_BYTES).text(), format, file.size <= SAMPLE_BYTES);
+  if (format === null) throw new Error("Choose a file whose name ends with .csv, .xlsx, .ndjson or .jsonl.");
+  const sample = await readFileSample(file, format);
   const { names } = sample;
   const plan = {
     fileName: file.name,
@@ -61,7 +60,12 @@ async function openFile(file: File): Promise<[ChosenFile, ImportPlan]> {
   return [{ file, sample }, plan];
 }
 
-function DropArea({ onFile }: { onFile: (file: File | null | undefined) => void }) {
+interface DropAreaProps {
+  isReading: boolean;
+  onFile: (file: File | null | undefined) => void;
+}
+
+function DropArea({ isReading, onFile }: DropAreaProps) {
   const [isOver, setOver] = useState(false);
   const over = (event: DragEvent): void => {
     event.preventDefault();
@@ -84,16 +88,20 @@ function DropArea({ onFile }: { onFile: (file: File | null | undefined) => void 
       onDrop={drop}
     >
       <IconFileUpload size={40} stroke={1.4} aria-hidden="true" />
-      <Text fw={600}>Drop a CSV or NDJSON file here</Text>
+      <Text fw={600}>Drop a CSV, Excel or NDJSON file here</Text>
       <FileButton
         onChange={onFile}
-        accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson"
+        accept={`.csv,.xlsx,.ndjson,.jsonl,${Object.values(contentTypes).join(",")}`}
         inputProps={{ "aria-label": "File to import" }}
       >
-        {(button) => <Button {...button}>Choose a file</Button>}
+        {(button) => (
+          <Button {...button} loading={isReading}>
+            Choose a file
+          </Button>
+        )}
       </FileButton>
       <Text fz="sm" c="dimmed">
-        UTF-8, up to 256 MB
+        Text in UTF-8, up to 256 MB. Excel (.xlsx), up to 16 MB.
       </Text>
     </section>
   );
@@ -111,13 +119,14 @@ function FileFormatHelp() {
       <List fz="sm" spacing={6} mb="md">
         <List.Item>
           A header row with column names in any order. You map the columns in the next step. Exported jobs can
-          be imported unchanged.
+          be imported unchanged. Of a workbook, the first sheet is read.
         </List.Item>
         <List.Item>
           A missing column leaves that field of existing jobs unchanged. An empty cell clears it.
         </List.Item>
         <List.Item>
-          Dates as 2026-12-31. For 31/12/2026 or 12/31/2026 in CSV, you choose the order in the next step.
+          Dates as 2026-12-31, or dates of Excel. For the text 31/12/2026 or 12/31/2026, you choose the order
+          in the next step.
         </List.Item>
         <List.Item>
           Agents and contractors are given by exact name or ID, or once for the whole file.

@@ -1,5 +1,6 @@
 /** The request and response of `POST /console-api/imports`. */
-import type { FileFormat } from "./file-sample.ts";
+
+export type FileFormat = "csv" | "ndjson" | "xlsx";
 
 export interface ImportCounts {
   created: number;
@@ -47,10 +48,22 @@ export interface ImportPlan {
   contractor: string | null;
 }
 
-export const contentTypes: Record<FileFormat, string> = { csv: "text/csv", ndjson: "application/x-ndjson" };
+export const contentTypes: Record<FileFormat, string> = {
+  csv: "text/csv",
+  ndjson: "application/x-ndjson",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+};
 
-/** The server's limit. */
+/** The format by file extension; null if it is not supported. */
+export function detectFormat(fileName: string): FileFormat | null {
+  const extension = /\.([a-z]+)$/i.exec(fileName)?.[1]?.toLowerCase();
+  if (extension === "csv" || extension === "xlsx") return extension;
+  return extension === "ndjson" || extension === "jsonl" ? "ndjson" : null;
+}
+
+/** The server's limits. */
 export const MAX_FILE_BYTES = 268_435_456;
+export const MAX_XLSX_BYTES = 16_777_216;
 
 export function importPath(
   { fileName, names, mapping, dates, agent, contractor }: ImportPlan,

@@ -23,7 +23,7 @@ export function ImportPage() {
     <>
       <PageHeader
         title="Import jobs"
-        description="From a CSV or NDJSON file. Existing jobs are updated by their Marking Number; others are created."
+        description="From a CSV, Excel or NDJSON file. Existing jobs are updated by their Marking Number; others are created."
       />
       <ImportSteps current={state.step} />
       {state.step === "file" && (

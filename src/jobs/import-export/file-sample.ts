@@ -1,0 +1,86 @@
+/** Reads the column names and first rows of an import file, so that a user can choose what each column is. */
+import { badRequest } from "../../platform/errors.ts";
+import { readCsv } from "../../platform/records/csv.ts";
+import { readNdjson } from "../../platform/records/ndjson.ts";
+import { readXlsx } from "../../platform/records/xlsx.ts";
+import type { ImportFormat } from "./import-rows.ts";
+
+export interface FileSample {
+  names: string[];
+  /** The first rows, with one text per name, cut to 200 characters. Missing cells are empty. */
+  rows: string[][];
+}
+
+/** The start of a CSV or NDJSON file that is read. */
+export const SAMPLE_BYTES = 65_536;
+const SAMPLE_ROWS = 5;
+const MAX_COLUMNS = 200;
+const MAX_TEXT_LENGTH = 200;
+
+/** Throws BadRequestException if the file has no rows, more than 200 columns, or text in another encoding than UTF-8. */
+export async function readSample(
+  chunks: AsyncIterable<Uint8Array>,
+  format: ImportFormat,
+): Promise<FileSample> {
+  const { names, rows } =
+    format === "ndjson" ? await sampleOfObjects(chunks) : await sampleOfTable(chunks, format);
+  if (names.length > MAX_COLUMNS) throw badRequest([], `This file has more than ${MAX_COLUMNS} columns.`);
+  if (rows.length === 0) throw badRequest([], "This file has no rows.");
+  return { names, rows: rows.map((row) => row.map((text) => text.slice(0, MAX_TEXT_LENGTH))) };
+}
+
+async function sampleOfTable(chunks: AsyncIterable<Uint8Array>, format: "csv" | "xlsx"): Promise<FileSample> {
+  const start = new FileStart(chunks);
+  const records: string[][] = [];
+  for await (const { content } of format === "csv" ? readCsv(start) : readXlsx(chunks)) {
+    // A stray quote: the import reports it with its line number.
+    if ("error" in content) continue;
+    if (content.cells.some(({ text }) => text === null || text.includes("\0")))
+      throw badRequest([], "This file is not in UTF-8. Save it as “CSV UTF-8” and choose it again.");
+    records.push(content.cells.map(({ text }) => text ?? ""));
+    if (records.length > SAMPLE_ROWS + 1) break;
+  }
+  if (start.isCut) records.pop();
+  const [names, ...rows] = records;
+  if (!names) throw badRequest([], "This file is empty.");
+  if (names.length === 1 && names[0]?.includes("|") === true)
+    throw badRequest([], "The columns of this file must be separated by commas, semicolons or tabs.");
+  return { names, rows: rows.slice(0, SAMPLE_ROWS).map((row) => names.map((_, index) => row[index] ?? "")) };
+}
+
+async function sampleOfObjects(chunks: AsyncIterable<Uint8Array>): Promise<FileSample> {
+  const values: Readonly<Record<string, unknown>>[] = [];
+  for await (const { content } of readNdjson(new FileStart(chunks))) {
+    if ("value" in content) values.push(content.value);
+    if (values.length === SAMPLE_ROWS) break;
+  }
+  if (values.length === 0) throw badRequest([], "The lines of this file are not JSON objects.");
+  const names = [...new Set(values.flatMap((value) => Object.keys(value)))];
+  return { names, rows: values.map((value) => names.map((name) => toText(value[name]))) };
+}
+
+function toText(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** The first SAMPLE_BYTES of a file. */
+class FileStart implements AsyncIterable<Uint8Array> {
+  /** True once bytes were left out, so the last record may be incomplete. */
+  isCut = false;
+  readonly #chunks: AsyncIterable<Uint8Array>;
+
+  constructor(chunks: AsyncIterable<Uint8Array>) {
+    this.#chunks = chunks;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    let left = SAMPLE_BYTES;
+    for await (const chunk of this.#chunks) {
+      yield chunk.subarray(0, left);
+      left -= chunk.length;
+      this.isCut = left <= 0;
+      if (this.isCut) return;
+    }
+  }
+}
