@@ -1,14 +1,14 @@
 /** Finds a `mongod` executable: from MONGOD_BINARY, on the PATH, in the cache folder, or by download. */
 import { execFile } from "node:child_process";
-import { access, constants, mkdir } from "node:fs/promises";
+import { access, constants, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { StartupError } from "../../platform/errors.ts";
 import { acquireLock } from "../lock-file.ts";
-import { downloadMongod, installHint, type DownloadOptions } from "./download.ts";
+import { checksumPath, downloadMongod, installHint, sha256Of, type DownloadOptions } from "./download.ts";
 import { versionProblem } from "./version.ts";
-import { folderError } from "../system-errors.ts";
+import { folderError, systemCode } from "../system-errors.ts";
 import { removeAbandonedFiles } from "../temporary-files.ts";
 
 export interface MongodSources {
@@ -32,7 +32,10 @@ export async function findMongodBinary(
   const installed = await findOnPath();
   if (installed !== null && (await versionProblem(installed)) === null) return installed;
   const cached = join(cacheDir, "mongod");
-  if (await isExecutable(cached)) return cached;
+  if (await isExecutable(cached)) {
+    if (await isUnchanged(cached)) return cached;
+    onProgress(`${cached} has changed since it was downloaded, so Waymark does not run it.`);
+  }
   if (download === "off") {
     throw new StartupError(
       "No mongod was found on this computer, and MONGOD_DOWNLOAD=off forbids downloading one.",
@@ -68,6 +71,18 @@ async function isExecutable(path: string): Promise<boolean> {
   );
 }
 
+/** True if the checksum of the download is still right. A file without one was put there by an older version. */
+async function isUnchanged(cached: string): Promise<boolean> {
+  const sum = await sha256Of(cached);
+  try {
+    return (await readFile(checksumPath(cached), "utf8")) === sum;
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw folderError(cached, error);
+    await writeFile(checksumPath(cached), sum).catch(() => undefined);
+    return true;
+  }
+}
+
 /** Downloads under a lock: if several processes need `mongod`, one downloads it and the others wait. */
 async function downloadWithLock(cached: string, cacheDir: string, options: DownloadOptions): Promise<void> {
   let isReported = false;
@@ -77,7 +92,7 @@ async function downloadWithLock(cached: string, cacheDir: string, options: Downl
     });
     const releaseLock = acquireLock(join(cacheDir, "mongod-install.lock"));
     try {
-      if (await isExecutable(cached)) return;
+      if ((await isExecutable(cached)) && (await isUnchanged(cached))) return;
       if (releaseLock !== null) {
         await removeAbandonedFiles(cacheDir);
         await downloadMongod(cached, options);

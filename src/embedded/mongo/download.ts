@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { chmod, copyFile, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
@@ -106,6 +106,8 @@ async function downloadFrom(
     const problem = await versionProblem(temporaryFile);
     if (problem !== null) return `its mongod ${problem}`;
     await syncFile(temporaryFile);
+    // A crash before the rename leaves the wrong checksum, and the next start downloads again.
+    await writeFile(checksumPath(target), await sha256Of(temporaryFile));
     await rename(temporaryFile, target);
     return null;
   } catch (error) {
@@ -155,7 +157,13 @@ function lastLine(text: string): string {
   return text.trim().split("\n").at(-1) ?? "";
 }
 
-async function sha256Of(path: string): Promise<string> {
+/** The file with the SHA-256 of a downloaded `mongod`. */
+export function checksumPath(mongod: string): string {
+  return `${mongod}.sha256`;
+}
+
+/** Returns hexadecimal digits. */
+export async function sha256Of(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
   return hash.digest("hex");

@@ -157,7 +157,27 @@ describe("a download", () => {
     progress = [];
     expect(await find({ download: "any" })).toBe(cached);
     expect(progress).toEqual([]);
-    expect(await readdir(join(folder, "cache"))).toEqual(["mongod", "mongod-install.lock"]);
+    expect(await readdir(join(folder, "cache"))).toEqual(["mongod", "mongod-install.lock", "mongod.sha256"]);
+  });
+
+  it("is not run once it has changed, and downloaded again", async () => {
+    await stubOfficialDownload();
+    const cached = await find({ download: "any" });
+    const downloaded = await readFile(cached, "utf8");
+    await writeFile(cached, `${downloaded}echo changed\n`);
+    progress = [];
+    await startupErrorOf(find());
+    expect(await find({ download: "any" })).toBe(cached);
+    expect(await readFile(cached, "utf8")).toBe(downloaded);
+    const changed = `${cached} has changed since it was downloaded, so Waymark does not run it.`;
+    expect(progress).toEqual([changed, changed, expect.stringContaining("Downloading")]);
+  });
+
+  it("by an older version has no checksum; it gets one at its first use", async () => {
+    const cached = await makeProgram("cache/mongod");
+    expect(await find()).toBe(cached);
+    await writeFile(cached, "changed");
+    await startupErrorOf(find());
   });
 
   it("happens once if several processes need mongod at the same time", async () => {
