@@ -126,7 +126,7 @@ async function assertKnownStatuses(
 
 function stepsOf({ path, steps }: Pick<RunRequest, "path" | "steps">): readonly string[] {
   if ((path === undefined) === (steps === undefined))
-    throw invalidMember("path", "conflict", "or steps must be given, but not both");
+    throw invalidMember("path", "conflict", "must be given without steps, or steps without path");
   if (steps !== undefined) {
     if (steps.length === 0 || steps.length > MAX_STEPS)
       throw invalidMember("steps", "out_of_range", `must be a list of 1 to ${MAX_STEPS} status codes`);

@@ -1,5 +1,7 @@
 /** Rejections on subscription sockets: invalid documents and messages, and exceeded limits. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { WebSocket } from "ws";
 import { createEventNotifier } from "../../src/events/tail.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import {
@@ -10,6 +12,7 @@ import {
   openRejectedWebSocket,
   countSubscriptions,
   waitUntilActive,
+  webSocketUrl,
   withFeedLocked,
   type RawWebSocket,
 } from "../support/graphql/subscription-client.ts";
@@ -53,6 +56,19 @@ interface ErrorMessage {
 
 const refusal = async (socket: RawWebSocket): Promise<ErrorMessage> =>
   (await socket.waitForMessage("error")) as unknown as ErrorMessage;
+
+it("opens a socket at the same paths as requests, and at no other", async () => {
+  const paths = ["/", "/?a=b", "/more", "//"];
+  const opened = paths.map(async (path) => {
+    const socket = new WebSocket(`${webSocketUrl(app)}${path}`, "graphql-transport-ws");
+    onTestFinished(() => socket.terminate());
+    return await once(socket, "open").then(
+      () => true,
+      () => false,
+    );
+  });
+  expect(await Promise.all(opened)).toEqual([true, true, false, false]);
+});
 
 describe("a subscription socket rejects", () => {
   it("queries and mutations, and stays open", async () => {

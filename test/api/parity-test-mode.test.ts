@@ -248,11 +248,11 @@ describe("runTestJob", () => {
   });
 
   it.each<[string, Parameters<typeof run>[0], RegExp]>([
-    ["neither path nor steps", {}, /^path or steps must be given, but not both$/],
+    ["neither path nor steps", {}, /^path must be given without steps, or steps without path$/],
     [
       "path and steps",
       { path: "returned", steps: ["failed"] },
-      /^path or steps must be given, but not both$/,
+      /^path must be given without steps, or steps without path$/,
     ],
     ["no steps", { steps: [] }, /^steps must be a list of 1 to 50 status codes$/],
     ["51 steps", { steps: Array(51).fill("failed") }, /^steps must be a list of 1 to 50 status codes$/],

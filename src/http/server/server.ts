@@ -150,7 +150,9 @@ function limitResponseTime(response: ServerResponse, timeoutMs: number): void {
 }
 
 function isUpgradeFor({ path }: WebSocketHandler, { headers, url = "" }: IncomingMessage): boolean {
-  return headers.upgrade?.toLowerCase() === "websocket" && url.split("?", 1)[0] === path;
+  // As for requests, a slash at the end is the same path.
+  const isPath = url.split("?", 1)[0]?.replace(/\/$/, "") === path;
+  return headers.upgrade?.toLowerCase() === "websocket" && isPath;
 }
 
 async function startListening(server: Server, host: string, port: number): Promise<void> {

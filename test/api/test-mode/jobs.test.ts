@@ -174,8 +174,8 @@ describe("POST /v1/test/jobs/by-marking/{markingNumber}/run", () => {
   });
 
   it.each([
-    [{}, "path or steps must be given, but not both"],
-    [{ path: "delivered", steps: ["failed"] }, "path or steps must be given, but not both"],
+    [{}, "path must be given without steps, or steps without path"],
+    [{ path: "delivered", steps: ["failed"] }, "path must be given without steps, or steps without path"],
     [{ path: "lost" }, "path must be one of delivered, failed_then_delivered, returned, on_hold, cancelled"],
     [{ steps: [] }, "steps must be a list of 1 to 50 status codes"],
     [
