@@ -167,7 +167,8 @@ describe("many events", () => {
     const [newest] = await app.database.query<{ id: string }>(
       sql`select id from job_event where agent_id = ${organizationId} order by position desc limit 1`,
     );
-    expect(await trimTestEvents(app.database, 10)).toBe(2);
+    // Other test organisations may have more than ten, too.
+    expect(await trimTestEvents(app.database, 10)).toBeGreaterThanOrEqual(2);
     expect([await countEvents(organizationId), await countEvents(live.id)]).toEqual([10, 12]);
     expect(await app.database.query(sql`select from job_event where id = ${newest?.id}`)).toHaveLength(1);
   });
