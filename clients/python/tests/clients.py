@@ -17,8 +17,13 @@ Use = Callable[[Any], Any]
 """Calls a method of a client and returns its result, an awaitable or an async iterator."""
 
 
+def _determined(waits: list[float]) -> dict[str, Any]:
+    """Returns options for the same waits in each run, on a clock that only the waits advance."""
+    return {"random": lambda: 1.0, "clock": lambda: sum(waits)}
+
+
 def _blocking(url: str, use: Use, waits: list[float], options: dict[str, Any]) -> Any:
-    settings = {"api_key": KEY, "base_url": url, "sleep": waits.append, "random": lambda: 1.0, **options}
+    settings = {"api_key": KEY, "base_url": url, "sleep": waits.append, **_determined(waits), **options}
     # Without TLS, whose settings take long to load.
     with httpx.Client(verify=False) as http:
         result = use(Waymark(http_client=http, **settings))
@@ -29,7 +34,7 @@ def _async(url: str, use: Use, waits: list[float], options: dict[str, Any]) -> A
     async def record(seconds: float) -> None:
         waits.append(seconds)
 
-    settings = {"api_key": KEY, "base_url": url, "sleep": record, "random": lambda: 1.0, **options}
+    settings = {"api_key": KEY, "base_url": url, "sleep": record, **_determined(waits), **options}
 
     async def run() -> Any:
         async with httpx.AsyncClient(verify=False) as http:

@@ -53,6 +53,7 @@ class ScriptedServer:
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.received: list[Received] = []
+        self.in_flight = self.most_in_flight = 0
         self._arrival = threading.Condition()
         script = self
 
@@ -85,10 +86,14 @@ class ScriptedServer:
     def _respond(self, handler: BaseHTTPRequestHandler, request: Received) -> None:
         with self._arrival:
             self.received.append(request)
+            self.in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
             self._arrival.notify_all()
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if answer.hold is not None:
             answer.hold.wait(30)
+        with self._arrival:
+            self.in_flight -= 1
         if answer.is_cut:
             handler.close_connection = True
             return

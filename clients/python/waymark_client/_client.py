@@ -6,6 +6,7 @@ import asyncio
 import copy
 import random
 import re
+import threading
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from ._generated import resources
 from ._generated.models import BatchItemResult, Event
 from ._model import UNSET, Unset
 from ._pages import JobChange, in_async_batches, in_batches, update_in_batches
+from ._pause import Pause
 from ._version import VERSION
 
 WaymarkType = TypeVar("WaymarkType", bound="Waymark")
@@ -30,6 +32,8 @@ TIMEOUT_S = 30.0
 MAX_RETRIES = 5
 MAX_RETRY_AFTER_S = 60.0
 POLL_INTERVAL_S = 5.0
+# The share of a partner, unless the operator changes it.
+MAX_CONCURRENT_REQUESTS = 5
 
 Timeout = float | httpx.Timeout | None
 
@@ -48,6 +52,12 @@ def _connect(api_key: str, base_url: str, timeout: Timeout, policy: RetryPolicy)
     headers = {"x-api-key": api_key, "user-agent": f"waymark-client-python/{VERSION}"}
     root = base_url.rstrip("/").removesuffix("/v1")
     return Connection(base_url=f"{root}/v1", headers=headers, timeout=timeout, policy=policy)
+
+
+def _permits(max_concurrent_requests: int) -> int:
+    if max_concurrent_requests < 1:
+        raise ValueError(f"max_concurrent_requests must be at least 1, got {max_concurrent_requests}")
+    return max_concurrent_requests
 
 
 class Jobs(resources.Jobs):
@@ -153,9 +163,11 @@ class Waymark(resources.Resources):
         timeout: Timeout = TIMEOUT_S,
         max_retries: int = MAX_RETRIES,
         max_retry_after: float = MAX_RETRY_AFTER_S,
+        max_concurrent_requests: int = MAX_CONCURRENT_REQUESTS,
         http_client: httpx.Client | None = None,
         sleep: Callable[[float], object] = time.sleep,
         random: Callable[[], float] = random.random,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Creates a client. Close it, or use it in a `with` statement.
 
@@ -165,13 +177,15 @@ class Waymark(resources.Resources):
             only the limits that it names, and None has none.
         max_retries: further attempts after the first.
         max_retry_after: a response that asks for a longer wait, in seconds, raises its error instead.
+        max_concurrent_requests: requests in flight at the same time, of all threads; further ones wait in a queue.
         http_client: your own client of httpx, for proxies or certificates. You close it.
-        sleep, random: replace them in tests.
+        sleep, random, clock: replace them in tests.
         """
         policy = RetryPolicy(max_retries, max_retry_after, random)
         connection = _connect(api_key, base_url, timeout, policy)
+        permits = threading.Semaphore(_permits(max_concurrent_requests))
         self._owns_http = http_client is None
-        self._use(Driver(connection, http_client or httpx.Client(), sleep))
+        self._use(Driver(connection, http_client or httpx.Client(), sleep, permits, Pause(clock, random)))
 
     def _use(self, driver: Driver) -> None:
         self._driver = driver
@@ -184,7 +198,7 @@ class Waymark(resources.Resources):
     ) -> WaymarkType:
         """Returns a client with other options for some calls, such as `with_options(timeout=5).jobs.get(number)`.
 
-        It shares the connections, which only this client closes.
+        It shares the connections, which only this client closes, and the limit of requests in flight.
         """
         other = copy.copy(self)
         other._owns_http = False
@@ -221,15 +235,19 @@ class AsyncWaymark(resources.AsyncResources):
         timeout: Timeout = TIMEOUT_S,
         max_retries: int = MAX_RETRIES,
         max_retry_after: float = MAX_RETRY_AFTER_S,
+        max_concurrent_requests: int = MAX_CONCURRENT_REQUESTS,
         http_client: httpx.AsyncClient | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         random: Callable[[], float] = random.random,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Creates a client. Close it, or use it in an `async with` statement. The arguments are those of `Waymark`."""
         policy = RetryPolicy(max_retries, max_retry_after, random)
         connection = _connect(api_key, base_url, timeout, policy)
+        permits = asyncio.Semaphore(_permits(max_concurrent_requests))
         self._owns_http = http_client is None
-        self._use(AsyncDriver(connection, http_client or httpx.AsyncClient(), sleep))
+        http = http_client or httpx.AsyncClient()
+        self._use(AsyncDriver(connection, http, sleep, permits, Pause(clock, random)))
 
     def _use(self, driver: AsyncDriver) -> None:
         self._driver = driver
@@ -242,7 +260,7 @@ class AsyncWaymark(resources.AsyncResources):
     ) -> AsyncWaymarkType:
         """Returns a client with other options for some calls, such as `with_options(timeout=5).jobs.get(number)`.
 
-        It shares the connections, which only this client closes.
+        It shares the connections, which only this client closes, and the limit of requests in flight.
         """
         other = copy.copy(self)
         other._owns_http = False

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -14,6 +16,7 @@ import httpx
 from ._calls import Call, Emit, RetryPolicy, Run, Send, Step, Steps, Wait, perform
 from ._model import UNSET, Unset
 from ._pages import every_item
+from ._pause import Pause
 
 T = TypeVar("T")
 
@@ -89,6 +92,9 @@ class Driver:
     connection: Connection
     http: httpx.Client
     sleep: Callable[[float], object]
+    permits: threading.Semaphore
+    """Bounds the requests in flight."""
+    pause: Pause
 
     def call(self, call: Call[T]) -> T:
         """Sends a request, with retries."""
@@ -124,19 +130,28 @@ class Driver:
 
     def _execute(self, step: Step) -> Any:
         if isinstance(step, Send):
-            deadline = self.connection.deadline()
-            try:
-                with self.http.stream(**self.connection.arguments(step)) as response:
-                    response.stream = _TimedBody(response.stream, deadline)
-                    response.read()
-                    return response
-            except httpx.RequestError as error:
-                return error
+            with self.permits:
+                for seconds in self.pause.waits():
+                    self.sleep(seconds)
+                outcome = self._send(step)
+                # Before the permit is released: the next request must not start.
+                self.pause.extend(outcome, self.connection.policy.max_retry_after)
+                return outcome
         if isinstance(step, Wait):
             return self.sleep(step.seconds)
         if isinstance(step, Run):
             return step.function(*step.args)
         raise TypeError(f"{type(step).__name__} is not possible here")
+
+    def _send(self, step: Send) -> httpx.Response | httpx.RequestError:
+        deadline = self.connection.deadline()
+        try:
+            with self.http.stream(**self.connection.arguments(step)) as response:
+                response.stream = _TimedBody(response.stream, deadline)
+                response.read()
+                return response
+        except httpx.RequestError as error:
+            return error
 
 
 @dataclass(frozen=True)
@@ -146,6 +161,9 @@ class AsyncDriver:
     connection: Connection
     http: httpx.AsyncClient
     sleep: Callable[[float], Awaitable[object]]
+    permits: asyncio.Semaphore
+    """Bounds the requests in flight."""
+    pause: Pause
 
     async def call(self, call: Call[T]) -> T:
         """Sends a request, with retries."""
@@ -181,17 +199,26 @@ class AsyncDriver:
 
     async def _execute(self, step: Step) -> Any:
         if isinstance(step, Send):
-            deadline = self.connection.deadline()
-            try:
-                async with self.http.stream(**self.connection.arguments(step)) as response:
-                    response.stream = _TimedBody(response.stream, deadline)
-                    await response.aread()
-                    return response
-            except httpx.RequestError as error:
-                return error
+            async with self.permits:
+                for seconds in self.pause.waits():
+                    await self.sleep(seconds)
+                outcome = await self._send(step)
+                # Before the permit is released: the next request must not start.
+                self.pause.extend(outcome, self.connection.policy.max_retry_after)
+                return outcome
         if isinstance(step, Wait):
             return await self.sleep(step.seconds)
         if isinstance(step, Run):
             result = step.function(*step.args)
             return await result if inspect.isawaitable(result) else result
         raise TypeError(f"{type(step).__name__} is not possible here")
+
+    async def _send(self, step: Send) -> httpx.Response | httpx.RequestError:
+        deadline = self.connection.deadline()
+        try:
+            async with self.http.stream(**self.connection.arguments(step)) as response:
+                response.stream = _TimedBody(response.stream, deadline)
+                await response.aread()
+                return response
+        except httpx.RequestError as error:
+            return error

@@ -4,7 +4,7 @@ import { ApiError, ConnectionError } from "./errors.ts";
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 8_000;
 /** A longer Retry-After is left to the caller. */
-const MAX_RETRY_AFTER_S = 60;
+export const MAX_RETRY_AFTER_S = 60;
 /** A proxy that answers with one of these may have passed the request on. */
 const TRANSIENT_STATUSES = new Set([500, 502, 503, 504]);
 

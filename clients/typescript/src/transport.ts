@@ -1,6 +1,8 @@
 /** Sends operations: URL, headers, timeout, retries, and the answer's envelope. */
+import { fillPath, queryString, toBaseUrl, toJson, type Path, type Query } from "./encode.ts";
 import { ConnectionError, TimeoutError, WaymarkError } from "./errors.ts";
 import { operations, VERSION, type Operations, type OperationSpec } from "./generated/api.ts";
+import { Limiter } from "./limiter.ts";
 import { isRetryable, MAX_TIMER_MS, retryDelayMs, sleep, type Sleep } from "./retry.ts";
 import { toApiError } from "./to-api-error.ts";
 
@@ -13,19 +15,26 @@ export interface ClientOptions {
   timeoutMs?: number | undefined;
   /** Attempts after the first. Default: 4. */
   maxRetries?: number | undefined;
+  /**
+   * Requests in flight at the same time; further calls wait in a queue. Default: 5, which is the share of a partner unless the
+   * operator changes it. Infinity removes the limit.
+   */
+  maxConcurrentRequests?: number | undefined;
   /** Sent with each request. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Default: the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined;
   /** Waits between attempts. Tests replace it. */
   sleep?: Sleep | undefined;
+  /** Milliseconds of a clock that never goes back. Tests that replace `sleep` replace it too. Default: `performance.now`. */
+  now?: (() => number) | undefined;
 }
 
 /** Options of one call. */
 export interface RequestOptions {
-  /** Cancels the call, including its retries: it rejects with the signal's reason. */
+  /** Cancels the call, including its retries and its time in the queue: it rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Time for each attempt in ms. */
+  /** Time for each attempt in ms. Time in the queue does not count; `signal` limits it. */
   timeoutMs?: number | undefined;
   /** Attempts after the first. */
   maxRetries?: number | undefined;
@@ -82,11 +91,10 @@ export class ApiCall<Data> implements PromiseLike<Data> {
   }
 }
 
+const DEFAULT_MAX_CONCURRENT = 5;
+
 /** In lower case, like all names of headers here. */
 const KEY_HEADER = "idempotency-key";
-
-type Path = Readonly<Record<string, string>>;
-type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** The parts of a request that the operation has. */
 export type Input<Name extends keyof Operations> = Part<Name, "path"> &
@@ -114,6 +122,7 @@ export class Transport {
   readonly #options: ClientOptions;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: typeof globalThis.fetch;
+  readonly #limiter: Limiter;
   readonly sleep: Sleep;
 
   constructor(options: ClientOptions) {
@@ -133,6 +142,11 @@ export class Transport {
       options;
     this.#fetch = fetch;
     this.sleep = options.sleep ?? sleep;
+    this.#limiter = new Limiter({
+      maxConcurrentRequests: options.maxConcurrentRequests ?? DEFAULT_MAX_CONCURRENT,
+      sleep: this.sleep,
+      now: options.now ?? (() => performance.now()),
+    });
   }
 
   /** Starts the operation `name`. */
@@ -178,7 +192,8 @@ export class Transport {
   ): Promise<ApiResponse<Data>> {
     for (let attempts = 1; ; attempts += 1) {
       try {
-        return { ...(await this.#send<Data>(attempt)), attempts };
+        const answer = await this.#limiter.run(() => this.#send<Data>(attempt), attempt.signal);
+        return { ...answer, attempts };
       } catch (error) {
         const mayBeInFlight = isRepeatable && (isOwnKey || attempts > 1);
         if (attempts > maxRetries || !isRetryable(error, { isRepeatable, mayBeInFlight })) throw error;
@@ -225,50 +240,6 @@ export class Transport {
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message || error.message : error.message;
-}
-
-function toBaseUrl(text: string): string {
-  if (!URL.canParse(text) || !/^https?:/.test(text))
-    throw new WaymarkError(
-      `baseUrl must be a URL such as https://api.example.com, got ${JSON.stringify(text)}`,
-    );
-  return `${text.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1`;
-}
-
-function fillPath(template: string, values: Path): string {
-  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = values[name] ?? "";
-    // URLs drop these segments, even percent-encoded.
-    if (["", ".", ".."].includes(value))
-      throw new WaymarkError(`${name} must not be ${JSON.stringify(value)}`);
-    return encodeURIComponent(value);
-  });
-}
-
-/** Throws a WaymarkError for what JSON.stringify would replace by null: it would clear a field. */
-function toJson(body: unknown): string {
-  return JSON.stringify(body, function check(this: unknown, name: string, value: unknown) {
-    const isLost = value === undefined ? Array.isArray(this) : !isSendable(value);
-    if (isLost) throw new WaymarkError(`${name} must not be ${String(value)}`);
-    return value;
-  });
-}
-
-function isSendable(value: unknown): boolean {
-  return typeof value !== "number" || Number.isFinite(value);
-}
-
-function queryString(query: Query): string {
-  // Without types, null stands for an absent parameter too.
-  const pairs = Object.entries(query).filter(
-    ([, value]) => (value as unknown) !== null && value !== undefined,
-  );
-  for (const [name, value] of pairs)
-    for (const each of Array.isArray(value) ? (value as readonly unknown[]) : [value])
-      if (each === null || each === undefined || !isSendable(each))
-        throw new WaymarkError(`${name} must not be ${String(each)}`);
-  if (pairs.length === 0) return "";
-  return `?${new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
 }
 
 function parseJson(text: string): unknown {

@@ -61,12 +61,15 @@ async function startScript(replies: readonly Reply[], options: Partial<ClientOpt
     },
   });
   const waits: number[] = [];
+  let nowMs = 0;
   const waymark = new Waymark({
     apiKey: "wm_key",
     baseUrl: new URL(server.url).origin,
     sleep: async (ms) => {
       waits.push(ms);
+      nowMs += ms;
     },
+    now: () => nowMs,
     ...options,
   });
   return { server, waymark, waits, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };

@@ -43,12 +43,17 @@ export async function changeThroughProxy(task: ClientTask): Promise<ClientReport
   const waits: [number, number][] = [];
   // Ties a wait to the response before it in the same call.
   const call = new AsyncLocalStorage<{ retryAfterS: number }>();
+  /** The part of the waits that was not waited. */
+  let skippedMs = 0;
+  const now = (): number => performance.now() + skippedMs;
   const waymark = new Waymark({
     apiKey: task.key,
     baseUrl: task.baseUrl,
     timeoutMs: task.timeoutMs,
     // A busy machine can take longer than the timeout many times.
     maxRetries: 100,
+    maxConcurrentRequests: CONCURRENCY,
+    now,
     async fetch(...request) {
       const current = call.getStore();
       if (current) current.retryAfterS = 0;
@@ -57,8 +62,13 @@ export async function changeThroughProxy(task: ClientTask): Promise<ClientReport
       return response;
     },
     async sleep(ms) {
-      waits.push([call.getStore()?.retryAfterS ?? 0, ms / 1_000]);
+      const current = call.getStore();
+      waits.push([current?.retryAfterS ?? 0, ms / 1_000]);
+      // A further wait of the call is for the answers of others.
+      if (current) current.retryAfterS = 0;
+      const untilMs = now() + ms;
       await wait(Math.min(ms, MAX_REAL_WAIT_MS));
+      skippedMs += Math.max(0, untilMs - now());
     },
   });
   const { markingNumbers, changes } = task;
