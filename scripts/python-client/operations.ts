@@ -56,6 +56,8 @@ function pythonOperation(
     ...operation.parameters.map((parameter) => pythonParameter(parameter, typeOf)),
     ...bodyParameter(operation, typeOf),
   ];
+  const reserved = parameters.find(({ name }) => name === "headers");
+  if (reserved) throw new Error(`${id} has a parameter ${reserved.name}, as each method of the client has`);
   return {
     name: snakeCase(id),
     method,
@@ -125,17 +127,21 @@ function pagesOf(
   return items && position ? { item: typeOf(items), parameter: position } : null;
 }
 
-/** Returns the parameters of a function, one per line. */
+/** The argument of each method with headers for one call. */
+const HEADERS = "headers: Mapping[str, str] | None = None";
+
+/** Returns the parameters of a function, or of a method with `self`, one per line. */
 export function signature(parameters: readonly PythonParameter[], self: boolean): string {
   const positional = parameters.filter((each) => isPositional(each));
   const named = parameters.filter((each) => !isPositional(each));
   const lines = [
     ...(self ? ["self"] : []),
     ...positional.map(declaration),
-    ...(named.length > 0 ? ["*"] : []),
+    ...(named.length > 0 || self ? ["*"] : []),
     ...named.map(declaration),
+    ...(self ? [HEADERS] : []),
   ];
-  if (lines.length === (self ? 1 : 0)) return self ? "(self)" : "()";
+  if (lines.length === 0) return "()";
   return `(\n${lines.map((line) => `${" ".repeat(self ? 8 : 4)}${line},\n`).join("")}${self ? "    " : ""})`;
 }
 

@@ -107,7 +107,7 @@ function callMethod({ name, operation }: Method, isAsync: boolean): string {
   const { parameters, result } = operation;
   const head = `    ${isAsync ? "async " : ""}def ${name}${signature(parameters, true)} -> ${result}:`;
   const call = `operations.${operation.name}(${argumentsOf(parameters)})`;
-  return `${head}\n${documentation(operation, parameters)}\n        return ${isAsync ? "await " : ""}self._driver.call(${call})`;
+  return `${head}\n${documentation(operation, parameters)}\n        return ${isAsync ? "await " : ""}self._driver.call(${call}, headers)`;
 }
 
 function iteratorMethod({ name, operation }: Method, isAsync: boolean): string {
@@ -120,7 +120,7 @@ function iteratorMethod({ name, operation }: Method, isAsync: boolean): string {
   const iterator = `${isAsync ? "AsyncIterator" : "Iterator"}[${pages?.item ?? "Any"}]`;
   const values = argumentsOf(parameters);
   const getPage = `partial(operations.${operation.name}${values === "" ? "" : `, ${values}`})`;
-  return `    def ${name}${declared} -> ${iterator}:\n${documentation(operation, parameters, "Returns the items of all pages, and reads each page when you need it.")}\n        return self._driver.items(${getPage}, "${pages?.parameter ?? ""}")`;
+  return `    def ${name}${declared} -> ${iterator}:\n${documentation(operation, parameters, "Returns the items of all pages, and reads each page when you need it.")}\n        return self._driver.items(${getPage}, "${pages?.parameter ?? ""}", headers)`;
 }
 
 function argumentsOf(parameters: readonly PythonParameter[]): string {
@@ -128,6 +128,8 @@ function argumentsOf(parameters: readonly PythonParameter[]): string {
     .map((parameter) => (isPositional(parameter) ? parameter.name : `${parameter.name}=${parameter.name}`))
     .join(", ");
 }
+
+const HEADERS_LINE = "  headers: Further headers of the request.";
 
 function documentation(
   { summary, description }: PythonOperation,
@@ -141,7 +143,7 @@ function documentation(
     `${summary}.`,
     ...(addition === undefined ? [] : [addition]),
     ...description.split("\n\n"),
-    ...(lines.length > 0 ? [`Parameters:\n${lines.join("\n")}`] : []),
+    `Parameters:\n${[...lines, HEADERS_LINE].join("\n")}`,
   ];
   return docstring(paragraphs, 8);
 }

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import unittest
 from collections.abc import AsyncIterator
 from datetime import date, datetime, timedelta, timezone
+from operator import attrgetter
 from typing import Any
 
 from clients import BOTH, KEY
-from scripted_server import Answer, ScriptedServer
+from scripted_server import Answer, ScriptedServer, failure
 
-from waymark_client import UNSET, AsyncWaymark, Waymark
+from waymark_client import UNSET, AsyncWaymark, MemoryCursorStore, Waymark
 from waymark_client._generated.resources import METHODS
 from waymark_client.models import BatchItem, Event, Job, JobPatch
 
@@ -242,6 +244,62 @@ class Methods(unittest.TestCase):
             for operation, path in METHODS.items():
                 resource, method = path.split(".")
                 self.assertTrue(callable(getattr(getattr(waymark, resource), method)), operation)
+
+
+class Headers(unittest.TestCase):
+    def test_each_method_takes_headers_for_the_call(self) -> None:
+        page = {"items": [], "results": [], "next_cursor": "c", "has_more": False, "pagination": {}}
+        page["pagination"] = {"next_cursor": None, "page": 1, "page_size": 100, "total": 0}
+        feed = {"reconcile": print, "stop": lambda: len(server.received) > 0}
+        following = [
+            ("events.follow", [], {**feed, "store": MemoryCursorStore("c")}),
+            ("events.follow_pages", [], {**feed, "after": "c"}),
+            ("jobs.update_many", [[{"marking_number": "WM-1"}]], {}),
+        ]
+        methods = [(name, None, {}) for name in METHODS.values()]
+        lists = [(name[: -len("_page")], None, {}) for name in METHODS.values() if name.endswith("_page")]
+        for run in BOTH.values():
+            for name, given, options in [*methods, *lists, *following]:
+                with self.subTest(name), ScriptedServer(Answer(data=page)) as server:
+
+                    def use(
+                        waymark: Any, name: str = name, given: Any = given, options: Any = options
+                    ) -> Any:
+                        method = attrgetter(name)(waymark)
+                        arguments = _required(method) if given is None else given
+                        return method(*arguments, **options, headers={"X-Trace": "t-1"})
+
+                    run(server.url, use, [], {})
+                    self.assertEqual([each.headers.get("x-trace") for each in server.received], ["t-1"])
+
+    def test_an_argument_counts_more_than_a_header(self) -> None:
+        with ScriptedServer(Answer(data={})) as server, Waymark(api_key=KEY, base_url=server.url) as waymark:
+            headers = {"IDEMPOTENCY-KEY": "header", "If-Match": '"1"', "User-Agent": "mine"}
+            waymark.jobs.update("WM-1", {}, headers=headers)
+            waymark.jobs.update("WM-1", {}, idempotency_key="argument", if_match='"2"', headers=headers)
+            seen = [
+                [each.headers[name] for name in ("idempotency-key", "if-match", "user-agent")]
+                for each in server.received
+            ]
+        self.assertEqual(seen, [["header", '"1"', "mine"], ["argument", '"2"', "mine"]])
+
+    def test_the_idempotency_key_in_a_header_is_the_users_own(self) -> None:
+        headers = {"Idempotency-Key": "mine"}
+        conflict = failure(409, "ConflictException")
+        for run in BOTH.values():
+            with ScriptedServer(conflict, Answer(data={"results": []})) as server:
+                run(server.url, lambda waymark: waymark.jobs.update("1", {}, headers=headers), [], {})
+                jobs = [{"marking_number": str(number)} for number in range(101)]
+                run(server.url, lambda waymark: waymark.jobs.update_many(jobs, headers=headers), [], {})
+                keys = [each.headers["idempotency-key"] for each in server.received]
+            self.assertEqual(keys, ["mine", "mine", "mine-1", "mine-2"])
+
+
+def _required(method: Any) -> list[Any]:
+    """Returns a value for each argument without a default."""
+    values = {"body": {"jobs": []}, "marking_numbers": ["1"]}
+    parameters = inspect.signature(method).parameters.values()
+    return [values.get(each.name, "1") for each in parameters if each.default is each.empty]
 
 
 if __name__ == "__main__":

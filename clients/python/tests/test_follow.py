@@ -203,5 +203,45 @@ class Follow(unittest.TestCase):
             self.assertEqual([path.name for path in Path(folder).iterdir()], ["cursor"])
 
 
+class FollowPages(unittest.TestCase):
+    def follow(self, run: Any, answers: list[Answer], **options: Any) -> tuple[list[Any], ScriptedServer]:
+        """Returns the IDs and the cursor of each page until the server has given all its answers."""
+        count = len(answers)
+        with ScriptedServer(*answers) as server:
+            options = {"stop": lambda: len(server.received) >= count, **options}
+            pages = run(server.url, lambda waymark: waymark.events.follow_pages(**options), [], {})
+        return [([event.id for event in page.events], page.cursor) for page in pages], server
+
+    def test_a_page_has_the_cursor_after_its_events(self) -> None:
+        answers = [feed("c1", "1", "2", has_more=True), feed("c2", "3"), feed("c2"), feed("c3"), feed("c3")]
+        for run in BOTH.values():
+            pages, server = self.follow(run, answers, after="c0", reconcile=no_gap, types=["a"])
+            # The last one moved past events of other types.
+            self.assertEqual(pages, [(["1", "2"], "c1"), (["3"], "c2"), ([], "c3")])
+            self.assertEqual(server.received[0].path, "/v1/events?after=c0&types=a&page_size=100")
+            self.assertIn("after=c2", server.received[2].path)
+
+    def test_the_first_page_after_a_reconciliation_has_the_cursor_to_continue_from(self) -> None:
+        for run in BOTH.values():
+            gaps: list[str] = []
+            answers = [feed("now"), failure(410, "GoneException"), feed("later"), feed("c1", "1"), feed("c1")]
+            pages, server = self.follow(
+                run, answers, after=None, reconcile=lambda gap: gaps.append(gap.reason)
+            )
+            self.assertEqual(gaps, ["no_cursor", "expired_cursor"])
+            self.assertEqual(pages, [([], "now"), ([], "later"), (["1"], "c1")])
+            self.assertIn("after=latest", server.received[0].path)
+            self.assertIn("after=later", server.received[3].path)
+
+    def test_the_async_reconcile_is_awaited(self) -> None:
+        reconciled: list[str] = []
+
+        async def reconcile(gap: Gap) -> None:
+            reconciled.append(gap.reason)
+
+        self.follow(BOTH["AsyncWaymark"], [feed("now")], after=None, reconcile=reconcile)
+        self.assertEqual(reconciled, ["no_cursor"])
+
+
 if __name__ == "__main__":
     unittest.main()

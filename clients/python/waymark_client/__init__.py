@@ -2,7 +2,7 @@
 
 from ._client import AsyncWaymark, Waymark
 from ._errors import ApiError, WaymarkError, WebhookVerificationError
-from ._follow import CursorStore, FileCursorStore, Gap, MemoryCursorStore
+from ._follow import CursorStore, EventPage, FileCursorStore, Gap, MemoryCursorStore
 from ._model import UNSET, Unset
 from ._version import VERSION
 from .webhooks import verify_webhook
@@ -13,6 +13,7 @@ __all__ = [
     "ApiError",
     "AsyncWaymark",
     "CursorStore",
+    "EventPage",
     "FileCursorStore",
     "Gap",
     "MemoryCursorStore",

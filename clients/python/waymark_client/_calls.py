@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NoReturn, TypeVar
 from urllib.parse import quote
 
@@ -22,9 +22,13 @@ from ._model import UNSET, Model, ResponseInfo, encode_body, encode_text
 
 T = TypeVar("T")
 
+Headers = Mapping[str, str] | None
+"""Headers of the user for one call. Names are case-insensitive."""
+
 FIRST_BACKOFF_S = 0.5
 MAX_BACKOFF_S = 8.0
-KEY_HEADER = "Idempotency-Key"
+# In lower case, like all names of headers of a request.
+KEY_HEADER = "idempotency-key"
 
 RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 # Retried if an earlier request with the same Idempotency-Key may be in flight. Otherwise the state forbids the change.
@@ -101,6 +105,10 @@ class Call(Generic[T]):
     takes_key: bool = False
     """True if it accepts an Idempotency-Key."""
 
+    def with_headers(self, headers: Headers) -> Call[T]:
+        """Returns a call with these headers too. An argument of the method, such as `if_match`, counts more."""
+        return replace(self, headers={**_lower_cased(headers), **_lower_cased(_texts(self.headers))})
+
     def url(self) -> str:
         """Returns the path below `/v1`. Raises ValueError for an empty parameter, which would make it another path."""
         return self.path.format_map(
@@ -117,7 +125,7 @@ class Call(Generic[T]):
 
     def all_headers(self) -> dict[str, str]:
         """Returns the headers that are set, with a new Idempotency-Key if the operation accepts one."""
-        headers = _texts(self.headers)
+        headers = _lower_cased(_texts(self.headers))
         if self.takes_key:
             headers.setdefault(KEY_HEADER, str(uuid.uuid4()))
         return headers
@@ -127,7 +135,7 @@ class Call(Generic[T]):
         is_safe = self.is_read or self.takes_key
         if isinstance(outcome, httpx.Response):
             if outcome.status_code == IN_FLIGHT_STATUS:
-                return self.takes_key and (attempt > 1 or KEY_HEADER in _texts(self.headers))
+                return self.takes_key and (attempt > 1 or KEY_HEADER in _lower_cased(_texts(self.headers)))
             statuses = RETRIED_STATUSES if is_safe else NEVER_APPLIED_STATUSES
             return outcome.status_code in statuses
         if isinstance(outcome, FINAL_ERRORS):
@@ -151,6 +159,11 @@ def perform(call: Call[T], policy: RetryPolicy) -> Steps[T]:
         yield Wait(retry_after + policy.backoff(attempt))
 
 
+def key_in(headers: Headers) -> str | None:
+    """Returns the user's own Idempotency-Key."""
+    return _lower_cased(headers).get(KEY_HEADER)
+
+
 def is_temporary(error: Exception) -> bool:
     """True if the same request may succeed later."""
     if isinstance(error, ApiError):
@@ -164,6 +177,10 @@ def _segment(name: str, value: Any) -> str:
     text = quote(encode_text(value), safe="")
     # httpx would resolve these two as a relative path.
     return text.replace(".", "%2E") if text in (".", "..") else text
+
+
+def _lower_cased(headers: Headers) -> dict[str, str]:
+    return {name.lower(): value for name, value in (headers or {}).items()}
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:

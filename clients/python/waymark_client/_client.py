@@ -15,9 +15,9 @@ from typing import TypeVar
 
 import httpx
 
-from ._calls import RetryPolicy
+from ._calls import Headers, RetryPolicy
 from ._drivers import AsyncDriver, Connection, Driver
-from ._follow import CursorStore, Following, Reconcile, follow
+from ._follow import CursorStore, EventPage, Following, Reconcile, follow, follow_pages
 from ._generated import resources
 from ._generated.models import BatchItemResult, Event
 from ._model import UNSET, Unset
@@ -69,15 +69,18 @@ class Jobs(resources.Jobs):
         *,
         dry_run: bool = False,
         idempotency_key: str | Unset = UNSET,
+        headers: Headers = None,
     ) -> Iterator[BatchItemResult]:
         """Updates any number of jobs in batches of 100, and returns the result of each in their order.
 
         A batch is sent when you read its first result, so read all of them. A failed job does not stop the others.
         idempotency_key: the key of a batch is this text, a hyphen and the number of the batch from 1. The same jobs
             with the same key change nothing twice within 24 hours. Without it each batch has a random key.
+        headers: further headers of each request.
         """
         policy = self._driver.connection.policy
-        return self._driver.iterate(update_in_batches(in_batches(jobs), policy, dry_run, idempotency_key))
+        steps = update_in_batches(in_batches(jobs), policy, dry_run, idempotency_key, headers)
+        return self._driver.iterate(steps)
 
 
 class AsyncJobs(resources.AsyncJobs):
@@ -89,16 +92,19 @@ class AsyncJobs(resources.AsyncJobs):
         *,
         dry_run: bool = False,
         idempotency_key: str | Unset = UNSET,
+        headers: Headers = None,
     ) -> AsyncIterator[BatchItemResult]:
         """Updates any number of jobs in batches of 100, and returns the result of each in their order.
 
         A batch is sent when you read its first result, so read all of them. A failed job does not stop the others.
         idempotency_key: the key of a batch is this text, a hyphen and the number of the batch from 1. The same jobs
             with the same key change nothing twice within 24 hours. Without it each batch has a random key.
+        headers: further headers of each request.
         """
         policy = self._driver.connection.policy
         batches = in_async_batches(jobs) if isinstance(jobs, AsyncIterable) else in_batches(jobs)
-        return self._driver.iterate(update_in_batches(batches, policy, dry_run, idempotency_key))
+        steps = update_in_batches(batches, policy, dry_run, idempotency_key, headers)
+        return self._driver.iterate(steps)
 
 
 class Events(resources.Events):
@@ -112,6 +118,7 @@ class Events(resources.Events):
         types: Sequence[str] | Unset = UNSET,
         poll_interval: float = POLL_INTERVAL_S,
         stop: Callable[[], bool] = _never,
+        headers: Headers = None,
     ) -> Iterator[Event]:
         """Returns all events from now on, each at least once and those of a job in order.
 
@@ -120,9 +127,30 @@ class Events(resources.Events):
             Compare your copy with `jobs.list` in it. The position is saved after it returns.
         poll_interval: seconds between requests when there are no new events, at least 1.
         stop: ends the iterator before the next request if it returns true, without an error.
+        headers: further headers of each request.
         """
-        following = Following(store, reconcile, types, poll_interval, stop)
-        return self._driver.iterate(follow(following, self._driver.connection.policy))
+        following = Following(reconcile, types, poll_interval, stop, headers)
+        return self._driver.iterate(follow(following, store, self._driver.connection.policy))
+
+    def follow_pages(
+        self,
+        *,
+        after: str | None,
+        reconcile: Reconcile,
+        types: Sequence[str] | Unset = UNSET,
+        poll_interval: float = POLL_INTERVAL_S,
+        stop: Callable[[], bool] = _never,
+        headers: Headers = None,
+    ) -> Iterator[EventPage]:
+        """Like `follow`, by pages: save `cursor` in the same transaction as the effects of `events`.
+
+        after: the cursor that you saved, or None at the first start.
+        reconcile: called at the first start, and when events have left the feed (410). Then a page without events has
+            the cursor from which to continue.
+        The other arguments are those of `follow`.
+        """
+        following = Following(reconcile, types, poll_interval, stop, headers)
+        return self._driver.iterate(follow_pages(following, after, self._driver.connection.policy))
 
 
 class AsyncEvents(resources.AsyncEvents):
@@ -136,6 +164,7 @@ class AsyncEvents(resources.AsyncEvents):
         types: Sequence[str] | Unset = UNSET,
         poll_interval: float = POLL_INTERVAL_S,
         stop: Callable[[], bool] = _never,
+        headers: Headers = None,
     ) -> AsyncIterator[Event]:
         """Returns all events from now on, each at least once and those of a job in order.
 
@@ -144,9 +173,30 @@ class AsyncEvents(resources.AsyncEvents):
             Compare your copy with `jobs.list` in it. The position is saved after it returns. It may be async.
         poll_interval: seconds between requests when there are no new events, at least 1.
         stop: ends the iterator before the next request if it returns true, without an error.
+        headers: further headers of each request.
         """
-        following = Following(store, reconcile, types, poll_interval, stop)
-        return self._driver.iterate(follow(following, self._driver.connection.policy))
+        following = Following(reconcile, types, poll_interval, stop, headers)
+        return self._driver.iterate(follow(following, store, self._driver.connection.policy))
+
+    def follow_pages(
+        self,
+        *,
+        after: str | None,
+        reconcile: Reconcile,
+        types: Sequence[str] | Unset = UNSET,
+        poll_interval: float = POLL_INTERVAL_S,
+        stop: Callable[[], bool] = _never,
+        headers: Headers = None,
+    ) -> AsyncIterator[EventPage]:
+        """Like `follow`, by pages: save `cursor` in the same transaction as the effects of `events`.
+
+        after: the cursor that you saved, or None at the first start.
+        reconcile: called at the first start, and when events have left the feed (410). Then a page without events has
+            the cursor from which to continue. It may be async.
+        The other arguments are those of `follow`.
+        """
+        following = Following(reconcile, types, poll_interval, stop, headers)
+        return self._driver.iterate(follow_pages(following, after, self._driver.connection.policy))
 
 
 class Waymark(resources.Resources):

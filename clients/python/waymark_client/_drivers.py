@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import httpx
 
-from ._calls import Call, Emit, RetryPolicy, Run, Send, Step, Steps, Wait, perform
+from ._calls import Call, Emit, Headers, RetryPolicy, Run, Send, Step, Steps, Wait, perform
 from ._model import UNSET, Unset
 from ._pages import every_item
 from ._pause import Pause
@@ -96,13 +96,13 @@ class Driver:
     """Bounds the requests in flight."""
     pause: Pause
 
-    def call(self, call: Call[T]) -> T:
+    def call(self, call: Call[T], headers: Headers = None) -> T:
         """Sends a request, with retries."""
-        return self.run(perform(call, self.connection.policy))
+        return self.run(perform(call.with_headers(headers), self.connection.policy))
 
-    def items(self, get_page: Callable[..., Call[Any]], parameter: str) -> Iterator[Any]:
+    def items(self, get_page: Callable[..., Call[Any]], parameter: str, headers: Headers) -> Iterator[Any]:
         """Returns the items of all pages."""
-        return self.iterate(every_item(get_page, parameter, self.connection.policy))
+        return self.iterate(every_item(get_page, parameter, self.connection.policy, headers))
 
     def run(self, steps: Steps[T]) -> T:
         """Returns the result of the steps."""
@@ -165,13 +165,15 @@ class AsyncDriver:
     """Bounds the requests in flight."""
     pause: Pause
 
-    async def call(self, call: Call[T]) -> T:
+    async def call(self, call: Call[T], headers: Headers = None) -> T:
         """Sends a request, with retries."""
-        return await self.run(perform(call, self.connection.policy))
+        return await self.run(perform(call.with_headers(headers), self.connection.policy))
 
-    def items(self, get_page: Callable[..., Call[Any]], parameter: str) -> AsyncIterator[Any]:
+    def items(
+        self, get_page: Callable[..., Call[Any]], parameter: str, headers: Headers
+    ) -> AsyncIterator[Any]:
         """Returns the items of all pages."""
-        return self.iterate(every_item(get_page, parameter, self.connection.policy))
+        return self.iterate(every_item(get_page, parameter, self.connection.policy, headers))
 
     async def run(self, steps: Steps[T]) -> T:
         """Returns the result of the steps."""

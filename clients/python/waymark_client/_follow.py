@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from ._calls import Emit, RetryPolicy, Run, Steps, Wait, is_temporary, perform
+from ._calls import Emit, Headers, RetryPolicy, Run, Steps, Wait, is_temporary, perform
 from ._errors import ApiError, NoResponseError
 from ._generated import operations
 from ._generated.errors import GoneError
-from ._generated.models import Feed
+from ._generated.models import Event, Feed
 from ._model import UNSET, Unset
 
 logger = logging.getLogger("waymark_client")
@@ -85,53 +85,80 @@ Reconcile = Callable[[Gap], Any]
 
 
 @dataclass(frozen=True)
-class Following:
-    """The arguments of `events.follow`."""
+class EventPage:
+    """A page of the feed."""
 
-    store: CursorStore
+    events: list[Event]
+    """Empty if the page only moves the cursor: after `reconcile`, and past events of other types."""
+    cursor: str
+    """Pass it as `after` to continue after these events."""
+
+
+@dataclass(frozen=True)
+class Following:
+    """The arguments of `events.follow` and `events.follow_pages`."""
+
     reconcile: Reconcile
     types: Sequence[str] | Unset
     poll_interval: float
     stop: Callable[[], bool]
+    headers: Headers
 
 
 class _Stopped(Exception):
     """`stop` returned true."""
 
 
-def follow(following: Following, policy: RetryPolicy) -> Steps[None]:
+def follow(following: Following, store: CursorStore, policy: RetryPolicy) -> Steps[None]:
     """Emits new events until `stop` is true. Saves the position after each page, when its events have been processed."""
+
+    def deliver(page: EventPage) -> Steps[None]:
+        for event in page.events:
+            yield Emit(event)
+        yield Run(store.save, (page.cursor,))
+
+    cursor = yield Run(store.load)
+    yield from _follow(following, cursor, policy, deliver)
+
+
+def follow_pages(following: Following, after: str | None, policy: RetryPolicy) -> Steps[None]:
+    """Emits new pages until `stop` is true."""
+
+    def deliver(page: EventPage) -> Steps[None]:
+        yield Emit(page)
+
+    yield from _follow(following, after, policy, deliver)
+
+
+Deliver = Callable[[EventPage], Steps[None]]
+
+
+def _follow(following: Following, cursor: str | None, policy: RetryPolicy, deliver: Deliver) -> Steps[None]:
     try:
-        yield from _follow(following, policy)
+        if cursor is None:
+            cursor = yield from _reconcile(following, Gap("no_cursor"), policy, deliver)
+        while True:
+            try:
+                page = yield from _read_page(following, cursor, policy)
+            except GoneError as error:
+                cursor = yield from _reconcile(following, Gap("expired_cursor", error), policy, deliver)
+                continue
+            # A page without events can move the cursor too.
+            if isinstance(page.next_cursor, str) and page.next_cursor != cursor:
+                cursor = page.next_cursor
+                yield from deliver(EventPage(page.items, cursor))
+            if not page.has_more:
+                yield from _wait(following, max(MIN_POLL_INTERVAL_S, following.poll_interval))
     except _Stopped:
         return
 
 
-def _follow(following: Following, policy: RetryPolicy) -> Steps[None]:
-    cursor: str | None = yield Run(following.store.load)
-    if cursor is None:
-        cursor = yield from _reconcile(following, Gap("no_cursor"), policy)
-    while True:
-        try:
-            page = yield from _read_page(following, cursor, policy)
-        except GoneError as error:
-            cursor = yield from _reconcile(following, Gap("expired_cursor", error), policy)
-            continue
-        for event in page.items:
-            yield Emit(event)
-        if isinstance(page.next_cursor, str) and page.next_cursor != cursor:
-            cursor = page.next_cursor
-            yield Run(following.store.save, (cursor,))
-        if not page.has_more:
-            yield from _wait(following, max(MIN_POLL_INTERVAL_S, following.poll_interval))
-
-
-def _reconcile(following: Following, gap: Gap, policy: RetryPolicy) -> Steps[str | None]:
+def _reconcile(following: Following, gap: Gap, policy: RetryPolicy, deliver: Deliver) -> Steps[str | None]:
     """Takes a position first, so that the feed has each change that happens during the reconciliation."""
     page = yield from _read_page(following, "latest", policy)
     yield Run(following.reconcile, (gap,))
     if isinstance(page.next_cursor, str):
-        yield Run(following.store.save, (page.next_cursor,))
+        yield from deliver(EventPage([], page.next_cursor))
     return page.next_cursor
 
 
@@ -144,7 +171,7 @@ def _read_page(following: Following, cursor: str | None, policy: RetryPolicy) ->
     while not following.stop():
         try:
             call = operations.list_events(after=cursor or UNSET, types=following.types, page_size=100)
-            return (yield from perform(call, policy))
+            return (yield from perform(call.with_headers(following.headers), policy))
         except (ApiError, NoResponseError) as error:
             if not is_temporary(error):
                 raise

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
-from ._calls import Call, Emit, RetryPolicy, Run, Steps, perform
+from ._calls import Call, Emit, Headers, RetryPolicy, Run, Steps, key_in, perform
 from ._generated import operations
 from ._generated.models import BatchItem, BatchUpdate
 from ._model import UNSET, Model, Unset, encode_body
@@ -17,13 +17,15 @@ JobChange = BatchItem | Mapping[str, Any]
 NextJobs = Callable[[], list[JobChange] | Awaitable[list[JobChange]]]
 
 
-def every_item(get_page: Callable[..., Call[Any]], parameter: str, policy: RetryPolicy) -> Steps[None]:
+def every_item(
+    get_page: Callable[..., Call[Any]], parameter: str, policy: RetryPolicy, headers: Headers
+) -> Steps[None]:
     """Emits each item of all pages once. `parameter` is the one that takes the position of the next page."""
     position: dict[str, str | int] = {}
     # New items at the start of a list by page number move others to the next page.
     emitted: set[str] = set()
     while True:
-        page = yield from perform(get_page(**position), policy)
+        page = yield from perform(get_page(**position).with_headers(headers), policy)
         for item in page.items:
             if parameter != "page" or _is_new(item, emitted):
                 yield Emit(item)
@@ -57,17 +59,22 @@ def _page_number_after(page: Any) -> int | None:
 
 
 def update_in_batches(
-    next_jobs: NextJobs, policy: RetryPolicy, dry_run: bool, idempotency_key: str | Unset
+    next_jobs: NextJobs,
+    policy: RetryPolicy,
+    dry_run: bool,
+    idempotency_key: str | Unset,
+    headers: Headers,
 ) -> Steps[None]:
     """Emits the result of each job, in their order. Each batch has its own Idempotency-Key."""
+    own_key = idempotency_key if isinstance(idempotency_key, str) else key_in(headers)
     for number in itertools.count(1):
         jobs = yield Run(next_jobs)
         if not jobs:
             return
         batch = BatchUpdate(jobs=[_batch_item(job) for job in jobs])
-        key = f"{idempotency_key}-{number}" if isinstance(idempotency_key, str) else UNSET
+        key = UNSET if own_key is None else f"{own_key}-{number}"
         call = operations.update_jobs(batch, dry_run=dry_run, idempotency_key=key)
-        result = yield from perform(call, policy)
+        result = yield from perform(call.with_headers(headers), policy)
         for item in result.results:
             yield Emit(item)
 

@@ -22,6 +22,8 @@ export interface FollowPagesOptions {
   types?: Operations["listEvents"]["query"]["types"];
   /** Ends the iteration, without an error. */
   signal?: AbortSignal | undefined;
+  /** Sent with each request. */
+  headers?: Readonly<Record<string, string>> | undefined;
   /** Wait between requests that return no new events, in ms. Default: 5,000; at least 1,000. */
   pollIntervalMs?: number | undefined;
   /**
@@ -126,11 +128,11 @@ class FollowedFeed {
 
   /** Reads a page and waits out failures. `after` is null for the oldest event. */
   async #read(after: string | null): Promise<Feed> {
-    const { types, signal, onRetry } = this.#options;
+    const { types, signal, headers, onRetry } = this.#options;
     const query = { after: after ?? undefined, types };
     for (let failures = 1; ; failures += 1) {
       try {
-        return await this.#transport.call("listEvents", { query }, { signal });
+        return await this.#transport.call("listEvents", { query }, { signal, headers });
       } catch (error) {
         if (!isTemporary(error)) throw error;
         const backoffMs = Math.min(MAX_FAILURE_DELAY_MS, DEFAULT_INTERVAL_MS * 2 ** (failures - 1));

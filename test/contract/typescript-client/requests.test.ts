@@ -289,6 +289,20 @@ describe("a call", () => {
     expect(failing.server.received[0]?.headers["x-test"]).toBe("1");
   });
 
+  it("sends its own headers with each request, also of lists and followers", async () => {
+    const feed = { items: [{}], next_cursor: "c1", has_more: false };
+    await using script = await startScript([ok(feed)]);
+    const { jobs, events } = script.waymark;
+    const options = { headers: { "X-Trace": "t-1" } };
+    await jobs.get("WM-1", options);
+    for await (const _ of events.list({}, options)) break;
+    const following = { ...options, onGone: (): "oldest" => "oldest" };
+    const store = { load: () => null, save: () => undefined };
+    for await (const _ of events.follow({ ...following, store })) break;
+    for await (const _ of events.followPages(following)) break;
+    expect(script.server.received.map(({ headers }) => headers["x-trace"])).toEqual(Array(4).fill("t-1"));
+  });
+
   it("does not follow redirects, which would send the key elsewhere", async () => {
     await using script = await startScript([{ status: 307, headers: { location: "http://127.0.0.1:9/" } }]);
     await expect(script.waymark.jobs.get("WM-1")).rejects.toMatchObject({ status: 307 });

@@ -55,6 +55,7 @@ function calls(
   const argumentList = parameters.map((parameter) =>
     isPositional(parameter) ? valueOf(parameter.type) : `${parameter.name}=${valueOf(parameter.type)}`,
   );
+  argumentList.push('headers={"X-Trace": "1"}');
   const call = `${isAsync ? "await " : ""}waymark.${method}(${argumentList.join(", ")})`;
   const single = `    ${name}: ${result} = ${call}`;
   if (!pages) return [single];

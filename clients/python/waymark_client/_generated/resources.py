@@ -76,6 +76,7 @@ class Jobs:
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
         q: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> Iterator[models.ListedJob]:
         """List delivery jobs.
 
@@ -123,8 +124,9 @@ class Jobs:
           group_code: Exact match.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
+          headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), "cursor")
+        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), "cursor", headers)
 
     def list_page(
         self,
@@ -144,6 +146,7 @@ class Jobs:
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
         q: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.JobList:
         """List delivery jobs.
 
@@ -190,8 +193,9 @@ class Jobs:
           group_code: Exact match.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q))
+        return self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), headers)
 
     def get_stats(
         self,
@@ -209,6 +213,7 @@ class Jobs:
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
         q: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.JobStats:
         """Count jobs, in total and by group.
 
@@ -236,12 +241,15 @@ class Jobs:
           group_code: Exact match.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q))
+        return self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), headers)
 
     def look_up(
         self,
         body: models.JobLookup | Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.JobLookupResult:
         """Look up 1 to 100 jobs by Marking Number.
 
@@ -250,8 +258,11 @@ class Jobs:
         organization. The request reads only, so it takes no Idempotency-Key. The body may have up to 64 KiB.
 
         Required scope: `jobs:read`.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.look_up_jobs(body))
+        return self._driver.call(operations.look_up_jobs(body), headers)
 
     def update_batch(
         self,
@@ -259,6 +270,7 @@ class Jobs:
         *,
         dry_run: bool | Unset = UNSET,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.BatchResult:
         """Update up to 100 delivery jobs.
 
@@ -277,14 +289,16 @@ class Jobs:
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.update_jobs(body, dry_run=dry_run, idempotency_key=idempotency_key))
+        return self._driver.call(operations.update_jobs(body, dry_run=dry_run, idempotency_key=idempotency_key), headers)
 
     def get(
         self,
         marking_number: str,
         *,
         if_none_match: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.Job:
         """Get one delivery job.
 
@@ -297,8 +311,9 @@ class Jobs:
           marking_number: Marking Number, percent-encoded (`/` as `%2F`). The match is exact and
             case-sensitive.
           if_none_match: Returns 304 without a body if the job's ETag is one of these, or for `*`.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.get_job(marking_number, if_none_match=if_none_match))
+        return self._driver.call(operations.get_job(marking_number, if_none_match=if_none_match), headers)
 
     def update(
         self,
@@ -308,6 +323,7 @@ class Jobs:
         dry_run: bool | Unset = UNSET,
         idempotency_key: str | Unset = UNSET,
         if_match: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.Job:
         """Update one delivery job.
 
@@ -330,14 +346,16 @@ class Jobs:
             is executed again. Keys are scoped to the organization and route.
           if_match: Updates the job only if its ETag is one of these; otherwise returns 412. `*` allows any
             version.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.update_job(marking_number, body, dry_run=dry_run, idempotency_key=idempotency_key, if_match=if_match))
+        return self._driver.call(operations.update_job(marking_number, body, dry_run=dry_run, idempotency_key=idempotency_key, if_match=if_match), headers)
 
     def list_history(
         self,
         marking_number: str,
         *,
         page_size: int = 100,
+        headers: Mapping[str, str] | None = None,
     ) -> Iterator[models.HistoryEntry]:
         """List a job's changes.
 
@@ -352,8 +370,9 @@ class Jobs:
           marking_number: Marking Number, percent-encoded (`/` as `%2F`). The match is exact and
             case-sensitive.
           page_size: Items per page.
+          headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_job_history, marking_number, page_size=page_size), "page")
+        return self._driver.items(partial(operations.list_job_history, marking_number, page_size=page_size), "page", headers)
 
     def list_history_page(
         self,
@@ -361,6 +380,7 @@ class Jobs:
         *,
         page: int | Unset = UNSET,
         page_size: int | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.History:
         """List a job's changes.
 
@@ -374,8 +394,9 @@ class Jobs:
             case-sensitive.
           page: Page number, from 1; by default the first page. A page past the end is empty.
           page_size: Items per page.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_job_history(marking_number, page=page, page_size=page_size))
+        return self._driver.call(operations.list_job_history(marking_number, page=page, page_size=page_size), headers)
 
 
 class Events:
@@ -390,6 +411,7 @@ class Events:
         after: str | Unset = UNSET,
         types: Sequence[str] | Unset = UNSET,
         page_size: int = 100,
+        headers: Mapping[str, str] | None = None,
     ) -> Iterator[models.Event]:
         """Read the events feed.
 
@@ -414,8 +436,9 @@ class Events:
           types: Only events of these types, separated by commas or as a repeated parameter. By default: all
             types.
           page_size: Maximum number of events.
+          headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_events, after=after, types=types, page_size=page_size), "after")
+        return self._driver.items(partial(operations.list_events, after=after, types=types, page_size=page_size), "after", headers)
 
     def list_page(
         self,
@@ -423,6 +446,7 @@ class Events:
         after: str | Unset = UNSET,
         types: Sequence[str] | Unset = UNSET,
         page_size: int | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.Feed:
         """Read the events feed.
 
@@ -445,8 +469,9 @@ class Events:
           types: Only events of these types, separated by commas or as a repeated parameter. By default: all
             types.
           page_size: Maximum number of events.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_events(after=after, types=types, page_size=page_size))
+        return self._driver.call(operations.list_events(after=after, types=types, page_size=page_size), headers)
 
 
 class Reference:
@@ -455,23 +480,37 @@ class Reference:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
-    def list_statuses(self) -> models.StatusList:
+    def list_statuses(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.StatusList:
         """List the status codes.
 
         The codes of `normalized_status`. New codes may be added at any time.
 
         Required scope: `jobs:read`.
-        """
-        return self._driver.call(operations.list_statuses())
 
-    def list_failure_reasons(self) -> models.FailureReasonList:
+        Parameters:
+          headers: Further headers of the request.
+        """
+        return self._driver.call(operations.list_statuses(), headers)
+
+    def list_failure_reasons(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.FailureReasonList:
         """List the failure reasons.
 
         Suggested values of `failure_reason`. Any other text of up to 64 characters is accepted too.
 
         Required scope: `jobs:read`.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_failure_reasons())
+        return self._driver.call(operations.list_failure_reasons(), headers)
 
 
 class Webhooks:
@@ -480,21 +519,29 @@ class Webhooks:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
-    def list_endpoints(self) -> models.WebhookEndpointList:
+    def list_endpoints(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.WebhookEndpointList:
         """List webhook endpoints.
 
         All endpoints of the key's organization, oldest first. The list has no pages, because an organization
         has at most 50.
 
         Required scope: `webhooks:manage`.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_webhook_endpoints())
+        return self._driver.call(operations.list_webhook_endpoints(), headers)
 
     def create_endpoint(
         self,
         body: models.WebhookEndpointInput | Mapping[str, Any],
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookEndpointWithSecret:
         """Create a webhook endpoint.
 
@@ -513,12 +560,15 @@ class Webhooks:
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route. A secret is not stored: the
             repeated response has null in its place.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.create_webhook_endpoint(body, idempotency_key=idempotency_key))
+        return self._driver.call(operations.create_webhook_endpoint(body, idempotency_key=idempotency_key), headers)
 
     def get_endpoint(
         self,
         id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookEndpoint:
         """Get one webhook endpoint.
 
@@ -528,13 +578,16 @@ class Webhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.get_webhook_endpoint(id))
+        return self._driver.call(operations.get_webhook_endpoint(id), headers)
 
     def update_endpoint(
         self,
         id: str,
         body: models.WebhookEndpointPatch | Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookEndpoint:
         """Update a webhook endpoint.
 
@@ -549,12 +602,15 @@ class Webhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.update_webhook_endpoint(id, body))
+        return self._driver.call(operations.update_webhook_endpoint(id, body), headers)
 
     def delete_endpoint(
         self,
         id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.DeletedWebhookEndpoint:
         """Delete a webhook endpoint.
 
@@ -565,14 +621,16 @@ class Webhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.delete_webhook_endpoint(id))
+        return self._driver.call(operations.delete_webhook_endpoint(id), headers)
 
     def rotate_secret(
         self,
         id: str,
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookEndpointWithSecret:
         """Rotate the signing secret.
 
@@ -587,12 +645,15 @@ class Webhooks:
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route. A secret is not stored: the
             repeated response has null in its place.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.rotate_webhook_secret(id, idempotency_key=idempotency_key))
+        return self._driver.call(operations.rotate_webhook_secret(id, idempotency_key=idempotency_key), headers)
 
     def pause_endpoint(
         self,
         id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookEndpoint:
         """Pause a webhook endpoint.
 
@@ -603,13 +664,16 @@ class Webhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.pause_webhook_endpoint(id))
+        return self._driver.call(operations.pause_webhook_endpoint(id), headers)
 
     def resume_endpoint(
         self,
         id: str,
         body: models.ResumeWebhookEndpoint | Mapping[str, Any] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.ResumedWebhookEndpoint:
         """Resume a webhook endpoint.
 
@@ -620,12 +684,15 @@ class Webhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.resume_webhook_endpoint(id, body))
+        return self._driver.call(operations.resume_webhook_endpoint(id, body), headers)
 
     def send_test_event(
         self,
         id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookDeliveryDetail:
         """Send a test event.
 
@@ -641,8 +708,9 @@ class Webhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.send_test_event(id))
+        return self._driver.call(operations.send_test_event(id), headers)
 
     def replay_deliveries(
         self,
@@ -650,6 +718,7 @@ class Webhooks:
         body: models.ReplayWebhooks | Mapping[str, Any],
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookReplayResult:
         """Replay many events to an endpoint.
 
@@ -672,8 +741,9 @@ class Webhooks:
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.replay_webhook_deliveries(id, body, idempotency_key=idempotency_key))
+        return self._driver.call(operations.replay_webhook_deliveries(id, body, idempotency_key=idempotency_key), headers)
 
     def list_deliveries(
         self,
@@ -686,6 +756,7 @@ class Webhooks:
         until: datetime | Unset = UNSET,
         page_size: int = 100,
         cursor: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> Iterator[models.WebhookDelivery]:
         """List webhook deliveries.
 
@@ -709,8 +780,9 @@ class Webhooks:
           until: Only deliveries created before this time.
           page_size: Items per page.
           cursor: `pagination.next_cursor` of the previous page, or `cursor` of a replay, unchanged.
+          headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_webhook_deliveries, endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), "cursor")
+        return self._driver.items(partial(operations.list_webhook_deliveries, endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), "cursor", headers)
 
     def list_deliveries_page(
         self,
@@ -723,6 +795,7 @@ class Webhooks:
         until: datetime | Unset = UNSET,
         page_size: int | Unset = UNSET,
         cursor: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookDeliveryList:
         """List webhook deliveries.
 
@@ -744,12 +817,15 @@ class Webhooks:
           until: Only deliveries created before this time.
           page_size: Items per page.
           cursor: `pagination.next_cursor` of the previous page, or `cursor` of a replay, unchanged.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_webhook_deliveries(endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor))
+        return self._driver.call(operations.list_webhook_deliveries(endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), headers)
 
     def get_delivery(
         self,
         id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookDeliveryDetail:
         """Get one webhook delivery.
 
@@ -760,14 +836,16 @@ class Webhooks:
 
         Parameters:
           id: Delivery ID (`dlv_…`).
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.get_webhook_delivery(id))
+        return self._driver.call(operations.get_webhook_delivery(id), headers)
 
     def replay_delivery(
         self,
         id: str,
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookDelivery:
         """Replay one event.
 
@@ -784,8 +862,9 @@ class Webhooks:
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.replay_webhook_delivery(id, idempotency_key=idempotency_key))
+        return self._driver.call(operations.replay_webhook_delivery(id, idempotency_key=idempotency_key), headers)
 
 
 class Account:
@@ -794,14 +873,21 @@ class Account:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
-    def get_me(self) -> models.Me:
+    def get_me(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.Me:
         """Get your organization, key and limits.
 
         The organization and the API key of the request, its scopes and its rate limits. Use it to test a key.
 
         Any key can use it; no scope is required.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.get_me())
+        return self._driver.call(operations.get_me(), headers)
 
     def list_requests(
         self,
@@ -810,6 +896,7 @@ class Account:
         key_id: str | Unset = UNSET,
         page_size: int = 100,
         cursor: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> Iterator[models.RequestLogEntry]:
         """List your requests.
 
@@ -829,8 +916,9 @@ class Account:
           key_id: Only requests made with this key.
           page_size: Items per page.
           cursor: `pagination.next_cursor` of the previous page, unchanged.
+          headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_requests, outcome=outcome, key_id=key_id, page_size=page_size, cursor=cursor), "cursor")
+        return self._driver.items(partial(operations.list_requests, outcome=outcome, key_id=key_id, page_size=page_size, cursor=cursor), "cursor", headers)
 
     def list_requests_page(
         self,
@@ -839,6 +927,7 @@ class Account:
         key_id: str | Unset = UNSET,
         page_size: int | Unset = UNSET,
         cursor: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.RequestLog:
         """List your requests.
 
@@ -856,12 +945,15 @@ class Account:
           key_id: Only requests made with this key.
           page_size: Items per page.
           cursor: `pagination.next_cursor` of the previous page, unchanged.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_requests(outcome=outcome, key_id=key_id, page_size=page_size, cursor=cursor))
+        return self._driver.call(operations.list_requests(outcome=outcome, key_id=key_id, page_size=page_size, cursor=cursor), headers)
 
     def get_request(
         self,
         request_id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.RequestLogEntry:
         """Get one of your requests.
 
@@ -874,8 +966,9 @@ class Account:
 
         Parameters:
           request_id: Request ID
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.get_request(request_id))
+        return self._driver.call(operations.get_request(request_id), headers)
 
 
 class ApiKeys:
@@ -884,21 +977,29 @@ class ApiKeys:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
-    def list(self) -> models.ApiKeyList:
+    def list(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.ApiKeyList:
         """List API keys.
 
         Your organization's keys, oldest first: valid keys, and keys that expired or were revoked in the last
         30 days. At most 1,000; valid keys take precedence, then the newest.
 
         Required scope: `keys:manage`.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_api_keys())
+        return self._driver.call(operations.list_api_keys(), headers)
 
     def create(
         self,
         body: models.ApiKeyInput | Mapping[str, Any],
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.IssuedApiKey:
         """Create an API key.
 
@@ -915,8 +1016,9 @@ class ApiKeys:
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route. A secret is not stored: the
             repeated response has null in its place.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.create_api_key(body, idempotency_key=idempotency_key))
+        return self._driver.call(operations.create_api_key(body, idempotency_key=idempotency_key), headers)
 
     def rotate(
         self,
@@ -924,6 +1026,7 @@ class ApiKeys:
         body: models.ApiKeyRotation | Mapping[str, Any] | None = None,
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.IssuedApiKey:
         """Replace an API key.
 
@@ -939,14 +1042,16 @@ class ApiKeys:
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route. A secret is not stored: the
             repeated response has null in its place.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.rotate_api_key(id, body, idempotency_key=idempotency_key))
+        return self._driver.call(operations.rotate_api_key(id, body, idempotency_key=idempotency_key), headers)
 
     def revoke(
         self,
         id: str,
         *,
         include_created_keys: bool | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.RevokedApiKeys:
         """Revoke an API key.
 
@@ -959,8 +1064,9 @@ class ApiKeys:
         Parameters:
           id: Key ID
           include_created_keys: Revoke the keys that it created too, directly or through other keys.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.revoke_api_key(id, include_created_keys=include_created_keys))
+        return self._driver.call(operations.revoke_api_key(id, include_created_keys=include_created_keys), headers)
 
 
 class Test:
@@ -983,6 +1089,7 @@ class Test:
         body: models.JobsInput | Mapping[str, Any] | None = None,
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.CreatedJobs:
         """Create test jobs.
 
@@ -995,13 +1102,16 @@ class Test:
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.create_test_jobs(body, idempotency_key=idempotency_key))
+        return self._driver.call(operations.create_test_jobs(body, idempotency_key=idempotency_key), headers)
 
     def run(
         self,
         marking_number: str,
         body: models.JobRunInput | Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.JobRun:
         """Run a test job through its life.
 
@@ -1012,12 +1122,15 @@ class Test:
 
         Parameters:
           marking_number: Marking Number of a test job
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.start_test_run(marking_number, body))
+        return self._driver.call(operations.start_test_run(marking_number, body), headers)
 
     def cancel_run(
         self,
         marking_number: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.JobRun:
         """Cancel the run of a test job.
 
@@ -1028,8 +1141,9 @@ class Test:
 
         Parameters:
           marking_number: Marking Number of a test job
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.cancel_test_run(marking_number))
+        return self._driver.call(operations.cancel_test_run(marking_number), headers)
 
     def send_event(
         self,
@@ -1037,6 +1151,7 @@ class Test:
         body: models.SampleEventInput | Mapping[str, Any] | None = None,
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.SentEvent:
         """Send an event to test endpoints.
 
@@ -1052,18 +1167,26 @@ class Test:
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.send_sample_event(type, body, idempotency_key=idempotency_key))
+        return self._driver.call(operations.send_sample_event(type, body, idempotency_key=idempotency_key), headers)
 
-    def reset(self) -> models.DeletedTestData:
+    def reset(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.DeletedTestData:
         """Delete all test data.
 
         Deletes your test jobs with their events, webhook deliveries and logged requests. Keys and webhook
         endpoints stay. For test keys only.
 
         Required scopes: `jobs:write` and `jobs:read`.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return self._driver.call(operations.reset_test_data())
+        return self._driver.call(operations.reset_test_data(), headers)
 
 
 class Resources:
@@ -1102,6 +1225,7 @@ class AsyncJobs:
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
         q: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[models.ListedJob]:
         """List delivery jobs.
 
@@ -1149,8 +1273,9 @@ class AsyncJobs:
           group_code: Exact match.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
+          headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), "cursor")
+        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), "cursor", headers)
 
     async def list_page(
         self,
@@ -1170,6 +1295,7 @@ class AsyncJobs:
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
         q: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.JobList:
         """List delivery jobs.
 
@@ -1216,8 +1342,9 @@ class AsyncJobs:
           group_code: Exact match.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q))
+        return await self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), headers)
 
     async def get_stats(
         self,
@@ -1235,6 +1362,7 @@ class AsyncJobs:
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
         q: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.JobStats:
         """Count jobs, in total and by group.
 
@@ -1262,12 +1390,15 @@ class AsyncJobs:
           group_code: Exact match.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q))
+        return await self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), headers)
 
     async def look_up(
         self,
         body: models.JobLookup | Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.JobLookupResult:
         """Look up 1 to 100 jobs by Marking Number.
 
@@ -1276,8 +1407,11 @@ class AsyncJobs:
         organization. The request reads only, so it takes no Idempotency-Key. The body may have up to 64 KiB.
 
         Required scope: `jobs:read`.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.look_up_jobs(body))
+        return await self._driver.call(operations.look_up_jobs(body), headers)
 
     async def update_batch(
         self,
@@ -1285,6 +1419,7 @@ class AsyncJobs:
         *,
         dry_run: bool | Unset = UNSET,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.BatchResult:
         """Update up to 100 delivery jobs.
 
@@ -1303,14 +1438,16 @@ class AsyncJobs:
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.update_jobs(body, dry_run=dry_run, idempotency_key=idempotency_key))
+        return await self._driver.call(operations.update_jobs(body, dry_run=dry_run, idempotency_key=idempotency_key), headers)
 
     async def get(
         self,
         marking_number: str,
         *,
         if_none_match: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.Job:
         """Get one delivery job.
 
@@ -1323,8 +1460,9 @@ class AsyncJobs:
           marking_number: Marking Number, percent-encoded (`/` as `%2F`). The match is exact and
             case-sensitive.
           if_none_match: Returns 304 without a body if the job's ETag is one of these, or for `*`.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.get_job(marking_number, if_none_match=if_none_match))
+        return await self._driver.call(operations.get_job(marking_number, if_none_match=if_none_match), headers)
 
     async def update(
         self,
@@ -1334,6 +1472,7 @@ class AsyncJobs:
         dry_run: bool | Unset = UNSET,
         idempotency_key: str | Unset = UNSET,
         if_match: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.Job:
         """Update one delivery job.
 
@@ -1356,14 +1495,16 @@ class AsyncJobs:
             is executed again. Keys are scoped to the organization and route.
           if_match: Updates the job only if its ETag is one of these; otherwise returns 412. `*` allows any
             version.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.update_job(marking_number, body, dry_run=dry_run, idempotency_key=idempotency_key, if_match=if_match))
+        return await self._driver.call(operations.update_job(marking_number, body, dry_run=dry_run, idempotency_key=idempotency_key, if_match=if_match), headers)
 
     def list_history(
         self,
         marking_number: str,
         *,
         page_size: int = 100,
+        headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[models.HistoryEntry]:
         """List a job's changes.
 
@@ -1378,8 +1519,9 @@ class AsyncJobs:
           marking_number: Marking Number, percent-encoded (`/` as `%2F`). The match is exact and
             case-sensitive.
           page_size: Items per page.
+          headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_job_history, marking_number, page_size=page_size), "page")
+        return self._driver.items(partial(operations.list_job_history, marking_number, page_size=page_size), "page", headers)
 
     async def list_history_page(
         self,
@@ -1387,6 +1529,7 @@ class AsyncJobs:
         *,
         page: int | Unset = UNSET,
         page_size: int | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.History:
         """List a job's changes.
 
@@ -1400,8 +1543,9 @@ class AsyncJobs:
             case-sensitive.
           page: Page number, from 1; by default the first page. A page past the end is empty.
           page_size: Items per page.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_job_history(marking_number, page=page, page_size=page_size))
+        return await self._driver.call(operations.list_job_history(marking_number, page=page, page_size=page_size), headers)
 
 
 class AsyncEvents:
@@ -1416,6 +1560,7 @@ class AsyncEvents:
         after: str | Unset = UNSET,
         types: Sequence[str] | Unset = UNSET,
         page_size: int = 100,
+        headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[models.Event]:
         """Read the events feed.
 
@@ -1440,8 +1585,9 @@ class AsyncEvents:
           types: Only events of these types, separated by commas or as a repeated parameter. By default: all
             types.
           page_size: Maximum number of events.
+          headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_events, after=after, types=types, page_size=page_size), "after")
+        return self._driver.items(partial(operations.list_events, after=after, types=types, page_size=page_size), "after", headers)
 
     async def list_page(
         self,
@@ -1449,6 +1595,7 @@ class AsyncEvents:
         after: str | Unset = UNSET,
         types: Sequence[str] | Unset = UNSET,
         page_size: int | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.Feed:
         """Read the events feed.
 
@@ -1471,8 +1618,9 @@ class AsyncEvents:
           types: Only events of these types, separated by commas or as a repeated parameter. By default: all
             types.
           page_size: Maximum number of events.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_events(after=after, types=types, page_size=page_size))
+        return await self._driver.call(operations.list_events(after=after, types=types, page_size=page_size), headers)
 
 
 class AsyncReference:
@@ -1481,23 +1629,37 @@ class AsyncReference:
     def __init__(self, driver: AsyncDriver) -> None:
         self._driver = driver
 
-    async def list_statuses(self) -> models.StatusList:
+    async def list_statuses(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.StatusList:
         """List the status codes.
 
         The codes of `normalized_status`. New codes may be added at any time.
 
         Required scope: `jobs:read`.
-        """
-        return await self._driver.call(operations.list_statuses())
 
-    async def list_failure_reasons(self) -> models.FailureReasonList:
+        Parameters:
+          headers: Further headers of the request.
+        """
+        return await self._driver.call(operations.list_statuses(), headers)
+
+    async def list_failure_reasons(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.FailureReasonList:
         """List the failure reasons.
 
         Suggested values of `failure_reason`. Any other text of up to 64 characters is accepted too.
 
         Required scope: `jobs:read`.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_failure_reasons())
+        return await self._driver.call(operations.list_failure_reasons(), headers)
 
 
 class AsyncWebhooks:
@@ -1506,21 +1668,29 @@ class AsyncWebhooks:
     def __init__(self, driver: AsyncDriver) -> None:
         self._driver = driver
 
-    async def list_endpoints(self) -> models.WebhookEndpointList:
+    async def list_endpoints(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.WebhookEndpointList:
         """List webhook endpoints.
 
         All endpoints of the key's organization, oldest first. The list has no pages, because an organization
         has at most 50.
 
         Required scope: `webhooks:manage`.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_webhook_endpoints())
+        return await self._driver.call(operations.list_webhook_endpoints(), headers)
 
     async def create_endpoint(
         self,
         body: models.WebhookEndpointInput | Mapping[str, Any],
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookEndpointWithSecret:
         """Create a webhook endpoint.
 
@@ -1539,12 +1709,15 @@ class AsyncWebhooks:
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route. A secret is not stored: the
             repeated response has null in its place.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.create_webhook_endpoint(body, idempotency_key=idempotency_key))
+        return await self._driver.call(operations.create_webhook_endpoint(body, idempotency_key=idempotency_key), headers)
 
     async def get_endpoint(
         self,
         id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookEndpoint:
         """Get one webhook endpoint.
 
@@ -1554,13 +1727,16 @@ class AsyncWebhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.get_webhook_endpoint(id))
+        return await self._driver.call(operations.get_webhook_endpoint(id), headers)
 
     async def update_endpoint(
         self,
         id: str,
         body: models.WebhookEndpointPatch | Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookEndpoint:
         """Update a webhook endpoint.
 
@@ -1575,12 +1751,15 @@ class AsyncWebhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.update_webhook_endpoint(id, body))
+        return await self._driver.call(operations.update_webhook_endpoint(id, body), headers)
 
     async def delete_endpoint(
         self,
         id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.DeletedWebhookEndpoint:
         """Delete a webhook endpoint.
 
@@ -1591,14 +1770,16 @@ class AsyncWebhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.delete_webhook_endpoint(id))
+        return await self._driver.call(operations.delete_webhook_endpoint(id), headers)
 
     async def rotate_secret(
         self,
         id: str,
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookEndpointWithSecret:
         """Rotate the signing secret.
 
@@ -1613,12 +1794,15 @@ class AsyncWebhooks:
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route. A secret is not stored: the
             repeated response has null in its place.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.rotate_webhook_secret(id, idempotency_key=idempotency_key))
+        return await self._driver.call(operations.rotate_webhook_secret(id, idempotency_key=idempotency_key), headers)
 
     async def pause_endpoint(
         self,
         id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookEndpoint:
         """Pause a webhook endpoint.
 
@@ -1629,13 +1813,16 @@ class AsyncWebhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.pause_webhook_endpoint(id))
+        return await self._driver.call(operations.pause_webhook_endpoint(id), headers)
 
     async def resume_endpoint(
         self,
         id: str,
         body: models.ResumeWebhookEndpoint | Mapping[str, Any] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.ResumedWebhookEndpoint:
         """Resume a webhook endpoint.
 
@@ -1646,12 +1833,15 @@ class AsyncWebhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.resume_webhook_endpoint(id, body))
+        return await self._driver.call(operations.resume_webhook_endpoint(id, body), headers)
 
     async def send_test_event(
         self,
         id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookDeliveryDetail:
         """Send a test event.
 
@@ -1667,8 +1857,9 @@ class AsyncWebhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.send_test_event(id))
+        return await self._driver.call(operations.send_test_event(id), headers)
 
     async def replay_deliveries(
         self,
@@ -1676,6 +1867,7 @@ class AsyncWebhooks:
         body: models.ReplayWebhooks | Mapping[str, Any],
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookReplayResult:
         """Replay many events to an endpoint.
 
@@ -1698,8 +1890,9 @@ class AsyncWebhooks:
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.replay_webhook_deliveries(id, body, idempotency_key=idempotency_key))
+        return await self._driver.call(operations.replay_webhook_deliveries(id, body, idempotency_key=idempotency_key), headers)
 
     def list_deliveries(
         self,
@@ -1712,6 +1905,7 @@ class AsyncWebhooks:
         until: datetime | Unset = UNSET,
         page_size: int = 100,
         cursor: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[models.WebhookDelivery]:
         """List webhook deliveries.
 
@@ -1735,8 +1929,9 @@ class AsyncWebhooks:
           until: Only deliveries created before this time.
           page_size: Items per page.
           cursor: `pagination.next_cursor` of the previous page, or `cursor` of a replay, unchanged.
+          headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_webhook_deliveries, endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), "cursor")
+        return self._driver.items(partial(operations.list_webhook_deliveries, endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), "cursor", headers)
 
     async def list_deliveries_page(
         self,
@@ -1749,6 +1944,7 @@ class AsyncWebhooks:
         until: datetime | Unset = UNSET,
         page_size: int | Unset = UNSET,
         cursor: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookDeliveryList:
         """List webhook deliveries.
 
@@ -1770,12 +1966,15 @@ class AsyncWebhooks:
           until: Only deliveries created before this time.
           page_size: Items per page.
           cursor: `pagination.next_cursor` of the previous page, or `cursor` of a replay, unchanged.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_webhook_deliveries(endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor))
+        return await self._driver.call(operations.list_webhook_deliveries(endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), headers)
 
     async def get_delivery(
         self,
         id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookDeliveryDetail:
         """Get one webhook delivery.
 
@@ -1786,14 +1985,16 @@ class AsyncWebhooks:
 
         Parameters:
           id: Delivery ID (`dlv_…`).
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.get_webhook_delivery(id))
+        return await self._driver.call(operations.get_webhook_delivery(id), headers)
 
     async def replay_delivery(
         self,
         id: str,
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.WebhookDelivery:
         """Replay one event.
 
@@ -1810,8 +2011,9 @@ class AsyncWebhooks:
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.replay_webhook_delivery(id, idempotency_key=idempotency_key))
+        return await self._driver.call(operations.replay_webhook_delivery(id, idempotency_key=idempotency_key), headers)
 
 
 class AsyncAccount:
@@ -1820,14 +2022,21 @@ class AsyncAccount:
     def __init__(self, driver: AsyncDriver) -> None:
         self._driver = driver
 
-    async def get_me(self) -> models.Me:
+    async def get_me(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.Me:
         """Get your organization, key and limits.
 
         The organization and the API key of the request, its scopes and its rate limits. Use it to test a key.
 
         Any key can use it; no scope is required.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.get_me())
+        return await self._driver.call(operations.get_me(), headers)
 
     def list_requests(
         self,
@@ -1836,6 +2045,7 @@ class AsyncAccount:
         key_id: str | Unset = UNSET,
         page_size: int = 100,
         cursor: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[models.RequestLogEntry]:
         """List your requests.
 
@@ -1855,8 +2065,9 @@ class AsyncAccount:
           key_id: Only requests made with this key.
           page_size: Items per page.
           cursor: `pagination.next_cursor` of the previous page, unchanged.
+          headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_requests, outcome=outcome, key_id=key_id, page_size=page_size, cursor=cursor), "cursor")
+        return self._driver.items(partial(operations.list_requests, outcome=outcome, key_id=key_id, page_size=page_size, cursor=cursor), "cursor", headers)
 
     async def list_requests_page(
         self,
@@ -1865,6 +2076,7 @@ class AsyncAccount:
         key_id: str | Unset = UNSET,
         page_size: int | Unset = UNSET,
         cursor: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.RequestLog:
         """List your requests.
 
@@ -1882,12 +2094,15 @@ class AsyncAccount:
           key_id: Only requests made with this key.
           page_size: Items per page.
           cursor: `pagination.next_cursor` of the previous page, unchanged.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_requests(outcome=outcome, key_id=key_id, page_size=page_size, cursor=cursor))
+        return await self._driver.call(operations.list_requests(outcome=outcome, key_id=key_id, page_size=page_size, cursor=cursor), headers)
 
     async def get_request(
         self,
         request_id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.RequestLogEntry:
         """Get one of your requests.
 
@@ -1900,8 +2115,9 @@ class AsyncAccount:
 
         Parameters:
           request_id: Request ID
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.get_request(request_id))
+        return await self._driver.call(operations.get_request(request_id), headers)
 
 
 class AsyncApiKeys:
@@ -1910,21 +2126,29 @@ class AsyncApiKeys:
     def __init__(self, driver: AsyncDriver) -> None:
         self._driver = driver
 
-    async def list(self) -> models.ApiKeyList:
+    async def list(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.ApiKeyList:
         """List API keys.
 
         Your organization's keys, oldest first: valid keys, and keys that expired or were revoked in the last
         30 days. At most 1,000; valid keys take precedence, then the newest.
 
         Required scope: `keys:manage`.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_api_keys())
+        return await self._driver.call(operations.list_api_keys(), headers)
 
     async def create(
         self,
         body: models.ApiKeyInput | Mapping[str, Any],
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.IssuedApiKey:
         """Create an API key.
 
@@ -1941,8 +2165,9 @@ class AsyncApiKeys:
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route. A secret is not stored: the
             repeated response has null in its place.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.create_api_key(body, idempotency_key=idempotency_key))
+        return await self._driver.call(operations.create_api_key(body, idempotency_key=idempotency_key), headers)
 
     async def rotate(
         self,
@@ -1950,6 +2175,7 @@ class AsyncApiKeys:
         body: models.ApiKeyRotation | Mapping[str, Any] | None = None,
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.IssuedApiKey:
         """Replace an API key.
 
@@ -1965,14 +2191,16 @@ class AsyncApiKeys:
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route. A secret is not stored: the
             repeated response has null in its place.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.rotate_api_key(id, body, idempotency_key=idempotency_key))
+        return await self._driver.call(operations.rotate_api_key(id, body, idempotency_key=idempotency_key), headers)
 
     async def revoke(
         self,
         id: str,
         *,
         include_created_keys: bool | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.RevokedApiKeys:
         """Revoke an API key.
 
@@ -1985,8 +2213,9 @@ class AsyncApiKeys:
         Parameters:
           id: Key ID
           include_created_keys: Revoke the keys that it created too, directly or through other keys.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.revoke_api_key(id, include_created_keys=include_created_keys))
+        return await self._driver.call(operations.revoke_api_key(id, include_created_keys=include_created_keys), headers)
 
 
 class AsyncTest:
@@ -2009,6 +2238,7 @@ class AsyncTest:
         body: models.JobsInput | Mapping[str, Any] | None = None,
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.CreatedJobs:
         """Create test jobs.
 
@@ -2021,13 +2251,16 @@ class AsyncTest:
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.create_test_jobs(body, idempotency_key=idempotency_key))
+        return await self._driver.call(operations.create_test_jobs(body, idempotency_key=idempotency_key), headers)
 
     async def run(
         self,
         marking_number: str,
         body: models.JobRunInput | Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.JobRun:
         """Run a test job through its life.
 
@@ -2038,12 +2271,15 @@ class AsyncTest:
 
         Parameters:
           marking_number: Marking Number of a test job
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.start_test_run(marking_number, body))
+        return await self._driver.call(operations.start_test_run(marking_number, body), headers)
 
     async def cancel_run(
         self,
         marking_number: str,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.JobRun:
         """Cancel the run of a test job.
 
@@ -2054,8 +2290,9 @@ class AsyncTest:
 
         Parameters:
           marking_number: Marking Number of a test job
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.cancel_test_run(marking_number))
+        return await self._driver.call(operations.cancel_test_run(marking_number), headers)
 
     async def send_event(
         self,
@@ -2063,6 +2300,7 @@ class AsyncTest:
         body: models.SampleEventInput | Mapping[str, Any] | None = None,
         *,
         idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
     ) -> models.SentEvent:
         """Send an event to test endpoints.
 
@@ -2078,18 +2316,26 @@ class AsyncTest:
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.send_sample_event(type, body, idempotency_key=idempotency_key))
+        return await self._driver.call(operations.send_sample_event(type, body, idempotency_key=idempotency_key), headers)
 
-    async def reset(self) -> models.DeletedTestData:
+    async def reset(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.DeletedTestData:
         """Delete all test data.
 
         Deletes your test jobs with their events, webhook deliveries and logged requests. Keys and webhook
         endpoints stay. For test keys only.
 
         Required scopes: `jobs:write` and `jobs:read`.
+
+        Parameters:
+          headers: Further headers of the request.
         """
-        return await self._driver.call(operations.reset_test_data())
+        return await self._driver.call(operations.reset_test_data(), headers)
 
 
 class AsyncResources:
