@@ -231,6 +231,19 @@ class Batches(unittest.TestCase):
         self.assertEqual((results[99][1], results[100][1]), (100, 150))
         self.assertEqual([len(request.body["jobs"]) for request in server.received], [100, 50])
 
+    def test_the_results_are_those_of_update_batch(self) -> None:
+        results = [
+            {"marking_number": "1", "success": True, "job": {"id": "job_1"}},
+            {"marking_number": "2", "success": False, "error": "no", "error_code": "NotFoundException"},
+        ]
+        jobs = [{"marking_number": "1"}, {"marking_number": "2"}]
+        for run in BOTH.values():
+            with ScriptedServer(Answer(data={"results": results})) as server:
+                many = run(server.url, lambda waymark: waymark.jobs.update_many(jobs), [], {})
+                batch = run(server.url, lambda waymark: waymark.jobs.update_batch({"jobs": jobs}), [], {})
+            self.assertEqual(many, batch.results)
+            self.assertEqual([result.success for result in many], [True, False])
+
     def test_no_jobs_send_no_request(self) -> None:
         with ScriptedServer(Answer()) as server, Waymark(api_key=KEY, base_url=server.url) as waymark:
             self.assertEqual(list(waymark.jobs.update_many([])), [])

@@ -6,7 +6,7 @@ export type * from "./generated/api.ts";
 export { VERSION } from "./generated/api.ts";
 export type { UpdateOptions } from "./resources/jobs.ts";
 export type { ApiCall, ApiResponse, ChangeOptions, ClientOptions, RequestOptions } from "./transport.ts";
-export type { UpdateResult } from "./update-many.ts";
+export type { UpdateResult, UpdateResults } from "./update-many.ts";
 export {
   isJobEvent,
   verifyWebhook,

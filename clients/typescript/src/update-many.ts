@@ -1,47 +1,34 @@
 /** Splits updates into batches and joins their results. */
-import type { BatchItem, BatchItemResult, BatchResult, Job, Problem } from "./generated/api.ts";
+import type { BatchItem, BatchItemResult, BatchResult, Job } from "./generated/api.ts";
 import { WaymarkError } from "./errors.ts";
 
-/** The result of one item of `updateMany`. `index` counts from 0 over all items. */
-export type UpdateResult =
-  | { index: number; markingNumber: string; success: true; job: Job }
-  | {
-      index: number;
-      markingNumber: string;
-      success: false;
-      /** An `error.code`; new ones may be added. */
-      code: string;
-      message: string;
-      problems: readonly Problem[];
-    };
+/** The result of one item of `updateMany` and `updateBatch`. */
+export type UpdateResult = { marking_number: string } & (
+  | { success: true; job: Job; error?: never; error_code?: never; error_details?: never }
+  | ({ success: false; job?: never } & Failure)
+);
+
+type Failure = Pick<Required<BatchItemResult>, "error" | "error_code" | "error_details">;
+
+/** The result of `updateBatch`: one entry per item, in the order of the request. */
+export interface UpdateResults extends Omit<BatchResult, "results"> {
+  results: UpdateResult[];
+}
 
 /** Reads at most `size` items ahead of the results. `send` gets each batch with its number, from 1. */
 export async function* updateInBatches(
   items: Iterable<BatchItem> | AsyncIterable<BatchItem>,
   size: number,
-  send: (batch: BatchItem[], number: number) => PromiseLike<BatchResult>,
+  send: (batch: BatchItem[], number: number) => PromiseLike<UpdateResults>,
 ): AsyncGenerator<UpdateResult, void, void> {
-  let count = 0;
   let number = 0;
   for await (const batch of chunks(items, size)) {
     number += 1;
     const { results } = await send(batch, number);
     if (results.length !== batch.length)
       throw new WaymarkError(`The server returned ${results.length} results for ${batch.length} items`);
-    for (const result of results) {
-      yield toResult(result, count);
-      count += 1;
-    }
+    yield* results;
   }
-}
-
-function toResult(
-  { marking_number: markingNumber, job, ...failure }: BatchItemResult,
-  index: number,
-): UpdateResult {
-  if (job) return { index, markingNumber, success: true, job };
-  const { error: message = "", error_code: code = "", error_details: problems } = failure;
-  return { index, markingNumber, success: false, code, message, problems: problems ?? [] };
 }
 
 async function* chunks<Item>(

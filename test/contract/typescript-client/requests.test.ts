@@ -369,12 +369,32 @@ describe("updateMany", () => {
     // Only as many items are read as a batch needs.
     expect([readBefore[0], readBefore[100], readBefore[229]]).toEqual([100, 200, 230]);
 
-    expect(results.map(({ markingNumber }) => markingNumber)).toEqual(numbers);
-    expect(results.map(({ index }) => index)).toEqual(numbers.keys().toArray());
-    expect(results.filter(({ success }) => !success)).toMatchObject([
-      { index: 150, code: "NotFoundException" },
-    ]);
+    expect(results.map(({ marking_number: number }) => number)).toEqual(numbers);
+    expect(results.filter(({ success }) => !success)).toEqual([results[150]]);
     expect(results[229]).toMatchObject({ success: true, job: { weight: 230 } });
+  });
+
+  it("yields the same results as updateBatch", async () => {
+    const app = await sharedApp();
+    const agent = await app.createOrganization("agent");
+    const [number = ""] = await app.createJobs(agent, [{ patch: { weight: 1 } }]);
+    const waymark = new Waymark({ apiKey: agent.key, baseUrl: app.url });
+    const items = [
+      { marking_number: number, weight: 1 },
+      { marking_number: "NONE", weight: 1 },
+      { marking_number: number, weight: "heavy" as never },
+    ];
+    const many = await Array.fromAsync(waymark.jobs.updateMany(items));
+    const { results, failed_count: failed } = await waymark.jobs.updateBatch(items);
+    expect(many).toEqual(results);
+    expect(failed).toBe(2);
+    const described = many.map((result) => (result.success ? result.job.weight : result.error_code));
+    expect(described).toEqual([1, "NotFoundException", "BadRequestException"]);
+    expect(many.map((result) => result.error_details?.at(0)?.field)).toEqual([
+      undefined,
+      undefined,
+      "jobs[2].weight",
+    ]);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 /** The types of the TypeScript client. `npm run typecheck` checks them. */
 import { expectTypeOf, it } from "vitest";
-import type { Waymark } from "../../../clients/typescript/src/index.ts";
+import type { ApiCall, Job, Problem, UpdateResult, Waymark } from "../../../clients/typescript/src/index.ts";
 
 type HasHeaders<Argument> = Argument extends unknown
   ? "headers" extends keyof Argument
@@ -19,4 +19,15 @@ type WithoutHeaders<Resource> = {
 
 it("each method takes headers for the call", () => {
   expectTypeOf<{ [Name in keyof Waymark]: WithoutHeaders<Waymark[Name]> }[keyof Waymark]>().toBeNever();
+});
+
+it("updateMany and updateBatch have results of one type, a union over success", () => {
+  type Batch = ReturnType<Waymark["jobs"]["updateBatch"]> extends ApiCall<infer Data> ? Data : never;
+  type Many = ReturnType<Waymark["jobs"]["updateMany"]>;
+  expectTypeOf<Batch>().toHaveProperty("results").toEqualTypeOf<UpdateResult[]>();
+  expectTypeOf<Many>().toEqualTypeOf<AsyncGenerator<UpdateResult, void, void>>();
+  expectTypeOf<Extract<UpdateResult, { success: true }>["job"]>().toEqualTypeOf<Job>();
+  expectTypeOf<Extract<UpdateResult, { success: false }>["error_details"]>().toEqualTypeOf<
+    Problem[] | null
+  >();
 });

@@ -27,7 +27,7 @@ export async function callEveryOperation(options: ClientOptions, markingNumber: 
   await jobs.update(markingNumber, { weight: 1, labels: null }, { dryRun: true, ifMatch: etag ?? "" });
   await jobs.updateBatch([{ marking_number: markingNumber, weight: 2 }], { idempotencyKey: "key-1" });
   for await (const result of jobs.updateMany([{ marking_number: markingNumber, weight: 3 }]))
-    if (!result.success) throw new Error(`${result.code}: ${result.message}`);
+    if (!result.success) throw new Error(`${result.error_code}: ${result.error}`);
   for await (const { changes } of jobs.listHistory(markingNumber)) Object.keys(changes);
   await jobs.listHistoryPage(markingNumber, { page: 1 });
 

@@ -1,13 +1,5 @@
 /** Delivery jobs: read, list, update one or many. */
-import type {
-  BatchItem,
-  BatchResult,
-  HistoryEntry,
-  Job,
-  JobPatch,
-  ListedJob,
-  Operations,
-} from "../generated/api.ts";
+import type { BatchItem, HistoryEntry, Job, JobPatch, ListedJob, Operations } from "../generated/api.ts";
 import { itemsByCursor, itemsByPage, MAX_PAGE_SIZE } from "../lists.ts";
 import {
   ownKeyOf,
@@ -16,7 +8,7 @@ import {
   type RequestOptions,
   type Transport,
 } from "../transport.ts";
-import { updateInBatches, type UpdateResult } from "../update-many.ts";
+import { updateInBatches, type UpdateResult, type UpdateResults } from "../update-many.ts";
 
 /** The most items of a batch. */
 const MAX_BATCH_SIZE = 100;
@@ -101,8 +93,10 @@ export class Jobs {
   }
 
   /** Updates up to 100 jobs, each independently of the others: an item that fails is in `results`, and throws nothing. */
-  updateBatch(jobs: BatchItem[], { dryRun, ...options }: UpdateOptions = {}): ApiCall<BatchResult> {
-    return this.#transport.call("updateJobs", { query: { dry_run: dryRun }, body: { jobs } }, options);
+  updateBatch(jobs: BatchItem[], { dryRun, ...options }: UpdateOptions = {}): ApiCall<UpdateResults> {
+    const input = { query: { dry_run: dryRun }, body: { jobs } };
+    // The document can't say that an item has either `job` or the members of a failure.
+    return this.#transport.call("updateJobs", input, options) as ApiCall<UpdateResults>;
   }
 
   /**
