@@ -1,4 +1,5 @@
 /** Reads the OpenAPI document for the generators of the clients. */
+import { isDeepStrictEqual } from "node:util";
 import { createOpenApiDocument } from "../src/http/v1/openapi/documents.ts";
 
 /** The part of JSON Schema that the document uses (decision 0055). */
@@ -74,6 +75,29 @@ export interface ApiDocument {
   tags: readonly { name: string; description: string }[];
   schemas: Readonly<Record<string, Schema>>;
   operations: readonly ApiOperation[];
+}
+
+/** Schemas that have all members of another: a value of the first can be used as one of the second. */
+const EXTENDS: Readonly<Record<string, string>> = {
+  ListedJob: "Job",
+  WebhookDeliveryDetail: "WebhookDelivery",
+};
+
+/** Returns the name of the schema that `name` extends, and the members that only `name` has. Null if it extends none. */
+export function extensionOf(
+  name: string,
+  schemas: ApiDocument["schemas"],
+): { base: string; own: Record<string, Schema> } | null {
+  const base = EXTENDS[name];
+  if (base === undefined) return null;
+  const [all, shared] = [schemas[name], schemas[base]];
+  const isSame = (member: string): boolean =>
+    isDeepStrictEqual(all?.properties?.[member], shared?.properties?.[member]) &&
+    all?.required?.includes(member) === shared?.required?.includes(member);
+  const different = Object.keys(shared?.properties ?? {}).find((member) => !isSame(member));
+  if (different !== undefined) throw new Error(`${name} can't extend ${base}: ${different} is different`);
+  const own = Object.entries(all?.properties ?? {}).filter(([member]) => !shared?.properties?.[member]);
+  return { base, own: Object.fromEntries(own) };
 }
 
 export function readApiDocument(): ApiDocument {

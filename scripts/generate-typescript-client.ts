@@ -5,9 +5,11 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import {
+  extensionOf,
   readApiDocument,
   refName,
   typesOf,
+  type ApiDocument,
   type ApiOperation,
   type Parameter,
   type Schema,
@@ -24,7 +26,7 @@ export function generateTypescriptClient(): string {
     // Methods return the `data` of an envelope.
     ...Object.entries(schemas)
       .filter(([name]) => !name.endsWith("Envelope"))
-      .map(([name, schema]) => `${comment(schema.description)}export ${namedType(name, schema)}\n`),
+      .map(([name, schema]) => `${comment(schema.description)}export ${namedType(name, schema, schemas)}\n`),
     "/** Parameters, body and result of each operation. */",
     "export interface Operations {",
     ...operations.map((operation) => indent(operationType(operation))),
@@ -48,7 +50,10 @@ const OPERATION_SPEC = `export interface OperationSpec {
 }
 `;
 
-function namedType(name: string, schema: Schema): string {
+function namedType(name: string, schema: Schema, schemas: ApiDocument["schemas"]): string {
+  const extension = extensionOf(name, schemas);
+  if (extension)
+    return `interface ${name} extends ${extension.base} ${typeOf({ ...schema, properties: extension.own })}`;
   return schema.properties ? `interface ${name} ${typeOf(schema)}` : `type ${name} = ${typeOf(schema)};`;
 }
 

@@ -1,5 +1,5 @@
 /** Generates one data class for each object of the OpenAPI document. */
-import { resolveSchema, typesOf, type ApiDocument, type Schema } from "../client-document.ts";
+import { extensionOf, resolveSchema, typesOf, type ApiDocument, type Schema } from "../client-document.ts";
 import { docstring, pascalCase, pythonName } from "./text.ts";
 
 /** The Python type of each schema that the module defines a class for, or an alias of. */
@@ -16,12 +16,16 @@ export function modelsModule({ schemas }: ApiDocument): { classes: ModelClasses;
     const data = schema.properties?.["data"];
     if (name.endsWith("Envelope") && data) nameClasses(name.replace("Envelope", ""), data, classes);
   }
+  const isExtension = (name: string): boolean => extensionOf(name, schemas) !== null;
   const names = [...classes.values()];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new Error(`Two schemas have the Python name ${twice}`);
   const sections = [
     `"""The objects of the API."""\n\nfrom __future__ import annotations\n\nfrom dataclasses import dataclass, field\nfrom datetime import date, datetime\nfrom typing import Any\n\nfrom .._model import UNSET, Model, Unset`,
-    ...[...classes].map(([schema, name]) => modelClass(name, schema, schemas, classes)),
+    ...[...classes]
+      // A class must follow the one that it extends.
+      .toSorted(([, a], [, b]) => Number(isExtension(a)) - Number(isExtension(b)))
+      .map(([schema, name]) => modelClass(name, schema, schemas, classes)),
     `__all__ = [\n${names
       .toSorted()
       .map((name) => `    "${name}",\n`)
@@ -49,7 +53,8 @@ function modelClass(
   schemas: ApiDocument["schemas"],
   classes: ModelClasses,
 ): string {
-  const members = Object.entries(schema.properties ?? {}).map(([json, member]) => {
+  const extension = extensionOf(name, schemas);
+  const members = Object.entries(extension?.own ?? schema.properties ?? {}).map(([json, member]) => {
     const isRequired = schema.required?.includes(json) ?? false;
     const type = pythonType(member, schemas, classes);
     const attribute = pythonName(json);
@@ -65,7 +70,7 @@ function modelClass(
     return member.description === undefined ? line : `${line}\n${docstring([member.description], 4)}`;
   });
   const head = schema.description === undefined ? "" : `${docstring([schema.description], 4)}\n\n`;
-  return `@dataclass(kw_only=True)\nclass ${name}(Model):\n${head}${members.join("\n")}`;
+  return `@dataclass(kw_only=True)\nclass ${name}(${extension?.base ?? "Model"}):\n${head}${members.join("\n")}`;
 }
 
 const SCALARS: Readonly<Record<string, string>> = {

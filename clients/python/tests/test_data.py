@@ -15,7 +15,15 @@ from scripted_server import Answer, ScriptedServer, failure
 
 from waymark_client import UNSET, AsyncWaymark, MemoryCursorStore, Waymark
 from waymark_client._generated.resources import METHODS
-from waymark_client.models import BatchItem, Event, Job, JobPatch
+from waymark_client.models import (
+    BatchItem,
+    Event,
+    Job,
+    JobPatch,
+    ListedJob,
+    WebhookDelivery,
+    WebhookDeliveryDetail,
+)
 
 
 class Bodies(unittest.TestCase):
@@ -97,6 +105,13 @@ class Responses(unittest.TestCase):
         )
         self.assertIs(event.api_version, UNSET)
         self.assertEqual(event.to_dict(), data)
+
+    def test_a_job_of_a_list_is_a_job(self) -> None:
+        for base, kind in [(Job, ListedJob), (WebhookDelivery, WebhookDeliveryDetail)]:
+            self.assertTrue(issubclass(kind, base))
+        listed = ListedJob.from_dict({"id": "job_1", "weight": None, "version": 4})
+        self.assertEqual((listed.id, listed.weight, listed.version), ("job_1", None, 4))
+        self.assertEqual(listed.to_dict(), {"id": "job_1", "weight": None, "version": 4})
 
     def test_what_is_read_can_be_written(self) -> None:
         data = {"marking_number": "1", "weight": None, "scheduled_date": "2026-12-01", "new": [{"a": None}]}

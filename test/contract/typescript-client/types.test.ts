@@ -1,6 +1,15 @@
 /** The types of the TypeScript client. `npm run typecheck` checks them. */
 import { expectTypeOf, it } from "vitest";
-import type { ApiCall, Job, Problem, UpdateResult, Waymark } from "../../../clients/typescript/src/index.ts";
+import type {
+  ApiCall,
+  Job,
+  ListedJob,
+  Problem,
+  UpdateResult,
+  Waymark,
+  WebhookDelivery,
+  WebhookDeliveryDetail,
+} from "../../../clients/typescript/src/index.ts";
 
 type HasHeaders<Argument> = Argument extends unknown
   ? "headers" extends keyof Argument
@@ -30,4 +39,9 @@ it("updateMany and updateBatch have results of one type, a union over success", 
   expectTypeOf<Extract<UpdateResult, { success: false }>["error_details"]>().toEqualTypeOf<
     Problem[] | null
   >();
+});
+
+it("a job of a list is a Job, and a delivery with its attempts is a WebhookDelivery", () => {
+  expectTypeOf<ListedJob>().toExtend<Job>();
+  expectTypeOf<WebhookDeliveryDetail>().toExtend<WebhookDelivery>();
 });

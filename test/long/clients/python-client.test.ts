@@ -87,6 +87,8 @@ describe("with Python", { timeout: TIMEOUT_MS }, () => {
       'models.JobPatch(weight="heavy")',
       "async def update(waymark: AsyncWaymark) -> models.Job:",
       '    return waymark.jobs.get("WM-1")',
+      "def first(waymark: AsyncWaymark, listed: models.ListedJob) -> models.Job:",
+      "    return listed",
     ];
     await writeFile(program, `${lines.join("\n")}\n`);
     const { code, stdout } = await mypy(program);

@@ -42,6 +42,12 @@ describe("the generated part", () => {
     expect(text).toContain('type: "key" | "user" | "system" | (string & {});');
     expect(text).toContain("weight?: number | null;");
   });
+
+  it("extends Job by what a job of a list has in addition", () => {
+    expect(generateTypescriptClient()).toMatch(
+      /export interface ListedJob extends Job \{\n.*\n  version: number;\n\}/,
+    );
+  });
 });
 
 describe("every operation", () => {
@@ -131,6 +137,7 @@ describe("the types", { timeout: TIMEOUT_MS }, () => {
         "new Waymark({});",
         "waymark.events.follow({ store: { load: () => null, save() {} } });",
         'const status: string = (await waymark.jobs.get("WM-1")).normalized_status;',
+        "for await (const listed of waymark.jobs.list()) ((job: Job): string => job.id)(listed);",
       ];
       expect(await compile(compiler, lines.join("\n"))).toEqual([3, 4, 5, 6, 7, 8, 9]);
     },

@@ -136,56 +136,6 @@ class JobList(Model):
 
 
 @dataclass(kw_only=True)
-class ListedJob(Model):
-    """A delivery job in a list."""
-
-    id: str
-    """Delivery job ID"""
-    marking_number: str
-    """Marking Number: unique in the whole service, case-sensitive"""
-    batch_number: str | None
-    """Batch Number"""
-    group_code: str | None
-    """Warehouse area or group code"""
-    piece_quantity: int | None
-    """Number of pieces"""
-    labels: str | None
-    """Optional labels"""
-    pts: float | None
-    """PTS value"""
-    weight: float | None
-    """Weight"""
-    recipient_name: str | None
-    """Recipient name"""
-    recipient_contact: str | None
-    """Recipient phone or contact"""
-    delivery_address: str | None
-    """Delivery address"""
-    postal_code: str | None
-    """Postal code"""
-    scheduled_date: date | None
-    """Scheduled delivery date"""
-    instructions: str | None
-    """Delivery instructions"""
-    normalized_status: str
-    """Platform status code; see GET /v1/reference/statuses"""
-    failure_reason: str | None
-    """Failure or on-hold reason code; any text is accepted, the catalogue is advice"""
-    scheduled_delivery_date: date | None
-    """Confirmed scheduled delivery date"""
-    scheduled_delivery_pending: bool
-    """Whether scheduled delivery is still pending"""
-    provider_status: str | None
-    """Current provider status value"""
-    created_at: datetime
-    """Creation timestamp"""
-    updated_at: datetime
-    """Last update timestamp"""
-    version: int
-    """Version of the job; send it in quotes as `If-Match`"""
-
-
-@dataclass(kw_only=True)
 class ListPagination(Model):
     """Position of a page of jobs, and the cursor of the next page."""
 
@@ -601,49 +551,6 @@ class ResumeWebhookEndpoint(Model):
 
 
 @dataclass(kw_only=True)
-class WebhookDeliveryDetail(Model):
-    """A delivery with its attempts."""
-
-    id: str
-    """Delivery ID"""
-    endpoint_id: str
-    """ID of the endpoint, kept when the endpoint is deleted"""
-    event_id: str
-    """Event ID, sent as `webhook-id`"""
-    event_type: str
-    """Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`,
-    `job.assigned`, `webhook.test`.
-    """
-    marking_number: str | None
-    """Marking Number of the job; null for a test event"""
-    origin: str
-    """What created the delivery. More may be added. Now: `event`, `replay`, `test`."""
-    status: str
-    """`pending`: waiting for an attempt, or on hold. `delivered`: the receiver returned 2xx. `failed`: all
-    attempts failed. `discarded`: cancelled by the owner, or replaced by a replay. More may be added. Now:
-    `pending`, `delivered`, `failed`, `discarded`.
-    """
-    attempt_count: int
-    """Number of requests started"""
-    outcome: str | None
-    """Result of the last attempt, such as `delivered`, `http_500` or `timeout`; null before the first result"""
-    next_attempt_at: datetime | None
-    """Time of the next attempt; null if none is scheduled"""
-    is_in_flight: bool
-    """Whether a request is in flight"""
-    created_at: datetime
-    """Creation time"""
-    finished_at: datetime | None
-    """Time at which it reached its final status; null while it is pending"""
-    request_body: str | None
-    """The exact body of each request. Null if the key lacks the scope `jobs:read`, because the body contains the
-    job (except for a test event), and if the event is older than the retention time
-    """
-    attempts: list[WebhookAttempt]
-    """The requests sent, in order"""
-
-
-@dataclass(kw_only=True)
 class WebhookAttempt(Model):
     """One HTTP request of a delivery."""
 
@@ -997,6 +904,26 @@ class DeletedTestData(Model):
     """Number of deleted webhook deliveries"""
     requests: int
     """Number of deleted entries of the request log"""
+
+
+@dataclass(kw_only=True)
+class ListedJob(Job):
+    """A delivery job in a list."""
+
+    version: int
+    """Version of the job; send it in quotes as `If-Match`"""
+
+
+@dataclass(kw_only=True)
+class WebhookDeliveryDetail(WebhookDelivery):
+    """A delivery with its attempts."""
+
+    request_body: str | None
+    """The exact body of each request. Null if the key lacks the scope `jobs:read`, because the body contains the
+    job (except for a test event), and if the event is older than the retention time
+    """
+    attempts: list[WebhookAttempt]
+    """The requests sent, in order"""
 
 
 __all__ = [

@@ -124,49 +124,7 @@ export interface JobList {
 }
 
 /** A delivery job in a list. */
-export interface ListedJob {
-  /** Delivery job ID */
-  id: string;
-  /** Marking Number: unique in the whole service, case-sensitive */
-  marking_number: string;
-  /** Batch Number */
-  batch_number: string | null;
-  /** Warehouse area or group code */
-  group_code: string | null;
-  /** Number of pieces */
-  piece_quantity: number | null;
-  /** Optional labels */
-  labels: string | null;
-  /** PTS value */
-  pts: number | null;
-  /** Weight */
-  weight: number | null;
-  /** Recipient name */
-  recipient_name: string | null;
-  /** Recipient phone or contact */
-  recipient_contact: string | null;
-  /** Delivery address */
-  delivery_address: string | null;
-  /** Postal code */
-  postal_code: string | null;
-  /** Scheduled delivery date */
-  scheduled_date: string | null;
-  /** Delivery instructions */
-  instructions: string | null;
-  /** Platform status code; see GET /v1/reference/statuses */
-  normalized_status: string;
-  /** Failure or on-hold reason code; any text is accepted, the catalogue is advice */
-  failure_reason: string | null;
-  /** Confirmed scheduled delivery date */
-  scheduled_delivery_date: string | null;
-  /** Whether scheduled delivery is still pending */
-  scheduled_delivery_pending: boolean;
-  /** Current provider status value */
-  provider_status: string | null;
-  /** Creation timestamp */
-  created_at: string;
-  /** Last update timestamp */
-  updated_at: string;
+export interface ListedJob extends Job {
   /** Version of the job; send it in quotes as `If-Match` */
   version: number;
 }
@@ -529,33 +487,7 @@ export interface ResumeWebhookEndpoint {
 }
 
 /** A delivery with its attempts. */
-export interface WebhookDeliveryDetail {
-  /** Delivery ID */
-  id: string;
-  /** ID of the endpoint, kept when the endpoint is deleted */
-  endpoint_id: string;
-  /** Event ID, sent as `webhook-id` */
-  event_id: string;
-  /** Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`, `webhook.test`. */
-  event_type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "webhook.test" | (string & {});
-  /** Marking Number of the job; null for a test event */
-  marking_number: string | null;
-  /** What created the delivery. More may be added. Now: `event`, `replay`, `test`. */
-  origin: "event" | "replay" | "test" | (string & {});
-  /** `pending`: waiting for an attempt, or on hold. `delivered`: the receiver returned 2xx. `failed`: all attempts failed. `discarded`: cancelled by the owner, or replaced by a replay. More may be added. Now: `pending`, `delivered`, `failed`, `discarded`. */
-  status: "pending" | "delivered" | "failed" | "discarded" | (string & {});
-  /** Number of requests started */
-  attempt_count: number;
-  /** Result of the last attempt, such as `delivered`, `http_500` or `timeout`; null before the first result */
-  outcome: string | null;
-  /** Time of the next attempt; null if none is scheduled */
-  next_attempt_at: string | null;
-  /** Whether a request is in flight */
-  is_in_flight: boolean;
-  /** Creation time */
-  created_at: string;
-  /** Time at which it reached its final status; null while it is pending */
-  finished_at: string | null;
+export interface WebhookDeliveryDetail extends WebhookDelivery {
   /** The exact body of each request. Null if the key lacks the scope `jobs:read`, because the body contains the job (except for a test event), and if the event is older than the retention time */
   request_body: string | null;
   /** The requests sent, in order */
