@@ -128,7 +128,7 @@ export class Transport {
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#baseUrl = toBaseUrl(options.baseUrl);
-    // `process.env` has undefined for a variable that is not set. The key itself is never printed.
+    // A variable of the environment that is not set is undefined. The key itself is never printed.
     if (typeof options.apiKey !== "string" || !/^[\x21-\x7e]+$/.test(options.apiKey))
       throw new WaymarkError("apiKey must be an API key of Waymark, without white space");
     this.#headers = {
