@@ -10,6 +10,8 @@ export interface Schema {
   description?: string;
   enum?: string[];
   "x-extensible-enum"?: string[];
+  /** Values of a new installation; any other is valid too. */
+  "x-known-values"?: string[];
   items?: Schema;
   properties?: Record<string, Schema>;
   required?: string[];

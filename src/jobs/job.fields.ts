@@ -4,6 +4,7 @@
  */
 import { p } from "@mikro-orm/postgresql";
 import { z } from "zod";
+import { knownFailureReasons, knownStatuses } from "./job.known-codes.ts";
 import { booleanValue, dateValue, integerValue, numberValue, textValue } from "./job.values.ts";
 
 type FieldKind = "text" | "integer" | "number" | "date" | "boolean";
@@ -23,12 +24,12 @@ function field<Value extends z.ZodType, Column>(
   return { kind, value, column };
 }
 
-const text = (max: number, describe: string, example: string) =>
+const text = (max: number, describe: string, example: string, meta: object = {}) =>
   field(
     "text",
     textValue(max)
       .nullable()
-      .meta({ description: describe, examples: [example] }),
+      .meta({ ...meta, description: describe, examples: [example] }),
     p.text().nullable(),
   );
 const date = (describe: string, example: string) =>
@@ -66,6 +67,7 @@ export const jobFields = {
   normalized_status: field(
     "text",
     textValue(64).meta({
+      ...knownStatuses,
       description: "Platform status code; see GET /v1/reference/statuses",
       examples: ["completed"],
     }),
@@ -75,6 +77,7 @@ export const jobFields = {
     64,
     "Failure or on-hold reason code; any text is accepted, the catalogue is advice",
     "wrong_incomplete_address",
+    knownFailureReasons,
   ),
   scheduled_delivery_date: date("Confirmed scheduled delivery date", "2026-11-25"),
   scheduled_delivery_pending: field(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
+import { apiDocument } from "../support/app/openapi-contract.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
@@ -54,6 +55,17 @@ describe("GET /v1/reference/statuses", () => {
     const { items } = expectData(await app.call("/v1/reference/statuses", { key: agent.key }));
     expect(items.at(-1)).toEqual({ code: "lost", label: "Lost", category: "attention", is_terminal: false });
     await app.database.query(sql`delete from job_status where code = 'lost'`);
+  });
+});
+
+describe("the OpenAPI document", () => {
+  it.each([
+    ["statuses", "Status"],
+    ["failure-reasons", "FailureReason"],
+  ])("names the codes of a new installation: %s", async (path, schema) => {
+    const { items } = expectData(await app.call(`/v1/reference/${path}`, { key: agent.key }));
+    const code = apiDocument.components.schemas[schema]?.properties?.["code"];
+    expect(code).toMatchObject({ "x-known-values": items.map((item: { code: string }) => item.code) });
   });
 });
 

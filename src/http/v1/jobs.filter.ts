@@ -1,6 +1,13 @@
 /** The query parameters that select jobs, for the list and the statistics. */
 import { z } from "zod";
-import { type JobFilterTree, type JobService, markingNumberValue, textValue } from "../../jobs/api.ts";
+import {
+  type JobFilterTree,
+  type JobService,
+  knownFailureReasons,
+  knownStatuses,
+  markingNumberValue,
+  textValue,
+} from "../../jobs/api.ts";
 import { badRequest } from "../../platform/errors.ts";
 import {
   dateParameter,
@@ -11,13 +18,18 @@ import {
   withAllProblems,
 } from "./parameters.ts";
 
-const filterText = (max: number, description: string, example: string) =>
-  optionalParameter(textValue(max), description, example, { minLength: 1 });
+const filterText = (max: number, description: string, example: string, meta: object = {}) =>
+  optionalParameter(textValue(max), description, example, { minLength: 1, ...meta });
 
 export const filterParameters = z.object({
   marking_number: optionalParameter(markingNumberValue, "Exact match.", "MN-2026-000123", { minLength: 1 }),
   batch_number: filterText(120, "Exact match.", "B-2026-118"),
-  normalized_status: filterText(64, "Exact match on the status code; an unknown code returns 400.", "failed"),
+  normalized_status: filterText(
+    64,
+    "Exact match on the status code; an unknown code returns 400.",
+    "failed",
+    knownStatuses,
+  ),
   updated_at_from: optionalParameter(dateParameter, "Jobs updated on or after this day (UTC).", "2026-11-01"),
   updated_at_to: optionalParameter(dateParameter, "Jobs updated on or before this day (UTC).", "2026-11-30"),
   scheduled_date_from: optionalParameter(
@@ -31,7 +43,12 @@ export const filterParameters = z.object({
     "Jobs updated at or after this time.",
     "2026-11-21T08:00:00Z",
   ),
-  failure_reason: filterText(64, "Exact match on the reason code.", "wrong_incomplete_address"),
+  failure_reason: filterText(
+    64,
+    "Exact match on the reason code.",
+    "wrong_incomplete_address",
+    knownFailureReasons,
+  ),
   group_code: filterText(120, "Exact match.", "EAST-2"),
   q: filterText(
     255,

@@ -8,8 +8,11 @@ import {
   jobFields,
   type JobStatusCode,
   type JobWire,
+  knownFailureReasons,
+  knownStatuses,
   type ListedJobWire,
   markingNumberValue,
+  statusCategories,
 } from "../../jobs/api.ts";
 import type { IdPrefix } from "../../platform/ids.ts";
 import { actorTypes } from "../../platform/principal.ts";
@@ -242,16 +245,16 @@ export const feedSchema = z
 
 export const statusCodeSchema = z
   .object({
-    code: z.string().meta({ examples: ["failed"] }),
+    code: z.string().meta({ ...knownStatuses, examples: ["failed"] }),
     label: z.string().meta({ examples: ["Delivery failed"] }),
-    category: z.string().meta({ description: "Group of the status", examples: ["attention"] }),
+    category: extensibleEnum(statusCategories, "Group of the status").meta({ examples: ["attention"] }),
     is_terminal: z.boolean().meta({ description: "Whether this is usually the final status of a job" }),
   })
   .meta({ id: "Status" }) satisfies z.ZodType<JobStatusCode>;
 
 export const failureReasonSchema = z
   .object({
-    code: z.string().meta({ examples: ["wrong_incomplete_address"] }),
+    code: z.string().meta({ ...knownFailureReasons, examples: ["wrong_incomplete_address"] }),
     label: z.string().meta({ examples: ["Wrong incomplete address"] }),
     applies_to: z
       .array(extensibleEnum(["failed", "on_hold"], "A status code"))

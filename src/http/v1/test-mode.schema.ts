@@ -1,6 +1,6 @@
 /** Requests and responses of the test mode routes as zod: for the routes, for OpenAPI and for the contract tests. */
 import { z } from "zod";
-import { markingNumberValue } from "../../jobs/api.ts";
+import { knownStatuses, markingNumberValue } from "../../jobs/api.ts";
 import { JOBS_PER_REQUEST, MAX_STEPS, pathNames, STEP_INTERVAL } from "../../test-mode/api.ts";
 import { mustBe } from "./body.ts";
 import { extensibleEnum } from "./errors.schema.ts";
@@ -42,7 +42,9 @@ export const testJobListSchema = z
   .meta({ id: "CreatedJobs" });
 
 const stepsError = mustBe(`a list of 1 to ${MAX_STEPS} status codes`);
-const status = z.string(mustBe("a status code")).meta({ description: "A status code", examples: ["failed"] });
+const status = z
+  .string(mustBe("a status code"))
+  .meta({ ...knownStatuses, description: "A status code", examples: ["failed"] });
 
 export const testRunBody = z
   .object({

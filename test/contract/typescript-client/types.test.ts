@@ -1,6 +1,9 @@
 /** The types of the TypeScript client. `npm run typecheck` checks them. */
 import { expectTypeOf, it } from "vitest";
 import type {
+  FailureReasonCode,
+  Operations,
+  StatusCode,
   ApiCall,
   Job,
   ListedJob,
@@ -44,4 +47,19 @@ it("updateMany and updateBatch have results of one type, a union over success", 
 it("a job of a list is a Job, and a delivery with its attempts is a WebhookDelivery", () => {
   expectTypeOf<ListedJob>().toExtend<Job>();
   expectTypeOf<WebhookDeliveryDetail>().toExtend<WebhookDelivery>();
+});
+
+it("statuses and failure reasons have the known codes, and accept any other", () => {
+  expectTypeOf<"completed" | "on_hold" | (string & {})>().toExtend<StatusCode>();
+  // Editors complete the literals of the union.
+  expectTypeOf<Extract<StatusCode, "out_for_delivery" | "partially_completed">>().toEqualTypeOf<
+    "out_for_delivery" | "partially_completed"
+  >();
+  expectTypeOf<Extract<FailureReasonCode, "parcel_lost">>().toEqualTypeOf<"parcel_lost">();
+  expectTypeOf<Job["normalized_status"]>().toEqualTypeOf<StatusCode>();
+  expectTypeOf<Job["failure_reason"]>().toEqualTypeOf<FailureReasonCode | null>();
+  expectTypeOf<Operations["listJobs"]["query"]["normalized_status"]>().toEqualTypeOf<
+    StatusCode | undefined
+  >();
+  expectTypeOf<string>().toExtend<StatusCode>();
 });

@@ -41,6 +41,8 @@ describe("the generated part", () => {
     const text = generateTypescriptClient();
     expect(text).toContain('type: "key" | "user" | "system" | (string & {});');
     expect(text).toContain("weight?: number | null;");
+    expect(text).toContain("normalized_status: StatusCode;");
+    expect(text).toMatch(/export type StatusCode =\n {2}\| "pending"\n[^;]*\n {2}\| \(string & \{\}\);/);
   });
 
   it("extends Job by what a job of a list has in addition", () => {

@@ -384,7 +384,9 @@ class Status(Model):
     code: str
     label: str
     category: str
-    """Group of the status"""
+    """Group of the status. More may be added. Now: `open`, `in_progress`, `success`, `attention`, `return`,
+    `cancelled`.
+    """
     is_terminal: bool
     """Whether this is usually the final status of a job"""
 

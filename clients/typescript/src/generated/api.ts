@@ -55,9 +55,9 @@ export interface Job {
   /** Delivery instructions */
   instructions: string | null;
   /** Platform status code; see GET /v1/reference/statuses */
-  normalized_status: string;
+  normalized_status: StatusCode;
   /** Failure or on-hold reason code; any text is accepted, the catalogue is advice */
-  failure_reason: string | null;
+  failure_reason: FailureReasonCode | null;
   /** Confirmed scheduled delivery date */
   scheduled_delivery_date: string | null;
   /** Whether scheduled delivery is still pending */
@@ -251,9 +251,9 @@ export interface BatchItem {
   /** Delivery instructions */
   instructions?: string | null;
   /** Platform status code; see GET /v1/reference/statuses */
-  normalized_status?: string;
+  normalized_status?: StatusCode;
   /** Failure or on-hold reason code; any text is accepted, the catalogue is advice */
-  failure_reason?: string | null;
+  failure_reason?: FailureReasonCode | null;
   /** Confirmed scheduled delivery date */
   scheduled_delivery_date?: string | null;
   /** Whether scheduled delivery is still pending */
@@ -287,9 +287,9 @@ export interface JobPatch {
   /** Delivery instructions */
   instructions?: string | null;
   /** Platform status code; see GET /v1/reference/statuses */
-  normalized_status?: string;
+  normalized_status?: StatusCode;
   /** Failure or on-hold reason code; any text is accepted, the catalogue is advice */
-  failure_reason?: string | null;
+  failure_reason?: FailureReasonCode | null;
   /** Confirmed scheduled delivery date */
   scheduled_delivery_date?: string | null;
   /** Whether scheduled delivery is still pending */
@@ -341,10 +341,10 @@ export interface StatusList {
 }
 
 export interface Status {
-  code: string;
+  code: StatusCode;
   label: string;
-  /** Group of the status */
-  category: string;
+  /** Group of the status. More may be added. Now: `open`, `in_progress`, `success`, `attention`, `return`, `cancelled`. */
+  category: "open" | "in_progress" | "success" | "attention" | "return" | "cancelled" | (string & {});
   /** Whether this is usually the final status of a job */
   is_terminal: boolean;
 }
@@ -354,7 +354,7 @@ export interface FailureReasonList {
 }
 
 export interface FailureReason {
-  code: string;
+  code: FailureReasonCode;
   label: string;
   /** Statuses that it applies to */
   applies_to: ("failed" | "on_hold" | (string & {}))[];
@@ -739,7 +739,7 @@ export interface JobRun {
   /** The job */
   marking_number: string;
   /** The statuses that are left, in order */
-  steps: string[];
+  steps: StatusCode[];
   /** Milliseconds between two steps */
   interval_ms: number;
   /** Time of the next step */
@@ -753,7 +753,7 @@ export interface JobRunInput {
   /** A named path; either `path` or `steps` is required. More may be added. Now: `delivered`, `failed_then_delivered`, `returned`, `on_hold`, `cancelled`. */
   path?: "delivered" | "failed_then_delivered" | "returned" | "on_hold" | "cancelled" | (string & {});
   /** The statuses that the job gets, in order */
-  steps?: string[];
+  steps?: StatusCode[];
   /** Milliseconds between two steps; default: 1000. Steps are applied once a second */
   interval_ms?: number;
 }
@@ -793,7 +793,7 @@ export interface Operations {
       /** Exact match. */
       batch_number?: string | undefined;
       /** Exact match on the status code; an unknown code returns 400. */
-      normalized_status?: string | undefined;
+      normalized_status?: StatusCode | undefined;
       /** Jobs updated on or after this day (UTC). */
       updated_at_from?: string | undefined;
       /** Jobs updated on or before this day (UTC). */
@@ -813,7 +813,7 @@ export interface Operations {
       /** Jobs updated at or after this time. */
       updated_since?: string | undefined;
       /** Exact match on the reason code. */
-      failure_reason?: string | undefined;
+      failure_reason?: FailureReasonCode | undefined;
       /** Exact match. */
       group_code?: string | undefined;
       /** Search for the start of the Marking Number or postal code, or any part of the recipient name or delivery address. */
@@ -835,7 +835,7 @@ export interface Operations {
       /** Exact match. */
       batch_number?: string | undefined;
       /** Exact match on the status code; an unknown code returns 400. */
-      normalized_status?: string | undefined;
+      normalized_status?: StatusCode | undefined;
       /** Jobs updated on or after this day (UTC). */
       updated_at_from?: string | undefined;
       /** Jobs updated on or before this day (UTC). */
@@ -847,7 +847,7 @@ export interface Operations {
       /** Jobs updated at or after this time. */
       updated_since?: string | undefined;
       /** Exact match on the reason code. */
-      failure_reason?: string | undefined;
+      failure_reason?: FailureReasonCode | undefined;
       /** Exact match. */
       group_code?: string | undefined;
       /** Search for the start of the Marking Number or postal code, or any part of the recipient name or delivery address. */
@@ -1241,3 +1241,64 @@ export interface OperationSpec {
   /** True if the operation accepts an Idempotency-Key, so that it can be repeated with the same key. */
   readonly takesKey: boolean;
 }
+
+/** Codes of a new installation. Others can exist. */
+export type StatusCode =
+  | "pending"
+  | "at_warehouse"
+  | "scheduled"
+  | "assigned"
+  | "picked_up"
+  | "in_transit"
+  | "out_for_delivery"
+  | "arrived"
+  | "ready_for_collection"
+  | "completed"
+  | "partially_completed"
+  | "failed"
+  | "on_hold"
+  | "returning"
+  | "returned"
+  | "cancelled"
+  | (string & {});
+
+/** Codes of a new installation. Others can exist. */
+export type FailureReasonCode =
+  | "recipient_unavailable"
+  | "recipient_unreachable"
+  | "recipient_refused"
+  | "recipient_moved"
+  | "business_closed"
+  | "reschedule_requested"
+  | "verification_failed"
+  | "wrong_incomplete_address"
+  | "address_not_found"
+  | "access_restricted"
+  | "no_safe_place"
+  | "outside_service_area"
+  | "payment_not_received"
+  | "parcel_damaged"
+  | "parcel_lost"
+  | "parcel_missing"
+  | "wrong_parcel"
+  | "oversize_overweight"
+  | "vehicle_breakdown"
+  | "driver_unavailable"
+  | "accident"
+  | "insufficient_time"
+  | "capacity_exceeded"
+  | "misrouted"
+  | "missing_proof"
+  | "shipper_cancelled"
+  | "shipper_data_incorrect"
+  | "awaiting_instructions"
+  | "severe_weather"
+  | "road_closure"
+  | "force_majeure"
+  | "public_holiday"
+  | "customs_hold"
+  | "security_hold"
+  | "max_attempts_exceeded"
+  | "other"
+  | "unknown"
+  | (string & {});

@@ -38,7 +38,7 @@ second (10 at once). The operator can change them. All keys of an organization t
 headers \`RateLimit\`, \`RateLimit-Policy\` and \`X-RateLimit-*\` contain the limits and the remaining requests.
 
 **New fields and codes.** Objects in responses and events may get new fields, and codes with \`x-extensible-enum\` may get
-new values.
+new values. The values in \`x-known-values\` are those of a new installation; others can exist.
 
 **Versions.** The version is the segment \`v1\` of the path. New fields, parameters, events and status codes can appear without
 notice; ignore those that you don't know. We remove or rename nothing in v1 without a deprecation period of at least 12 months,
