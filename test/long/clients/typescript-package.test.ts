@@ -90,8 +90,8 @@ describe("every operation", () => {
 });
 
 /** Returns the lines of `program` with errors. */
-async function compile(compiler: string, program: string): Promise<number[]> {
-  const path = join(folder, "program.ts");
+async function compile(compiler: string, program: string, name = "program.ts"): Promise<number[]> {
+  const path = join(folder, name);
   await writeFile(path, program);
   const flags = "--strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --noEmit --target es2022";
   const modules = "--module nodenext --lib es2022,dom,dom.iterable --types node --typeRoots";
@@ -100,7 +100,7 @@ async function compile(compiler: string, program: string): Promise<number[]> {
   const { stdout } = await waitForExit(spawn(process.execPath, [tsc, ...args], { cwd: folder }));
   const errors = stdout.split("\n").filter((line) => line.includes("error TS"));
   // An error elsewhere is in line -1.
-  return errors.map((line) => Number(/^program\.ts\((\d+),/.exec(line)?.[1] ?? -1));
+  return errors.map((line) => Number(/^program\.c?ts\((\d+),/.exec(line)?.[1] ?? -1));
 }
 
 describe("the types", { timeout: TIMEOUT_MS }, () => {
@@ -123,6 +123,16 @@ describe("the types", { timeout: TIMEOUT_MS }, () => {
       '"@waymark/client"',
     );
     expect(await compile(compiler, source)).toEqual([]);
+  });
+
+  it.each(compilers)("accept a CommonJS program: %s", async (compiler) => {
+    const lines = [
+      'import { Waymark, type Job } from "@waymark/client";',
+      'const waymark = new Waymark({ apiKey: "k", baseUrl: "http://127.0.0.1" });',
+      'const job: PromiseLike<Job> = waymark.jobs.get("WM-1");',
+      "const wrong: PromiseLike<string> = job;",
+    ];
+    expect(await compile(compiler, lines.join("\n"), "program.cts")).toEqual([4]);
   });
 
   it.each(compilers)(

@@ -86,6 +86,31 @@ async function expectToRun(command: string, args: readonly string[] = []): Promi
   expect(JSON.parse(stdout)).toEqual(expected);
 }
 
+/** Runs a CommonJS program that loads the installed package with `require`. */
+async function expectToBeRequired(node: string): Promise<void> {
+  const { task, expected } = await prepareExercise();
+  const program = `const client = require("@waymark/client");
+    const { exercise } = require("./exercise.js");
+    exercise(client, ${task}).then((result) => console.log(JSON.stringify(result)));`;
+  await writeFile(join(folder, "main.cjs"), program);
+  const { stdout, stderr } = await run(node, ["main.cjs"], { cwd: folder });
+  expect(JSON.parse(stdout)).toEqual(expected);
+  expect(stderr).toBe("");
+}
+
+describe("a CommonJS program loads the package with require", () => {
+  it("on Node 24", async () => {
+    await expectToBeRequired(process.execPath);
+  });
+
+  it("on Node 20.19 or later", async ({ skip }) => {
+    const node = await findNode20();
+    const [, minor = 0] = node === null ? [] : (await versionOf(node)).split(".").map(Number);
+    skip(node === null || minor < 19, "skipped: this machine has no Node 20.19 or later");
+    await expectToBeRequired(String(node));
+  });
+});
+
 describe("the package runs", () => {
   it("on Node 24", async () => {
     expect(process.version).toMatch(/^v24\./);
@@ -174,8 +199,13 @@ async function servePackage(installed: string): Promise<string> {
 async function findNode20(): Promise<string | null> {
   const { stdout } = await run("which", ["-a", "node"]);
   for (const path of new Set([...stdout.trim().split("\n"), "/usr/bin/node"])) {
-    const { stdout: version } = await run(path, ["--version"]).catch(() => ({ stdout: "" }));
-    if (version.startsWith("v20.")) return path;
+    if ((await versionOf(path)).startsWith("20.")) return path;
   }
   return null;
+}
+
+/** Returns the version of a Node, such as 20.19.0. Empty if it does not run. */
+async function versionOf(node: string): Promise<string> {
+  const { stdout } = await run(node, ["--version"]).catch(() => ({ stdout: "" }));
+  return stdout.trim().replace(/^v/, "");
 }
