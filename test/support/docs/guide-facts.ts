@@ -54,6 +54,13 @@ const parsed = parseSchedule(DEFAULT_SCHEDULE_TEXT);
 const schedule = "schedule" in parsed ? parsed.schedule : [];
 const { live, test } = retryPolicies(schedule);
 
+/** Equal, so that a client with its default fills the share of a partner with its default, and not more. */
+const concurrencyOfClients = [
+  count(Math.floor(readEnv({}).DATABASE_POOL_SIZE / 2)),
+  count(constantIn("clients/typescript/src/transport.ts", "DEFAULT_MAX_CONCURRENT")),
+  count(numberIn("clients/python/waymark_client/_client.py", /^MAX_CONCURRENT_REQUESTS = (\d+)$/m)),
+];
+
 const KEY_GRANT = "src/api-keys/api-key.grant.ts";
 const KEY_SERVICE = "src/api-keys/api-key.service.ts";
 const keyRotationHours = constantIn(KEY_GRANT, "GRACE_HOURS.max");
@@ -175,6 +182,7 @@ const clients = [
     count(numberIn("src/http/v1/idempotent.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
   ),
   fact("updating.md", "Update up to 100 jobs", count(MAX_BATCH_ITEMS)),
+  fact("clients.md", "Clients", ...concurrencyOfClients),
   fact("clients.md", "TypeScript", periods.feed),
   fact("clients.md", "Python", periods.feed),
   fact("mirror.md", "Recover from downtime > Less than 30 days", periods.feed),
