@@ -12,14 +12,20 @@ const rawBodies = new WeakMap<IncomingMessage, Buffer>();
 
 /** A batch of 100 jobs with all fields has 10,000. */
 export const MAX_QUOTES_AND_BRACKETS = 50_000;
-const [QUOTE, BRACKET, BRACE] = Buffer.from('"[{');
+const QUOTES_AND_BRACKETS = Buffer.from('"[{');
 
 /** Parsing and checking megabytes of names or of empty lists takes seconds, and of text milliseconds. */
 function hasTooManyParts(bytes: Buffer): boolean {
   if (bytes.length <= MAX_QUOTES_AND_BRACKETS) return false;
   let count = 0;
-  for (const byte of bytes) if (byte === QUOTE || byte === BRACKET || byte === BRACE) count += 1;
-  return count > MAX_QUOTES_AND_BRACKETS;
+  // Unlike a loop over the bytes, `indexOf` skips text at once.
+  for (const part of QUOTES_AND_BRACKETS) {
+    for (let at = bytes.indexOf(part); at !== -1; at = bytes.indexOf(part, at + 1)) {
+      count += 1;
+      if (count > MAX_QUOTES_AND_BRACKETS) return true;
+    }
+  }
+  return false;
 }
 
 /** Returns a middleware that parses a JSON body in UTF-8 of at most `limitBytes` (uncompressed). */
