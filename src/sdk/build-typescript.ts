@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { tarball } from "./tarball.ts";
 
@@ -33,7 +33,7 @@ async function compile(): Promise<Map<string, Uint8Array>> {
     return new Map(
       await Promise.all(
         paths.map(async (path): Promise<[string, Uint8Array]> => [
-          relative(folder, path),
+          relative(folder, path).split(sep).join("/"),
           await readFile(path),
         ]),
       ),

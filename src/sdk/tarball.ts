@@ -1,6 +1,6 @@
-/** Writes tarballs. The same files always give the same bytes. */
+/** Writes tarballs. The same files always give the same bytes, on every machine. */
 import { buffer } from "node:stream/consumers";
-import { gzipSync } from "node:zlib";
+import { gzipSync } from "fflate";
 import { pack } from "tar-stream";
 
 /** npm's own date for packed files. */
@@ -12,5 +12,6 @@ export async function tarball(folder: string, files: ReadonlyMap<string, Uint8Ar
   for (const [path, content] of [...files].toSorted(([left], [right]) => (left < right ? -1 : 1)))
     archive.entry({ name: `${folder}/${path}`, mtime }, content);
   archive.finalize();
-  return gzipSync(await buffer(archive), { level: 9 });
+  // Not node:zlib: its output depends on the processor and the system.
+  return Buffer.from(gzipSync(await buffer(archive), { level: 9, mtime: 0 }));
 }
