@@ -1,8 +1,10 @@
 /**
  * `npm run release -- 1.1.0` prepares a release: sets the version of the package, gives the changes in CHANGELOG.md a dated
- * section, and writes the documents that partners rely on to `docs/releases/1.1.0`. It commits and tags nothing.
+ * section, and keeps what partners rely on: documents in `docs/releases/1.1.0`, and the packages of the clients in
+ * `clients/released/1.1.0`. It commits and tags nothing.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { buildClients, keepReleasedClients } from "../src/sdk/released.ts";
 import { releaseChanges } from "./releases/changelog.ts";
 import {
   compareVersions,
@@ -12,6 +14,7 @@ import {
   readSnapshot,
   writeSnapshot,
 } from "./releases/snapshots.ts";
+import { generateClients, setVersion } from "./releases/version.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -22,7 +25,7 @@ function edit(name: string, change: (text: string) => string): void {
 
 /** Returns why `version` cannot be released; an empty list if it can. */
 function problemsOf(version: string): string[] {
-  if (!/^\d+\.\d+\.\d+(-[\dA-Za-z.]+)?$/.test(version))
+  if (!/^\d+\.\d+\.\d+(-(alpha|beta|rc)(\.\d+)?)?$/.test(version))
     return [`"${version}" is not a version such as 1.1.0 or 1.1.0-rc.1`];
   const last = listReleases().at(-1);
   if (last === undefined) return [];
@@ -38,25 +41,13 @@ if (problems.length > 0) {
 } else {
   const day = new Date().toISOString().slice(0, 10);
   edit("CHANGELOG.md", (text) => releaseChanges(text, version, day));
-  const { version: old } = JSON.parse(readFileSync(new URL("package.json", ROOT), "utf8")) as {
-    version: string;
-  };
-  const setVersion = (text: string): string =>
-    text.replaceAll(
-      `"name": "waymark",\n  "version": "${old}"`,
-      `"name": "waymark",\n  "version": "${version}"`,
-    );
-  edit("package.json", setVersion);
-  edit("package-lock.json", (text) =>
-    setVersion(text).replace(
-      `"name": "waymark",\n      "version": "${old}"`,
-      `"name": "waymark",\n      "version": "${version}"`,
-    ),
-  );
+  setVersion(version);
+  generateClients();
   const snapshot = currentSnapshot();
   snapshot["openapi.json"].info.version = version;
   snapshot["operations.json"].info.version = version;
   writeSnapshot(version, snapshot);
+  await keepReleasedClients(version, await buildClients(version));
   process.stdout.write(
     `Review the changes, then:\n  npm run test:all\n  git add -A && git commit -m "release: ${version}"\n  git tag -a v${version} -m "Waymark ${version}"\n`,
   );

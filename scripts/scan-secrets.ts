@@ -17,7 +17,7 @@ export interface FoundSecret {
 }
 
 const ROOT = join(import.meta.dirname, "..");
-const BINARY_EXTENSIONS = new Set([".png", ".woff2"]);
+const BINARY_EXTENSIONS = new Set([".png", ".tgz", ".whl", ".woff2"]);
 const OWN_PATTERNS: readonly [kind: string, form: RegExp][] = [
   ["WaymarkKey", /wmk_[0-9a-z]{8}_[\w-]{43}[0-9A-Za-z]{6}/],
   ["WebhookSecret", /whsec_[\w+/-]{24,}/],

@@ -1,8 +1,9 @@
-/** The clients and starter kits of this version: files that the build made, their checksums, and an index. */
+/** The clients of this and earlier versions, and the starter kits: files of the build, their checksums, and an index. */
+import { extname } from "node:path";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../platform/errors.ts";
 import { pathPrefix } from "../platform/public-url.ts";
-import { SDK_INDEX_FILE, type SdkFile, type SdkIndex } from "../sdk/api.ts";
+import { SDK_INDEX_FILE, type SdkClient, type SdkFile, type SdkIndex } from "../sdk/api.ts";
 import { addRoute } from "./add-route.ts";
 import { builtFolder, readBuiltFile } from "./built-files.ts";
 
@@ -30,6 +31,7 @@ export function sdkRoutes({ publicUrl, pageUrl }: SdkSettings, folder: URL = bui
     response.setHeader("Cache-Control", "no-cache");
     response.json({
       clients: (index?.clients ?? []).map(withUrl),
+      older_clients: (index?.older_clients ?? []).map(withUrl),
       ...(index && { starter_kits: withUrl(index.starter_kits) }),
     });
   };
@@ -39,14 +41,25 @@ export function sdkRoutes({ publicUrl, pageUrl }: SdkSettings, folder: URL = bui
     const isChecksum = name.endsWith(CHECKSUM_SUFFIX);
     const requested = isChecksum ? name.slice(0, -CHECKSUM_SUFFIX.length) : name;
     // Only names in the index are read, so nothing outside the folder can be.
-    const found = findFile(await readIndex(), requested);
+    const index = await readIndex();
+    const found = findFile(index, requested);
     const content = found && (await readBuiltFile(new URL(found.file, folder)));
-    if (!found || !content)
-      throw new AppError("NotFoundException", `There is no such file. See ${pageUrl("/sdk/")}`);
-    const { file, sha256 } = found;
     response.setHeader("Cache-Control", "no-cache");
-    if (requested !== file) response.redirect(302, `${sdkPath}/${file}${isChecksum ? CHECKSUM_SUFFIX : ""}`);
-    else if (isChecksum) response.type("text/plain").send(`${sha256}  ${file}\n`);
+    if (!found || !content)
+      throw new AppError(
+        "NotFoundException",
+        `There is no such file. ${similarFiles(index, requested)}See ${pageUrl("/sdk/")}`,
+      );
+    const { file, sha256 } = found;
+    if (requested !== file) {
+      response.redirect(302, `${sdkPath}/${file}${isChecksum ? CHECKSUM_SUFFIX : ""}`);
+      return;
+    }
+    // npm never asks again for an immutable file, so only a release is one.
+    if ("released" in found && found.released)
+      response.setHeader("Cache-Control", "public, max-age=31536000, immutable");
+    response.setHeader("ETag", `"${sha256}${isChecksum ? CHECKSUM_SUFFIX : ""}"`);
+    if (isChecksum) response.type("text/plain").send(`${sha256}  ${file}\n`);
     else response.type(file.endsWith(".tgz") ? "application/gzip" : "application/zip").send(content);
   };
 
@@ -57,7 +70,18 @@ export function sdkRoutes({ publicUrl, pageUrl }: SdkSettings, folder: URL = bui
 }
 
 /** Finds a file by its name or alias. */
-function findFile(index: SdkIndex | null, name: string): SdkFile | undefined {
-  const client = index?.clients.find(({ file, alias }) => [file, alias].includes(name));
-  return client ?? (index?.starter_kits.file === name ? index.starter_kits : undefined);
+function findFile(index: SdkIndex | null, name: string): SdkClient | SdkFile | undefined {
+  return (
+    index?.clients.find(({ alias }) => alias === name) ?? allFiles(index).find(({ file }) => file === name)
+  );
+}
+
+function allFiles(index: SdkIndex | null): (SdkClient | SdkFile)[] {
+  return index ? [...index.clients, ...index.older_clients, index.starter_kits] : [];
+}
+
+/** Returns a sentence that names the files of the same format, or an empty string. */
+function similarFiles(index: SdkIndex | null, name: string): string {
+  const files = allFiles(index).filter(({ file }) => extname(file) === extname(name));
+  return files.length === 0 ? "" : `This service has ${files.map(({ file }) => file).join(", ")}. `;
 }

@@ -1,7 +1,9 @@
-/** The clients at /sdk: index, packages, checksums, and their installation with npm. */
+/** The clients at /sdk: index, packages of this and earlier versions, checksums, and their installation with npm. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,6 +13,9 @@ import supertest from "supertest";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { sdkRoutes } from "../../src/http/sdk.routes.ts";
+import { packageFiles } from "../../src/sdk/api.ts";
+import { buildSdk } from "../../src/sdk/build.ts";
+import { CHECKSUMS_FILE, keepReleasedClients } from "../../src/sdk/released.ts";
 import { tarball } from "../../src/sdk/tarball.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { expectToMatchContract } from "../support/app/openapi-contract.ts";
@@ -18,6 +23,8 @@ import { kitFolder } from "../support/clients/starter-kit.ts";
 import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
 
 const run = promisify(execFile);
+const FILE = packageFiles(manifest.version).typescript;
+const IMMUTABLE = "public, max-age=31536000, immutable";
 let app: SharedApp;
 
 beforeAll(async () => {
@@ -31,6 +38,35 @@ async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
+/** A service of a release, after the releases before it. */
+async function serviceWith(...versions: string[]): Promise<express.Express> {
+  return await serviceRunning(versions.at(-1) ?? "", versions);
+}
+
+async function serviceRunning(running: string, versions: readonly string[]): Promise<express.Express> {
+  const [releasedDir, folder] = [await temporaryFolder(), await temporaryFolder()];
+  await writeFile(join(releasedDir, CHECKSUMS_FILE), "");
+  for (const version of versions) {
+    const content = JSON.stringify({ name: "@waymark/client", version });
+    const typescript = await tarball("package", new Map([["package.json", Buffer.from(content)]]));
+    await keepReleasedClients(version, { typescript, python: Buffer.from(version) }, releasedDir);
+  }
+  await buildSdk(folder, { version: running, releasedDir });
+  const settings = { publicUrl: "https://api.example.com/waymark", pageUrl: (path: string) => path };
+  return express()
+    .disable("etag")
+    .use((_request, response, next) => {
+      response.locals["context"] = {};
+      next();
+    })
+    .use(sdkRoutes(settings, pathToFileURL(`${folder}/`)));
+}
+
+async function getFile(service: express.Express, file: string) {
+  const { status, headers, body } = await supertest(service).get(`/sdk/${file}`).responseType("blob");
+  return { status, headers, content: body as Buffer };
+}
+
 describe("200 GET /sdk", () => {
   it("lists each client with the product's version, and the checksum and size of each file", async () => {
     const { clients, starter_kits } = (await app.call("/sdk")).body as unknown as {
@@ -39,23 +75,36 @@ describe("200 GET /sdk", () => {
     };
 
     expect(clients).toContainEqual(
-      expect.objectContaining({ name: "@waymark/client", version: manifest.version }),
+      expect.objectContaining({ name: "@waymark/client", version: manifest.version, file: FILE }),
     );
     for (const { url, sha256, size } of [...clients, starter_kits]) {
       const content = Buffer.from(await (await fetch(String(url))).arrayBuffer());
       expect([createHash("sha256").update(content).digest("hex"), content.length]).toEqual([sha256, size]);
     }
   });
+
+  it("lists earlier releases, newest first, without a name that redirects", async () => {
+    const { body } = await supertest(await serviceWith("1.9.0", "1.10.0", "1.11.0")).get("/sdk");
+    const { clients, older_clients } = body as Record<string, { file: string; alias?: string }[]>;
+    const filesOf = (list: typeof clients) => list?.map(({ file, alias }) => [file, alias]);
+    expect(filesOf(clients)).toEqual([
+      ["waymark-client-1.11.0.tgz", "waymark-client.tgz"],
+      ["waymark_client-1.11.0-py3-none-any.whl", "waymark_client.whl"],
+    ]);
+    expect(filesOf(older_clients)).toEqual([
+      ["waymark-client-1.10.0.tgz", undefined],
+      ["waymark_client-1.10.0-py3-none-any.whl", undefined],
+      ["waymark-client-1.9.0.tgz", undefined],
+      ["waymark_client-1.9.0-py3-none-any.whl", undefined],
+    ]);
+  });
 });
 
 describe("200 GET /sdk/{name}", () => {
-  it.each(["waymark-client.tgz", "waymark-starter-kits.tgz", "waymark-client.tgz.sha256"])(
-    "returns %s as documented",
-    async (name) => {
-      const { status, headers } = await fetch(`${app.url}/sdk/${name}`);
-      expectToMatchContract("GET", `/sdk/${name}`, { status, headers, body: "" });
-    },
-  );
+  it.each([FILE, "waymark-starter-kits.tgz", `${FILE}.sha256`])("returns %s as documented", async (name) => {
+    const { status, headers } = await fetch(`${app.url}/sdk/${name}`);
+    expectToMatchContract("GET", `/sdk/${name}`, { status, headers, body: "" });
+  });
 
   it("returns the sources of every starter kit, and nothing that a kit wrote when it ran", async () => {
     const folder = await temporaryFolder();
@@ -74,15 +123,15 @@ describe("200 GET /sdk/{name}", () => {
 
   it("returns the checksum in the format of sha256sum", async () => {
     const folder = await temporaryFolder();
-    for (const name of ["waymark-client.tgz", "waymark-client.tgz.sha256"])
+    for (const name of [FILE, `${FILE}.sha256`])
       await writeFile(
         join(folder, name),
         Buffer.from(await (await fetch(`${app.url}/sdk/${name}`)).arrayBuffer()),
       );
 
-    const { stdout } = await run("sha256sum", ["--check", "waymark-client.tgz.sha256"], { cwd: folder });
+    const { stdout } = await run("sha256sum", ["--check", `${FILE}.sha256`], { cwd: folder });
 
-    expect(stdout).toBe("waymark-client.tgz: OK\n");
+    expect(stdout).toBe(`${FILE}: OK\n`);
   });
 
   it("is a package that npm installs without any other package", async () => {
@@ -100,68 +149,96 @@ describe("200 GET /sdk/{name}", () => {
       "--no-fund",
       `--cache=${join(folder, "cache")}`,
     ];
-    await run("npm", ["install", ...flags, `${app.url}/sdk/waymark-client.tgz`], { cwd: folder });
+    await run("npm", ["install", ...flags, `${app.url}/sdk/${FILE}`], { cwd: folder });
     const { stdout } = await run(process.execPath, ["main.js"], { cwd: folder });
     const list = await run("npm", ["ls", "--all", "--parseable"], { cwd: folder });
 
     expect(stdout).toBe(`function ${manifest.version}\n`);
     expect(list.stdout.trim().split("\n")).toHaveLength(2);
   });
+
+  it.each([
+    ["waymark-client-1.0.0.tgz", "application/gzip"],
+    ["waymark_client-1.0.0-py3-none-any.whl", "application/zip"],
+  ])("returns the same bytes after an upgrade, which may be cached for ever: %s", async (file, type) => {
+    const before = await getFile(await serviceWith("1.0.0"), file);
+    const after = await getFile(await serviceWith("1.0.0", "1.1.0"), file);
+
+    expect(after.content).toEqual(before.content);
+    for (const { status, headers } of [before, after]) {
+      expect([status, headers["cache-control"], headers["content-type"]]).toEqual([200, IMMUTABLE, type]);
+      expect(headers["etag"]).toBe(`"${createHash("sha256").update(before.content).digest("hex")}"`);
+    }
+  });
+
+  it("lets npm install an earlier version from its lock file after an upgrade", async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, "package.json"), '{"private": true}');
+    let service = await serviceWith("1.0.0");
+    const server = createServer((request, response) => service(request, response));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const npm = (...args: string[]) =>
+      run("npm", [...args, "--registry=http://127.0.0.1:9", "--no-audit", "--no-fund"], { cwd: folder });
+    await npm("install", `--cache=${folder}/1`, `http://127.0.0.1:${port}/sdk/waymark-client-1.0.0.tgz`);
+
+    service = await serviceWith("1.0.0", "1.1.0");
+    await npm("ci", `--cache=${folder}/2`);
+
+    const installed = await readFile(join(folder, "node_modules/@waymark/client/package.json"), "utf8");
+    expect(JSON.parse(installed)).toMatchObject({ version: "1.0.0" });
+  });
+
+  it.each(["waymark-client-1.1.0-rc.tgz", "waymark-starter-kits.tgz"])(
+    "makes a cache ask again for a file that is not released, because it can change: %s",
+    async (file) => {
+      const service = await serviceRunning("1.1.0-rc", ["1.0.0"]);
+      expect((await getFile(service, file)).headers["cache-control"]).toBe("no-cache");
+      const released = await getFile(service, "waymark-client-1.0.0.tgz");
+      expect(released.headers["cache-control"]).toBe(IMMUTABLE);
+    },
+  );
+});
+
+describe("304 GET /sdk/{name}", () => {
+  it.each([FILE, `${FILE}.sha256`])("answers a request that has the file: %s", async (name) => {
+    const client = supertest(app.url);
+    const { etag = "" } = (await client.get(`/sdk/${name}`)).headers as { etag?: string };
+    const response = await client.get(`/sdk/${name}`).set("If-None-Match", etag);
+    expect([response.status, response.text]).toEqual([304, ""]);
+  });
 });
 
 describe("302 GET /sdk/{name}", () => {
-  it("redirects an alias, and the checksum of one, to the file with its version", async () => {
-    const folder = join(await temporaryFolder(), "sdk");
-    await mkdir(folder);
-    await writeFile(join(folder, "client-1.0.whl"), "content");
-    const client10 = { file: "client-1.0.whl", alias: "client.whl", sha256: "abc", size: 7 };
-    await writeFile(
-      join(folder, "index.json"),
-      JSON.stringify({ clients: [client10], starter_kits: { file: "kits.tgz", sha256: "def", size: 7 } }),
-    );
-    const settings = { publicUrl: "https://api.example.com/waymark", pageUrl: (path: string) => path };
-    const client = supertest(
-      express()
-        .use((_request, response, next) => {
-          response.locals["context"] = {};
-          next();
-        })
-        .use(sdkRoutes(settings, pathToFileURL(`${folder}/`))),
-    );
-
-    for (const suffix of ["", ".sha256"]) {
-      const response = await client.get(`/sdk/client.whl${suffix}`);
-      expect([response.status, response.headers["location"]]).toEqual([
-        302,
-        `/waymark/sdk/client-1.0.whl${suffix}`,
-      ]);
-    }
-    expect((await client.get("/sdk/client-1.0.whl.sha256")).text).toBe("abc  client-1.0.whl\n");
+  it.each([
+    ["waymark-client.tgz", "waymark-client-1.1.0.tgz"],
+    ["waymark_client.whl.sha256", "waymark_client-1.1.0-py3-none-any.whl.sha256"],
+  ])("redirects a name without version, and its checksum, to the current version: %s", async (name, file) => {
+    const { status, headers } = await getFile(await serviceWith("1.0.0", "1.1.0"), name);
+    expect([status, headers["location"], headers["cache-control"]]).toEqual([
+      302,
+      `/waymark/sdk/${file}`,
+      "no-cache",
+    ]);
   });
 });
 
 describe("404 GET /sdk/{name}", () => {
-  it.each(["index.json", "..%2fguide%2findex.html", "waymark-client.tgz.sha256.sha256", ".sha256"])(
+  it.each(["index.json", "..%2fguide%2findex.html", `${FILE}.sha256.sha256`, ".sha256"])(
     "returns no file that is not in the list: %s",
     async (name) => {
       const response = await app.call(`/sdk/${name}`);
       expect([response.status, response.body.error?.code]).toEqual([404, "NotFoundException"]);
     },
   );
-});
 
-describe("the tarball", () => {
-  it("is the same for the same files in any order, and readable by tar", async () => {
-    const files: [string, Buffer][] = [
-      ["a.js", Buffer.from("a".repeat(513))],
-      ["b/c.js", Buffer.alloc(0)],
-    ];
-    const content = await tarball("package", new Map(files));
-    const folder = await temporaryFolder();
-    await writeFile(join(folder, "x.tgz"), content);
-    const { stdout } = await run("tar", ["--extract", "--to-stdout", "--file", "x.tgz"], { cwd: folder });
-
-    expect(await tarball("package", new Map(files.toReversed()))).toEqual(content);
-    expect(stdout).toBe("a".repeat(513));
-  });
+  it.each(["waymark-client-0.0.1.tgz", "waymark-client-0.0.1.tgz.sha256"])(
+    "names the versions that there are: %s",
+    async (name) => {
+      const { error } = (await app.call(`/sdk/${name}`)).body;
+      expect(error?.message).toMatch(`There is no such file. This service has ${FILE}, `);
+      expect(error?.message).not.toContain(".whl");
+    },
+  );
 });

@@ -9,7 +9,6 @@ if [ -z "${WAYMARK_KEY:-}" ]; then
   WAYMARK_KEY=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["agent"])' "$keys")
 fi
 python3 -m venv .venv
-file=$(curl -fsS -o /dev/null -w '%{redirect_url}' "$url/sdk/waymark_client.whl")
-.venv/bin/pip install --quiet --disable-pip-version-check "$file"
+.venv/bin/pip install --quiet --disable-pip-version-check "$url/sdk/waymark_client-1.0.0rc0-py3-none-any.whl"
 export WAYMARK_URL="$url" WAYMARK_KEY
 exec .venv/bin/python mirror.py "$@"

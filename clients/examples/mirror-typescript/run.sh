@@ -12,5 +12,5 @@ if [ -z "${WAYMARK_KEY:-}" ]; then
   WAYMARK_KEY=$(node -p "JSON.parse(require('fs').readFileSync(process.argv[1])).agent" "$keys")
 fi
 export WAYMARK_KEY
-npm install --no-save --no-package-lock --no-audit --no-fund "$WAYMARK_URL/sdk/waymark-client.tgz"
+npm install --no-save --no-package-lock --no-audit --no-fund "$WAYMARK_URL/sdk/waymark-client-1.0.0-rc.tgz"
 exec npm start

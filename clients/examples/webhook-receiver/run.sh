@@ -12,7 +12,7 @@ if [ -z "${WAYMARK_KEY:-}" ]; then
   WAYMARK_KEY=$(node -p "JSON.parse(require('fs').readFileSync(process.argv[1])).agent" "$keys")
 fi
 export WAYMARK_KEY
-npm install --no-save --no-package-lock --no-audit --no-fund "$WAYMARK_URL/sdk/waymark-client.tgz"
+npm install --no-save --no-package-lock --no-audit --no-fund "$WAYMARK_URL/sdk/waymark-client-1.0.0-rc.tgz"
 if [ ! -f .env ] && [ -z "${WEBHOOK_SECRETS:-}" ]; then
   url=${WEBHOOK_URL:-http://127.0.0.1:${PORT:-9000}/webhooks}
   secret=$(curl -fsS -X POST -H "x-api-key: $WAYMARK_KEY" -H "content-type: application/json" \

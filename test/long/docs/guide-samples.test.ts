@@ -4,7 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import manifest from "../../../package.json" with { type: "json" };
 import { ensureDemo } from "../../../src/embedded/demo/demo.ts";
+import { packageFiles } from "../../../src/sdk/api.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
 import { codeBlocks, guidePages, readPage, type CodeBlock } from "../../support/docs/guide-pages.ts";
@@ -182,7 +184,11 @@ describe("the samples in curl", { timeout: TIMEOUT_MS }, () => {
 
 describe("the samples in TypeScript", { timeout: TIMEOUT_MS }, () => {
   beforeAll(async () => {
-    await outputOf("npm", ["install", "--no-save", `${app.url}/sdk/waymark-client.tgz`]);
+    await outputOf("npm", [
+      "install",
+      "--no-save",
+      `${app.url}/sdk/${packageFiles(manifest.version).typescript}`,
+    ]);
   }, TIMEOUT_MS);
 
   it.each(pagesWith("ts"))("run: %s", async (path) => {

@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify, stripVTControlCharacters } from "node:util";
 import { onTestFinished } from "vitest";
+import manifest from "../../../package.json" with { type: "json" };
+import { packageFiles } from "../../../src/sdk/api.ts";
 import type { AppInstance } from "../app/app-instance.ts";
 import { eventually } from "../eventually.ts";
 
@@ -35,9 +37,13 @@ export async function installKit(
   const folder = await mkdtempDisposable(join(tmpdir(), `waymark-${kit}-`));
   await cp(kitFolder(kit), folder.path, { recursive: true, filter: isSource });
   const flags = ["--no-audit", "--no-fund", "--prefer-offline"];
-  await promisify(execFile)("npm", ["install", ...flags, `${url}/sdk/waymark-client.tgz`], {
-    cwd: folder.path,
-  });
+  await promisify(execFile)(
+    "npm",
+    ["install", ...flags, `${url}/sdk/${packageFiles(manifest.version).typescript}`],
+    {
+      cwd: folder.path,
+    },
+  );
   return { path: folder.path, [Symbol.asyncDispose]: () => folder.remove() };
 }
 

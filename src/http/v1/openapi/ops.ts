@@ -2,6 +2,7 @@
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
 import manifest from "../../../../package.json" with { type: "json" };
+import { packageFiles, SDK_ALIASES } from "../../../sdk/api.ts";
 import { extensibleEnum } from "../errors.schema.ts";
 import { errorExample, errorEnvelope } from "./errors.ts";
 import { inlineHeaders } from "./headers.ts";
@@ -41,33 +42,34 @@ const malformedRequest = {
   },
 };
 
+const headersWithEtag = (description: string, example: string) => ({
+  ...requestIdHeader,
+  ETag: { description, required: true, schema: { type: "string" as const }, example },
+});
+
 /** Responses of the operations that return a document with an ETag. */
 const documentResponses = (schema: z.ZodType) => ({
   200: {
     ...responseOf("The document.", "application/json", { schema }),
-    headers: {
-      ...requestIdHeader,
-      ETag: {
-        description: "Version of the document. Send it as `If-None-Match`.",
-        required: true,
-        schema: { type: "string" as const },
-        example: 'W/"q0Yb0bJ3m1dJm0hW0Wb9wA"',
-      },
-    },
+    headers: headersWithEtag(
+      "Version of the document. Send it as `If-None-Match`.",
+      'W/"q0Yb0bJ3m1dJm0hW0Wb9wA"',
+    ),
   },
   304: { description: "The document matches `If-None-Match`.", headers: requestIdHeader },
 });
 const openApiResponses = documentResponses(z.looseObject({ openapi: z.string() }));
 
+const SDK_EXAMPLE_SHA256 = "4dcf54c3ac293225073eede2794fc5e8deb1bb8c87ac66f7c6e5e6dc3d53be67";
+const { typescript: sdkExampleFile } = packageFiles(manifest.version);
+const sdkExampleUrl = `http://127.0.0.1:4000/sdk/${sdkExampleFile}`;
+
 const sdkFile = {
-  file: z.string().meta({ description: "Name of the file", examples: ["waymark-client.tgz"] }),
-  url: z.string().meta({
-    description: "URL of the file",
-    examples: ["http://127.0.0.1:4000/sdk/waymark-client.tgz"],
-  }),
+  file: z.string().meta({ description: "Name of the file", examples: [sdkExampleFile] }),
+  url: z.string().meta({ description: "URL of the file", examples: [sdkExampleUrl] }),
   sha256: z.string().meta({
     description: "SHA-256 of the file, in hexadecimal",
-    examples: ["4dcf54c3ac293225073eede2794fc5e8deb1bb8c87ac66f7c6e5e6dc3d53be67"],
+    examples: [SDK_EXAMPLE_SHA256],
   }),
   size: z.int().meta({ description: "Size in bytes", examples: [23167] }),
 };
@@ -77,11 +79,18 @@ const sdkClientSchema = z
     name: z.string().meta({ description: "Name of the package", examples: ["@waymark/client"] }),
     version: z
       .string()
-      .meta({ description: "Version, the same as the service's", examples: [manifest.version] }),
+      .meta({ description: "Version of the service that it belongs to", examples: [manifest.version] }),
+    released: z.boolean().meta({
+      description: "True if the file never changes. False if the service runs sources that are not released",
+      examples: [true],
+    }),
     alias: z
       .string()
       .optional()
-      .meta({ description: "Name that redirects to the file", examples: ["waymark_client.whl"] }),
+      .meta({
+        description: "Name that redirects to the file. Only the current version has it",
+        examples: [SDK_ALIASES.typescript],
+      }),
     ...sdkFile,
   })
   .meta({ id: "SdkClient", description: "A client that the service offers." });
@@ -204,11 +213,15 @@ export const opsOperations: readonly RouteConfig[] = [
     operationId: "listSdkClients",
     summary: "List the clients and starter kits",
     description:
-      "The TypeScript and Python clients of this version, and one archive with all starter kits, with checksums.",
+      "The TypeScript and Python clients of this version and of earlier releases, and one archive with all starter " +
+      "kits, with checksums.",
     responses: {
       200: responseOf("The files.", "application/json", {
         schema: z.looseObject({
           clients: z.array(sdkClientSchema),
+          older_clients: z
+            .array(sdkClientSchema)
+            .meta({ description: "Clients of earlier releases, newest first" }),
           // Absent if the site was not built.
           starter_kits: sdkFileSchema.optional(),
         }),
@@ -217,13 +230,16 @@ export const opsOperations: readonly RouteConfig[] = [
             {
               language: "typescript",
               name: "@waymark/client",
-              file: "waymark-client.tgz",
               version: manifest.version,
-              sha256: "4dcf54c3ac293225073eede2794fc5e8deb1bb8c87ac66f7c6e5e6dc3d53be67",
+              released: true,
+              alias: SDK_ALIASES.typescript,
+              file: sdkExampleFile,
+              sha256: SDK_EXAMPLE_SHA256,
               size: 23167,
-              url: "http://127.0.0.1:4000/sdk/waymark-client.tgz",
+              url: sdkExampleUrl,
             },
           ],
+          older_clients: [],
           starter_kits: {
             file: "waymark-starter-kits.tgz",
             sha256: "9f1c2a6be0d5437f8a9b6c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f60718293a4b5",
@@ -240,31 +256,35 @@ export const opsOperations: readonly RouteConfig[] = [
     summary: "Download a client or the starter kits",
     description:
       "Returns a file of the list. With the suffix `.sha256` it returns the checksum in the format of `sha256sum`. " +
-      "An alias redirects to the file.",
+      "An alias redirects to the file. A released client never changes and stays after an upgrade.",
     request: {
       params: z.object({
         name: z.string().meta({
           description: "`file` or `alias` of the list, with or without `.sha256`",
-          examples: ["waymark-client.tgz"],
+          examples: [sdkExampleFile],
         }),
       }),
     },
     responses: {
       200: {
         description: "The file.",
-        headers: requestIdHeader,
+        headers: headersWithEtag(
+          "SHA-256, in quotes. Send it as `If-None-Match`.",
+          `"${SDK_EXAMPLE_SHA256}"`,
+        ),
         content: {
           "application/gzip": { schema: binaryFile },
           "application/zip": { schema: binaryFile },
           "text/plain": {
             schema: z.string(),
-            example: "4dcf54c3ac293225073eede2794fc5e8deb1bb8c87ac66f7c6e5e6dc3d53be67  waymark-client.tgz\n",
+            example: `${SDK_EXAMPLE_SHA256}  ${sdkExampleFile}\n`,
           },
         },
       },
       302: { description: "The name is an alias.", headers: requestIdHeader },
+      304: { description: "The file matches `If-None-Match`.", headers: requestIdHeader },
       404: {
-        description: "There is no such file.",
+        description: "There is no such file. The message names those of the same format.",
         headers: requestIdHeader,
         content: {
           "application/json": { schema: errorEnvelope, example: errorExample("NotFoundException") },
