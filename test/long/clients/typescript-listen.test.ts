@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import manifest from "../../../package.json" with { type: "json" };
 import { verifyWebhook, Waymark } from "../../../clients/typescript/src/index.ts";
+import { packageFiles } from "../../../src/sdk/api.ts";
 import { buildTypescriptClient } from "../../../src/sdk/build-typescript.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
@@ -142,7 +143,7 @@ describe("the packed command line", () => {
       npm_config_registry: "http://127.0.0.1:9/",
       npm_config_update_notifier: "false",
     };
-    const url = `${new URL(site.url).origin}/sdk/waymark-client.tgz`;
+    const url = `${new URL(site.url).origin}/sdk/${packageFiles(manifest.version).typescript}`;
     const listener = startListener(["--forward-to", local.url], env, ["npx", "--yes", url]);
     const secret = await listener.ready();
     await patchJob(app, agent, number, { weight: 4 });
@@ -173,4 +174,14 @@ describe("an invocation that can't work", () => {
     expect(result.stderr.includes("Usage:")).toBe(code === 2);
     expect(result.stderr).not.toContain("s3cret");
   });
+});
+
+it("--help names the URL of this version", async () => {
+  const { child } = startListener(["--help"]);
+  const { code, stdout } = await waitForExit(child);
+  const { typescript } = packageFiles(manifest.version);
+  expect([code, stdout.split("\n", 1)[0]]).toEqual([
+    0,
+    `Usage: npx https://SERVICE/sdk/${typescript} listen --forward-to URL [options]`,
+  ]);
 });

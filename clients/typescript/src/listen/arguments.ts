@@ -1,8 +1,11 @@
 /** The command line of `listen`. */
 import { parseArgs } from "node:util";
+import { VERSION } from "../generated/api.ts";
 import { isSecret } from "../signature.ts";
 
-export const HELP = `Usage: npx @waymark/client listen --forward-to URL [--key KEY] [--base-url URL]
+const PACKAGE = `waymark-client-${VERSION}.tgz`;
+
+export const HELP = `Usage: npx https://SERVICE/sdk/${PACKAGE} listen --forward-to URL [options]
 
 Follows the events feed and posts each event to URL, as a webhook would: the same
 headers and body, signed with a secret that this command prints.

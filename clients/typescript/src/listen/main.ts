@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `npx @waymark/client listen`: posts each event to the developer's machine, signed like a webhook. */
+/** The command `listen` of the package: posts each event to the developer's machine, signed like a webhook. */
 import process from "node:process";
 import { Waymark } from "../client.ts";
 import { WaymarkError } from "../errors.ts";

@@ -20,7 +20,7 @@ export async function readFileSample(file: File, format: FileFormat): Promise<Fi
     );
   if (file.size > MAX_FILE_BYTES) {
     throw new Error(
-      "This file is larger than 256 MB. Split it, or use “npx waymark jobs import”, which has no size limit.",
+      "This file is larger than 256 MB. Split it, or use “waymark jobs import”, which has no size limit.",
     );
   }
   const sent = file.slice(0, isWorkbook ? file.size : SENT_BYTES, contentTypes[format]);

@@ -124,7 +124,7 @@ function NoOrganizations({ search }: { search: string | undefined }) {
         </ButtonLink>
       }
     >
-      Approve an account request to create an organisation, or run <code>npx waymark org create</code>.
+      Approve an account request to create an organisation, or run <code>waymark org create</code>.
     </EmptyState>
   );
 }
