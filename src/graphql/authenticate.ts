@@ -6,6 +6,7 @@ import { networkOf } from "../platform/network.ts";
 import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import type { AdapterHost } from "./adapter-host.ts";
 import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../accounts/api.ts";
+import { BODY_BYTES_PER_TOKEN, MAX_BODY_BYTES } from "./execution/limits.ts";
 import { runWithRequest } from "./request-store.ts";
 
 export interface AuthenticationDeps {
@@ -49,6 +50,13 @@ function partnerOfTestKey(principal: AuthenticatedPrincipal | null): string | un
 /** The failures of GraphQL requests that are HTTP failures. Conflicts are in `userErrors`. */
 const STATUSES = ["401", "403", "429", "500", "503"] as const;
 
+/** By the size of the body, which may not have arrived. One that is sent in chunks or compressed can have any size. */
+function countTokens({ headers }: Request): number {
+  const isUnknown = headers["transfer-encoding"] !== undefined || headers["content-encoding"] !== undefined;
+  const bytes = isUnknown ? MAX_BODY_BYTES : Number(headers["content-length"] ?? 0);
+  return 1 + Math.floor(Math.min(bytes, MAX_BODY_BYTES) / BODY_BYTES_PER_TOKEN);
+}
+
 /** Runs the following handlers inside the request store. In production, rejects anonymous requests with 401. */
 export function authenticate(deps: AuthenticationDeps, host: AdapterHost): RequestHandler {
   return async (request, response, next) => {
@@ -57,7 +65,7 @@ export function authenticate(deps: AuthenticationDeps, host: AdapterHost): Reque
     const context = host.contextOf(response);
     context.principal = principal;
     const subject = principal ? rateLimitSubjectOf(principal) : anonymousSubject(request);
-    await takeTokens(deps.limits, subject, { kind: "read" }, setHeader);
+    await takeTokens(deps.limits, subject, { kind: "read", count: countTokens(request) }, setHeader);
     const partner = partnerOfTestKey(principal);
     const isOpen =
       partner === undefined ||

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
@@ -106,6 +107,34 @@ describe("rate limits per key", () => {
     expect(refused.headers.get("retry-after")).toBe("10");
     expect(refused.headers.get("ratelimit-policy")).toBe('"read";q=2;w=20, "read-organization";q=400;w=2');
     expect(await letThrough(51, () => calls.write(partner))).toBe(50);
+  });
+
+  it("a GraphQL request takes a token for each 32 KiB of its body, and eight more if its size is unknown", async () => {
+    const partner = await app.createOrganization("agent", {
+      rateLimits: { read: { perSecond: 0.001, burst: 100 } },
+    });
+    let left = 100;
+    const taken = async (bytes: number, isCompressed = false): Promise<number> => {
+      const body = JSON.stringify({ query: "{ viewer { mode } }" }).padEnd(bytes);
+      const { status, headers } = await fetch(`${app.url}/graphql`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "x-api-key": partner.key,
+          ...(isCompressed && { "content-encoding": "gzip" }),
+        },
+        body: isCompressed ? gzipSync(body) : body,
+      });
+      expect(status).toBe(200);
+      const count = left - Number(headers.get("x-ratelimit-remaining"));
+      left -= count;
+      return count;
+    };
+    expect(await taken(100)).toBe(1);
+    expect(await taken(32_767)).toBe(1);
+    expect(await taken(32_768)).toBe(2);
+    expect(await taken(262_144)).toBe(9);
+    expect(await taken(100, true)).toBe(9);
   });
 
   it("can be switched off for a key", async () => {

@@ -41,6 +41,8 @@ export const MAX_INPUT_DEPTH = 20;
 export const MAX_INPUT_CONTAINERS = 2_000;
 /** Enough for a batch of 100 jobs with every field. */
 export const MAX_BODY_BYTES = 256 * 1024;
+/** A request takes one more token for each: its parsing blocks all others. */
+export const BODY_BYTES_PER_TOKEN = 32 * 1024;
 
 /** Throws a GraphQLError if an operation asks for more than `limits[limit]`. */
 export function checkLimit(

@@ -7,6 +7,7 @@ import {
   MAX_BODY_BYTES,
   DEFAULT_PAGE_SIZE,
   MAX_INPUT_CONTAINERS,
+  BODY_BYTES_PER_TOKEN,
 } from "../../../src/graphql/execution/limits.ts";
 import { MAX_QUOTES_AND_BRACKETS } from "../../../src/http/json.ts";
 import { MAX_PROBLEMS } from "../../../src/platform/errors.ts";
@@ -362,6 +363,7 @@ const graphql = [
   fact("graphql/overview.md", "Limits > Variable", count(MAX_INPUT_CONTAINERS)),
   fact("graphql/overview.md", "Limits > Cost", count(limits.cost)),
   fact("graphql/overview.md", "Limits > Time", statementTimeout),
+  fact("graphql/overview.md", "Limits", bytes(BODY_BYTES_PER_TOKEN), bodies.graphql),
   fact(
     "graphql/overview.md",
     "Limits",
