@@ -21,7 +21,7 @@ export interface SharedRequest {
   /** UUID. All operators have one share. */
   readonly partnerId: string | null;
   readonly kind: ShareKind;
-  /** Called when the request must wait for others of the same partner. Awaits `turn`, and must not throw. */
+  /** Called when the request must wait and others of the same partner are in progress. Awaits `turn`, and must not throw. */
   readonly awaitTurn: (turn: Promise<void>) => Promise<void>;
 }
 
@@ -38,10 +38,10 @@ export class PartnerShares {
   readonly #bulk = new FairSemaphore({ permits: Infinity, permitsPerKey: BULK_PER_PARTNER });
 
   constructor(poolSize: number) {
-    const options = {
-      permits: Math.max(poolSize - RESERVED_CONNECTIONS, 1),
-      permitsPerKey: Math.max(Math.floor(poolSize / 2), 1),
-    };
+    const permits = Math.max(poolSize - RESERVED_CONNECTIONS, 1);
+    const permitsPerKey = Math.max(Math.floor(poolSize / 2), 1);
+    // A partner with no other request need not wait for those of the others.
+    const options = { permits, permitsPerKey, reserved: Math.floor(permits / 4) };
     this.#requests = new FairSemaphore(options);
     this.#queries = new FairSemaphore(options);
   }
@@ -83,7 +83,7 @@ export class PartnerShares {
 
   async #awaitTurn(semaphore: FairSemaphore, request: SharedRequest): Promise<() => void> {
     const key = keyOf(request);
-    const waitsForItself = semaphore.isAtLimit(key);
+    const waitsForItself = semaphore.running(key) > 0;
     const turn = semaphore.acquire(key);
     if (turn) await (waitsForItself ? request.awaitTurn(turn) : turn);
     return () => semaphore.release(key);

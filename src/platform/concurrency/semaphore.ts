@@ -7,19 +7,23 @@ export interface FairSemaphoreOptions {
   /** Permits of all keys together. */
   permits: number;
   permitsPerKey: number;
+  /** The last permits, which only keys without another one may take. Default: none. */
+  reserved?: number;
 }
 
 /** Limits concurrent work in total and per key. Waiting keys alternate; each key is first in, first out. */
 export class FairSemaphore {
   readonly #permitsPerKey: number;
+  readonly #reserved: number;
   /** Waiting work by key; the first key that may start is next. */
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #running = new Map<string, number>();
   #free: number;
 
-  constructor({ permits, permitsPerKey }: FairSemaphoreOptions) {
+  constructor({ permits, permitsPerKey, reserved = 0 }: FairSemaphoreOptions) {
     this.#free = permits;
     this.#permitsPerKey = permitsPerKey;
+    this.#reserved = reserved;
   }
 
   /** Runs `work` for `key` once a permit is free, and returns its result. */
@@ -37,9 +41,9 @@ export class FairSemaphore {
     return this.#waiting.get(key)?.length ?? 0;
   }
 
-  /** True if `key` has all the permits that one key may have. */
-  isAtLimit(key: string): boolean {
-    return (this.#running.get(key) ?? 0) >= this.#permitsPerKey;
+  /** Returns the number of permits that `key` has. */
+  running(key: string): number {
+    return this.#running.get(key) ?? 0;
   }
 
   /** Takes a permit, which `release` returns. The promise resolves once it is taken; none if that is now. */
@@ -57,7 +61,7 @@ export class FairSemaphore {
 
   release(key: string): void {
     this.#free += 1;
-    const remaining = (this.#running.get(key) ?? 1) - 1;
+    const remaining = this.running(key) - 1;
     if (remaining === 0) this.#running.delete(key);
     else this.#running.set(key, remaining);
     const next = this.#waiting.keys().find((waitingKey) => this.#canStart(waitingKey));
@@ -71,11 +75,12 @@ export class FairSemaphore {
   }
 
   #canStart(key: string): boolean {
-    return this.#free > 0 && !this.isAtLimit(key);
+    const running = this.running(key);
+    return this.#free > (running === 0 ? 0 : this.#reserved) && running < this.#permitsPerKey;
   }
 
   #start(key: string): void {
     this.#free -= 1;
-    this.#running.set(key, (this.#running.get(key) ?? 0) + 1);
+    this.#running.set(key, this.running(key) + 1);
   }
 }

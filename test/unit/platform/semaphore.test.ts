@@ -52,6 +52,23 @@ it("limits one key to its permits, so that another key starts immediately", asyn
   await Promise.all(all);
 });
 
+it("leaves its last permits to keys without one", async () => {
+  const started: string[] = [];
+  const options = { permits: 4, permitsPerKey: 3, reserved: 1 };
+  const { start, endOldest } = startWork(new FairSemaphore(options), started);
+  const all = ["A0", "A1", "B0", "A2", "B1", "C0"].map((name) => start(name.slice(0, 1), name));
+  await settle();
+  expect(started).toEqual(["A0", "A1", "B0", "C0"]);
+  // The permit of A0 is now the last one.
+  await endOldest();
+  expect(started).toHaveLength(4);
+  await endOldest();
+  expect(started.slice(4)).toEqual(["A2"]);
+  for (let index = 0; index < all.length; index += 1) await endOldest();
+  await Promise.all(all);
+  expect(started).toHaveLength(6);
+});
+
 it("releases the permit after work that fails", async () => {
   const semaphore = new FairSemaphore({ permits: 1, permitsPerKey: 1 });
   const failing = semaphore.run("A", () => Promise.reject(new Error("no")));
