@@ -17,6 +17,7 @@ const parts = {
   growth: ["performance/deliveries.md", "bench -- --write, growth"],
   sizes: ["performance/growth.md", "bench:growth -- --write"],
   overload: ["performance/overload.md", "bench:overload -- --write"],
+  neighbours: ["performance/overload.md", "bench:neighbours -- --write"],
   soak: ["performance/soak.md", "bench:soak -- --write"],
   replicas: ["performance/replicas.md", "bench:replicas -- --write"],
   traces: ["performance/traces.md", "bench:traces -- --write"],
