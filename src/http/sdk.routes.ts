@@ -44,12 +44,12 @@ export function sdkRoutes({ publicUrl, pageUrl }: SdkSettings, folder: URL = bui
     const index = await readIndex();
     const found = findFile(index, requested);
     const content = found && (await readBuiltFile(new URL(found.file, folder)));
-    response.setHeader("Cache-Control", "no-cache");
     if (!found || !content)
       throw new AppError(
         "NotFoundException",
         `There is no such file. ${similarFiles(index, requested)}See ${pageUrl("/sdk/")}`,
       );
+    response.setHeader("Cache-Control", "no-cache");
     const { file, sha256 } = found;
     if (requested !== file) {
       response.redirect(302, `${sdkPath}/${file}${isChecksum ? CHECKSUM_SUFFIX : ""}`);
