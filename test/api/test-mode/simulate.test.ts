@@ -360,6 +360,7 @@ function createClient(options: Partial<ClientOptions>) {
     apiKey: key,
     baseUrl: app.url,
     sleep: (ms) => Promise.resolve(void waits.push(ms)),
+    now: () => waits.reduce((sum, ms) => sum + ms, 0),
     ...options,
   });
   return { waymark, waits };
