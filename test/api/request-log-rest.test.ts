@@ -39,7 +39,8 @@ beforeAll(async () => {
         requests.push({ id: response.body.request_id, by, status: response.status });
   await waitUntilLogged();
   // No request fails with 5xx by itself.
-  const failed = requests.at(-1);
+  const [newest] = idsOf(({ status }) => status === 400);
+  const failed = requests.find(({ id }) => id === newest);
   await app.database.query(sql`
     update request_log set status = 503 where organization_id = ${agent.id} and status = 400 and id = (
       select max(id::text)::uuid from request_log where organization_id = ${agent.id} and status = 400)`);
@@ -83,11 +84,12 @@ async function pagesOf(query: Record<string, string>): Promise<string[][]> {
   return pages;
 }
 
-/** The ids of the fixture's requests for which `matches`, newest first. */
+/** The ids of the fixture's requests for which `matches`, newest first. Those of one millisecond have a random order. */
 const idsOf = (matches: (request: (typeof requests)[number]) => boolean = () => true): string[] =>
   requests
     .filter(matches)
     .map(({ id }) => id)
+    .toSorted()
     .toReversed();
 
 describe("each filter", () => {

@@ -267,10 +267,16 @@ describe("the list", () => {
       (await entries({ first: 100, ...variables }, partner.key))
         .filter(({ path }) => path !== "/graphql")
         .map(({ requestId }) => requestId);
-    expect(await idsOf({})).toEqual(ids.toReversed());
-    expect(await idsOf({ keyId: toTypedId("key", key.id) })).toEqual([ids[2], ids[1]]);
-    expect(await idsOf({ status: "REFUSED" })).toEqual([ids[3], ids[1]]);
-    expect(await idsOf({ status: "SUCCEEDED" })).toEqual([ids[2], ids[0]]);
+    // Those of one millisecond have a random order.
+    const newestFirst = (...indexes: number[]) =>
+      ids
+        .filter((_, index) => indexes.includes(index))
+        .toSorted()
+        .toReversed();
+    expect(await idsOf({})).toEqual(newestFirst(0, 1, 2, 3));
+    expect(await idsOf({ keyId: toTypedId("key", key.id) })).toEqual(newestFirst(1, 2));
+    expect(await idsOf({ status: "REFUSED" })).toEqual(newestFirst(1, 3));
+    expect(await idsOf({ status: "SUCCEEDED" })).toEqual(newestFirst(0, 2));
     expect(await idsOf({ status: "FAILED" })).toEqual([]);
     expect(await idsOf({ requestId: "req_nonsense" })).toEqual([]);
     expect(await idsOf({ keyId: "key_nonsense" })).toEqual([]);
