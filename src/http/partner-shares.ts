@@ -51,43 +51,50 @@ export class PartnerShares {
    * partner wait, and ServiceUnavailableException if this one has waited too long.
    */
   async run<T>(request: SharedRequest, work: (share: Share) => Promise<T>): Promise<T> {
-    using stack = new DisposableStack();
     const connections = request.kind === "query" ? this.#queries : this.#requests;
-    if (request.kind === "bulk") stack.defer(await this.#take(this.#bulk, request));
-    let release = await this.#take(connections, request);
-    stack.defer(() => release());
-    return await work({
-      lend: async (call) => {
-        release();
-        release = () => undefined;
-        try {
-          return await call();
-        } finally {
-          // Never refused: the call may have had an effect.
-          release = await this.#awaitTurn(connections, request);
-        }
-      },
-    });
+    if (request.kind !== "bulk") return await runIn(connections, request, work);
+    return await runIn(this.#bulk, request, () => runIn(connections, request, work));
   }
+}
 
-  /** Returns the function that releases what was taken. */
-  async #take(semaphore: FairSemaphore, request: SharedRequest): Promise<() => void> {
-    const key = keyOf(request);
-    if (semaphore.waiting(key) >= MAX_WAITING) throw tooManyRequests();
+async function runIn<T>(
+  semaphore: FairSemaphore,
+  request: SharedRequest,
+  work: (share: Share) => Promise<T>,
+): Promise<T> {
+  const key = keyOf(request);
+  if (semaphore.waiting(key) >= MAX_WAITING) throw tooManyRequests();
+  const turn = take(semaphore, request);
+  if (turn) {
     const startedMs = performance.now();
-    const release = await this.#awaitTurn(semaphore, request);
-    if (performance.now() - startedMs < MAX_WAIT_MS) return release;
-    release();
-    throw unavailable("Other requests of your organisation take too long. Try again in 1 s.", 1);
+    await turn;
+    if (performance.now() - startedMs >= MAX_WAIT_MS) {
+      semaphore.release(key);
+      throw unavailable("Other requests of your organisation take too long. Try again in 1 s.", 1);
+    }
   }
+  const lend = async <R>(call: () => Promise<R>): Promise<R> => {
+    semaphore.release(key);
+    try {
+      return await call();
+    } finally {
+      // Never refused: the call may have had an effect.
+      await take(semaphore, request);
+    }
+  };
+  try {
+    return await work({ lend });
+  } finally {
+    semaphore.release(key);
+  }
+}
 
-  async #awaitTurn(semaphore: FairSemaphore, request: SharedRequest): Promise<() => void> {
-    const key = keyOf(request);
-    const waitsForItself = semaphore.running(key) > 0;
-    const turn = semaphore.acquire(key);
-    if (turn) await (waitsForItself ? request.awaitTurn(turn) : turn);
-    return () => semaphore.release(key);
-  }
+/** Takes a permit. The promise resolves once it is taken; none if that is now. */
+function take(semaphore: FairSemaphore, request: SharedRequest): Promise<void> | undefined {
+  const key = keyOf(request);
+  const waitsForItself = semaphore.running(key) > 0;
+  const turn = semaphore.acquire(key);
+  return turn && waitsForItself ? request.awaitTurn(turn) : turn;
 }
 
 function keyOf({ partnerId }: SharedRequest): string {

@@ -5,9 +5,7 @@ import type { ServerResponse } from "node:http";
 export const IN_FLIGHT = Symbol("in-flight");
 
 export interface CountedResponse extends ServerResponse {
-  [IN_FLIGHT]?: {
-    withoutCounting<Result>(response: ServerResponse, call: () => Promise<Result>): Promise<Result>;
-  };
+  [IN_FLIGHT]?: { withoutCounting<Result>(call: () => Promise<Result>): Promise<Result> };
 }
 
 /** Runs `call`. The request of `response` does not count as in flight meanwhile. */
@@ -15,5 +13,5 @@ export function withoutCounting<Result>(
   response: CountedResponse,
   call: () => Promise<Result>,
 ): Promise<Result> {
-  return response[IN_FLIGHT]?.withoutCounting(response, call) ?? call();
+  return response[IN_FLIGHT]?.withoutCounting(call) ?? call();
 }

@@ -165,7 +165,7 @@ export class InFlightRequests {
     const state = { startedMs: nowMs, isCounted: true, isFinished: false };
     const inFlight: InFlightRequest = { request, response, index, ...state };
     this.#requests[index] = inFlight;
-    response[IN_FLIGHT] = this;
+    response[IN_FLIGHT] = { withoutCounting: (call) => this.#withoutCounting(inFlight, call) };
     this.#count(inFlight);
     // Some handlers never read the body.
     if (hasBody(request)) request.once("resume", () => this.#awaitBody(inFlight));
@@ -174,10 +174,9 @@ export class InFlightRequests {
     response.once("close", () => this.#remove(inFlight));
   }
 
-  async withoutCounting<Result>(response: ServerResponse, call: () => Promise<Result>): Promise<Result> {
-    const inFlight = this.#requests.find((each) => each?.response === response);
+  async #withoutCounting<Result>(inFlight: InFlightRequest, call: () => Promise<Result>): Promise<Result> {
     // It is not counted already, because of another call.
-    if (!inFlight?.isCounted) return await call();
+    if (!inFlight.isCounted) return await call();
     this.#uncount(inFlight);
     try {
       return await call();
