@@ -18,7 +18,7 @@ export { deleteEventsOf, newestEventOf, trimTestEvents } from "./delete-test-eve
 export { feedCursor, type FeedPosition, LATEST, readFeedCursor } from "./feed-cursor.ts";
 export { advanceFeedSequence, isFeedAhead } from "./feed-sequence.sql.ts";
 export { FEED_DAYS, feedLagSeconds } from "./feed.sql.ts";
-export { createFreshnessLookup } from "./freshness.sql.ts";
+export { newestChange } from "./newest-change.sql.ts";
 export {
   type EventDetails,
   type EventWithPosition,

@@ -97,10 +97,12 @@ export class Database implements Reader, AsyncDisposable {
   }
 
   /**
-   * Opens another pool on the same database with settings of its own. It shares the entity metadata, whose discovery takes longer
-   * than the rest of opening it. Outside of transactions, its entity managers only read.
+   * Opens another pool with settings of its own, on the same database or on a copy at `url`. It shares the entity metadata, whose
+   * discovery takes longer than the rest of opening it. Outside of transactions, its entity managers only read.
    */
-  async openPool(options: Pick<DatabaseOptions, "poolSize" | "session">): Promise<Database> {
+  async openPool(
+    options: Pick<DatabaseOptions, "poolSize" | "session"> & { url?: string },
+  ): Promise<Database> {
     const settings = { ...this.#options, ...options };
     const { driverOptions } = ormOptions(settings);
     const connection = new PostgreSqlConnection(this.#orm.config, {

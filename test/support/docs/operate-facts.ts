@@ -236,11 +236,11 @@ const scaling = [
     "Connections > A command, and each process while it starts",
     count(constantIn("src/app/cli-services.ts", "POOL_SIZE")),
   ),
-  fact("scaling.md", "Read replicas", duration(constantIn("src/platform/replicas/replica.ts", "MAX_LAG_MS"))),
+  fact("scaling.md", "Read replicas", duration(constantIn("src/platform/replicas.ts", "MAX_LAG_MS"))),
   fact(
     "scaling.md",
-    "Read replicas > 3 s behind",
-    duration(constantIn("src/platform/replicas/replica.ts", "MAX_LAG_MS")),
+    "Read replicas > more than 2 s behind",
+    duration(constantIn("src/platform/replicas.ts", "MAX_LAG_MS")),
   ),
   fact(
     "scaling.md",

@@ -1,0 +1,268 @@
+/**
+ * Read replicas: streaming standbys that answer statements. A result counts if its snapshot has every change that the reader may
+ * know of. Otherwise the primary answers.
+ */
+import { Counter, Gauge, type Registry } from "prom-client";
+import { startIntervalTask } from "./concurrency/interval-task.ts";
+import { untilAborted, withTimeout } from "./concurrency/timeout.ts";
+import { AppError } from "./errors.ts";
+import type { Logger } from "./logger.ts";
+import type { Database, DatabaseOptions, Queryable } from "./postgres/database.ts";
+import { isCancelled } from "./postgres/errors.ts";
+import { sql, type Sql } from "./postgres/sql.ts";
+
+export interface ReplicasOptions {
+  /** One for each replica. */
+  urls: readonly string[];
+  primary: Database;
+  poolSize: number;
+  logger: Logger;
+  registry: Registry;
+}
+
+export interface Replicas extends AsyncDisposable {
+  readonly all: readonly Pick<Replica, "name" | "problem" | "isUsable">[];
+  /** Opens a pool to each replica, with these session settings, and returns a function that creates readers on them. */
+  connect(session?: DatabaseOptions["session"]): Promise<(options: ReaderOptions) => Queryable>;
+}
+
+export interface ReaderOptions {
+  /** Answers if no replica can. */
+  primary: Queryable;
+  /** Returns the feed sequence of the newest change that the result must have. Called for each statement. */
+  newestChange: () => Promise<bigint>;
+  /** When it aborts, the statement is cancelled. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A position in the write-ahead log, in bytes. */
+interface Position {
+  readonly position: number;
+  readonly isStandby: boolean;
+  /** The same for a server and its copies. */
+  readonly systemId: string;
+}
+
+const POLL_INTERVAL_MS = 250;
+const POLL_TIMEOUT_MS = 1_000;
+/** A replica that lags further behind is left out. */
+const MAX_LAG_MS = 2_000;
+
+const POSITION = sql`select is_standby as "isStandby", system_identifier::text as "systemId",
+  pg_wal_lsn_diff(case when is_standby then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end, '0/0')::float8 as position
+  from pg_is_in_recovery() is_standby, pg_control_system()`;
+
+class Replica {
+  readonly name: string;
+  /** A pool of its own: a busy one would delay the polls. */
+  readonly poller: Database;
+  /** Why it is left out, or null. */
+  problem: string | null = "unprobed";
+  /** It has everything that the primary had at this time of the monotonic clock. */
+  currentAtMs = -Infinity;
+  /** Aborted while there is a problem. */
+  leftOut = new AbortController();
+
+  constructor(name: string, poller: Database) {
+    this.name = name;
+    this.poller = poller;
+  }
+
+  get lagMs(): number {
+    return performance.now() - this.currentAtMs;
+  }
+
+  get isUsable(): boolean {
+    return this.problem === null && this.lagMs <= MAX_LAG_MS;
+  }
+}
+
+interface ConnectedReplica {
+  readonly replica: Replica;
+  readonly database: Database;
+}
+
+/** Polls the primary and each replica once, then every 250 ms. Never fails because a server is unreachable. */
+export async function openReplicas(options: ReplicasOptions): Promise<Replicas> {
+  const { urls, primary, poolSize, logger, registry } = options;
+  await using opened = new AsyncDisposableStack();
+  const openPool = async (settings: Parameters<Database["openPool"]>[0]): Promise<Database> =>
+    opened.use(await primary.openPool(settings));
+  const poller = await openPool({ poolSize: 1 });
+  const replicas = await Promise.all(
+    urls.map(async (url, index) => new Replica(`replica_${index + 1}`, await openPool({ url, poolSize: 1 }))),
+  );
+  const samples: { position: number; atMs: number }[] = [];
+  const poll = (): Promise<void> => pollOnce(poller, replicas, samples, logger);
+  await poll();
+  const countQuery = registerMetrics(registry, replicas);
+  const task = startIntervalTask("poll replicas", POLL_INTERVAL_MS, logger, poll);
+  const resources = opened.move();
+  return {
+    all: replicas,
+    async connect(session = {}) {
+      const connected = await Promise.all(
+        replicas.map(async (replica, index) => {
+          const database = await primary.openPool({ url: urls[index] as string, poolSize, session });
+          return { replica, database: resources.use(database) };
+        }),
+      );
+      return (reading) => ({ query: (statement) => query(connected, reading, statement, countQuery) });
+    },
+    async [Symbol.asyncDispose]() {
+      await task[Symbol.asyncDispose]();
+      await resources.disposeAsync();
+    },
+  };
+}
+
+async function pollOnce(
+  primary: Database,
+  replicas: readonly Replica[],
+  samples: { position: number; atMs: number }[],
+  logger: Logger,
+): Promise<void> {
+  const positions = await Promise.all(replicas.map(({ poller }) => readPosition(poller)));
+  const atMs = performance.now();
+  // After the replicas: none can be ahead of its primary.
+  const newest = await readPosition(primary);
+  if (newest) samples.push({ position: newest.position, atMs });
+  while (samples.length > MAX_LAG_MS / POLL_INTERVAL_MS) samples.shift();
+  for (const [index, replica] of replicas.entries()) {
+    const found = positions[index] ?? null;
+    const sample = samples.findLast(({ position }) => found !== null && position <= found.position);
+    replica.currentAtMs = sample?.atMs ?? -Infinity;
+    const problem = problemOf(found, newest) ?? (replica.lagMs > MAX_LAG_MS ? "more than 2 s behind" : null);
+    if (problem === replica.problem) continue;
+    replica.problem = problem;
+    const { name } = replica;
+    if (problem === null) {
+      replica.leftOut = new AbortController();
+      logger.info({ replica: name }, "a replica answers lists");
+    } else {
+      replica.leftOut.abort();
+      logger.warn({ replica: name, problem }, "a replica is left out; the primary answers instead");
+    }
+  }
+}
+
+/** Returns null if the server doesn't answer within a second. */
+async function readPosition(poller: Database): Promise<Position | null> {
+  const rows = poller.query<Position>(POSITION).catch(() => []);
+  const [position] = (await withTimeout(rows, POLL_TIMEOUT_MS)) ?? [];
+  return position ?? null;
+}
+
+function problemOf(found: Position | null, primary: Position | null): string | null {
+  if (found === null) return "unreachable";
+  if (!found.isStandby) return "not a standby";
+  if (primary === null) return "primary unreachable";
+  if (found.systemId !== primary.systemId) return "belongs to another primary";
+  return found.position > primary.position ? "diverged" : null;
+}
+
+/** Counts a statement by the server that answered, and why. */
+type CountQuery = (server: string, reason: "current" | "changed" | "failed" | "no_replica") => void;
+
+async function query<Row>(
+  connected: readonly ConnectedReplica[],
+  { primary, newestChange, signal }: ReaderOptions,
+  statement: Sql,
+  countQuery: CountQuery,
+): Promise<Row[]> {
+  const usable = connected.filter(({ replica }) => replica.isUsable);
+  const chosen = usable[Math.floor(Math.random() * usable.length)];
+  if (!chosen) {
+    countQuery("primary", "no_replica");
+    return await primary.query<Row>(statement);
+  }
+  const [newest, result] = await Promise.all([
+    newestChange(),
+    queryReplica<Row>(chosen, withHorizon(statement), signal),
+  ]);
+  if (result && newest < result.horizon) {
+    countQuery(chosen.replica.name, "current");
+    return result.rows;
+  }
+  countQuery("primary", result ? "changed" : "failed");
+  return await primary.query<Row>(statement);
+}
+
+/** Returns null if the statement fails, or once the replica is left out: waiting longer could take forever. */
+async function queryReplica<Row>(
+  { replica, database }: ConnectedReplica,
+  statement: Sql,
+  signal: AbortSignal | undefined,
+): Promise<SnapshotRows<Row> | null> {
+  const rows = (signal ? database.withSignal(signal) : database).query<object>(statement);
+  try {
+    const found = await untilAborted(rows, replica.leftOut.signal);
+    return found ? parseRows<Row>(found) : null;
+  } catch (error) {
+    if (signal?.aborted || failsOnAnyServer(error)) throw error;
+    return null;
+  }
+}
+
+/**
+ * True if the pool is overloaded or the statement timed out. Sending these expensive statements to the primary would slow
+ * down writes when load is highest.
+ */
+function failsOnAnyServer(error: unknown): boolean {
+  return error instanceof AppError && (error.cause === undefined || isCancelled(error.cause));
+}
+
+interface SnapshotRows<Row> {
+  readonly rows: Row[];
+  /** `rows` have the effects of all transactions below this feed sequence. */
+  readonly horizon: bigint;
+}
+
+/** Adds two columns: the horizon of the snapshot, and whether there is a row. Without rows, there is one with the horizon alone. */
+export function withHorizon(statement: Sql): Sql {
+  // A materialized CTE keeps the order of the statement. `feed_sequence` numbers transactions as the feed does, also after a restore.
+  return sql`with replica_result as materialized (${statement})
+    select case when pg_is_in_recovery() then feed_sequence(pg_snapshot_xmin(pg_current_snapshot()))::text end as replica_horizon, result.*
+    from (select) one left join (select true as is_row, * from replica_result) result on true`;
+}
+
+/** Returns null if the server that answered is not a standby. */
+export function parseRows<Row>(rows: readonly object[]): SnapshotRows<Row> | null {
+  const [first] = rows as readonly { replica_horizon: string | null; is_row: true | null }[];
+  if (!first || first.replica_horizon === null) return null;
+  return {
+    rows: first.is_row === null ? [] : (rows as unknown as Row[]),
+    horizon: BigInt(first.replica_horizon),
+  };
+}
+
+function registerMetrics(registry: Registry, replicas: readonly Replica[]): CountQuery {
+  const registers = [registry];
+  const up = new Gauge({
+    name: "waymark_replica_up",
+    help: "1 if the replica answers queries, 0 if it has a problem and is left out",
+    labelNames: ["replica"] as const,
+    registers,
+    collect() {
+      for (const { name, problem } of replicas) up.set({ replica: name }, problem === null ? 1 : 0);
+    },
+  });
+  const lag = new Gauge({
+    name: "waymark_replica_lag_seconds",
+    help: "Time since the replica had every change of the primary; absent while that is unknown",
+    labelNames: ["replica"] as const,
+    registers,
+    collect() {
+      for (const { name, lagMs } of replicas)
+        if (Number.isFinite(lagMs)) lag.set({ replica: name }, lagMs / 1_000);
+        else lag.remove({ replica: name });
+    },
+  });
+  const readQueries = new Counter({
+    name: "waymark_read_queries_total",
+    help: "Statements of lists and aggregates by the server that answered and the reason: current (a replica was up to date), or the primary because the replica lacked a recent change (changed), failed (failed), or no replica was usable (no_replica)",
+    labelNames: ["server", "reason"] as const,
+    registers,
+  });
+  return (server, reason) => readQueries.inc({ server, reason });
+}
