@@ -43,6 +43,8 @@ export interface AppOverrides {
   deprecations?: readonly Deprecation[];
   /** Absent: no tracing. The caller closes it after disposing the app. */
   tracing?: Tracing | undefined;
+  /** Default: `LOCK_TIMEOUT_MS`. */
+  lockTimeoutMs?: number;
 }
 
 export interface App extends AsyncDisposable {
@@ -71,20 +73,19 @@ export interface AppDeps {
 }
 
 /**
- * Milliseconds. A request that waits for a lock holds a connection. Far below the statement timeout, and longer than any change of
- * the service needs.
+ * A request that waits for a lock holds a connection. Far below the statement timeout, and longer than any change of the service
+ * needs.
  */
-const SESSION_SETTINGS = { lock_timeout: "3000" };
+const LOCK_TIMEOUT_MS = 3_000;
 
 /** Creates the app without starting its HTTP server. Disposing finishes accepted requests, then closes all resources. */
 export async function createApp(config: Config, deps: AppDeps, overrides: AppOverrides = {}): Promise<App> {
   await using opened = new AsyncDisposableStack();
   const { poolSize } = config.database;
   const { databaseUrl, mongo } = deps;
-  const { tracing } = overrides;
-  const database = opened.use(
-    await openDatabase({ url: databaseUrl, poolSize, entities, tracing, session: SESSION_SETTINGS }),
-  );
+  const { tracing, lockTimeoutMs = LOCK_TIMEOUT_MS } = overrides;
+  const session = { lock_timeout: String(lockTimeoutMs) };
+  const database = opened.use(await openDatabase({ url: databaseUrl, poolSize, entities, tracing, session }));
   const context = createContext(config, { ...deps, database }, overrides);
   const verifier = opened.use(createKeyVerifier(context));
   opened.use(startBackgroundTasks(context, verifier));

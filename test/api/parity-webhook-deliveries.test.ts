@@ -289,14 +289,15 @@ describe("replaying many deliveries", () => {
         hold(session?.pid ?? 0);
         await finish;
       });
+      const holderPid = await holder;
       const owner = { organizationId: fixture.organization.id, actor: { type: "system", id: null } } as const;
       const replay = () => app.webhooks.deliveries.replayMany(owner, fixture.endpoint, { which: "failed" });
       const running = [replay(), replay()];
-      await waitForBlockedSessions(app.database, running.length, await holder);
       onTestFinished(async () => {
         release();
         await Promise.all([held, ...running]);
       });
+      await waitForBlockedSessions(app.database, running.length, holderPid);
       return fixture;
     };
     const { rest } = await expectSameRefusal(app, replayMany({ which: "failed" }, busy), "rate_limited");

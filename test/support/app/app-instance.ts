@@ -69,7 +69,8 @@ export async function startAppInstance(
   const app = await createApp(
     config,
     { databaseUrl, mongo, secretBox: await openSecretBox(config, async () => false) },
-    overrides,
+    // Tests block requests with locks, and a busy test machine takes seconds until it has seen them blocked.
+    { lockTimeoutMs: 0, ...overrides },
   );
   const url = await app.listen();
   return {

@@ -1,4 +1,5 @@
 /** Blocks calls with an open transaction, and waits until they are blocked. */
+import { inspect } from "node:util";
 import { expect } from "vitest";
 import type { Database, Queryable } from "../../../src/platform/postgres/database.ts";
 import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
@@ -26,14 +27,22 @@ export async function openTransaction(database: Database, ...statements: Sql[]):
   };
 }
 
+interface Session {
+  pid: number;
+  blocked_by: number[];
+  query: string;
+}
+
 /** Resolves when at least `count` sessions of this database wait for a lock: any lock, or one of the session with the pid `holder`. */
 export function waitForBlockedSessions(database: Queryable, count: number, holder?: number): Promise<void> {
-  const ofHolder = holder === undefined ? sql`true` : sql`${holder}::int = any(pg_blocking_pids(pid))`;
   const poll = async (): Promise<void> => {
-    const [row] = await database.query<{ waiting: number }>(sql`
-      select count(*)::int as waiting from pg_locks join pg_stat_activity using (pid)
-      where not granted and datname = current_database() and ${ofHolder}`);
-    expect(row?.waiting).toBeGreaterThanOrEqual(count);
+    const sessions = await database.query<Session>(sql`
+      select pid, pg_blocking_pids(pid) as blocked_by, left(query, 80) as query from pg_stat_activity
+      where datname = current_database() and state <> 'idle'`);
+    const blocked = sessions.filter(({ blocked_by: by }) =>
+      holder === undefined ? by.length > 0 : by.includes(holder),
+    );
+    expect(blocked.length, inspect(sessions)).toBeGreaterThanOrEqual(count);
   };
   return eventually(poll, { intervalMs: 10 });
 }
