@@ -160,6 +160,7 @@ class KeyCache implements Disposable {
   readonly #database: Queryable;
   /** By prefix, latest last. Null: created or changed since it was read. */
   readonly #keys = new Map<string, CachedKey | null>();
+  readonly #loading = new Map<string, Promise<CachedKey | null>>();
   /** When each miss expires, by prefix. */
   readonly #misses = new Map<string, number>();
   #revision: number | null = null;
@@ -185,8 +186,16 @@ class KeyCache implements Disposable {
     return this.#keys.has(prefix);
   }
 
-  /** Reads the key from PostgreSQL and caches it. Null if there is none. */
-  async load(prefix: string): Promise<CachedKey | null> {
+  /** Reads the key from PostgreSQL and caches it. Null if there is none. Concurrent calls share a statement. */
+  load(prefix: string): Promise<CachedKey | null> {
+    const inFlight = this.#loading.get(prefix);
+    if (inFlight) return inFlight;
+    const loading = this.#read(prefix).finally(() => this.#loading.delete(prefix));
+    this.#loading.set(prefix, loading);
+    return loading;
+  }
+
+  async #read(prefix: string): Promise<CachedKey | null> {
     const before = this.#revision;
     const row = await selectKey(this.#database, prefix);
     const key = row ? toCachedKey(row) : null;

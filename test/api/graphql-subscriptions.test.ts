@@ -212,7 +212,8 @@ describe("jobChanged", () => {
     await eventually(() => expect(active).toBe(320));
     await change(agent, number, 1);
     await eventually(() => {
-      for (const { events } of subscriptions) expect(numbersOf(events)).toEqual([number]);
+      for (const { events, endReason } of subscriptions)
+        expect({ numbers: numbersOf(events), endReason }).toEqual({ numbers: [number] });
     });
   });
 });

@@ -134,6 +134,16 @@ describe("a second later, a cached key is rejected", () => {
   });
 });
 
+it("concurrent requests with one key share a look-up while the cache is out of date", async () => {
+  const { text } = await cachedKey();
+  isAway = true;
+  await advance(SECOND_MS);
+  isAway = false;
+  const before = lookups;
+  await Promise.all(Array.from({ length: 50 }, () => verifier.verify(text, ADDRESS)));
+  expect(lookups).toBe(before + 1);
+});
+
 describe("an unknown key", () => {
   // evidence: unknown-key-cached
   it("is looked up once in ten seconds", async () => {

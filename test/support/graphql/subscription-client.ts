@@ -27,6 +27,8 @@ export interface JobSubscription {
   readonly events: SubscriptionEvent[];
   /** Resolves when the subscription ends, with its errors, the close event or null. */
   readonly ended: Promise<unknown>;
+  /** What `ended` resolved with; undefined before. */
+  endReason?: unknown;
   stop(): void;
 }
 
@@ -86,7 +88,9 @@ export function subscribe(
       complete: () => resolve(null),
     },
   );
-  return { events, ended, stop };
+  const subscription: JobSubscription = { events, ended, stop };
+  void ended.then((reason) => (subscription.endReason = reason));
+  return subscription;
 }
 
 /** Subscribes over a new WebSocket and resolves when the server reports the subscription as active. */
