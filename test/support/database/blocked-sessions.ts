@@ -1,6 +1,5 @@
 /** Blocks calls with an open transaction, and waits until they are blocked. */
 import { inspect } from "node:util";
-import { expect } from "vitest";
 import type { Database, Queryable } from "../../../src/platform/postgres/database.ts";
 import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
 import { eventually } from "../eventually.ts";
@@ -42,7 +41,8 @@ export function waitForBlockedSessions(database: Queryable, count: number, holde
     const blocked = sessions.filter(({ blocked_by: by }) =>
       holder === undefined ? by.length > 0 : by.includes(holder),
     );
-    expect(blocked.length, inspect(sessions)).toBeGreaterThanOrEqual(count);
+    if (blocked.length < count)
+      throw new Error(`${blocked.length} of ${count} sessions wait for a lock: ${inspect(sessions)}`);
   };
   return eventually(poll, { intervalMs: 10 });
 }
