@@ -26,7 +26,6 @@ export const guide = {
   createEndpoint: page("webhooks/endpoints#create-an-endpoint", "Create an endpoint"),
   dashboard: page("console#the-dashboard", "The dashboard"),
   deliveryLog: page("webhooks/deliveries#delivery-log", "Delivery log"),
-  deprecation: page("versioning#deprecation", "Deprecation"),
   errors: page("errors", "Errors"),
   firstKey: page("console#your-first-key", "Your first key"),
   firstWebhook: page("console#your-first-webhook", "Your first webhook"),

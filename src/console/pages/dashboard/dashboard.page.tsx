@@ -12,7 +12,6 @@ import { DueTodayPanel, LatePanel } from "./due.panels.tsx";
 import { FeedPanel } from "./feed.panel.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { ReasonsPanel } from "./reasons.panel.tsx";
-import { RemovalsNotice } from "./removals.notice.tsx";
 import { TrendPanel } from "./trend.panel.tsx";
 import { useDashboard, type Dashboard } from "./use-dashboard.ts";
 
@@ -31,7 +30,6 @@ export function DashboardPage() {
         }
         actions={<LiveIndicator isPaused={dashboard.isPaused} onToggle={dashboard.togglePause} />}
       />
-      <RemovalsNotice />
       {(isTest || dashboard.data?.categories?.total === 0) && <Checklist />}
       <Content dashboard={dashboard} />
     </>

@@ -1,4 +1,4 @@
-/** The organisation's API keys: what they use that will be removed, then active keys, then revoked and expired ones. */
+/** The organisation's API keys: active keys, then revoked and expired ones. */
 import { useQuery } from "@apollo/client/react";
 import { Button, Stack, Title } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
@@ -13,7 +13,6 @@ import { ApiKeysDocument, type ApiKeyRowFragment } from "../../../generated/api-
 import { ListedModeControl } from "../listed-mode.control.tsx";
 import { listedMode } from "../listed-mode.ts";
 import { CreateKeyDialog } from "./create-key.dialog.tsx";
-import { DeprecationsNotice } from "./deprecations.notice.tsx";
 import { InactiveKeysTable, KeysTable } from "./keys.table.tsx";
 import { RevokeKeyDialog } from "./revoke-key.dialog.tsx";
 import { RotateKeyDialog } from "./rotate-key.dialog.tsx";
@@ -53,7 +52,6 @@ export function KeysPage() {
       />
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <LoadingState label="Loading API keys" />}
-      {data && <DeprecationsNotice deprecations={data.deprecations ?? []} />}
       {data && <KeyLists keys={data.apiKeys ?? []} create={create} />}
       <CreateKeyDialog dialog={creating} />
     </>
