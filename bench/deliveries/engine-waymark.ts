@@ -44,7 +44,6 @@ async function start(): Promise<void> {
         endpoints: { disableFailing: () => Promise.resolve([]) },
         deliveries: { purgeExpired: () => Promise.resolve({ deleted: 0, dropped: [] }) },
         requests: { purgeExpired: () => Promise.resolve([]) },
-        deprecationUses: { mailOwners: () => Promise.resolve(), purgeExpired: () => Promise.resolve(0) },
         jobs: { updateBatch: () => Promise.resolve({ results: [], ignored: [] }) },
       },
     },

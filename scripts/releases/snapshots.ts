@@ -1,8 +1,6 @@
 /** The documents of each release in `docs/releases/<version>/`, and the breaking changes since the last one. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { buildSchema, findBreakingChanges } from "graphql";
-import { deprecations } from "../../src/deprecations/api.ts";
-import { withDeprecatedDirectives } from "../../src/graphql/deprecated.ts";
 import { readSdl } from "../../src/graphql/sdl.ts";
 import { createOpenApiDocument, createOperationsDocument } from "../../src/http/v1/openapi/documents.ts";
 import { listApiChanges, type ApiDocument } from "./openapi-changes.ts";
@@ -23,7 +21,7 @@ export function currentSnapshot(): Snapshot {
   return {
     "openapi.json": toDocument(createOpenApiDocument(null)),
     "operations.json": toDocument(createOperationsDocument(null)),
-    "schema.graphql": withDeprecatedDirectives(readSdl(), deprecations),
+    "schema.graphql": readSdl(),
   };
 }
 

@@ -6,11 +6,6 @@ import { createServerHandle } from "./http-server.ts";
 import { startBackgroundTasks } from "./background-tasks.ts";
 import type { AppContext } from "./context.ts";
 import { openGraphql } from "./graphql.ts";
-import {
-  checkDeprecations,
-  deprecations as registeredDeprecations,
-  type Deprecation,
-} from "../deprecations/api.ts";
 import { openReplicaReaders } from "./replicas.ts";
 import { openServices } from "./services.ts";
 import { createScheduler, createStepScheduler } from "../scheduling/api.ts";
@@ -39,8 +34,6 @@ import type { Webhooks } from "../webhooks/api.ts";
 export interface AppOverrides {
   clock?: Clock;
   logger?: Logger;
-  /** Instead of the registry in `src/deprecations`. */
-  deprecations?: readonly Deprecation[];
   /** Absent: no tracing. The caller closes it after disposing the app. */
   tracing?: Tracing | undefined;
   /** Default: `LOCK_TIMEOUT_MS`. */
@@ -90,12 +83,10 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
   const verifier = opened.use(createKeyVerifier(context));
   opened.use(startBackgroundTasks(context, verifier));
   const replicas = opened.use(await openReplicaReaders(context));
-  const { deprecations = registeredDeprecations } = overrides;
-  checkDeprecations(deprecations);
   const scheduler = createScheduler({ mongo, ...context });
   const scheduleStep = createStepScheduler(scheduler);
   if (config.role === "api") opened.use(scheduler);
-  const opening = opened.use(await openServices(context, { replicas, deprecations, scheduleStep }));
+  const opening = opened.use(await openServices(context, { replicas, scheduleStep }));
   const { services, alertNotifier, setListenUrl } = opening;
   const worker =
     config.role === "api"

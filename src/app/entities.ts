@@ -13,7 +13,6 @@ import {
 } from "../accounts/api.ts";
 import { User, Organization } from "../organizations/api.ts";
 import { AccessRevision, ApiKey } from "../api-keys/api.ts";
-import { DeprecationNotice, DeprecationUse } from "../deprecations/api.ts";
 import { JobEvent } from "../events/api.ts";
 import { IdempotencyRecord } from "../idempotency/api.ts";
 import { RateLimitBucket } from "../rate-limits/api.ts";
@@ -27,8 +26,6 @@ export const entities = [
   Organization,
   ApiKey,
   AccessRevision,
-  DeprecationUse,
-  DeprecationNotice,
   JobStatus,
   FailureReason,
   Job,

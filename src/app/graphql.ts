@@ -14,8 +14,7 @@ import type { Queryable } from "../platform/postgres/database.ts";
 import type { Principal } from "../platform/principal.ts";
 
 interface GraphqlModuleOptions {
-  services: Omit<GraphqlServices, "tail" | "rateLimits"> &
-    Pick<GraphqlAdapterDeps<never>, "errorUrl" | "pageUrl" | "deprecations" | "useRecorder">;
+  services: Omit<GraphqlServices, "tail" | "rateLimits"> & Pick<GraphqlAdapterDeps<never>, "errorUrl">;
   verifier: KeyVerifier;
   sessions: SessionVerifier;
   /** Null: rate limits are off. */
@@ -42,7 +41,7 @@ export async function openGraphql(
   const createReader = await replicas.connect(SESSION_SETTINGS);
   const tail = opened.use(new EventTail({ database, databaseUrl, logger }));
   const contextFactory = createContextFactory({ ...services, tail, rateLimits: limits });
-  const schema = createSchema(services.deprecations);
+  const schema = createSchema();
   const readerFor = (principal: Principal, signal: AbortSignal): Queryable =>
     createReader(database.withSignal(signal), principal, signal);
   const adapter = opened.use(
@@ -50,9 +49,6 @@ export async function openGraphql(
       ...context,
       ...options,
       errorUrl: services.errorUrl,
-      pageUrl: services.pageUrl,
-      deprecations: services.deprecations,
-      useRecorder: services.useRecorder,
       schema,
       extraRoutes: (host) => jobsCsvRoutes({ ...options, schema, readerFor }, host),
       makeContext: (request: IncomingOperation) => {

@@ -3,7 +3,6 @@ import { createAccessChangeRecorder, MailService } from "../mail/api.ts";
 import { openAccounts, SavedViewService } from "../accounts/api.ts";
 import type { AppContext } from "./context.ts";
 import { createDataServices } from "./data-services.ts";
-import { createUseRecorder, DeprecationUseService, type Deprecation } from "../deprecations/api.ts";
 import type { ReplicaReaders } from "./replicas.ts";
 import { createEventService } from "../events/api.ts";
 import { errorGuidePath } from "../guide/api.ts";
@@ -20,16 +19,12 @@ import {
 
 interface ServiceOptions {
   replicas: Pick<ReplicaReaders, "connect">;
-  deprecations: readonly Deprecation[];
   /** Schedules the steps of test runs that are due at a time. */
   scheduleStep: (atMs: number) => void;
 }
 
 /** Stop the HTTP server before disposing, which writes buffered data and closes the connections to webhook receivers. */
-export async function openServices(
-  context: AppContext,
-  { replicas, deprecations, scheduleStep }: ServiceOptions,
-) {
+export async function openServices(context: AppContext, { replicas, scheduleStep }: ServiceOptions) {
   const { config, database, clock, secretBox, logger } = context;
   const { twoFactorPolicy, retentionDays } = config;
   const { publicUrl } = config.http;
@@ -45,7 +40,6 @@ export async function openServices(
   const deps = { ...context, retentionDays, notifyWorkers, recordAccessChange, mails, pageUrl, scheduleStep };
   const webhooks = opened.use(await openWebhooks({ ...deps, ...config.webhooks, alertNotifier }));
   const { accounts, membership } = opened.use(openAccounts({ ...deps, publicUrl, twoFactorPolicy }));
-  const useRecorder = opened.use(createUseRecorder({ ...context, deprecations }));
   const createReader = await replicas.connect();
   const services = {
     ...createDataServices({ ...deps, flushRequestLog }, (principal) => createReader(database, principal)),
@@ -61,9 +55,6 @@ export async function openServices(
     accounts,
     secrets: createSecretReveal({ database, endpoints: webhooks.endpoints, passwords: accounts.passwords }),
     views: new SavedViewService({ database }),
-    deprecations,
-    useRecorder,
-    deprecationUses: new DeprecationUseService({ ...deps, deprecations }),
   };
   const resources = opened.move();
   return { services, alertNotifier, setListenUrl, [Symbol.asyncDispose]: () => resources.disposeAsync() };

@@ -1,6 +1,5 @@
 /** Composes a worker: the webhook dispatcher, the mail worker, and the scheduler that wakes them. */
 import type { AppContext } from "./context.ts";
-import type { DeprecationUseService } from "../deprecations/api.ts";
 import { applyDueSteps } from "../test-mode/api.ts";
 import type { JobService } from "../jobs/api.ts";
 import { createMailTransport, MailWorker } from "../mail/api.ts";
@@ -9,7 +8,6 @@ import type { RequestLog } from "../request-log/api.ts";
 import {
   createStepScheduler,
   createWakeUpScheduler,
-  deprecationHandlers,
   mailHandlers,
   requestLogHandlers,
   type Scheduler,
@@ -35,7 +33,6 @@ interface WorkerOptions {
     endpoints: Pick<EndpointService, "disableFailing">;
     deliveries: Pick<DeliveryService, "purgeExpired">;
     requests: Pick<RequestLog, "purgeExpired">;
-    deprecationUses: Pick<DeprecationUseService, "mailOwners" | "purgeExpired">;
     jobs: Pick<JobService, "updateBatch">;
   };
   alertNotifier?: AlertNotifier;
@@ -78,7 +75,6 @@ export async function startWorker(
         if (dropped.length > 0) logger.info({ dropped }, "deleted request log entries past their retention");
       },
     }),
-    ...deprecationHandlers(services.deprecationUses),
     ...testRunHandlers({
       applyDueSteps: () => applyDueSteps({ ...context, jobs: services.jobs, scheduleStep }),
     }),

@@ -1,8 +1,6 @@
 /** The executable schema: the SDL with its resolvers. */
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { parse, type GraphQLSchema } from "graphql";
-import { deprecations as registeredDeprecations, type Deprecation } from "../deprecations/api.ts";
-import { withDeprecatedDirectives } from "./deprecated.ts";
 import { enumValues } from "./enums.ts";
 import type { Resolvers } from "./generated/schema-types.ts";
 import { accountRequest, accountRequestQueries, reviewMutations } from "./resolvers/account-request.ts";
@@ -10,7 +8,6 @@ import { auditEntry, auditQueries } from "./resolvers/audit.ts";
 import { mail, mailMutations, mailQueries } from "./resolvers/mail.ts";
 import { memberMutations, memberQueries } from "./resolvers/member.ts";
 import { apiKeyMutations, apiKeyQueries } from "./resolvers/api-key.ts";
-import { deprecationQueries } from "./resolvers/deprecation.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
 import { updatedJob, jobMutations } from "./resolvers/job-mutations.ts";
@@ -44,7 +41,6 @@ const resolvers: Resolvers = {
     ...referenceQueries,
     ...webhookQueries,
     ...apiKeyQueries,
-    ...deprecationQueries,
     ...savedViewQueries,
     ...nodeQueries,
   },
@@ -78,9 +74,8 @@ const resolvers: Resolvers = {
   WebhookAttempt: webhookAttempt,
 };
 
-/** Adds `@deprecated` to what the registry names. */
-export function createSchema(deprecations: readonly Deprecation[] = registeredDeprecations): GraphQLSchema {
-  const typeDefs = parse(withDeprecatedDirectives(readSdl(), deprecations));
+export function createSchema(): GraphQLSchema {
+  const typeDefs = parse(readSdl());
   return makeExecutableSchema({
     typeDefs,
     resolvers: [enumValues(typeDefs), resolvers],

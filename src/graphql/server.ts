@@ -26,7 +26,6 @@ import { graphiqlRoutes } from "./explorer/graphiql.routes.ts";
 import type { AdapterHost } from "./adapter-host.ts";
 import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts";
 import { createOperationGuard } from "./execution/operation-guard.ts";
-import type { Deprecation, UseRecorder } from "../deprecations/api.ts";
 import type { SessionVerifier } from "../accounts/api.ts";
 import { currentRequest } from "./request-store.ts";
 import { createSubscriptionServer, type SubscriptionServer } from "./subscriptions/websocket-server.ts";
@@ -44,12 +43,6 @@ export interface GraphqlAdapterDeps<Context extends BaseContext> {
   tracing?: Tracing | undefined;
   /** Returns the URL of the section of the guide about an error code. */
   errorUrl: (code: string) => string;
-  /** Returns the URL of a page of the service. */
-  pageUrl: (path: string) => string;
-  /** What responses mark as deprecated. */
-  deprecations: readonly Deprecation[];
-  /** Counts the requests that use something deprecated. */
-  useRecorder: Pick<UseRecorder, "record">;
   /** Further routes, outside `/graphql`. */
   extraRoutes?: ((host: AdapterHost) => RequestHandler) | undefined;
 }

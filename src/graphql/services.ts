@@ -7,7 +7,6 @@ import type {
   SuspensionService,
 } from "../accounts/api.ts";
 import type { ApiKeyService } from "../api-keys/api.ts";
-import type { DeprecationUseService } from "../deprecations/api.ts";
 import type { EventService, EventTail } from "../events/api.ts";
 import type { JobReferenceData, JobService, OperatorJobService } from "../jobs/api.ts";
 import type { MailService } from "../mail/api.ts";
@@ -32,7 +31,6 @@ export interface GraphqlServices {
   readonly views: SavedViewService;
   readonly mails: MailService;
   readonly requests: Pick<RequestLog, "list" | "usage">;
-  readonly deprecationUses: Pick<DeprecationUseService, "list">;
   readonly events: EventService;
   readonly tail: EventTail;
   readonly testMode: TestModeService;

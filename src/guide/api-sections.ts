@@ -122,7 +122,6 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   requestLog: section("guide/requests", "List requests"),
   usage: section("guide/console", "Requests and usage"),
   auditLog: members,
-  deprecations: section("guide/versioning", "Which keys use it"),
   savedViews: section("guide/console", "Jobs"),
   organizations,
   accountRequests,

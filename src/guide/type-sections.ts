@@ -27,7 +27,6 @@ const deliveryLog = section("guide/webhooks/deliveries", "Delivery log");
 const delivery = section("guide/webhooks/deliveries", "Read one delivery");
 const accountRequests = section("operate/console", "Reviewing requests");
 const outbox = section("operate/console", "The outbox");
-const deprecation = section("guide/versioning", "Which keys use it");
 
 /** By the name of the type. The others have the section of a root field: see `typeSectionOf`. */
 export const typeSections: Readonly<Record<string, GuideSection>> = {
@@ -86,8 +85,6 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   ApiKey: section("guide/api-keys", "List keys"),
   RequestLogEntry: requests,
   RequestOutcome: requests,
-  Deprecation: deprecation,
-  DeprecationUse: deprecation,
   JobRun: run,
   JobRunPath: run,
   DeletedTestData: section("guide/test-mode", "Delete test data"),

@@ -5,7 +5,6 @@ import type { ApiKeyService, KeyVerifier } from "../api-keys/api.ts";
 import { createHostCheck } from "../platform/host-check.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
 import type { Config } from "../config/config.ts";
-import type { Deprecation, UseRecorder } from "../deprecations/api.ts";
 import type { EventService } from "../events/api.ts";
 import type { ImportService, JobReferenceData, JobService } from "../jobs/api.ts";
 import type { IdempotencyService } from "../idempotency/api.ts";
@@ -27,7 +26,6 @@ import { PartnerShares } from "./partner-shares.ts";
 import { duringExternalCall, inShare } from "./in-share.ts";
 
 import { eventRoutes } from "./v1/events.routes.ts";
-import { markDeprecated } from "./v1/deprecation-headers.ts";
 import { createApiKeyGuards } from "./v1/api-key-guards.ts";
 import { createSimulator, type Simulate } from "./simulate.ts";
 import { apiKeyRoutes } from "./v1/api-keys.routes.ts";
@@ -60,10 +58,6 @@ export interface HttpServices extends AccountRouteServices, Omit<RequestServices
   graphql?: MountedAdapter | undefined;
   /** Returns the URL of a page of the service; "" is its base URL. */
   pageUrl: (path: string) => string;
-  /** What the API marks as deprecated. */
-  deprecations: readonly Deprecation[];
-  /** Counts the requests that use something deprecated. */
-  useRecorder: Pick<UseRecorder, "record">;
   /** The dashboard of scheduled tasks, for operators. */
   schedulerDashboard?: RequestHandler | undefined;
 }
@@ -82,14 +76,12 @@ type AdapterHost = typeof hostFunctions & { simulate: Simulate };
 
 /** Headers that pages of other origins may read. */
 const EXPOSED_HEADERS = [
-  "Deprecation",
   "ETag",
   "Link",
   "X-Request-Id",
   "X-Ignored-Fields",
   "Idempotency-Replayed",
   "Retry-After",
-  "Sunset",
   "RateLimit",
   "RateLimit-Policy",
   "X-RateLimit-Limit",
@@ -120,8 +112,6 @@ export function createHttpApp(services: HttpServices): Express {
 
   if (config.role !== "worker") {
     if (graphql) app.use(graphql.routes(adapterHost));
-    const deprecated = markDeprecated(services);
-    if (deprecated) app.use("/v1", deprecated);
     app.use("/v1", jobRoutes({ ...services, guards, baseUrl }));
     app.use("/v1", eventRoutes({ ...services, guards }));
     app.use("/v1", referenceRoutes({ ...services, guards }));

@@ -5,7 +5,6 @@ export { TaskRepository } from "./task-repository.ts";
 export {
   createStepScheduler,
   createWakeUpScheduler,
-  deprecationHandlers,
   mailHandlers,
   requestLogHandlers,
   testRunHandlers,

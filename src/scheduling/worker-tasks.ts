@@ -43,21 +43,6 @@ export function requestLogHandlers(work: Pick<WebhookWork, "purgeExpired">): Tas
   return [recurring("requests.retention", HOUR_MS, () => work.purgeExpired())];
 }
 
-/** Implemented by the deprecations feature. */
-export interface DeprecationWork {
-  /** Mails the owners whose keys use something that is removed soon. */
-  mailOwners(): Promise<void>;
-  purgeExpired(): Promise<unknown>;
-}
-
-/** Hourly, so that a mail is at most an hour late after a process was down. */
-export function deprecationHandlers(work: DeprecationWork): TaskHandler[] {
-  return [
-    recurring("deprecations.mails", HOUR_MS, () => work.mailOwners()),
-    recurring("deprecations.retention", HOUR_MS, async () => void (await work.purgeExpired())),
-  ];
-}
-
 function recurring(name: string, intervalMs: number, run: () => Promise<void>): TaskHandler {
   return recurringHandler(defineTask(name, noPayload), intervalMs, run, { maxRunMs: intervalMs });
 }

@@ -23,7 +23,6 @@ import {
   subscriptionCallsOf,
 } from "../support/graphql/known-values.ts";
 import {
-  canaryDeprecation,
   createTenantCanary,
   CANARY_MARKER,
   snapshotRows,
@@ -46,8 +45,7 @@ let entitled: Principal[];
 
 beforeAll(async () => {
   // Without a worker, which would change deliveries and e-mails in the background.
-  const overrides = { deprecations: [canaryDeprecation] };
-  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" }, overrides);
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" });
   operator = await createSignedInUser(app, null);
   outsider = await app.createOrganization("agent");
   outsidersOwner = await createSignedInUser(app, outsider.id);

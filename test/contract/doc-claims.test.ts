@@ -111,9 +111,9 @@ it("the e-mail about an existing account uses the sign-in page's label for the p
 });
 
 describe("texts for users", () => {
-  /** Fixed periods: the feed, e-mails, uses of deprecations, the dashboard's chart, key expiry and a filter. */
+  /** Fixed periods: the feed, e-mails, the dashboard's chart, key expiry and a filter. */
   const FIXED =
-    /cursor is older than|days, oldest first|mails of the last|used it in the last|service in the last|title="Last|delivered in the last|value: "30"|"30d"|including today/;
+    /cursor is older than|days, oldest first|mails of the last|service in the last|title="Last|delivered in the last|value: "30"|"30d"|including today/;
 
   it("contain no number of days that depends on RETENTION_DAYS", () => {
     const files = globSync(

@@ -46,7 +46,6 @@ describe("the samples", () => {
   it("are all run here", () => {
     expect([...samples.keys()]).toEqual([
       "guide/test-mode.md Simulate",
-      "guide/versioning.md",
       "operate/console.md NewJobs",
       "operate/console.md CarrierFeed",
     ]);
@@ -69,17 +68,6 @@ describe("the samples", () => {
     const input = { ...variables.input, markingNumber };
     const data = await queryData(app, document, { key, variables: { input } });
     expect(data.runTestJob).toMatchObject({ run: { steps: expect.any(Array) }, userErrors: [] });
-  });
-
-  it("the query of deprecations returns a list", async () => {
-    const { text: key } = await app.keys.create({
-      organizationId: agent.id,
-      name: "keys",
-      createdBy: "test",
-      scopes: ["keys:manage"],
-    });
-    const data = await queryData(app, sample("guide/versioning.md").document, { key });
-    expect(data.deprecations).toEqual(expect.any(Array));
   });
 
   it("NewJobs and CarrierFeed: create a job once, and set its provider status as an event", async () => {

@@ -152,7 +152,6 @@ describe("the metrics", () => {
       ),
     );
     const lookedUp = [
-      "waymark_deprecation_uses_total",
       "waymark_graphql_subscription_events_total",
       "waymark_http_requests_in_flight",
       "waymark_http_requests_simulated_total",

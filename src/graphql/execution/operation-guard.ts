@@ -13,7 +13,6 @@ import {
   type OperationDefinitionNode,
   type VariableDefinitionNode,
 } from "graphql";
-import { deprecationHeaders, type Deprecation, type UseRecorder } from "../../deprecations/api.ts";
 import { keyRequired } from "../../api-keys/api.ts";
 import { type RateLimitClass, type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { unknownNames } from "../../platform/did-you-mean.ts";
@@ -21,7 +20,6 @@ import { badRequest, MAX_PROBLEMS, type Problem } from "../../platform/errors.ts
 import { costOf } from "./cost.ts";
 import type { ErrorFormatter } from "./error-formatter.ts";
 import type { ShareKind } from "../adapter-host.ts";
-import { createDeprecationFinder } from "../deprecated.ts";
 import { rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { sizeProblem } from "./input-limits.ts";
 import { checkLimit } from "./limits.ts";
@@ -34,10 +32,6 @@ export interface OperationGuardDeps {
   limits: RateLimits | null;
   isProduction: boolean;
   errors: ErrorFormatter;
-  deprecations: readonly Deprecation[];
-  useRecorder: Pick<UseRecorder, "record">;
-  /** Returns the URL of a page of the service. */
-  pageUrl: (path: string) => string;
 }
 
 /** Mutations that use the `batch` rate limit. */
@@ -55,11 +49,7 @@ export function createOperationGuard({
   limits,
   isProduction,
   errors,
-  deprecations,
-  useRecorder,
-  pageUrl,
 }: OperationGuardDeps): ApolloServerPlugin {
-  const findDeprecations = createDeprecationFinder(schema, deprecations);
   const check = async (
     document: DocumentNode,
     requested: RequestedOperation,
@@ -84,13 +74,6 @@ export function createOperationGuard({
           await check(document, { operation, variables }, currentRequest()).catch((error: unknown) => {
             throw errors.translate(error);
           });
-          // After the check, because it bounds the depth of variables.
-          const deprecated = findDeprecations?.(document, operation, variables) ?? [];
-          if (deprecated.length === 0) return;
-          const { principal, setHeader } = currentRequest();
-          useRecorder.record(principal, deprecated);
-          for (const [name, value] of Object.entries(deprecationHeaders(deprecated, pageUrl)))
-            setHeader(name, value);
         },
         willSendResponse({ response: { body } }) {
           const { measured } = currentRequest();

@@ -354,34 +354,6 @@ export type DeleteViewPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** Something deprecated: a part of REST or GraphQL that will be removed. */
-export type Deprecation = {
-  /** Stable name of the deprecation, such as `jobs-page`. */
-  readonly code: Scalars['String']['output'];
-  /** What is deprecated, such as `GET /v1/jobs: query parameter page`. */
-  readonly name: Scalars['String']['output'];
-  /** Day of the announcement. */
-  readonly since: Scalars['LocalDate']['output'];
-  /** First day without it. */
-  readonly sunset: Scalars['LocalDate']['output'];
-  /** What to use instead, as a sentence. */
-  readonly replacement: Scalars['String']['output'];
-  /** The API keys that used it in the last 30 days, the latest first. Keys that have ended are left out. */
-  readonly uses: ReadonlyArray<DeprecationUse>;
-};
-
-/** The use of something deprecated by one API key. */
-export type DeprecationUse = {
-  /** The key. */
-  readonly apiKey: ApiKey;
-  /** Time of the first use. It starts again after 90 days without a use. */
-  readonly firstUsedAt: Scalars['DateTime']['output'];
-  /** Time of the last use. It is updated within seconds. */
-  readonly lastUsedAt: Scalars['DateTime']['output'];
-  /** Number of requests that used it, since `firstUsedAt`. */
-  readonly requests: Scalars['Int']['output'];
-};
-
 /** A change of a job. */
 export type JobEvent = Node & {
   /** Event ID (`evt_…`), the `webhook-id` of its deliveries. */
@@ -1387,11 +1359,6 @@ export type Query = {
    * service. At most 1,000; valid keys take precedence, then the newest. Needs the scope `keys:manage`.
    */
   readonly apiKeys: Maybe<ReadonlyArray<ApiKey>>;
-  /**
-   * What is deprecated and will be removed, the earliest removal first, with the API keys of your organisation that still
-   * use it: at most 1,000 uses, the latest. For operators: the keys of all organisations. Needs the scope `keys:manage`.
-   */
-  readonly deprecations: Maybe<ReadonlyArray<Deprecation>>;
   /**
    * The members of your organisation, by name, at most 1,000. For an operator: the operators. API keys need the scope
    * `webhooks:manage`.
@@ -2528,8 +2495,6 @@ export type ResolversTypes = ResolversObject<{
   SavedView: ResolverTypeWrapper<SavedView>;
   SaveViewPayload: ResolverTypeWrapper<SaveViewPayload>;
   DeleteViewPayload: ResolverTypeWrapper<DeleteViewPayload>;
-  Deprecation: ResolverTypeWrapper<Omit<Deprecation, 'uses'> & { uses: ReadonlyArray<ResolversTypes['DeprecationUse']> }>;
-  DeprecationUse: ResolverTypeWrapper<Omit<DeprecationUse, 'apiKey'> & { apiKey: ResolversTypes['ApiKey'] }>;
   JobEvent: ResolverTypeWrapper<JobEventNode>;
   JobEventType: JobEventType;
   Actor: ResolverTypeWrapper<Actor>;
@@ -2676,8 +2641,6 @@ export type ResolversParentTypes = ResolversObject<{
   SavedView: SavedView;
   SaveViewPayload: SaveViewPayload;
   DeleteViewPayload: DeleteViewPayload;
-  Deprecation: Omit<Deprecation, 'uses'> & { uses: ReadonlyArray<ResolversParentTypes['DeprecationUse']> };
-  DeprecationUse: Omit<DeprecationUse, 'apiKey'> & { apiKey: ResolversParentTypes['ApiKey'] };
   JobEvent: JobEventNode;
   Actor: Actor;
   FieldChange: FieldChange;
@@ -2929,22 +2892,6 @@ export type SaveViewPayloadResolvers<ContextType = GraphqlContext, ParentType ex
 export type DeleteViewPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['DeleteViewPayload'] = ResolversParentTypes['DeleteViewPayload']> = ResolversObject<{
   id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type DeprecationResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Deprecation'] = ResolversParentTypes['Deprecation']> = ResolversObject<{
-  code?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  since?: Resolver<ResolversTypes['LocalDate'], ParentType, ContextType>;
-  sunset?: Resolver<ResolversTypes['LocalDate'], ParentType, ContextType>;
-  replacement?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  uses?: Resolver<ReadonlyArray<ResolversTypes['DeprecationUse']>, ParentType, ContextType>;
-}>;
-
-export type DeprecationUseResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['DeprecationUse'] = ResolversParentTypes['DeprecationUse']> = ResolversObject<{
-  apiKey?: Resolver<ResolversTypes['ApiKey'], ParentType, ContextType>;
-  firstUsedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  lastUsedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  requests?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 }>;
 
 export type JobEventResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['JobEvent'] = ResolversParentTypes['JobEvent']> = ResolversObject<{
@@ -3283,7 +3230,6 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
   webhookEndpoint?: Resolver<Maybe<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType, RequireFields<QueryWebhookEndpointArgs, 'id'>>;
   webhookDeliveries?: Resolver<Maybe<ResolversTypes['WebhookDeliveryConnection']>, ParentType, ContextType, Partial<QueryWebhookDeliveriesArgs>>;
   apiKeys?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType, Partial<QueryApiKeysArgs>>;
-  deprecations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Deprecation']>>, ParentType, ContextType>;
   members?: Resolver<Maybe<ReadonlyArray<ResolversTypes['User']>>, ParentType, ContextType>;
   invitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Invitation']>>, ParentType, ContextType>;
   requestLog?: Resolver<Maybe<ResolversTypes['RequestLogConnection']>, ParentType, ContextType, Partial<QueryRequestLogArgs>>;
@@ -3540,8 +3486,6 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   SavedView?: SavedViewResolvers<ContextType>;
   SaveViewPayload?: SaveViewPayloadResolvers<ContextType>;
   DeleteViewPayload?: DeleteViewPayloadResolvers<ContextType>;
-  Deprecation?: DeprecationResolvers<ContextType>;
-  DeprecationUse?: DeprecationUseResolvers<ContextType>;
   JobEvent?: JobEventResolvers<ContextType>;
   Actor?: ActorResolvers<ContextType>;
   FieldChange?: FieldChangeResolvers<ContextType>;

@@ -1,15 +1,31 @@
 /** The change feeds: a JSON Feed (version 1.1) and an Atom feed (RFC 4287) with the same entries. */
 import { readFileSync } from "node:fs";
-import { changelogEntries, type ChangelogEntry, type Deprecation } from "../../deprecations/api.ts";
 import { escapeHtml } from "../../platform/escape-html.ts";
 
 type PageUrl = (path: string) => string;
 
 const TITLE = "Changes of the Waymark API";
 
-export function readChangelog(deprecations: readonly Deprecation[]): ChangelogEntry[] {
-  const file = new URL("../../../CHANGELOG.md", import.meta.url);
-  return changelogEntries(readFileSync(file, "utf8"), deprecations);
+interface ChangelogEntry {
+  /** Unique and stable, such as `release-1.0.0`. */
+  readonly id: string;
+  readonly title: string;
+  /** Such as `2026-11-23`. */
+  readonly day: string;
+  /** Markdown. */
+  readonly text: string;
+}
+
+/** Returns the releases, newest first. Unreleased changes have no date, so they are not included. */
+export function readChangelog(): ChangelogEntry[] {
+  const changelog = readFileSync(new URL("../../../CHANGELOG.md", import.meta.url), "utf8");
+  const releases = changelog.split(/^## /m).flatMap((section): ChangelogEntry[] => {
+    const [, version, day] = /^\[([^\]]+)\] - (\d{4}-\d\d-\d\d)\n/.exec(section) ?? [];
+    if (version === undefined || day === undefined) return [];
+    const text = section.slice(section.indexOf("\n")).trim();
+    return [{ id: `release-${version}`, title: `Waymark ${version}`, day, text }];
+  });
+  return releases.toSorted((left, right) => right.day.localeCompare(left.day));
 }
 
 export function jsonFeed(entries: readonly ChangelogEntry[], pageUrl: PageUrl): object {
@@ -18,13 +34,13 @@ export function jsonFeed(entries: readonly ChangelogEntry[], pageUrl: PageUrl): 
     title: TITLE,
     home_page_url: pageUrl("/guide/versioning"),
     feed_url: pageUrl("/changelog.json"),
-    items: entries.map(({ id, kind, title, day, text }) => ({
+    items: entries.map(({ id, title, day, text }) => ({
       id,
       url: pageUrl("/guide/versioning"),
       title,
       content_text: text,
       date_published: toTime(day),
-      tags: [kind],
+      tags: ["release"],
     })),
   };
 }
@@ -33,11 +49,11 @@ export function atomFeed(entries: readonly ChangelogEntry[], pageUrl: PageUrl): 
   const feedUrl = escapeHtml(pageUrl("/changelog.atom"));
   const page = escapeHtml(pageUrl("/guide/versioning"));
   const items = entries.map(
-    ({ id, kind, title, day, text }) => `<entry>
+    ({ id, title, day, text }) => `<entry>
 <id>${feedUrl}#${escapeHtml(id)}</id>
 <title>${escapeHtml(title)}</title>
 <updated>${toTime(day)}</updated>
-<category term="${kind}"/>
+<category term="release"/>
 <link href="${page}"/>
 <content type="text">${escapeHtml(text)}</content>
 </entry>`,

@@ -1,7 +1,6 @@
 /** Routes of the OpenAPI documents, the Postman collection and the reference page. */
 import { createHash } from "node:crypto";
 import { Router, type RequestHandler } from "express";
-import type { Deprecation } from "../../deprecations/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import { pathPrefix } from "../../platform/public-url.ts";
 import { matchesEtag } from "../json.ts";
@@ -25,10 +24,9 @@ export interface DocsSettings {
   publicUrl: string | null;
   /** Returns the URL of a page of the service; "" is its base URL. */
   pageUrl: (path: string) => string;
-  deprecations: readonly Deprecation[];
 }
 
-export function docsRoutes({ publicUrl, pageUrl, deprecations }: DocsSettings): Router {
+export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
   const prefix = pathPrefix(publicUrl);
   // Created by the first request, because most processes never get one.
   let page: string | undefined;
@@ -47,7 +45,7 @@ export function docsRoutes({ publicUrl, pageUrl, deprecations }: DocsSettings): 
   };
   route(
     "/openapi.json",
-    sendDocument(() => createOpenApiDocument(publicUrl, deprecations)),
+    sendDocument(() => createOpenApiDocument(publicUrl)),
   );
   route(
     "/docs/operations.json",
@@ -60,11 +58,11 @@ export function docsRoutes({ publicUrl, pageUrl, deprecations }: DocsSettings): 
   );
   route(
     "/changelog.json",
-    sendDocument(() => jsonFeed(readChangelog(deprecations), pageUrl)),
+    sendDocument(() => jsonFeed(readChangelog(), pageUrl)),
   );
   route(
     "/changelog.atom",
-    sendText("application/atom+xml", () => atomFeed(readChangelog(deprecations), pageUrl)),
+    sendText("application/atom+xml", () => atomFeed(readChangelog(), pageUrl)),
   );
   route("/docs", sendPage);
   route("/docs/assets/:version/:name", sendAsset);

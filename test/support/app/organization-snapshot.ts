@@ -18,8 +18,6 @@ const ownRows: Readonly<Record<string, string>> = {
   organization: "row.id = $1",
   api_key: ofOrganization,
   audit_entry: ofOrganization,
-  deprecation_notice: ofOrganization,
-  deprecation_use: ofOrganization,
   invitation: ofOrganization,
   job: ofJobs,
   job_event: ofJobs,

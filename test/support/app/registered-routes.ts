@@ -68,8 +68,6 @@ async function listRoutes(isIncluded: (layer: Layer) => boolean): Promise<string
     deliveries: {} as DeliveryService,
     pageUrl: (path) => path,
     errorUrl: (code) => code,
-    deprecations: [],
-    useRecorder: { record: () => undefined },
     keys: {} as ApiKeyService,
     testMode: {} as TestModeService,
     requests: {} as RequestLog,

@@ -1,6 +1,5 @@
 /** The numbers of the partner guide, each from the constant that it states. */
 import { defaultRateLimits } from "../../../src/rate-limits/rate-limit.ts";
-import { SUNSET_THRESHOLDS } from "../../../src/deprecations/sunset-notice.ts";
 import { FEED_DAYS } from "../../../src/events/feed.sql.ts";
 import {
   limits,
@@ -65,14 +64,6 @@ const concurrencyOfClients = [
 const KEY_GRANT = "src/api-keys/api-key.grant.ts";
 const KEY_SERVICE = "src/api-keys/api-key.service.ts";
 const keyRotationHours = constantIn(KEY_GRANT, "GRACE_HOURS.max");
-
-/** Shared with the operator pages. */
-export const deprecationPeriods = {
-  thresholds: SUNSET_THRESHOLDS.map((days) => count(days)).slice(0, -1),
-  lastThreshold: duration(Math.min(...SUNSET_THRESHOLDS) * DAY_MS),
-  recentUse: duration(constantIn("src/deprecations/use.service.ts", "RECENT_USE_MS")),
-  flush: duration(constantIn("src/deprecations/use.recorder.ts", "FLUSH_INTERVAL_MS")),
-};
 
 /** Shared with the operator pages. */
 export const periods = {
@@ -414,15 +405,4 @@ const readme = [
   },
 ];
 
-const versioning: readonly Fact[] = [
-  fact(
-    "versioning.md",
-    "Which keys use it",
-    ...deprecationPeriods.thresholds,
-    deprecationPeriods.lastThreshold,
-    deprecationPeriods.recentUse,
-    deprecationPeriods.flush,
-  ),
-];
-
-export const guideFacts: readonly Fact[] = [...readme, ...clients, ...webhooks, ...graphql, ...versioning];
+export const guideFacts: readonly Fact[] = [...readme, ...clients, ...webhooks, ...graphql];

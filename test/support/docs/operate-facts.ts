@@ -17,7 +17,7 @@ import { JITTER, longestScheduleMs } from "../../../src/platform/retry-schedule.
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/platform/time.ts";
 import { PENDING_COUNT_LIMIT } from "../../../src/webhooks/endpoints/view.ts";
 import { bytes, constantIn, count, duration, numberIn, percent, type Fact, type Quantity } from "./facts.ts";
-import { deprecationPeriods, bodies, periods, replays } from "./guide-facts.ts";
+import { bodies, periods, replays } from "./guide-facts.ts";
 
 const fact = (page: string, place: string, ...states: Quantity[]): Fact => ({
   page: `docs/operate/${page}`,
@@ -100,15 +100,6 @@ const run = [
     "monitoring.md",
     "Traces",
     count(constantIn("src/platform/tracing/span-export.ts", "MAX_QUEUED_SPANS")),
-  ),
-  fact(
-    "upgrade.md",
-    "Before a removal",
-    ...deprecationPeriods.thresholds,
-    deprecationPeriods.lastThreshold,
-    deprecationPeriods.recentUse,
-    deprecationPeriods.flush,
-    duration(constantIn("src/deprecations/use.service.ts", "RETENTION_MS")),
   ),
   fact("upgrade.md", "Upgrade without Compose", duration(lockMs), duration(migrationMs)),
   fact("upgrade.md", "Stop > 1", duration(drainDelayMs)),

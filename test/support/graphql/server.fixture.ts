@@ -123,9 +123,6 @@ export async function startGraphqlFixture({
       logger,
       registry,
       errorUrl,
-      pageUrl: (path) => path,
-      deprecations: [],
-      useRecorder: { record: () => undefined },
     }),
   );
   const referenceData = createJobReferenceData(database);
@@ -137,8 +134,6 @@ export async function startGraphqlFixture({
     ...membership,
     pageUrl: (path) => path,
     errorUrl,
-    deprecations: [],
-    useRecorder: { record: () => undefined },
     jobs: new JobService({
       database,
       referenceData,

@@ -1,6 +1,5 @@
 /** An organisation with data of every kind that contains a marker, to detect leaks to other organisations. */
 import { expect } from "vitest";
-import type { Deprecation } from "../../../src/deprecations/api.ts";
 import { toTypedId, type IdPrefix } from "../../../src/platform/ids.ts";
 import { raw, sql } from "../../../src/platform/postgres/sql.ts";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";
@@ -10,15 +9,6 @@ import type { TestOrganization, TestApp } from "../app/app.fixture.ts";
 import { eventually } from "../eventually.ts";
 
 export const CANARY_MARKER = "zq-victim";
-
-/** The canary's key has used it. Pass it to the app as an override to see that. */
-export const canaryDeprecation: Deprecation = {
-  id: "statuses",
-  target: { operation: "GET /v1/reference/statuses" },
-  since: "2026-01-01",
-  sunset: "2036-01-01",
-  replacement: "Read the guide.",
-};
 
 export interface TenantCanary extends TestOrganization {
   contractor: TestOrganization;
@@ -40,7 +30,6 @@ export async function createTenantCanary(app: TestApp, operator: SignedInTestUse
   await makeWebhooks(app, canary);
   await makeAccounts(app, owner);
   await logRequests(app, canary);
-  await useDeprecated(app, canary);
   const ids = await collectIds(app, canary, contractor);
   const cursors = await collectCursors(app, { canary, owner, operator });
   const forbiddenTexts = [CANARY_MARKER, canary.name, contractor.name, ...ids];
@@ -146,12 +135,6 @@ async function logRequests(app: TestApp, { key }: TestOrganization): Promise<voi
     });
     expect(requestLog.nodes.length).toBeGreaterThan(1);
   });
-}
-
-async function useDeprecated(app: TestApp, { id }: TestOrganization): Promise<void> {
-  await app.database.query(sql`
-    insert into deprecation_use (api_key_id, deprecation, organization_id, first_used_at, last_used_at, requests)
-    select id, ${canaryDeprecation.id}, organization_id, now(), now(), 1 from api_key where organization_id = ${id}::uuid`);
 }
 
 async function collectIds(

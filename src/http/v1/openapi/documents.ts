@@ -1,11 +1,9 @@
 /** The two OpenAPI documents: the partner API and the operations endpoints. */
 import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from "@asteasolutions/zod-to-openapi";
 import manifest from "../../../../package.json" with { type: "json" };
-import { deprecations as registeredDeprecations, type Deprecation } from "../../../deprecations/api.ts";
 import { guideSectionOf } from "../../../guide/api.ts";
 import { errorCodes } from "../../../platform/errors.ts";
 import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
-import { markDeprecatedParts } from "./deprecated.ts";
 import { getMe, getRequest, listRequests } from "./account.ts";
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "./api-keys.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
@@ -116,21 +114,16 @@ const apiRoutes = [
 ];
 
 /** Returns the document of the partner API. If `publicUrl` is null, its server URL is relative. */
-export function createOpenApiDocument(
-  publicUrl: string | null,
-  deprecations: readonly Deprecation[] = registeredDeprecations,
-): OpenApiDocument {
+export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   registerComponents(registry);
   registerResponses(registry, apiRoutes);
   for (const route of apiRoutes) registry.registerPath(withGuide(route, publicUrl));
   for (const webhook of webhooks) registry.registerWebhook(withGuide(webhook, publicUrl));
-  const document = generate(registry, {
+  return generate(registry, {
     ...configFor(apiConfig, publicUrl),
     servers: [{ url: `${publicUrl ?? ""}/v1` }],
   });
-  markDeprecatedParts(document, deprecations);
-  return document;
 }
 
 /** Returns the document of the operations endpoints, which are outside `/v1`. */

@@ -191,7 +191,7 @@ export const opsOperations: readonly RouteConfig[] = [
     path: "/changelog.json",
     operationId: "getChangelogJson",
     summary: "Get the changes of the API as a JSON Feed",
-    description: "The releases and the deprecations, newest first, in JSON Feed 1.1. Has an `ETag`.",
+    description: "The releases, newest first, in JSON Feed 1.1. Has an `ETag`.",
     responses: documentResponses(z.looseObject({ version: z.string(), items: z.array(z.looseObject({})) })),
   }),
   opsOperation({
