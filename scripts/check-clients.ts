@@ -98,22 +98,17 @@ async function main(names: readonly string[]): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interruption.abort());
   cleanup.defer(() => rm(folder, { recursive: true, force: true }));
   const server = cleanup.use(await openTargetServer(join(folder, "data")));
-  const env: Record<string, string> = {
+  const env = {
     CACHE: cache,
     PROGRAMS: fileURLToPath(new URL("clients/programs", import.meta.url)),
     BASE_URL: `${server.url}/v1`,
     API_KEY: server.key,
     TEST_API_KEY: server.testKey,
     GOFLAGS: "-mod=mod",
+    DOCUMENT: join(folder, "document.json"),
+    MARKING_NUMBER: await findMarkingNumber(server),
   };
-  for (const [variable, path] of [
-    ["DOCUMENT", "/openapi.json"],
-    ["OPERATIONS", "/docs/operations.json"],
-  ] as const) {
-    env[variable] = join(folder, `${variable.toLowerCase()}.json`);
-    await writeFile(env[variable], await (await fetch(server.url + path)).text());
-  }
-  env["MARKING_NUMBER"] = await findMarkingNumber(server);
+  await writeFile(env.DOCUMENT, await (await fetch(`${server.url}/openapi.json`)).text());
   const rows: GeneratorResult[] = [];
   for (const tool of clientGenerators.filter(({ name }) => names.length === 0 || names.includes(name))) {
     const missing = tool.requiredCommands.filter((command) => !hasCommand(command));

@@ -1,4 +1,4 @@
-/** Compares the OpenAPI documents and the SDL with those of the last release, and prints every breaking change. */
+/** Compares the OpenAPI document and the SDL with those of the last release, and prints every breaking change. */
 import { currentSnapshot, listBreakingChanges, listReleases, readSnapshot } from "./releases/snapshots.ts";
 
 const version = listReleases().at(-1);

@@ -45,7 +45,6 @@ if (problems.length > 0) {
   generateClients();
   const snapshot = currentSnapshot();
   snapshot["openapi.json"].info.version = version;
-  snapshot["operations.json"].info.version = version;
   writeSnapshot(version, snapshot);
   await keepReleasedClients(version, await buildClients(version));
   process.stdout.write(

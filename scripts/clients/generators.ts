@@ -140,7 +140,7 @@ export const clientGenerators: readonly ClientGenerator[] = [
     ),
     generateCommand: "printf 'extends: [\"spectral:oas\"]\\n' > rules.yaml",
     compileCommand:
-      "$CACHE/spectral/node_modules/.bin/spectral lint -r rules.yaml --fail-severity=hint $DOCUMENT $OPERATIONS",
+      "$CACHE/spectral/node_modules/.bin/spectral lint -r rules.yaml --fail-severity=hint $DOCUMENT",
     callCommand: null,
   },
   {
@@ -153,7 +153,7 @@ export const clientGenerators: readonly ClientGenerator[] = [
     ),
     generateCommand: "true",
     compileCommand:
-      "! $CACHE/redocly/node_modules/.bin/redocly lint --extends=recommended --format=json $DOCUMENT $OPERATIONS 2>/dev/null | grep '\"ruleId\"'",
+      "! $CACHE/redocly/node_modules/.bin/redocly lint --extends=recommended --format=json $DOCUMENT 2>/dev/null | grep '\"ruleId\"'",
     callCommand: null,
   },
   {
@@ -161,12 +161,10 @@ export const clientGenerators: readonly ClientGenerator[] = [
     version: "4.32.5",
     requiredCommands: ["python3"],
     installCommand: pip("schemathesis==4.32.5", "schemathesis"),
-    // The operations in the configuration are only in the first document.
-    generateCommand:
-      "cp $PROGRAMS/schemathesis.toml . && mkdir operations && sed '/^\\[\\[operations/,$d' schemathesis.toml > operations/schemathesis.toml",
+    generateCommand: "cp $PROGRAMS/schemathesis.toml .",
     // Sends generated requests to each operation: all answers must be as the document says, and none a 5xx. Those of test mode
     // answer a live key as unknown paths do, so they get a test key.
-    compileCommand: `st=$CACHE/schemathesis/bin/st; $st run $DOCUMENT --url $BASE_URL -H "x-api-key: $API_KEY" --exclude-path-regex ^/test/ && $st run $DOCUMENT --url $BASE_URL -H "x-api-key: $TEST_API_KEY" --include-path-regex ^/test/ && cd operations && $st run $OPERATIONS --url \${BASE_URL%/v1}`,
+    compileCommand: `st=$CACHE/schemathesis/bin/st; $st run $DOCUMENT --url $BASE_URL -H "x-api-key: $API_KEY" --exclude-path-regex ^/test/ && $st run $DOCUMENT --url $BASE_URL -H "x-api-key: $TEST_API_KEY" --include-path-regex ^/test/`,
     callCommand: null,
   },
 ];

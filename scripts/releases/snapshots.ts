@@ -2,38 +2,31 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { buildSchema, findBreakingChanges } from "graphql";
 import { readSdl } from "../../src/graphql/sdl.ts";
-import { createOpenApiDocument, createOperationsDocument } from "../../src/http/v1/openapi/documents.ts";
+import { createOpenApiDocument } from "../../src/http/v1/openapi/documents.ts";
 import { listApiChanges, type ApiDocument } from "./openapi-changes.ts";
 
 const RELEASES = new URL("../../docs/releases/", import.meta.url);
 
-/** What a release promises: the partner API, the operations endpoints and the GraphQL schema. */
+/** What a release promises: the partner API and the GraphQL schema. */
 export interface Snapshot {
   "openapi.json": ApiDocument & { info: { version: string } };
-  "operations.json": ApiDocument & { info: { version: string } };
   "schema.graphql": string;
 }
 
-const FILES = ["openapi.json", "operations.json", "schema.graphql"] as const;
+const FILES = ["openapi.json", "schema.graphql"] as const;
 
 /** Returns the documents of the working tree. */
 export function currentSnapshot(): Snapshot {
   return {
-    "openapi.json": toDocument(createOpenApiDocument(null)),
-    "operations.json": toDocument(createOperationsDocument(null)),
+    "openapi.json": structuredClone<object>(createOpenApiDocument(null)) as Snapshot["openapi.json"],
     "schema.graphql": readSdl(),
   };
-}
-
-function toDocument(value: object): Snapshot["openapi.json"] {
-  return structuredClone(value) as Snapshot["openapi.json"];
 }
 
 export function readSnapshot(version: string): Snapshot {
   const read = (name: string): string => readFileSync(new URL(`${version}/${name}`, RELEASES), "utf8");
   return {
     "openapi.json": JSON.parse(read("openapi.json")) as Snapshot["openapi.json"],
-    "operations.json": JSON.parse(read("operations.json")) as Snapshot["openapi.json"],
     "schema.graphql": read("schema.graphql"),
   };
 }
@@ -79,9 +72,6 @@ export function listBreakingChanges(released: Snapshot, current: Snapshot): stri
   return [
     ...listApiChanges(released["openapi.json"], current["openapi.json"]).map(
       (each) => `openapi.json: ${each}`,
-    ),
-    ...listApiChanges(released["operations.json"], current["operations.json"]).map(
-      (each) => `operations.json: ${each}`,
     ),
     ...listSdlChanges(released["schema.graphql"], current["schema.graphql"]).map(
       (each) => `schema.graphql: ${each}`,

@@ -33,7 +33,6 @@ export const tagSections: Readonly<Record<string, GuideSection>> = {
   Account: section("guide/authentication", "Check a key"),
   "API keys": section("guide/api-keys"),
   Test: section("guide/test-mode"),
-  Operations: section("operate/monitoring"),
 };
 
 /** By `operationId`, webhooks included. */
@@ -78,17 +77,6 @@ export const operationSections: Readonly<Record<string, GuideSection>> = {
   onJobStatusChanged: section("guide/webhooks/events", "job.status_changed"),
   onJobAssigned: section("guide/webhooks/events", "job.assigned"),
   onWebhookTest: section("guide/webhooks/events", "webhook.test"),
-  getLiveness: section("operate/monitoring", "Health"),
-  getReadiness: section("operate/monitoring", "Health"),
-  getMetrics: section("operate/monitoring", "Metrics"),
-  getOpenApi: section("guide/clients"),
-  getOperationsOpenApi: section("operate/monitoring"),
-  getPostmanCollection: section("guide/clients", "Postman, Bruno, Insomnia and Hoppscotch"),
-  getChangelogJson: section("guide/versioning", "Follow changes"),
-  getChangelogAtom: section("guide/versioning", "Follow changes"),
-  listSdkClients: section("guide/clients"),
-  getSdkFile: section("guide/clients"),
-  getReferencePage: section("guide/index", "Reference"),
 };
 
 const queries = (heading: string): GuideSection => section("guide/graphql/queries", heading);

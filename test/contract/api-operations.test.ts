@@ -2,15 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { raw, sql } from "../../src/platform/postgres/sql.ts";
-import {
-  startAppInstance,
-  toApiResponse,
-  type AppInstance,
-  type ApiResponse,
-} from "../support/app/app-instance.ts";
+import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
 import { expectProblems } from "../support/app/assertions.ts";
-import { contract, expectToMatchContract, type Operation } from "../support/app/openapi-contract.ts";
-import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
+import { contract, type Operation } from "../support/app/openapi-contract.ts";
 import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
 import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import { lockJobRow } from "../support/database/row-lock.ts";
@@ -340,40 +334,6 @@ describe("a path", () => {
     for (const path of ["/v1/jobs/by-marking", "/v1/jobs/by-marking/"]) {
       expect((await app.call(path, { key: agent.key })).status).toBe(400);
     }
-  });
-});
-
-describe("the endpoints outside v1", () => {
-  it.each(["/health/live", "/health/ready", "/openapi.json", "/docs/operations.json"])(
-    "match the document: %s",
-    async (path) => {
-      expect((await app.call(path)).status).toBe(200);
-    },
-  );
-
-  it.each(["/metrics", "/docs"])("match the document: %s", async (path) => {
-    const response = await app.request(path);
-    expect(response.status).toBe(200);
-    expectToMatchContract("GET", path, { ...toApiResponse(response), body: response.text });
-  });
-});
-
-describe("while PostgreSQL is unreachable", () => {
-  let proxy: FaultProxy;
-  let instance: AppInstance;
-
-  beforeAll(async () => {
-    proxy = await startFaultProxy(app.databaseUrl);
-    instance = await startAppInstance(proxy.url);
-    proxy.disconnect();
-  });
-  afterAll(async () => {
-    await instance[Symbol.asyncDispose]();
-    await proxy[Symbol.asyncDispose]();
-  });
-
-  it("readiness matches the document", async () => {
-    expect((await instance.call("/health/ready")).status).toBe(503);
   });
 });
 

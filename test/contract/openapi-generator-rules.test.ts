@@ -1,11 +1,11 @@
-/** Structural rules that keep the documents usable by client generators; `npx node scripts/check-clients.ts` runs the generators. */
+/** Structural rules that keep the document usable by client generators; `npx node scripts/check-clients.ts` runs the generators. */
 import { describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { scopes } from "../../src/api-keys/api-key.entity.ts";
 import { eventTypes } from "../../src/events/event.entity.ts";
-import { createOpenApiDocument, createOperationsDocument } from "../../src/http/v1/openapi/documents.ts";
+import { createOpenApiDocument } from "../../src/http/v1/openapi/documents.ts";
 import { errorCodes } from "../../src/platform/errors.ts";
-import { apiDocument, operationsDocument, type Operation } from "../support/app/openapi-contract.ts";
+import { apiDocument, type Operation } from "../support/app/openapi-contract.ts";
 
 type Node = Record<string, unknown>;
 
@@ -25,11 +25,10 @@ function isReferenceOrNull([reference, nothing, ...others]: Node[]): boolean {
   return reference?.["$ref"] !== undefined && nothing?.["type"] === "null" && others.length === 0;
 }
 
-const documents = { api: apiDocument, operations: operationsDocument };
 const operations = Object.values(apiDocument.paths).flatMap((item) => Object.values(item));
 const webhooks = Object.values(apiDocument.webhooks).flatMap((item) => Object.values(item));
 
-describe.each(Object.entries(documents))("the %s document", (_, document) => {
+describe("the document", () => {
   it.each<[string, (node: Node, path: string) => boolean]>([
     [
       "a schema of only null, except in a union",
@@ -67,19 +66,19 @@ describe.each(Object.entries(documents))("the %s document", (_, document) => {
       ({ name, schema }) => name === "page" && (schema as Node)["default"] !== undefined,
     ],
   ])("does not contain %s", (_rule, matches) => {
-    expect(find(document, matches)).toEqual([]);
+    expect(find(apiDocument, matches)).toEqual([]);
   });
 
   it("uses all of its components", () => {
-    const text = JSON.stringify(document);
-    const names = Object.entries(document.components).flatMap(([kind, components]) =>
+    const text = JSON.stringify(apiDocument);
+    const names = Object.entries(apiDocument.components).flatMap(([kind, components]) =>
       kind === "securitySchemes" ? [] : Object.keys(components).map((name) => `#/components/${kind}/${name}`),
     );
     expect(names.filter((name) => !text.includes(`"${name}"`))).toEqual([]);
   });
 
   it("has the version of the package, a contact and a license", () => {
-    expect(document.info).toMatchObject({
+    expect(apiDocument.info).toMatchObject({
       version: manifest.version,
       contact: { name: expect.any(String) as string },
       license: { identifier: manifest.license },
@@ -94,26 +93,6 @@ describe("the base URL", () => {
     ]);
     expect(apiDocument.servers).toEqual([{ url: "/v1" }]);
     expect(Object.keys(apiDocument.paths).filter((path) => path.startsWith("/v1"))).toEqual([]);
-  });
-
-  it("of the operations document is the public URL", () => {
-    expect(createOperationsDocument("https://api.example.com").servers).toEqual([
-      { url: "https://api.example.com" },
-    ]);
-    expect(operationsDocument.servers).toEqual([{ url: "/" }]);
-    expect(Object.keys(operationsDocument.paths)).toEqual([
-      "/health/live",
-      "/health/ready",
-      "/metrics",
-      "/openapi.json",
-      "/docs/operations.json",
-      "/docs/waymark.postman_collection.json",
-      "/changelog.json",
-      "/changelog.atom",
-      "/docs",
-      "/sdk",
-      "/sdk/{name}",
-    ]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Routes of the OpenAPI documents, the Postman collection and the reference page. */
+/** Routes of the OpenAPI document, the Postman collection and the reference page. */
 import { createHash } from "node:crypto";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../../platform/errors.ts";
@@ -9,7 +9,7 @@ import { pagePolicy } from "../default-headers.ts";
 import { atomFeed, jsonFeed, readChangelog } from "./changelog-feeds.ts";
 import { readAsset, referencePage } from "./page.ts";
 import { createPostmanCollection } from "./postman-collection.ts";
-import { createOpenApiDocument, createOperationsDocument } from "../v1/openapi/documents.ts";
+import { createOpenApiDocument } from "../v1/openapi/documents.ts";
 
 const sendAsset: RequestHandler = (request, response) => {
   const asset = readAsset(String(request.params["name"]));
@@ -46,10 +46,6 @@ export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
   route(
     "/openapi.json",
     sendDocument(() => createOpenApiDocument(publicUrl)),
-  );
-  route(
-    "/docs/operations.json",
-    sendDocument(() => createOperationsDocument(publicUrl)),
   );
   // Its name tells Postman the format.
   route(

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { AppError, errorCodes } from "../../../src/platform/errors.ts";
 import { errorResponse } from "../../../src/http/v1/openapi/errors.ts";
 import { headerComponents } from "../../../src/http/v1/openapi/headers.ts";
-import { createOpenApiDocument, createOperationsDocument } from "../../../src/http/v1/openapi/documents.ts";
+import { createOpenApiDocument } from "../../../src/http/v1/openapi/documents.ts";
 
 interface Reference {
   $ref: string;
@@ -61,22 +61,14 @@ export interface ContractDocument {
   };
 }
 
-/** The two published documents. */
+/** The published document. */
 export const apiDocument = createOpenApiDocument(null) as unknown as ContractDocument;
-export const operationsDocument = createOperationsDocument(null) as unknown as ContractDocument;
 
-/** Both documents merged, with full paths and with the headers and schemas that only tests use. */
+/** The document with full paths, and with the headers that only tests use. */
 export const contract: ContractDocument = {
   ...apiDocument,
-  paths: {
-    ...Object.fromEntries(Object.entries(apiDocument.paths).map(([path, item]) => [`/v1${path}`, item])),
-    ...operationsDocument.paths,
-  },
-  components: {
-    ...apiDocument.components,
-    headers: Object.fromEntries(headerComponents),
-    schemas: { ...operationsDocument.components.schemas, ...apiDocument.components.schemas },
-  },
+  paths: Object.fromEntries(Object.entries(apiDocument.paths).map(([path, item]) => [`/v1${path}`, item])),
+  components: { ...apiDocument.components, headers: Object.fromEntries(headerComponents) },
 };
 
 /** Schemas of request bodies, which may have additional properties. */

@@ -35,12 +35,12 @@ const PREFIXES = ["/v1", "/auth", "/console-api"];
 /** Assets of pages, the pages of the guide, and the path without Marking Number. */
 const EXCLUDED = /^\/docs\/assets\/|^\/guide(\/|$)|^\/llms|^\/v1\/jobs\/by-marking$/;
 
-/** Returns `GET /v1/jobs` and so on for each public route and method, without those of the console. */
+/** Returns `GET /v1/jobs` and so on for each route and method under `/v1`. */
 export async function listDocumentedRoutes(): Promise<string[]> {
-  return await listRoutes((layer) => isDocumented(layer));
+  return await listRoutes((layer) => isV1(layer));
 }
 
-/** The same with the console's routes. GraphQL, the console's pages and the task dashboard have other routers. */
+/** The same for all paths. GraphQL, the console's pages and the task dashboard have other routers. */
 export async function listAllRoutes(): Promise<string[]> {
   return await listRoutes((layer) => !isPage(layer));
 }
@@ -99,14 +99,11 @@ function innerLayers({ handle }: Layer): Layer[] {
 
 /** True for the router of the console's pages: it has handlers without a route. Routers below `/v1` can have middlewares. */
 function isPage(layer: Layer): boolean {
-  const isV1 = !layer.slash && layer.match("/v1/x");
-  return !isV1 && innerLayers(layer).some(({ route }) => !route);
+  return !isV1(layer) && innerLayers(layer).some(({ route }) => !route);
 }
 
-/** The console's routes are not part of the public API. */
-function isDocumented(layer: Layer): boolean {
-  if (isPage(layer)) return false;
-  return layer.slash || !(layer.match("/auth/x") || layer.match("/console-api/x"));
+function isV1(layer: Layer): boolean {
+  return !layer.slash && layer.match("/v1/x");
 }
 
 function mountPrefix(layer: Layer): string {

@@ -1,4 +1,4 @@
-/** The two OpenAPI documents: the partner API and the operations endpoints. */
+/** The OpenAPI document of the partner API. */
 import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from "@asteasolutions/zod-to-openapi";
 import manifest from "../../../../package.json" with { type: "json" };
 import { guideSectionOf } from "../../../guide/api.ts";
@@ -11,7 +11,6 @@ import { listEvents, listFailureReasons, listStatuses } from "./events-and-refer
 import { headerComponents } from "./headers.ts";
 import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts";
 import { getJobStats, lookUpJobs } from "./jobs-lookup-and-stats.ts";
-import { opsOperations } from "./ops.ts";
 import { testModeOperations } from "./test-mode.ts";
 import { webhookDeliveryOperations } from "./webhook-deliveries.ts";
 import { webhookEndpointActions } from "./webhook-endpoint-actions.ts";
@@ -50,18 +49,14 @@ returns this status as the real failure would, \`slow:3000\` waits that many mil
 is handled, and \`cut\` closes the connection. A simulated failure changes nothing and counts against the rate limit. Another
 value returns 400. With other keys the header has no effect.`;
 
-const info = {
-  version: manifest.version,
-  license: { name: "MIT", identifier: "MIT" },
-};
-
 const apiConfig = {
   openapi: "3.1.0",
   info: {
     title: "Waymark API",
     summary: "List delivery jobs, update them by Marking Number and receive every change.",
     description: DESCRIPTION,
-    ...info,
+    version: manifest.version,
+    license: { name: "MIT", identifier: "MIT" },
   },
   tags: [
     {
@@ -76,17 +71,6 @@ const apiConfig = {
     { name: "API keys", description: "Keys of your organization: list, create, replace and revoke them." },
     { name: "Test", description: TEST_DESCRIPTION },
   ],
-};
-
-const operationsConfig = {
-  openapi: "3.1.0",
-  info: {
-    title: "Waymark operations endpoints",
-    summary: "Health, metrics and documentation of a Waymark server.",
-    description: "For operators. These endpoints need no API key and return no envelope.",
-    ...info,
-  },
-  tags: [{ name: "Operations", description: "Health, metrics and documentation." }],
 };
 
 const apiRoutes = [
@@ -117,29 +101,19 @@ const apiRoutes = [
 export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   registerComponents(registry);
-  registerResponses(registry, apiRoutes);
+  registerResponses(registry);
   for (const route of apiRoutes) registry.registerPath(withGuide(route, publicUrl));
   for (const webhook of webhooks) registry.registerWebhook(withGuide(webhook, publicUrl));
   return generate(registry, {
-    ...configFor(apiConfig, publicUrl),
+    ...configFor(publicUrl),
     servers: [{ url: `${publicUrl ?? ""}/v1` }],
   });
 }
 
-/** Returns the document of the operations endpoints, which are outside `/v1`. */
-export function createOperationsDocument(publicUrl: string | null): OpenApiDocument {
-  const registry = new OpenAPIRegistry();
-  for (const route of opsOperations) registry.registerPath(withGuide(route, publicUrl));
-  return generate(registry, {
-    ...configFor(operationsConfig, publicUrl),
-    servers: [{ url: publicUrl ?? "/" }],
-  });
-}
-
 /** Adds the contact, and to each tag a link to the guide. */
-function configFor<T extends typeof apiConfig>(config: T, publicUrl: string | null): T {
-  const tags = config.tags.map((tag) => ({ ...tag, ...guideLink(tag.name, publicUrl) }));
-  return { ...config, tags, info: { ...config.info, contact: contactOf(publicUrl) } };
+function configFor(publicUrl: string | null) {
+  const tags = apiConfig.tags.map((tag) => ({ ...tag, ...guideLink(tag.name, publicUrl) }));
+  return { ...apiConfig, tags, info: { ...apiConfig.info, contact: contactOf(publicUrl) } };
 }
 
 function withGuide(route: RouteConfig, publicUrl: string | null): RouteConfig {
@@ -166,10 +140,10 @@ function contactOf(publicUrl: string | null): { name: string; url?: string } {
   return { name: "The operator of this service", ...(publicUrl !== null && { url: publicUrl }) };
 }
 
-/** Registers the responses that `routes` refer to. Linters report components that no operation uses. */
-function registerResponses(registry: OpenAPIRegistry, routes: readonly RouteConfig[]): void {
+/** Registers the responses that operations refer to. Linters report components that no operation uses. */
+function registerResponses(registry: OpenAPIRegistry): void {
   const used = new Set(
-    routes.flatMap(({ responses }) =>
+    apiRoutes.flatMap(({ responses }) =>
       Object.values(responses).map((response) => ("$ref" in response ? response.$ref : null)),
     ),
   );

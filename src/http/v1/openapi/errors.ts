@@ -165,11 +165,7 @@ export function errorResponse(code: ErrorCode, own: Partial<OwnError> = {}) {
   };
 }
 
-/** Returns an example body for `code`, by default with the message of the table above. */
-export function errorExample(
-  code: ErrorCode,
-  { message, details = null }: Omit<ErrorExample, "summary"> = errorResponses[code],
-): object {
+function errorExample(code: ErrorCode, { message, details = null }: Omit<ErrorExample, "summary">): object {
   const error = { code, message, details, doc_url: exampleDocUrl(code) };
   return { request_id: exampleRequestId, success: false, data: null, error };
 }

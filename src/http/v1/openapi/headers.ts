@@ -97,7 +97,7 @@ export function headersOf(names: readonly HeaderName[]): HeaderSpecs {
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Returns the named headers inline and required, for documents without the shared components. */
+/** Returns the named headers inline and required. */
 export function inlineHeaders(names: readonly HeaderName[]): HeaderSpecs {
   return Object.fromEntries(names.map((name) => [name, { ...headerDescriptions[name], required: true }]));
 }
