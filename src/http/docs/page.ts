@@ -60,7 +60,6 @@ export function referencePage(prefix: string): string {
 <nav class="doors" aria-label="Waymark">
 <a href="${prefix}/guide/">Guide</a>
 <a class="wide" href="${prefix}/guide/graphql/reference/queries">GraphQL reference</a>
-<a href="${prefix}/guide/clients#postman-bruno-insomnia-and-hoppscotch">Postman</a>
 <a href="${prefix}/openapi.json">openapi.json</a>
 </nav>
 </header>

@@ -1,4 +1,4 @@
-/** Routes of the OpenAPI document, the Postman collection and the reference page. */
+/** Routes of the OpenAPI document and the reference page. */
 import { createHash } from "node:crypto";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../../platform/errors.ts";
@@ -8,7 +8,6 @@ import { addRoute } from "../add-route.ts";
 import { pagePolicy } from "../default-headers.ts";
 import { atomFeed, jsonFeed, readChangelog } from "./changelog-feeds.ts";
 import { readAsset, referencePage } from "./page.ts";
-import { createPostmanCollection } from "./postman-collection.ts";
 import { createOpenApiDocument } from "../v1/openapi/documents.ts";
 
 const sendAsset: RequestHandler = (request, response) => {
@@ -46,11 +45,6 @@ export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
   route(
     "/openapi.json",
     sendDocument(() => createOpenApiDocument(publicUrl)),
-  );
-  // Its name tells Postman the format.
-  route(
-    "/docs/waymark.postman_collection.json",
-    sendDocument(() => createPostmanCollection(pageUrl(""))),
   );
   route(
     "/changelog.json",
