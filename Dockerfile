@@ -25,7 +25,6 @@ ENV NODE_ENV=production HOST=0.0.0.0 MALLOC_MMAP_THRESHOLD_=1048576
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=site /app/.site .site
 COPY package.json package.json
-COPY CHANGELOG.md CHANGELOG.md
 COPY schema schema
 COPY src src
 USER node

@@ -6,7 +6,6 @@ import { pathPrefix } from "../../platform/public-url.ts";
 import { matchesEtag } from "../json.ts";
 import { addRoute } from "../add-route.ts";
 import { pagePolicy } from "../default-headers.ts";
-import { atomFeed, jsonFeed, readChangelog } from "./changelog-feeds.ts";
 import { readAsset, referencePage } from "./page.ts";
 import { createOpenApiDocument } from "../v1/openapi/documents.ts";
 
@@ -21,11 +20,9 @@ const sendAsset: RequestHandler = (request, response) => {
 
 export interface DocsSettings {
   publicUrl: string | null;
-  /** Returns the URL of a page of the service; "" is its base URL. */
-  pageUrl: (path: string) => string;
 }
 
-export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
+export function docsRoutes({ publicUrl }: DocsSettings): Router {
   const prefix = pathPrefix(publicUrl);
   // Created by the first request, because most processes never get one.
   let page: string | undefined;
@@ -46,14 +43,6 @@ export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
     "/openapi.json",
     sendDocument(() => createOpenApiDocument(publicUrl)),
   );
-  route(
-    "/changelog.json",
-    sendDocument(() => jsonFeed(readChangelog(), pageUrl)),
-  );
-  route(
-    "/changelog.atom",
-    sendText("application/atom+xml", () => atomFeed(readChangelog(), pageUrl)),
-  );
   route("/docs", sendPage);
   route("/docs/assets/:version/:name", sendAsset);
   return router;
@@ -64,18 +53,14 @@ export function docsRoutes({ publicUrl, pageUrl }: DocsSettings): Router {
  * that send `Cache-Control: no-cache`, as `fetch` does.
  */
 function sendDocument(create: () => object): RequestHandler {
-  return sendText("json", () => JSON.stringify(create()));
-}
-
-function sendText(type: string, create: () => string): RequestHandler {
   let document: { text: string; etag: string } | undefined;
   return (request, response) => {
-    document ??= withEtag(create());
+    document ??= withEtag(JSON.stringify(create()));
     response.setHeader("Cache-Control", "no-cache");
     response.setHeader("ETag", document.etag);
     const etags = request.get("If-None-Match");
     if (etags !== undefined && matchesEtag(etags, document.etag)) response.status(304).end();
-    else response.type(type).send(document.text);
+    else response.type("json").send(document.text);
   };
 }
 

@@ -74,8 +74,6 @@ export const routeCases: readonly RouteCase[] = [
   { method: "POST", path: "/console-api/imports/sample", auth: "session" },
   { method: "GET", path: "/console-api/jobs.csv", auth: "session" },
   { method: "GET", path: "/openapi.json", auth: "none" },
-  { method: "GET", path: "/changelog.json", auth: "none" },
-  { method: "GET", path: "/changelog.atom", auth: "none" },
   { method: "GET", path: "/docs", auth: "none" },
   { method: "GET", path: "/sdk", auth: "none" },
   { method: "GET", path: "/sdk/none", auth: "none" },
