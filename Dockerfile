@@ -11,7 +11,7 @@ FROM node:24.21.0-slim AS site
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY LICENSE LICENSE
+COPY CHANGELOG.md LICENSE ./
 COPY clients clients
 COPY docs docs
 COPY schema schema

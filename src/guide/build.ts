@@ -6,10 +6,11 @@ import { buildSchema } from "graphql";
 import { readSdl } from "../graphql/sdl.ts";
 import { createOpenApiDocument } from "../http/v1/openapi/documents.ts";
 import { checkSections, explainedTypes, operationLinks, rootFieldLinks } from "./api-links.ts";
+import { CHANGELOG_FILE } from "./contents.ts";
 import { examplesPage, readExamples } from "./examples-page.ts";
 import { relativeUrl, renderLayout } from "./layout.ts";
 import type { TargetResolver } from "./markdown.ts";
-import { inReadingOrder, readPages, type Page } from "./pages.ts";
+import { inReadingOrder, markdownPage, readPages, type Page } from "./pages.ts";
 import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE } from "./placeholders.ts";
 import { referencePages } from "./reference-pages.ts";
 import { rewriteTargets } from "./rewrite-targets.ts";
@@ -25,6 +26,7 @@ import {
 import { renderLlmsFullTxt, renderLlmsTxt } from "./texts.ts";
 
 const DOCS_DIR = fileURLToPath(new URL("../../docs", import.meta.url));
+const CHANGELOG = fileURLToPath(new URL("../../CHANGELOG.md", import.meta.url));
 const ASSETS = [
   new URL("./assets/guide.css", import.meta.url),
   new URL("./assets/guide.mjs", import.meta.url),
@@ -74,7 +76,8 @@ const schema = buildSchema(readSdl());
 async function allPages(): Promise<Page[]> {
   const written = await readPages(DOCS_DIR);
   const examples = readExamples(written);
-  return inReadingOrder([...written, examplesPage(examples), ...referencePages(schema, examples)]);
+  const changelog = markdownPage(CHANGELOG_FILE, await readFile(CHANGELOG, "utf8"));
+  return inReadingOrder([...written, examplesPage(examples), ...referencePages(schema, examples), changelog]);
 }
 
 const urlFromAnywhere = (path: string): string => `${GUIDE_URL_PLACEHOLDER}/${path}`;

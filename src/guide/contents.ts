@@ -9,6 +9,9 @@ export interface Section {
 /** The page with all samples of GraphQL. */
 export const EXAMPLES_FILE = "guide/graphql/examples.md";
 
+/** `CHANGELOG.md` as a page. */
+export const CHANGELOG_FILE = "guide/changelog.md";
+
 /** The pages of the GraphQL reference, one for each kind of definition. */
 export const referenceFiles = {
   queries: "guide/graphql/reference/queries.md",
@@ -76,6 +79,7 @@ export const sections: readonly Section[] = [
       "guide/clients.md",
       "guide/glossary.md",
     ],
+    generated: [CHANGELOG_FILE],
   },
   {
     title: "Operate",

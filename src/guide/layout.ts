@@ -79,7 +79,7 @@ function renderContents({ page, pages, urlOf }: LayoutInput): string {
 }
 
 function renderHeadings({ sections }: Page): string {
-  const headings = sections.filter(({ level }) => level > 1);
+  const headings = sections.filter(({ level }) => level === 2 || level === 3);
   if (headings.length < 2) return "";
   const items = headings.map(
     ({ id, level, title }) => `<li class="level-${level}"><a href="#${id}">${breakable(title)}</a></li>`,

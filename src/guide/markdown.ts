@@ -45,7 +45,11 @@ export interface TargetResolver {
 type MarkdownPlugin = (instance: object, options: { icons: Record<string, string> }) => void;
 
 const markdown = new MarkdownIt()
-  .use(anchor, { slugify, level: [2, 3], permalink: anchor.permalink.headerLink({ safariReaderFix: true }) })
+  .use(anchor, {
+    slugify,
+    level: [2, 3, 4],
+    permalink: anchor.permalink.headerLink({ safariReaderFix: true }),
+  })
   .use(githubAlerts as MarkdownPlugin, { icons: {} });
 
 /** Returns the tokens of a page, for its headings and texts. */

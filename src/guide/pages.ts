@@ -9,7 +9,7 @@ import { parseMarkdown, plainText, renderMarkdown, type TargetResolver } from ".
 export interface PageSection {
   /** Id of the heading; "" for the title. */
   id: string;
-  /** 1, 2 or 3. */
+  /** 1 to 4. */
   level: number;
   title: string;
   /** Texts, tables and code without marks, for search. */
