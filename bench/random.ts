@@ -1,4 +1,4 @@
-/** Pseudo-random numbers, reproducible by their seed. */
+/** Random numbers. Those of a generator are reproducible by its seed. */
 
 /** Returns a mulberry32 generator of numbers from 0 (inclusive) to 1 (exclusive). */
 export function createRandom(seed: number): () => number {
@@ -27,4 +27,9 @@ const NORMAL_APPROXIMATION_FROM = 12;
 
 function normal(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}
+
+/** Returns the time until the next of events that come at random, `perSecond` on average. */
+export function exponentialGapMs(perSecond: number): number {
+  return (-Math.log(1 - Math.random()) * 1_000) / perSecond;
 }

@@ -18,9 +18,6 @@ const parts = {
   sizes: ["performance/growth.md", "bench:growth -- --write"],
   overload: ["performance/overload.md", "bench:overload -- --write"],
   neighbours: ["performance/overload.md", "bench:neighbours -- --write"],
-  soak: ["performance/soak.md", "bench:soak -- --write"],
-  replicas: ["performance/replicas.md", "bench:replicas -- --write"],
-  traces: ["performance/traces.md", "bench:traces -- --write"],
   costs: ["capacity.md", "bench:simulate -- --write, costs"],
   fleet: ["capacity.md", "bench:simulate -- --write, fleet"],
 } as const;

@@ -40,7 +40,7 @@ export function createGraphqlWorkload(rest: Workload, agents: readonly BenchOrga
 }
 
 /** Converts a REST batch to the equivalent `updateJobs` mutation. */
-export function toUpdate({ key, body }: LoadRequest): LoadRequest {
+function toUpdate({ key, body }: LoadRequest): LoadRequest {
   const { jobs } = JSON.parse(body as string) as { jobs: RestItem[] };
   return operations.update(
     key,

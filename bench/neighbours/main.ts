@@ -12,6 +12,7 @@ import { Agent, request } from "undici";
 import { findMongodBinary } from "../../src/embedded/mongo/binary.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { startCluster } from "../cluster/cluster.ts";
+import { exponentialGapMs } from "../random.ts";
 import { reportHeading, writeReport } from "../report.ts";
 import { issueKeys, rebuildJobCounters, seed } from "../seed.ts";
 import { endProcess, startProcess } from "../servers.ts";
@@ -112,7 +113,7 @@ async function measure(): Promise<Latency> {
   const sent: Promise<void>[] = [];
   while (performance.now() < untilMs) {
     sent.push(sendOne(sent.length));
-    await pause((-Math.log(1 - Math.random()) * 1_000) / RATE);
+    await pause(exponentialGapMs(RATE));
   }
   await Promise.all(sent);
   latenciesMs.sort((one, other) => one - other);

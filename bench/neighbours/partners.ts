@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { BODY_BYTES_PER_TOKEN } from "../../src/graphql/execution/limits.ts";
 import { defaultRateLimits } from "../../src/rate-limits/rate-limit.ts";
+import { exponentialGapMs } from "../random.ts";
 
 export interface PartnersCommand {
   url: string;
@@ -92,7 +93,7 @@ async function pace(
   const sent: Promise<void>[] = [];
   while (!stopping.signal.aborted) {
     sent.push(send(sent.length));
-    await pause((-Math.log(1 - Math.random()) * 1_000) / perSecond);
+    await pause(exponentialGapMs(perSecond));
   }
   await Promise.all(sent);
 }

@@ -4,6 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { exponentialGapMs } from "../random.ts";
 import { createExchange, openConnection, encodeRequest } from "../raw-http-client.ts";
 import {
   NUMBER_PLACEHOLDER,
@@ -111,10 +112,6 @@ async function openLoop(phase: Phase, rate: number, send: (due: DueRequest) => v
       send({ phase, atMs, startedMs });
     await nextTurn();
   }
-}
-
-function exponentialGapMs(rate: number): number {
-  return (-Math.log(1 - Math.random()) * 1000) / rate;
 }
 
 /** Sends each request on a free connection; without one, requests wait in order of their due time. */

@@ -10,10 +10,9 @@ import {
   type DeliveryProcesses,
 } from "../deliveries/processes.ts";
 import { startServer, WAYMARK_NODE_FLAGS, type BenchServer } from "../servers.ts";
-import { openHttpClient, type HttpClient } from "../soak/http-client.ts";
-import { startOpenLoop } from "../soak/open-loop-rate.ts";
-import { startHelperProcess } from "../soak/processes.ts";
-import type { ReceiversCommand } from "../soak/receivers.ts";
+import { openHttpClient, type HttpClient } from "./http-client.ts";
+import { startFlakyReceiver } from "./flaky-receiver.ts";
+import { startOpenLoop } from "./open-loop-rate.ts";
 import { createWorkload, type Workload } from "../workload.ts";
 import { mapFigures, type Figures, type Phase, type Phases, type RowBytes } from "./costs.ts";
 import {
@@ -67,8 +66,7 @@ export async function measure(options: SimulationOptions): Promise<SimulationMea
   await using processes = await startDeliveryProcesses(folder, onProgress);
   await using dataset = await openSimulationDataset(processes.postgresUrl, jobs, onProgress);
   await using sink = await startSink();
-  await using receivers = startHelperProcess<ReceiversCommand, unknown>("receivers.ts");
-  const { url: flakyUrl } = (await receivers.nextMessage()) as { url: string };
+  await using receiver = await startFlakyReceiver();
   await using api = await startServer("waymark", dataset.url, WAYMARK_NODE_FLAGS, {
     ...processes.env,
     ...API_ENVIRONMENT,
@@ -104,7 +102,7 @@ export async function measure(options: SimulationOptions): Promise<SimulationMea
   for (const meant of rates)
     deliveries.push({ meant, phase: await run(`${meant} deliveries/s`, seconds, forDeliveries(meant)) });
   const connections = [...(await countConnections(dataset.client))];
-  await dataset.redirectEndpoints(`${flakyUrl}/flaky`);
+  await dataset.redirectEndpoints(receiver.url);
   const retries = await run("a third fails once", seconds, forDeliveries(RETRIED_PER_SECOND));
   const bytes = await readRowBytes(dataset.client);
   await worker.send({ do: "stop" });

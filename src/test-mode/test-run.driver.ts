@@ -10,9 +10,9 @@ import { SECOND_MS } from "../platform/time.ts";
 import { changeTo } from "./paths.ts";
 import { TestRun } from "./test-run.entity.ts";
 
-/** Runs of one transaction. Larger ones make live requests wait longer: `npm run bench:runs`. */
+/** Runs of one transaction. Larger ones make live requests wait longer (docs/engineering/performance/rest.md). */
 const BATCH_SIZE = 10;
-/** Passes start at most once a second. `npm run bench:runs` measured 1,000 steps a second. */
+/** Passes start at most once a second. 1,000 steps a second were measured. */
 const MAX_STEPS_PER_PASS = 1_000;
 /** Steps take no tokens, and each is sent to every endpoint. */
 export const MAX_STEPS_PER_PARTNER = 50;

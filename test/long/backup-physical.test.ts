@@ -12,7 +12,7 @@ import { entities } from "../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
-import { takeBaseBackup } from "../../bench/replicas/base-backup.ts";
+import { takeBaseBackup } from "../support/database/base-backup.ts";
 import { stopAndRemoveAll, makeFolder, query } from "../support/processes/embedded-processes.ts";
 import type { ServerProcess } from "../support/processes/server-process.ts";
 import { eventually } from "../support/faults/change-load.ts";

@@ -76,16 +76,6 @@ it("npm run bench:overload measures responses under overload", async () => {
   expectMeasured(text, ["lists | 30 %", "lists | 300 %", "lists | 30 % again"]);
 });
 
-it("npm run bench:traces measures a server with tracing", async () => {
-  const text = await outputOf("bench:traces", [JOBS, "--rounds=1"]);
-  expectMeasured(text, ["0 % | update of one job", "1 % | update of one job", "100 % | update of one job"]);
-});
-
-it("npm run bench:replicas measures lists read from a standby", async () => {
-  const text = await outputOf("bench:replicas", [JOBS, "--rounds=1", "--requests=50", "--only=list10"]);
-  expectMeasured(text, ["REST list of 10, all filters"]);
-});
-
 it("npm run bench:growth measures one size", async () => {
   // The smallest size: as many jobs as delivered messages.
   const text = await outputOf("bench:growth", ["--sizes=10000", "--rounds=1"]);
@@ -96,11 +86,6 @@ it("npm run bench:growth rejects a size with fewer jobs than messages to deliver
   const { code, stderr } = await run("bench:growth", ["--sizes=10000,9999"]);
   expect(code).toBe(1);
   expect(stderr).toContain("--sizes=10000,9999 must be numbers of jobs from 10000");
-});
-
-it("npm run bench:soak passes all its assertions", async () => {
-  const text = await outputOf("bench:soak", ["--minutes=0.5", "--load=0.3"]);
-  expectMeasured(text, ["api-1", "worker-2", "healthy"]);
 });
 
 it("npm run bench:simulate measures unit costs and computes a fleet", async () => {

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { toFlags, primaryFlags, startStandby, type Standby } from "../../../bench/replicas/standby.ts";
+import { toFlags, primaryFlags, startStandby, type Standby } from "./standby.ts";
 import { openEmbeddedPostgres } from "../../../src/embedded/postgres/embedded-postgres.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";

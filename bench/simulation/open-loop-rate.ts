@@ -1,5 +1,6 @@
 /** Starts work at a steady average rate, independent of how long it takes, like many independent clients. */
 import { setTimeout as pause } from "node:timers/promises";
+import { exponentialGapMs } from "../random.ts";
 
 export interface OpenLoop {
   /** Calls that were not started because too many were in flight. */
@@ -43,9 +44,4 @@ export function startOpenLoop(perSecond: number, work: () => Promise<void>): Ope
       await Promise.all(inFlight);
     },
   };
-}
-
-/** Returns the random time between two events of a Poisson process. */
-function exponentialGapMs(perSecond: number): number {
-  return (-Math.log(1 - Math.random()) / perSecond) * 1_000;
 }
