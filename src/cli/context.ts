@@ -62,7 +62,7 @@ export function withWebhooks<Value>(cli: CliContext, work: Work<WebhookServices,
 
 const TERMINATION_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-export async function withSignals<Value>(
+async function withSignals<Value>(
   { host }: CliContext,
   work: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {

@@ -95,8 +95,3 @@ function numberParser(pattern: RegExp, [min, max]: readonly [number, number], wh
 
 export const parseHours = numberParser(/^\d{1,2}(\.\d+)?$/, [0, 24], "a number of hours from 0 to 24");
 export const parsePositiveInteger = numberParser(/^\d{1,9}$/, [1, 999_999_999], "a positive integer");
-export const parsePort = numberParser(
-  /^\d{1,5}$/,
-  [0, 65_535],
-  "a port from 0 to 65535; 0 picks a free port",
-);

@@ -8,7 +8,6 @@ import { endpointCommands } from "./commands/endpoints.ts";
 import { jobsExportCommand } from "./commands/jobs-export.ts";
 import { jobsImportCommand } from "./commands/jobs-import.ts";
 import { keyCommands } from "./commands/keys.ts";
-import { listenCommand } from "./commands/listen.ts";
 import { organizationCommands } from "./commands/organizations.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { testCommands } from "./commands/test.ts";
@@ -49,7 +48,6 @@ const createCommands = commandGroup("waymark", DESCRIPTION, [
   commandGroup("jobs", "import and export jobs", [jobsImportCommand, jobsExportCommand]),
   endpointCommands,
   deliveryCommands,
-  listenCommand,
   demoCommand,
 ]);
 

@@ -1,4 +1,5 @@
 /** What a start prints: messages, warnings about unsafe settings, and the banner. */
+import manifest from "../../package.json" with { type: "json" };
 import { isLoopback } from "../platform/host-check.ts";
 import { supportsSecureCookies } from "../platform/same-origin.ts";
 import type { Config } from "./config.ts";
@@ -89,7 +90,7 @@ export function banner(
       "",
       "  Try it:",
       `  curl -H "x-api-key: ${demo.agent}" "${base}/v1/jobs?page_size=2"`,
-      "  npx waymark listen   (in another terminal: prints each job change as the webhook that Waymark sends)",
+      `  WAYMARK_KEY=${demo.agent} npx ${base}/sdk/waymark-client-${manifest.version}.tgz listen --base-url ${base}   (prints each event)`,
     );
   }
   return `${lines.join("\n")}\n\n`;

@@ -34,6 +34,5 @@ export { type EndpointView, PENDING_COUNT_LIMIT } from "./endpoints/view.ts";
 export { retryPolicies } from "./retry-policy.ts";
 export { latestSealedSecret, unreadableEndpoints } from "./signing/unreadable-secrets.sql.ts";
 export { createSecretReveal, type SecretReveal } from "./signing/secret-reveal.ts";
-export { type Verification, verify } from "./signing/signature.ts";
 export { systemPrincipal } from "./webhook-principal.ts";
 export { openWebhooks, type Webhooks } from "./webhooks.service.ts";

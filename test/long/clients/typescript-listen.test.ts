@@ -94,6 +94,17 @@ describe("listen", () => {
     expect(listener.output()).not.toContain(agent.key);
   });
 
+  it("without a receiver, prints events and their changes", async () => {
+    const listener = startListener([]);
+    await eventually(() => expect(listener.output()).toContain("Printing new events"));
+    await patchJob(app, agent, number, { weight: 3 });
+    await eventually(() =>
+      expect(listener.output()).toMatch(
+        new RegExp(`^job\\.updated  ${number}  evt_\\S+  \\{"weight":\\{"from":\\d+,"to":3\\}\\}$`, "m"),
+      ),
+    );
+  });
+
   it("keeps an event while the receiver refuses connections, and signs with a given secret", async () => {
     const port = await freePort();
     const given = `whsec_${Buffer.from("0123456789abcdef01234567").toString("base64")}`;
@@ -159,7 +170,6 @@ describe("an invocation that can't work", () => {
   const badSecret = { WAYMARK_WEBHOOK_SECRET: "whsec_s3cret" };
   it.each([
     [["--forward-to", "http://127.0.0.1:1"], { WAYMARK_KEY: "" }, 2, "Set WAYMARK_KEY or pass --key"],
-    [[], {}, 2, "--forward-to is missing"],
     [["--forward-to", "localhost:3000"], {}, 2, "--forward-to must be a URL with http or https"],
     [["--forward-to", "http://127.0.0.1:1", "--secret", "s3cret"], {}, 2, "--secret must be whsec_ and"],
     [["--forward-to", "http://127.0.0.1:1"], badSecret, 2, "WAYMARK_WEBHOOK_SECRET must be whsec_ and"],
@@ -182,6 +192,6 @@ it("--help names the URL of this version", async () => {
   const { typescript } = packageFiles(manifest.version);
   expect([code, stdout.split("\n", 1)[0]]).toEqual([
     0,
-    `Usage: npx https://SERVICE/sdk/${typescript} listen --forward-to URL [options]`,
+    `Usage: npx https://SERVICE/sdk/${typescript} listen [options]`,
   ]);
 });

@@ -5,10 +5,10 @@ import { isSecret } from "../signature.ts";
 
 const PACKAGE = `waymark-client-${VERSION}.tgz`;
 
-export const HELP = `Usage: npx https://SERVICE/sdk/${PACKAGE} listen --forward-to URL [options]
+export const HELP = `Usage: npx https://SERVICE/sdk/${PACKAGE} listen [options]
 
-Follows the events feed and posts each event to URL, as a webhook would: the same
-headers and body, signed with a secret that this command prints.
+Follows the events feed and prints each event. With --forward-to, it also posts each event
+to URL, as a webhook would: the same headers and body, signed with a secret that it prints.
 
 Options:
   --forward-to URL  Where to post events, such as http://127.0.0.1:3000/webhooks
@@ -18,7 +18,7 @@ Options:
   --secret SECRET   Sign with this secret. Default: WAYMARK_WEBHOOK_SECRET, else a new one
   --help            Print this text
 
-Only events from now on are posted. If the receiver answers, with any status, or takes
+Only events from now on count. If the receiver answers, with any status, or takes
 longer than 15 s, the result is printed and the next event follows. While the receiver
 refuses or closes the connection, the event is posted again, so it can arrive twice.
 Press Ctrl-C to end.`;
@@ -26,7 +26,8 @@ Press Ctrl-C to end.`;
 const SECRET_VARIABLE = "WAYMARK_WEBHOOK_SECRET";
 
 export interface ListenArguments {
-  forwardTo: string;
+  /** Null: events are only printed. */
+  forwardTo: string | null;
   apiKey: string;
   baseUrl: string;
   types: string[] | undefined;
@@ -52,7 +53,7 @@ export function parseArguments(
   const apiKey = values.key ?? env["WAYMARK_KEY"] ?? "";
   if (apiKey === "") throw new UsageError("Set WAYMARK_KEY or pass --key");
   return {
-    forwardTo: httpUrl("--forward-to", values["forward-to"]),
+    forwardTo: values["forward-to"] === undefined ? null : httpUrl("--forward-to", values["forward-to"]),
     apiKey,
     baseUrl: httpUrl("--base-url", values["base-url"] ?? env["WAYMARK_URL"] ?? "http://127.0.0.1:4000"),
     types: values.types?.split(","),
@@ -86,8 +87,7 @@ function secretOf(source: string, value: string | undefined): string | null {
   return value;
 }
 
-function httpUrl(option: string, value: string | undefined): string {
-  if (value === undefined) throw new UsageError(`${option} is missing`);
+function httpUrl(option: string, value: string): string {
   if (!URL.canParse(value) || !/^https?:/.test(value))
     throw new UsageError(`${option} must be a URL with http or https, got ${JSON.stringify(value)}`);
   return value;

@@ -19,7 +19,7 @@ export interface ForwardOptions {
 /** Posts `event` until the receiver answers, and prints the status. Rejects with the signal's reason when `signal` aborts. */
 export async function forward(event: Event, options: ForwardOptions): Promise<void> {
   const { url, signal, print } = options;
-  const line = `${event.type}  ${printable(event.data.job.marking_number)}  ${event.id}`;
+  const line = describe(event);
   for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(MAX_DELAY_MS, delayMs * 2)) {
     const started = performance.now();
     const outcome = await post(event, options);
@@ -37,8 +37,13 @@ export async function forward(event: Event, options: ForwardOptions): Promise<vo
   }
 }
 
+/** Returns the type of the event, the Marking Number and the ID. */
+export function describe({ type, id, data }: Event): string {
+  return `${type}  ${printable(data.job.marking_number)}  ${id}`;
+}
+
 /** Shows control characters, which a terminal would run as commands, by their code points. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replaceAll(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,

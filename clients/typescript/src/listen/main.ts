@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-/** The command `listen` of the package: posts each event to the developer's machine, signed like a webhook. */
+/** The command `listen` of the package: prints each event, and posts it to the developer's machine, signed like a webhook. */
 import process from "node:process";
 import { Waymark } from "../client.ts";
 import { WaymarkError } from "../errors.ts";
 import { newSecret } from "../signature.ts";
 import { HELP, parseArguments, UsageError, type ListenArguments } from "./arguments.ts";
-import { forward } from "./forward.ts";
+import { describe, forward, printable } from "./forward.ts";
 
 async function listen(
   { apiKey, baseUrl, forwardTo, types, secret }: ListenArguments,
@@ -15,8 +15,11 @@ async function listen(
   const signingSecret = secret ?? newSecret();
   // Fails at once if the key or the URL is wrong.
   const { next_cursor: after } = await waymark.events.listPage({ after: "latest" }, { signal });
-  print(`Signing secret: ${signingSecret}`);
-  print(`Posting new events of ${baseUrl} to ${forwardTo}. Press Ctrl-C to end.`);
+  if (forwardTo === null) print(`Printing new events of ${baseUrl}. Press Ctrl-C to end.`);
+  else {
+    print(`Signing secret: ${signingSecret}`);
+    print(`Posting new events of ${baseUrl} to ${forwardTo}. Press Ctrl-C to end.`);
+  }
   const onRetry = (error: Error, delayMs: number): void =>
     print(`${error.message}. Trying again in ${Math.round(delayMs / 1_000)} s.`);
   const onGone = (): "oldest" => {
@@ -26,7 +29,8 @@ async function listen(
   const pages = waymark.events.followPages({ after, types, signal, pollIntervalMs: 1_000, onGone, onRetry });
   for await (const { events } of pages)
     for (const event of events)
-      await forward(event, { url: forwardTo, secret: signingSecret, signal, print });
+      if (forwardTo === null) print(`${describe(event)}  ${printable(JSON.stringify(event.data.changes))}`);
+      else await forward(event, { url: forwardTo, secret: signingSecret, signal, print });
 }
 
 async function main(): Promise<void> {
