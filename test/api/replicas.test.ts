@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Registry } from "prom-client";
 import { entities } from "../../src/app/entities.ts";
 import { openDatabase, type Database, type Queryable } from "../../src/platform/postgres/database.ts";
@@ -351,10 +351,16 @@ describe("a statement that fails on a replica", () => {
     await standby.catchUp();
     const reader = await connectReader();
     const { promise: isDone, resolve: finish } = Promise.withResolvers<void>();
+    const { promise: locked, resolve: tellLocked } = Promise.withResolvers<void>();
     const locking = postgres.primary.transaction(async (tx) => {
       await tx.query(sql`lock table locked in access exclusive mode`);
+      tellLocked();
       await isDone;
     }, "rollback");
+    onTestFinished(() => finish());
+    await locked;
+    // A commit sends the log with the lock to the standby. Without one, PostgreSQL may keep it for 15 s.
+    await postgres.primary.query(sql`create table written_after_lock ()`);
     await waitForLock("locked");
     await usable();
     const query = reader.query(sql`select count(*), pg_is_in_recovery() as "isStandby" from locked`);
