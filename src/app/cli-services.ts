@@ -40,7 +40,7 @@ export interface CliServicesOptions {
 /** Database connections; a command runs few queries in parallel. */
 const POOL_SIZE = 2;
 
-/** Opens the DATABASE_URL of `env`, or the embedded PostgreSQL, which a running server may share. Throws StartupError. */
+/** Opens the DATABASE_URL of `env`, or the embedded PostgreSQL, which may be a running server's. Throws StartupError. */
 export async function openCliServices({ env, printStatus, startupCheck }: CliServicesOptions) {
   const config = toConfig(readEnv(env));
   rejectForgottenUrl(config, { isRepair: startupCheck !== undefined });

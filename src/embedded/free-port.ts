@@ -15,21 +15,16 @@ const MAX_ATTEMPTS = 20;
 export async function findFreePort(): Promise<number | null> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const port = randomInt(MIN_PORT, PORT_LIMIT);
-    if (await isFree(port)) return port;
+    const server = createServer();
+    try {
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+      return port;
+    } catch {
+      // Another process listens on it.
+    } finally {
+      server.close();
+    }
   }
   return null;
-}
-
-/** True if no process listens on this port of 127.0.0.1. */
-export async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  try {
-    server.listen(port, "127.0.0.1");
-    await once(server, "listening");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    server.close();
-  }
 }

@@ -1,5 +1,5 @@
 /** Locks between processes. */
-import { chownSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { folderError, ignoreCode } from "./system-errors.ts";
@@ -17,14 +17,27 @@ export function acquireLock(path: string): (() => void) | null {
   } catch (error) {
     throw folderError(path, error);
   }
-  const lock = new DatabaseSync(path, { open: false, timeout: 0 });
+  // Nothing is written, so SQLite needs no journal file.
+  const lock = openUnlessBusy(path, "pragma journal_mode = memory; begin exclusive");
+  return lock && (() => lock.close());
+}
+
+/** True if a process holds the lock. Checks do not make each other fail; `acquireLock` may return null during one. */
+export function isLocked(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const reader = openUnlessBusy(path, "select count(*) from sqlite_schema");
+  reader?.close();
+  return reader === null;
+}
+
+function openUnlessBusy(path: string, statement: string): DatabaseSync | null {
+  const file = new DatabaseSync(path, { open: false, timeout: 0 });
   try {
-    lock.open();
-    // Nothing is written, so SQLite needs no journal file.
-    lock.exec("pragma journal_mode = memory; begin exclusive");
-    return () => lock.close();
+    file.open();
+    file.exec(statement);
+    return file;
   } catch (error) {
-    if (lock.isOpen) lock.close();
+    if (file.isOpen) file.close();
     if (error instanceof Error && "errcode" in error && error.errcode === busy) return null;
     throw folderError(path, Object.assign(new Error("The lock file cannot be used"), { code: "EACCES" }));
   }

@@ -1,30 +1,12 @@
-/** Checks and signals other processes by process ID. */
+/** Checks other processes by process ID. */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import { ignoreCode, systemCode } from "./system-errors.ts";
-
-/** True if a process with this ID exists, owned by any user. Also true for a zombie. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) === "EPERM";
-  }
-}
+import { systemCode } from "./system-errors.ts";
 
 /** True if a process with this ID exists and is not a zombie, or if that cannot be learned now. */
 export async function isRunning(pid: number): Promise<boolean> {
-  return isAlive(pid) && (await readCommandLine(pid).catch(() => "unknown")) !== "";
-}
-
-export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    ignoreCode("ESRCH")(error);
-  }
+  return (await readCommandLine(pid).catch(() => "unknown")) !== "";
 }
 
 /** Codes of errors that say nothing about the process: no free file descriptor, process or memory. */
@@ -36,12 +18,9 @@ const exhaustedCodes: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOME
  */
 export async function readCommandLine(pid: number): Promise<string> {
   try {
-    if (process.platform === "linux") {
-      const text = await readFile(`/proc/${pid}/cmdline`, "utf8");
-      return text.replaceAll("\0", " ");
-    }
-    const { stdout } = await promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]);
-    return stdout;
+    if (process.platform === "linux")
+      return (await readFile(`/proc/${pid}/cmdline`, "utf8")).replaceAll("\0", " ");
+    return (await promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)])).stdout;
   } catch (error) {
     if (exhaustedCodes.has(systemCode(error))) throw error;
     return "";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { StartupError } from "../platform/errors.ts";
 import { createSecretBox, parseSecret, type SecretBox } from "../platform/secret-box.ts";
-import { prepareDataFolder, readIfPresent, readOrCreateSecret } from "./data-folder.ts";
+import { prepareDataFolder, readIfPresent, readOrCreateKey } from "./data-folder.ts";
 
 /**
  * Throws StartupError if DATABASE_URL is set without WAYMARK_SECRET: other machines on that database could not decrypt
@@ -41,5 +41,5 @@ async function readFolderSecret(dataDir: string, isInUse: () => Promise<boolean>
         "npx waymark accept-secret, which creates a new one (docs/operate/backup.md).",
     );
   }
-  return await readOrCreateSecret(dataDir);
+  return await readOrCreateKey(path);
 }

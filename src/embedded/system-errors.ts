@@ -1,8 +1,6 @@
 /** Classifies errors of the operating system by code and describes them in sentences. */
 import { StartupError } from "../platform/errors.ts";
 
-const dataDirHint = "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark can write to.";
-
 /** Returns the error's string code, such as `ENOENT` or a SQLSTATE; undefined if it has none. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
@@ -19,10 +17,16 @@ export function ignoreCode(code: string): (error: unknown) => undefined {
 /** Returns a StartupError for a system error on `path`; other errors unchanged. */
 export function folderError(path: string, error: unknown): Error {
   const code = systemCode(error);
-  if (error instanceof StartupError || code === undefined) {
+  if (error instanceof StartupError || code === undefined)
     return error instanceof Error ? error : new Error(String(error));
-  }
-  return new StartupError(`Waymark cannot use ${path}: ${reasonByCode[code] ?? code}.`, hintFor(code), error);
+  const isFull = code === "ENOSPC" || code === "EDQUOT";
+  return new StartupError(
+    `Waymark cannot use ${path}: ${reasonByCode[code] ?? code}.`,
+    isFull
+      ? "Free some space, or set WAYMARK_DATA_DIR to another disk."
+      : "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark can write to.",
+    error,
+  );
 }
 
 const reasonByCode: Readonly<Record<string, string>> = {
@@ -34,9 +38,3 @@ const reasonByCode: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
   EDQUOT: "the disk quota is used up",
 };
-
-function hintFor(code: string): string {
-  if (code === "ENOSPC" || code === "EDQUOT")
-    return "Free some space, or set WAYMARK_DATA_DIR to another disk.";
-  return dataDirHint;
-}

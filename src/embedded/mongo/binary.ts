@@ -2,14 +2,20 @@
 import { execFile } from "node:child_process";
 import { access, constants, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { StartupError } from "../../platform/errors.ts";
+import { MINUTE_MS } from "../../platform/time.ts";
 import { acquireLock } from "../lock-file.ts";
-import { checksumPath, downloadMongod, installHint, sha256Of, type DownloadOptions } from "./download.ts";
-import { versionProblem } from "./version.ts";
+import { NotYet, retry } from "../retry.ts";
 import { folderError, systemCode } from "../system-errors.ts";
-import { removeAbandonedFiles } from "../temporary-files.ts";
+import {
+  checksumPath,
+  downloadMongod,
+  installHint,
+  sha256Of,
+  versionProblem,
+  type DownloadOptions,
+} from "./download.ts";
 
 export interface MongodSources {
   /** Path from MONGOD_BINARY, used without alternatives; null to search. */
@@ -20,7 +26,8 @@ export interface MongodSources {
   readonly download: DownloadOptions["sources"] | "off";
 }
 
-const lockPollMs = 100;
+/** Longer than every source takes until its time-out. */
+const downloadTimeoutMs = 15 * MINUTE_MS;
 
 /** Returns the path of a usable `mongod`. Throws StartupError with what was tried. */
 export async function findMongodBinary(
@@ -28,9 +35,16 @@ export async function findMongodBinary(
   onProgress: (sentence: string) => void,
   signal: AbortSignal,
 ): Promise<string> {
-  if (binary !== null) return await checkConfigured(binary);
+  if (binary !== null) {
+    const problem = await versionProblem(binary);
+    if (problem === null) return binary;
+    throw new StartupError(
+      `MONGOD_BINARY is set to ${binary}, which ${problem}.`,
+      "Set it to the path of a mongod, or unset it to let Waymark find one.",
+    );
+  }
   const installed = await findOnPath();
-  if (installed !== null && (await versionProblem(installed)) === null) return installed;
+  if (installed !== "" && (await versionProblem(installed)) === null) return installed;
   const cached = join(cacheDir, "mongod");
   if (await isExecutable(cached)) {
     if (await isUnchanged(cached)) return cached;
@@ -46,29 +60,17 @@ export async function findMongodBinary(
   return cached;
 }
 
-async function checkConfigured(binary: string): Promise<string> {
-  const problem = await versionProblem(binary);
-  if (problem === null) return binary;
-  throw new StartupError(
-    `MONGOD_BINARY is set to ${binary}, which ${problem}.`,
-    "Set it to the path of a mongod, or unset it to let Waymark find one.",
-  );
-}
-
-/** Asks the shell, because only the config reads the environment. */
-async function findOnPath(): Promise<string | null> {
+/** Returns an empty string if there is none. Asks the shell, because only the config reads the environment. */
+async function findOnPath(): Promise<string> {
   const result = promisify(execFile)("/bin/sh", ["-c", "command -v mongod"]);
   return await result.then(
-    ({ stdout }) => stdout.trim() || null,
-    () => null,
+    ({ stdout }) => stdout.trim(),
+    () => "",
   );
 }
 
 async function isExecutable(path: string): Promise<boolean> {
-  return await access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
+  return (await access(path, constants.X_OK).catch(() => false)) !== false;
 }
 
 /** True if the checksum of the download is still right. A file without one was put there by an older version. */
@@ -85,24 +87,18 @@ async function isUnchanged(cached: string): Promise<boolean> {
 
 /** Downloads under a lock: if several processes need `mongod`, one downloads it and the others wait. */
 async function downloadWithLock(cached: string, cacheDir: string, options: DownloadOptions): Promise<void> {
-  let isReported = false;
-  for (;;) {
-    await mkdir(cacheDir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-      throw folderError(cacheDir, error);
-    });
-    const releaseLock = acquireLock(join(cacheDir, "mongod-install.lock"));
+  await mkdir(cacheDir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw folderError(cacheDir, error);
+  });
+  const download = async (): Promise<void> => {
+    const release = acquireLock(join(cacheDir, "mongod-install.lock"));
+    if (release === null) throw new NotYet("Another Waymark process is downloading MongoDB.");
     try {
-      if ((await isExecutable(cached)) && (await isUnchanged(cached))) return;
-      if (releaseLock !== null) {
-        await removeAbandonedFiles(cacheDir);
+      if (!(await isExecutable(cached)) || !(await isUnchanged(cached)))
         await downloadMongod(cached, options);
-        return;
-      }
     } finally {
-      releaseLock?.();
+      release();
     }
-    if (!isReported) options.onProgress("Another Waymark process is downloading MongoDB.");
-    isReported = true;
-    await pause(lockPollMs, undefined, { signal: options.signal });
-  }
+  };
+  await retry(download, { ...options, reportAfterMs: 0, timeoutMs: downloadTimeoutMs, hint: installHint });
 }

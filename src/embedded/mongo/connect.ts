@@ -1,88 +1,63 @@
 /** Connects to the `mongod` of a folder and configures its replica set. */
+import { connect } from "node:net";
 import { MongoClient, MongoServerError, type Db, type Document } from "mongodb";
 import { withTimeout } from "../../platform/concurrency/timeout.ts";
-import { StartupError } from "../../platform/errors.ts";
-import { replicaSet, type MongoFolder } from "./mongod.ts";
-import type { StartupWait } from "../startup-wait.ts";
+import { NotYet } from "../retry.ts";
 
-const retryDelayMs = 20;
+export const replicaSet = "rs0";
 /** After a lost connection, an operation of the driver may never settle. */
-const operationTimeoutMs = 5_000;
+const timeoutMs = 5_000;
 /** MongoDB error codes. `invalidReplicaSetConfig` also occurs when the data folder was moved, so the socket path changed. */
 const notYetInitialized = 94;
 const invalidReplicaSetConfig = 93;
-const alreadyInitialized = 23;
 
-/** Returns the connection string of `folder`'s MongoDB. */
-export function mongoUrl(folder: MongoFolder, database: string): string {
-  return `mongodb://${encodeURIComponent(folder.socket)}/${database}?directConnection=true`;
+export function mongoUrl(socket: string, database: string): string {
+  return `mongodb://${encodeURIComponent(socket)}/${database}?directConnection=true`;
 }
 
-/** Resolves to true once `mongod` accepts writes; to false if the connection failed. Throws StartupError. */
-export async function waitUntilWritable(folder: MongoFolder, wait: StartupWait): Promise<boolean> {
-  const client = new MongoClient(mongoUrl(folder, "admin"), {
+/** Resolves once `mongod` accepts writes. Throws NotYet. */
+export async function connectToMongod(socket: string): Promise<void> {
+  if (!(await canConnect(socket))) throw new NotYet("MongoDB is starting, which takes longer after a crash.");
+  const client = new MongoClient(mongoUrl(socket, "admin"), {
     serverSelectionTimeoutMS: 500,
     maxPoolSize: 1,
   });
   try {
-    await client.connect();
-    const admin = client.db();
-    while ((await run(admin, { hello: 1 }))["isWritablePrimary"] !== true) {
-      await repairReplicaSet(admin, folder.socket);
-      await wait.pauseOrFail("Waiting until MongoDB accepts writes.", retryDelayMs);
-    }
-    return true;
+    if ((await withTimeout(prepareReplicaSet(client.db(), socket), timeoutMs)) === true) return;
   } catch (error) {
-    if (error instanceof StartupError) throw error;
-    await wait.pauseOrFail("MongoDB is starting or stopping and does not respond yet.", retryDelayMs);
-    return false;
+    throw new NotYet(`MongoDB is starting or stopping: ${String(error)}.`);
   } finally {
-    await withTimeout(client.close(), operationTimeoutMs);
+    await withTimeout(client.close(), timeoutMs);
   }
+  throw new NotYet("Waiting until MongoDB accepts writes.");
 }
 
-/** Rejects after 5 s. */
-function run(admin: Db, command: Document): Promise<Document> {
-  return withTimeout(admin.command(command), operationTimeoutMs, (): never => {
-    throw new Error("MongoDB did not respond within 5 seconds.");
-  });
+/** The driver would try a missing socket again only after half a second. */
+function canConnect(socket: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const connection = connect(socket);
+  connection.once("connect", () => resolve(true));
+  connection.once("error", () => resolve(false));
+  return promise.finally(() => connection.destroy());
 }
 
-/** Initiates the replica set, or updates its only member, whose host is the socket path, after the folder was moved. */
-async function repairReplicaSet(admin: Db, socket: string): Promise<void> {
-  const state = await errorCodeOf(run(admin, { replSetGetStatus: 1 }));
-  if (state === notYetInitialized) {
-    const config = { _id: replicaSet, members: [{ _id: 0, host: socket }] };
-    const failure = await errorCodeOf(run(admin, { replSetInitiate: config }));
-    if (failure !== null && failure !== alreadyInitialized)
-      failWith("could not initiate its replica set", failure);
-  } else if (state === invalidReplicaSetConfig) {
-    const { config } = (await run(admin, { replSetGetConfig: 1 })) as { config: Document };
+/** Returns true if MongoDB accepts writes. Initiates the replica set; its only member's host is the socket path. */
+async function prepareReplicaSet(admin: Db, socket: string): Promise<boolean> {
+  const { isWritablePrimary } = await admin.command({ hello: 1 });
+  if (isWritablePrimary === true) return true;
+  const code = await admin.command({ replSetGetStatus: 1 }).then(() => null, codeOf);
+  if (code === notYetInitialized) {
+    await admin.command({ replSetInitiate: { _id: replicaSet, members: [{ _id: 0, host: socket }] } });
+  } else if (code === invalidReplicaSetConfig) {
+    const { config } = (await admin.command({ replSetGetConfig: 1 })) as { config: Document };
     const [member] = config["members"] as Document[];
-    const moved = {
-      ...config,
-      version: Number(config["version"]) + 1,
-      members: [{ ...member, host: socket }],
-    };
-    const failure = await errorCodeOf(run(admin, { replSetReconfig: moved, force: true }));
-    if (failure !== null) failWith("could not rename the only member of its replica set", failure);
+    const moved = { version: Number(config["version"]) + 1, members: [{ ...member, host: socket }] };
+    await admin.command({ replSetReconfig: { ...config, ...moved }, force: true });
   }
+  return false;
 }
 
-function failWith(problem: string, code: number): never {
-  throw new StartupError(
-    `The embedded MongoDB ${problem} (MongoDB error ${code}).`,
-    "See mongo.log in the data folder, or set MONGODB_URL to your own MongoDB.",
-  );
-}
-
-/** Returns the MongoDB error code; null if the command succeeded. Rethrows other errors. */
-async function errorCodeOf(command: Promise<Document>): Promise<number | null> {
-  try {
-    await command;
-    return null;
-  } catch (error) {
-    if (error instanceof MongoServerError && typeof error.code === "number") return error.code;
-    throw error;
-  }
+function codeOf(error: unknown): unknown {
+  if (error instanceof MongoServerError) return error.code;
+  throw error;
 }

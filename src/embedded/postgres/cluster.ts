@@ -1,55 +1,54 @@
 /** Creates the PostgreSQL cluster in the data folder if it does not exist. */
 import { existsSync } from "node:fs";
-import { chown, mkdir, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chown, mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { StartupError } from "../../platform/errors.ts";
 import { prepareDataFolder, readIfPresent, readOrCreateKey } from "../data-folder.ts";
+import { folderError, systemCode } from "../system-errors.ts";
 import { accountHint, chooseRunAs, spawnAs, type RunAs } from "./account.ts";
 import { findPostgresBinaries, type PostgresBinaries } from "./binaries.ts";
-import { folderError, systemCode } from "../system-errors.ts";
-import { removeAbandonedFiles, temporaryPath } from "../temporary-files.ts";
 
-export interface Cluster {
-  /** The data folder, absolute and without symbolic links. */
-  readonly dataDir: string;
-  readonly clusterDir: string;
-  readonly logFile: string;
-  readonly password: string;
+export type ClusterPaths = Readonly<ReturnType<typeof clusterPaths>>;
+
+export interface Cluster extends ClusterPaths {
   readonly binaries: PostgresBinaries;
   readonly runAs: RunAs;
 }
 
 export const superuser = "waymark";
 
-const clusterDirOf = (dataDir: string): string => join(dataDir, "postgres");
+/** The cluster's places in a data folder, whose path is absolute and has no symbolic links. */
+export function clusterPaths(dataDir: string) {
+  return {
+    dataDir,
+    clusterDir: join(dataDir, "postgres"),
+    logFile: join(dataDir, "postgres.log"),
+    passwordFile: join(dataDir, "postgres-password"),
+  };
+}
 
 /** True if the data folder has a cluster, also one of another version. */
 export function hasCluster(dataDir: string): boolean {
-  return existsSync(clusterDirOf(dataDir));
+  return existsSync(clusterPaths(dataDir).clusterDir);
 }
 
-/** Returns the cluster of a data folder, ready to start; runs initdb if there is none. Throws StartupError. */
+/**
+ * Returns the cluster of a data folder, ready to start; runs initdb if there is none. Only the owner of PostgreSQL may call it for
+ * a folder without a cluster. Throws StartupError.
+ */
 export async function prepareCluster(
   dataDirOption: string,
   onProgress: (sentence: string) => void,
 ): Promise<Cluster> {
   const binaries = await findPostgresBinaries();
-  await prepareDataFolder(dataDirOption);
-  const dataDir = await realpath(dataDirOption);
-  const clusterDir = clusterDirOf(dataDir);
+  const paths = clusterPaths(await prepareDataFolder(dataDirOption));
+  const { dataDir, clusterDir } = paths;
   const exists = await clusterExists(clusterDir, binaries);
-  const cluster = {
-    dataDir,
-    clusterDir,
-    logFile: join(dataDir, "postgres.log"),
-    password: await readPassword(dataDir, exists),
-    binaries,
-    runAs: await chooseRunAs(dataDir, clusterDir, [binaries.postgres, binaries.initdb]),
-  };
-  await removeAbandonedFiles(dataDir);
-  if (exists) await removeAbandonedFiles(clusterDir);
-  else {
+  if (exists) await requirePassword(paths);
+  const runAs = await chooseRunAs(dataDir, clusterDir, [binaries.postgres, binaries.initdb]);
+  const cluster = { ...paths, binaries, runAs };
+  if (!exists) {
     onProgress(`Creating a PostgreSQL cluster in ${clusterDir}.`);
     await createCluster(cluster);
   }
@@ -69,91 +68,66 @@ async function clusterExists(clusterDir: string, { majorVersion }: PostgresBinar
   );
 }
 
-async function readPassword(dataDir: string, isExisting: boolean): Promise<string> {
-  const path = join(dataDir, "postgres-password");
-  if (isExisting && (await stat(path).catch(() => null)) === null) {
-    throw new StartupError(
-      `The password of the PostgreSQL cluster is missing: ${path}.`,
-      "Restore the file from a backup of the data folder, or set WAYMARK_DATA_DIR to a new folder.",
-    );
-  }
-  return readOrCreateKey(path);
+async function requirePassword({ passwordFile }: ClusterPaths): Promise<void> {
+  if ((await stat(passwordFile).catch(() => null)) !== null) return;
+  throw new StartupError(
+    `The password of the PostgreSQL cluster is missing: ${passwordFile}.`,
+    "Restore the file from a backup of the data folder, or set WAYMARK_DATA_DIR to a new folder.",
+  );
 }
 
 /** Creates the cluster in a temporary folder and renames it, so that it is never partial. */
 async function createCluster(cluster: Cluster): Promise<void> {
-  const workDir = temporaryPath(cluster.clusterDir);
+  const { clusterDir, dataDir } = cluster;
+  const workDir = `${clusterDir}.new`;
+  // A killed process may have left it.
+  await rm(workDir, { recursive: true, force: true });
   try {
     await mkdir(workDir, { mode: 0o700 });
     await runInitdb(cluster, workDir);
-    await rename(join(workDir, "postgres"), cluster.clusterDir).catch((error: unknown) => {
-      if (systemCode(error) !== "ENOTEMPTY" && systemCode(error) !== "EEXIST") throw error;
-    });
-    await syncFolder(cluster.dataDir);
+    await rename(join(workDir, "postgres"), clusterDir);
+    // The rename survives a power cut.
+    await using folder = await open(dataDir, "r");
+    await folder.sync();
+  } catch (error) {
+    if (systemCode(error) !== "ENOTEMPTY" && systemCode(error) !== "EEXIST") throw error;
+    throw new StartupError(
+      `The folder ${clusterDir} is neither empty nor a PostgreSQL cluster.`,
+      "Move it elsewhere, or set WAYMARK_DATA_DIR to a new folder.",
+    );
   } finally {
     await rm(workDir, { recursive: true, force: true });
   }
-  if (await clusterExists(cluster.clusterDir, cluster.binaries)) return;
-  throw new StartupError(
-    `The folder ${cluster.clusterDir} is neither empty nor a PostgreSQL cluster.`,
-    "Move it elsewhere, or set WAYMARK_DATA_DIR to a new folder.",
-  );
 }
 
 /**
  * The builtin C.UTF-8 locale sorts by code point and supports lower() and ILIKE for all scripts. Unlike a locale of the
  * operating system, it exists everywhere and never changes, so indexes stay valid.
  */
-async function runInitdb(cluster: Cluster, workDir: string): Promise<void> {
-  const { account } = cluster.runAs;
-  const passwordFile = join(workDir, "password");
-  const clusterDir = join(workDir, "postgres");
+async function runInitdb(
+  { dataDir, passwordFile, binaries, runAs }: Cluster,
+  workDir: string,
+): Promise<void> {
+  const [clusterDir, passwordCopy] = [join(workDir, "postgres"), join(workDir, "password")];
   await mkdir(clusterDir, { mode: 0o700 });
-  await writeFile(passwordFile, cluster.password, { mode: 0o600 });
-  if (account !== null) {
-    await Promise.all(
-      [workDir, passwordFile, clusterDir].map((path) => chown(path, account.uid, account.gid)),
-    );
-  }
-  const args = [
-    [
-      "-D",
-      clusterDir,
-      "-U",
-      superuser,
-      `--pwfile=${passwordFile}`,
-      "--auth=scram-sha-256",
-      "--encoding=UTF8",
-    ],
-    ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions"],
-  ].flat();
-  const failure = await runProcess(cluster, args);
-  if (failure === null) return;
-  throw new StartupError(
-    `PostgreSQL could not create its cluster in ${cluster.dataDir}: ${failure}`,
-    accountHint(cluster.runAs) ??
-      "Fix the error that initdb reports, or set DATABASE_URL to your own PostgreSQL server.",
-  );
-}
-
-/** Runs initdb. Returns null on success, otherwise its exit code and last 8 lines. */
-async function runProcess({ binaries, runAs }: Cluster, args: readonly string[]): Promise<string | null> {
+  await writeFile(passwordCopy, await readOrCreateKey(passwordFile), { mode: 0o600 });
+  const { account } = runAs;
+  for (const path of [workDir, passwordCopy, clusterDir])
+    if (account !== null) await chown(path, account.uid, account.gid);
+  const paths = ["-D", clusterDir, "-U", superuser, `--pwfile=${passwordCopy}`];
+  const encoding = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+  const args = [...paths, "--auth=scram-sha-256", ...encoding, "--no-instructions"];
   const child = spawnAs(runAs, binaries.initdb, args, { stdio: ["ignore", "ignore", "pipe"] });
-  const stderrText = child.stderr === null ? Promise.resolve("") : text(child.stderr);
+  const stderr = child.stderr === null ? Promise.resolve("") : text(child.stderr);
   const failure = await new Promise<string | null>((resolve) => {
     child.once("error", (error) => resolve(String(error)));
     child.once("exit", (code, signal) => resolve(code === 0 ? null : `initdb exited with ${code ?? signal}`));
   });
-  if (failure === null) return null;
-  return `${failure}.\n${(await stderrText).trim().split("\n").slice(-8).join("\n")}`;
-}
-
-/** Syncs the folder, so that a rename in it survives a power cut. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  if (failure === null) return;
+  const lastLines = (await stderr).trim().split("\n").slice(-8).join("\n");
+  throw new StartupError(
+    `PostgreSQL could not create its cluster in ${dataDir}: ${failure}.\n${lastLines}`,
+    accountHint(runAs) ??
+      "Fix the error that initdb reports, or set DATABASE_URL to your own PostgreSQL server.",
+  );
 }

@@ -1,17 +1,19 @@
-/** The embedded PostgreSQL: one server for all processes that use a data folder. */
+/** The embedded PostgreSQL. One process owns it; commands use the one of a running Waymark server. */
+import { join } from "node:path";
+import { StartupError } from "../../platform/errors.ts";
 import { MINUTE_MS } from "../../platform/time.ts";
-import { isFree } from "../free-port.ts";
-import { shareServer, type ServerProgram, type SharedServer } from "../shared-server.ts";
-import type { StartupWait } from "../startup-wait.ts";
+import { prepareDataFolder } from "../data-folder.ts";
+import { acquireLock, isLocked } from "../lock-file.ts";
+import { OwnedServer } from "../owned-server.ts";
+import { NotYet, retry } from "../retry.ts";
 import { folderError } from "../system-errors.ts";
-import { prepareCluster, superuser, type Cluster } from "./cluster.ts";
-import { connectToPostmaster, databaseName } from "./connect.ts";
-import { findPostmaster, readLastPort } from "./postmaster-pid.ts";
-import { startPostmaster, stopPostmaster } from "./postmaster.ts";
+import { clusterPaths, prepareCluster } from "./cluster.ts";
+import { connectToPostmaster } from "./connect.ts";
+import { createPostgresProgram } from "./postmaster.ts";
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** True for the Waymark server, of which a data folder allows only one; false for commands. */
+  /** True for the Waymark server, of which a data folder allows only one; false for commands, which use its PostgreSQL. */
   readonly exclusive: boolean;
   /** Additional arguments of `postgres`, used if this call starts it. */
   readonly postgresFlags?: readonly string[];
@@ -19,68 +21,61 @@ export interface EmbeddedPostgresOptions {
   readonly onProgress?: (sentence: string) => void;
 }
 
-export interface EmbeddedPostgres extends SharedServer {
-  /** Connection string with password, valid until disposal. */
+export interface EmbeddedPostgres {
+  /** Connection string with password. */
   readonly url: string;
+  /** Stops PostgreSQL, unless it belongs to a running Waymark server. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts or joins the server, and resolves once it accepts connections. Throws StartupError. */
+/** Starts PostgreSQL, or returns the one of a running Waymark server. Resolves once it accepts connections. Throws StartupError. */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { dataDir, exclusive, postgresFlags = [], onProgress = () => undefined } = options;
-  const cluster = await prepareCluster(dataDir, onProgress).catch((error: unknown) => {
-    throw folderError(dataDir, error);
-  });
-  const server = createPostgresServer(cluster, postgresFlags);
-  const shared = await shareServer(server, {
-    exclusive,
-    stopping: new AbortController(),
-    onProgress,
-    timeoutMs: MINUTE_MS,
-    hint: `Check ${cluster.logFile}, then try again.`,
-  });
-  return {
-    url: `postgres://${superuser}:${cluster.password}@127.0.0.1:${server.port()}/${databaseName}`,
-    ...shared,
-  };
+  const { exclusive, postgresFlags = [], onProgress = () => undefined } = options;
+  await using stack = new AsyncDisposableStack();
+  const paths = clusterPaths(await prepareDataFolder(options.dataDir));
+  const hint = `If a command is running, wait for its end. Otherwise check ${paths.logFile}. Then try again.`;
+  const wait = { onProgress, timeoutMs: MINUTE_MS, hint };
+  const usedUrl = await retry(async () => {
+    const unlock = lockFolder(paths.dataDir, exclusive);
+    if (unlock === null) return await connectToPostmaster(paths, false);
+    stack.defer(unlock);
+    return null;
+  }, wait);
+  if (usedUrl !== null) return { url: usedUrl.href, [Symbol.asyncDispose]: () => Promise.resolve() };
+  try {
+    const cluster = await prepareCluster(paths.dataDir, onProgress);
+    const program = createPostgresProgram(cluster, postgresFlags);
+    stack.use(await OwnedServer.start(program, wait));
+    const owned = stack.move();
+    return { url: program.url(), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  } catch (error) {
+    throw folderError(paths.dataDir, error);
+  }
 }
 
-/** How long to wait for a killed server's port: its child processes hold it briefly, and other processes know its URL. */
-const portRetryMs = 5_000;
-
-/** `port` returns the port of the first connection, on which a killed server is restarted; 0 before. */
-function createPostgresServer(
-  cluster: Cluster,
-  flags: readonly string[],
-): ServerProgram & { port: () => number } {
-  const { clusterDir, dataDir } = cluster;
-  let usedPort = 0;
-  let takenSinceMs: number | null = null;
-
-  const start = async (wait: StartupWait): Promise<void> => {
-    const port = usedPort === 0 ? await readLastPort(clusterDir) : usedPort;
-    // Check only once: other processes that check listen on the port briefly, so a second result could differ.
-    if (port === 0 || (await isFree(port))) {
-      takenSinceMs = null;
-      return await startPostmaster(cluster, { port, flags }, wait);
-    }
-    takenSinceMs ??= performance.now();
-    if (usedPort === 0 && performance.now() - takenSinceMs > portRetryMs)
-      return await startPostmaster(cluster, { port: 0, flags }, wait);
-    await wait.pauseOrFail(`Port ${port}, which PostgreSQL used before, is in use.`);
-  };
-
-  return {
-    name: "PostgreSQL",
-    filePrefix: "postgres",
-    dataDir,
-    find: () => findPostmaster(clusterDir),
-    start,
-    async connect(wait) {
-      const port = await connectToPostmaster(cluster, wait);
-      if (usedPort === 0) usedPort = port ?? 0;
-      return port !== null;
-    },
-    stop: () => stopPostmaster(clusterDir),
-    port: () => usedPort,
+/**
+ * Returns the release function for the owner of PostgreSQL; null if a Waymark server owns it, which commands then use. Throws
+ * NotYet while a command owns it. A server holds `server.lock` only while it owns PostgreSQL.
+ */
+function lockFolder(dataDir: string, exclusive: boolean): (() => void) | null {
+  const serverLock = join(dataDir, "server.lock");
+  const release = acquireLock(join(dataDir, "postgres.lock"));
+  if (release === null) {
+    if (!isLocked(serverLock)) throw new NotYet("A Waymark command is using PostgreSQL in the data folder.");
+    if (!exclusive) return null;
+    throw new StartupError(
+      `The data folder ${dataDir} is already in use by another Waymark server.`,
+      "Stop that server first, or set WAYMARK_DATA_DIR to another folder.",
+    );
+  }
+  if (!exclusive) return release;
+  const releaseServer = acquireLock(serverLock);
+  if (releaseServer === null) {
+    release();
+    throw new NotYet("A Waymark command is checking whether a server runs.");
+  }
+  return () => {
+    releaseServer();
+    release();
   };
 }

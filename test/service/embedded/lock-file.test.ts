@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
-import { acquireLock } from "../../../src/embedded/lock-file.ts";
+import { acquireLock, isLocked } from "../../../src/embedded/lock-file.ts";
 
 let folder: string;
 let path: string;
@@ -19,7 +19,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 /** Runs a module with `acquireLock` and the lock's path as `path`, and returns the process. */
 function runWithLock(script: string): ChildProcess {
   const module = new URL("../../../src/embedded/lock-file.ts", import.meta.url).href;
-  const program = `import { acquireLock } from ${JSON.stringify(module)};
+  const program = `import { acquireLock, isLocked } from ${JSON.stringify(module)};
     import fs from "node:fs";
     const path = ${JSON.stringify(path)};
     ${script}`;
@@ -72,13 +72,19 @@ it("refuses while a running process holds the lock, and succeeds as soon as it w
   );
   await once(other.stdout as NodeJS.ReadableStream, "data");
   expect(acquireLock(path)).toBeNull();
-  expect(acquireLock(path)).toBeNull();
+  expect(isLocked(path)).toBe(true);
 
   other.kill("SIGKILL");
   await once(other, "exit");
+  expect(isLocked(path)).toBe(false);
   const release = acquireLock(path);
   expect(release).not.toBeNull();
+  expect(isLocked(path)).toBe(true);
   release?.();
+});
+
+it("is not held while the file is missing", () => {
+  expect(isLocked(path)).toBe(false);
 });
 
 it("names the file if it cannot be used", async () => {

@@ -4,7 +4,8 @@
  * result as lines of JSON. Releases the database when its standard input ends.
  */
 import { once } from "node:events";
-import { readOrCreateSecret } from "../../../src/embedded/data-folder.ts";
+import { join } from "node:path";
+import { readOrCreateKey } from "../../../src/embedded/data-folder.ts";
 import { openEmbeddedMongo } from "../../../src/embedded/mongo/embedded-mongo.ts";
 import { openEmbeddedPostgres } from "../../../src/embedded/postgres/embedded-postgres.ts";
 
@@ -20,7 +21,7 @@ const holdUntilStdinEnds = async (url: string): Promise<void> => {
 
 try {
   if (mode === "secret") {
-    print({ secret: await readOrCreateSecret(dataDir) });
+    print({ secret: await readOrCreateKey(join(dataDir, "secret")) });
   } else if (mode === "mongo") {
     await using mongo = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: "off" });
     await holdUntilStdinEnds(await mongo.url);

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { MongoClient } from "mongodb";
@@ -13,7 +13,6 @@ import {
   makeFolder,
   mongodPid,
   startHolder,
-  waitUntilProcessEnds,
 } from "../../../support/processes/embedded-processes.ts";
 import { eventually, eventuallyTruthy } from "../../../support/eventually.ts";
 
@@ -45,10 +44,6 @@ async function readNotes(url: string): Promise<unknown[]> {
 async function commandLinesWith(text: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "command="]);
   return stdout.split("\n").filter((line) => line.includes(text));
-}
-
-async function listReferences(dataDir: string): Promise<string[]> {
-  return (await readdir(dataDir)).filter((name) => name.startsWith("mongo-reference"));
 }
 
 describe("opening the embedded MongoDB", () => {
@@ -103,6 +98,17 @@ describe("opening the embedded MongoDB", () => {
     await insertNote(await mongo.url);
   });
 
+  it("waits until another server on the folder has stopped", async () => {
+    const dataDir = await makeFolder();
+    const first = open(dataDir);
+    await insertNote(await first.url);
+    const second = open(dataDir);
+    await first[Symbol.asyncDispose]();
+    expect(await readNotes(await second.url)).toEqual([{ text: "kept" }]);
+    await second[Symbol.asyncDispose]();
+    expect(await mongodPid(dataDir)).toBe(0);
+  });
+
   it("leaves no process running if it is disposed of while starting", async () => {
     const dataDir = await makeFolder();
     const starting = open(dataDir);
@@ -110,7 +116,6 @@ describe("opening the embedded MongoDB", () => {
     const pid = await mongodPid(dataDir);
     await starting[Symbol.asyncDispose]();
     expect(await isRunning(pid)).toBe(false);
-    expect(await listReferences(dataDir)).toEqual([]);
   });
 
   it("leaves no process running if it is disposed of before mongod has written its process ID", async () => {
@@ -119,7 +124,6 @@ describe("opening the embedded MongoDB", () => {
     await eventuallyTruthy(() => existsSync(join(dataDir, "mongo.log")), { intervalMs: 1 });
     await starting[Symbol.asyncDispose]();
     expect(await commandLinesWith(dataDir)).toEqual([]);
-    expect(await listReferences(dataDir)).toEqual([]);
   });
 
   it("kills a mongod that ignores SIGTERM while starting", async () => {
@@ -137,42 +141,11 @@ describe("opening the embedded MongoDB", () => {
     await eventuallyTruthy(() => existsSync(join(dataDir, "started")), { intervalMs: 5 });
     await starting[Symbol.asyncDispose]();
     expect(await commandLinesWith(`--dbpath=${dataDir}`)).toEqual([]);
-    expect(await listReferences(dataDir)).toEqual([]);
-  });
-});
-
-describe("sharing the embedded MongoDB", () => {
-  it("serves several processes that open a new folder at the same time, and stops with the last one", async () => {
-    const dataDir = await makeFolder();
-    const holders = await Promise.all(["mongo", "mongo"].map(() => startHolder(dataDir, "mongo")));
-    const [one, other] = holders as [(typeof holders)[0], (typeof holders)[0]];
-    expect(one.url).toMatch(/^mongodb:/);
-    expect(other.url).toBe(one.url);
-    const mongod = await mongodPid(dataDir);
-    await insertNote(one.url);
-    await one.release();
-    expect(await readNotes(other.url)).toEqual([{ text: "kept" }]);
-    expect(await mongodPid(dataDir)).toBe(mongod);
-    await other.release();
-    expect(await isRunning(mongod)).toBe(false);
-  });
-
-  it("serves a process that opens it while the last one closes it", async () => {
-    const dataDir = await makeFolder();
-    const openAndClose = async (): Promise<void> => {
-      for (let round = 0; round < 3; round += 1) {
-        await using mongo = open(dataDir);
-        expect(await readNotes(await mongo.url)).toEqual([]);
-      }
-    };
-    await Promise.all([openAndClose(), openAndClose(), openAndClose()]);
-    expect(await mongodPid(dataDir)).toBe(0);
-    expect(await listReferences(dataDir)).toEqual([]);
   });
 });
 
 describe("the embedded MongoDB after a kill", () => {
-  it("is joined by the next process if only its holder was killed", async () => {
+  it("is adopted by the next process if only its owner was killed, and stopped at its end", async () => {
     const dataDir = await makeFolder();
     const holder = await startHolder(dataDir, "mongo");
     await insertNote(holder.url);
@@ -186,7 +159,7 @@ describe("the embedded MongoDB after a kill", () => {
     expect(await isRunning(mongod)).toBe(false);
   });
 
-  it("recovers its data if it was killed together with its holder", async () => {
+  it("recovers its data if it was killed together with its owner", async () => {
     const dataDir = await makeFolder();
     const holder = await startHolder(dataDir, "mongo");
     await insertNote(holder.url);
@@ -196,7 +169,7 @@ describe("the embedded MongoDB after a kill", () => {
     expect(await readNotes(await mongo.url)).toEqual([{ text: "kept" }]);
   });
 
-  it("is restarted by its holder on the same socket", async () => {
+  it("is restarted by its owner on the same socket", async () => {
     const dataDir = await makeFolder();
     const holder = await startHolder(dataDir, "mongo");
     await insertNote(holder.url);
@@ -207,17 +180,6 @@ describe("the embedded MongoDB after a kill", () => {
     expect(restarted).not.toBe(killed);
     await holder.release();
     expect(await isRunning(restarted)).toBe(false);
-  });
-
-  it("starts despite the lock file that a killed process left behind", async () => {
-    const dataDir = await makeFolder();
-    const holder = await startHolder(dataDir, "mongo");
-    await holder.kill("SIGKILL");
-    expect(await readdir(dataDir)).toContain("mongo-start.lock");
-    process.kill(await mongodPid(dataDir), "SIGKILL");
-    await waitUntilProcessEnds(await mongodPid(dataDir));
-    await using mongo = open(dataDir);
-    expect(await readNotes(await mongo.url)).toEqual([]);
   });
 });
 
@@ -249,7 +211,6 @@ describe("an embedded MongoDB that cannot start", () => {
       message: expect.stringContaining(`MongoDB did not start on ${dataDir}/mongo. It exited with `),
       hint: expect.stringContaining(`delete ${dataDir}/mongo`),
     });
-    expect(await listReferences(dataDir)).toEqual([]);
   });
 
   it("fails with the path from MONGOD_BINARY if it does not run", async () => {

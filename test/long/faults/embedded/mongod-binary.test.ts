@@ -71,12 +71,8 @@ describe("the mongod executable", () => {
     expect(progress).toEqual([]);
   });
 
-  it.each([
-    ["is too old", versionOf("4.4.29")],
-    ["does not run", "echo 'no such library' >&2; exit 127"],
-    ["is something else", "echo hello"],
-  ])("is not the one on the PATH if that %s", async (_, script) => {
-    await makeProgram("bin/mongod", script);
+  it("is not the one on the PATH if that cannot be used", async () => {
+    await makeProgram("bin/mongod", versionOf("4.4.29"));
     const cached = await makeProgram("cache/mongod");
     expect(await find()).toBe(cached);
   });
