@@ -37,7 +37,7 @@ export default defineConfig({
         "src/*/generated/**",
         "src/build.ts",
         "src/guide/**",
-        "src/http/docs/page.mjs",
+        "src/api/docs/page.mjs",
         "src/**/*.{css,json}",
       ],
       reporter: ["text-summary"],

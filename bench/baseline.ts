@@ -5,7 +5,7 @@
 import { writeSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { newRequestId, newUuid } from "../src/platform/ids.ts";
+import { newRequestId, newUuid } from "../src/core/ids.ts";
 import { loadCallers } from "./baseline/api-keys.ts";
 import { openPool } from "./baseline/pool.ts";
 import {

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import pg from "pg";
-import { openEmbeddedPostgres } from "../src/embedded/postgres/embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../src/dev/postgres/embedded-postgres.ts";
 import { entities } from "../src/app/entities.ts";
-import { migrateDatabase } from "../src/platform/postgres/migrate.ts";
+import { migrateDatabase } from "../src/core/postgres/migrate.ts";
 import { issueKeys, rebuildJobCounters, seed, type BenchOrganization } from "./seed.ts";
 
 export interface BenchDatabase extends AsyncDisposable {

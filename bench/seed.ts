@@ -2,9 +2,9 @@
 import type pg from "pg";
 import { generateKey } from "../src/api-keys/api-key.format.ts";
 import { rebuildCounters } from "../src/jobs/counters/counters.sql.ts";
-import type { Queryable } from "../src/platform/postgres/database.ts";
-import { newUuid } from "../src/platform/ids.ts";
-import type { Sql } from "../src/platform/postgres/sql.ts";
+import type { Queryable } from "../src/core/postgres/database.ts";
+import { newUuid } from "../src/core/ids.ts";
+import type { Sql } from "../src/core/postgres/sql.ts";
 
 export interface BenchOrganization {
   id: string;

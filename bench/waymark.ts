@@ -3,8 +3,8 @@ import { createApp } from "../src/app/app.ts";
 import { openTracing } from "../src/app/serve.ts";
 import { toConfig } from "../src/config/config.ts";
 import { readEnv } from "../src/config/env.ts";
-import { openMongo } from "../src/platform/mongo.ts";
-import { createSecretBox } from "../src/platform/secret-box.ts";
+import { openMongo } from "../src/core/mongo.ts";
+import { createSecretBox } from "../src/core/secret-box.ts";
 
 const config = toConfig(readEnv());
 const mongo = openMongo({ url: config.mongo.url });

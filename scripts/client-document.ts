@@ -1,6 +1,6 @@
 /** Reads the OpenAPI document for the generators of the clients. */
 import { isDeepStrictEqual } from "node:util";
-import { createOpenApiDocument } from "../src/http/v1/openapi/documents.ts";
+import { createOpenApiDocument } from "../src/api/rest/openapi/documents.ts";
 
 /** The part of JSON Schema that the document uses (decision 0055). */
 export interface Schema {

@@ -9,7 +9,7 @@ import { codegen } from "@graphql-codegen/core";
 import * as documentNodes from "@graphql-codegen/typed-document-node";
 import * as operations from "@graphql-codegen/typescript-operations";
 import { Kind, parse, visit, type DocumentNode, type FragmentDefinitionNode } from "graphql";
-import { readSdl } from "../src/graphql/sdl.ts";
+import { readSdl } from "../src/api/graphql/sdl.ts";
 
 const CONSOLE_FOLDER = fileURLToPath(new URL("../src/console", import.meta.url));
 const OUTPUT_FOLDER = join(CONSOLE_FOLDER, "generated");

@@ -1,5 +1,5 @@
 /**
- * Generates the resolver types in `src/graphql/generated/schema-types.ts` from `schema/*.graphql`. Run `npm run codegen`
+ * Generates the resolver types in `src/api/graphql/generated/schema-types.ts` from `schema/*.graphql`. Run `npm run codegen`
  * after each change of the SDL; a test fails otherwise.
  */
 import { writeFile } from "node:fs/promises";
@@ -8,10 +8,10 @@ import { codegen } from "@graphql-codegen/core";
 import * as typescript from "@graphql-codegen/typescript";
 import * as resolvers from "@graphql-codegen/typescript-resolvers";
 import { parse } from "graphql";
-import { enumValues } from "../src/graphql/enums.ts";
-import { readSdl } from "../src/graphql/sdl.ts";
+import { enumValues } from "../src/api/graphql/enums.ts";
+import { readSdl } from "../src/api/graphql/sdl.ts";
 
-const OUTPUT_FILE = fileURLToPath(new URL("../src/graphql/generated/schema-types.ts", import.meta.url));
+const OUTPUT_FILE = fileURLToPath(new URL("../src/api/graphql/generated/schema-types.ts", import.meta.url));
 
 /** Types of the parent objects that resolvers pass on, if they differ from the GraphQL type. */
 const mappers = {
@@ -21,19 +21,19 @@ const mappers = {
   Viewer: "../authenticated-principal.ts#AuthenticatedPrincipal",
   User: "../nodes/account.node.ts#UserNode",
   AccountRequest: "../nodes/account.node.ts#AccountRequestNode",
-  AccountRequestNote: "../../accounts/api.ts#AccountRequestNote as NoteEntity",
-  AuditEntry: "../../audit/api.ts#AuditEntryView",
+  AccountRequestNote: "../../../accounts/api.ts#AccountRequestNote as NoteEntity",
+  AuditEntry: "../../../audit/api.ts#AuditEntryView",
   Invitation: "../nodes/account.node.ts#InvitationNode",
   ApiKey: "../nodes/api-key.node.ts#ApiKeyNode",
-  WebhookEndpoint: "../../webhooks/api.ts#EndpointView",
-  WebhookDelivery: "../../webhooks/api.ts#DeliveryView",
-  WebhookAttempt: "../../webhooks/api.ts#AttemptView",
-  Mail: "../../mail/api.ts#MailView",
-  JobStatus: "../../jobs/api.ts#JobStatusCode",
-  FailureReason: "../../jobs/api.ts#FailureReasonCode",
+  WebhookEndpoint: "../../../webhooks/api.ts#EndpointView",
+  WebhookDelivery: "../../../webhooks/api.ts#DeliveryView",
+  WebhookAttempt: "../../../webhooks/api.ts#AttemptView",
+  Mail: "../../../mail/api.ts#MailView",
+  JobStatus: "../../../jobs/api.ts#JobStatusCode",
+  FailureReason: "../../../jobs/api.ts#FailureReasonCode",
 };
 
-/** Scalar types. Input values are validated. Nodes of entities hold Dates in place of DateTime strings (src/graphql/scalars.ts). */
+/** Scalar types. Input values are validated. Nodes of entities hold Dates in place of DateTime strings (src/api/graphql/scalars.ts). */
 const scalars = {
   ID: { input: "string", output: "string" },
   DateTime: { input: "Date", output: "string" },

@@ -57,7 +57,7 @@ const noStatementFromText = {
       if (isTemplate || (statement?.type === "BinaryExpression" && statement.operator === "+"))
         context.report({
           node,
-          message: "The statement is built from strings. Use the sql tag of platform/postgres/sql.ts",
+          message: "The statement is built from strings. Use the sql tag of core/postgres/sql.ts",
         });
     },
   }),

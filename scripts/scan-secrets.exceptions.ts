@@ -13,11 +13,11 @@ const REJECTED_URL_REASON =
 
 export const secretExceptions: readonly SecretException[] = [
   { file: "test/long/faults/server-process.test.ts", kind: "PostgreSQLConnection", reason: FAKE_HOST_REASON },
-  { file: "test/service/platform/mongo.test.ts", kind: "MongoDBConnection", reason: FAKE_HOST_REASON },
+  { file: "test/service/core/mongo.test.ts", kind: "MongoDBConnection", reason: FAKE_HOST_REASON },
   { file: "test/unit/config/env.test.ts", kind: "MySQLConnection", reason: FAKE_HOST_REASON },
   { file: "test/service/webhooks/endpoints.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
   { file: "test/service/webhooks/address-guard.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
-  { file: "test/unit/platform/address-guard.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
+  { file: "test/unit/core/address-guard.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
   { file: "test/unit/console/operator.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
   {
     file: "docker-compose.yml",
@@ -50,12 +50,12 @@ export const secretExceptions: readonly SecretException[] = [
     reason: "The test vector of the Standard Webhooks specification, published there.",
   },
   {
-    file: "src/http/v1/openapi/webhook-examples.ts",
+    file: "src/api/rest/openapi/webhook-examples.ts",
     kind: "WebhookSecret",
     reason: "The test vector of docs/guide/webhooks/verify.md.",
   },
   {
-    file: "src/http/v1/webhooks.schema.ts",
+    file: "src/api/rest/webhooks.schema.ts",
     kind: "WebhookSecret",
     reason: "The test vector of docs/guide/webhooks/verify.md.",
   },

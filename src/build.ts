@@ -22,7 +22,7 @@ const SOURCE_DIRS = [
   join(ROOT, "clients"),
   join(ROOT, "docs", "guide"),
   join(ROOT, "docs", "operate"),
-  join(ROOT, "src", "http", "v1"),
+  join(ROOT, "src", "api", "rest"),
   join(ROOT, "schema"),
 ];
 const VITE = join(ROOT, "node_modules", "vite", "bin", "vite.js");
@@ -108,12 +108,13 @@ async function compressAssets(folder: string): Promise<void> {
   await Promise.all(paths.filter((path) => COMPRESSED.has(extname(path))).map(compress));
 }
 
-/** Hash of all sources, of this file and of package-lock.json. */
+/** Hash of all sources, of this file, of the changelog and of package-lock.json. */
 async function fingerprintOfSources(): Promise<string> {
   const hash = createHash("sha256");
   const all = (await Promise.all(SOURCE_DIRS.map(filesIn))).flat();
   const paths = all.filter((path) => !isInstalled(relative(ROOT, path))).toSorted();
-  for (const path of [...paths, import.meta.filename, join(ROOT, "package-lock.json")]) {
+  const others = ["CHANGELOG.md", "package-lock.json"].map((name) => join(ROOT, name));
+  for (const path of [...paths, import.meta.filename, ...others]) {
     const content = await readFile(path);
     hash.update(`${relative(ROOT, path)}\0${content.length}\0`).update(content);
   }

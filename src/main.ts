@@ -1,5 +1,5 @@
 /** Entry point of the server (`npm start`). */
-import { enableNodeCompileCache } from "./platform/compile-cache.ts";
+import { enableNodeCompileCache } from "./core/compile-cache.ts";
 
 enableNodeCompileCache();
 const { runFromEnvironment } = await import("./app/serve.ts");

@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type pg from "pg";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 import { columnOf, type BaselineCaller } from "./statements.ts";
 import { RequestError } from "./validation.ts";
 

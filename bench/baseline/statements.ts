@@ -1,6 +1,6 @@
 /** Hand-written statements of the baseline, each prepared once per connection. */
 import type { QueryConfig } from "pg";
-import { newUuid } from "../../src/platform/ids.ts";
+import { newUuid } from "../../src/core/ids.ts";
 
 export interface BaselineCaller {
   keyId: string;

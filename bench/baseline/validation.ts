@@ -1,5 +1,5 @@
 /** Request validation and job serialisation of the baseline, reduced to what the comparison needs. */
-import { toTypedId } from "../../src/platform/ids.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 import { FIELDS } from "./statements.ts";
 
 /** The headers of every Waymark response. */

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { MongoClient, MongoServerError } from "mongodb";
-import { openEmbeddedPostgres } from "../../src/embedded/postgres/embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../../src/dev/postgres/embedded-postgres.ts";
 import { findFreePort } from "./free-port.ts";
 import { readLogTail, startProgram, type Program } from "./process.ts";
 

@@ -1,5 +1,5 @@
 /** Free ports for servers that are stopped and started again on the same port. */
-import { findFreePort as find, MIN_PORT, PORT_LIMIT } from "../../src/embedded/free-port.ts";
+import { findFreePort as find, MIN_PORT, PORT_LIMIT } from "../../src/dev/free-port.ts";
 
 export async function findFreePort(): Promise<number> {
   const port = await find();

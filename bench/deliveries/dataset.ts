@@ -2,9 +2,9 @@
 import pg from "pg";
 import { toEventWire, type EventRow } from "../../src/events/event.wire.ts";
 import { entities } from "../../src/app/entities.ts";
-import { newUuid, uuidV7Sql, toTypedId } from "../../src/platform/ids.ts";
-import { migrateDatabase } from "../../src/platform/postgres/migrate.ts";
-import { createSecretBox } from "../../src/platform/secret-box.ts";
+import { newUuid, uuidV7Sql, toTypedId } from "../../src/core/ids.ts";
+import { migrateDatabase } from "../../src/core/postgres/migrate.ts";
+import { createSecretBox } from "../../src/core/secret-box.ts";
 import { sealContext } from "../../src/webhooks/signing/secrets.ts";
 import { newSecret } from "../../src/webhooks/signing/signature.ts";
 import { recreateDatabase } from "../temporary-database.ts";

@@ -1,9 +1,9 @@
 /** Shared by the processes of all engines: commands, the signed POST, and the attempt log. */
 import pg from "pg";
-import { AddressGuard } from "../../src/platform/http-client/address-guard.ts";
-import { systemClock } from "../../src/platform/clock.ts";
-import { newUuid } from "../../src/platform/ids.ts";
-import { HttpClient } from "../../src/platform/http-client/client.ts";
+import { AddressGuard } from "../../src/core/http-client/address-guard.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { newUuid } from "../../src/core/ids.ts";
+import { HttpClient } from "../../src/core/http-client/client.ts";
 import type { AttemptResult } from "../../src/webhooks/dispatcher/lease.ts";
 import { Sender } from "../../src/webhooks/dispatcher/sign-and-send.ts";
 import type { EngineCommand, Message } from "./protocol.ts";

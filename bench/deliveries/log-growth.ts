@@ -1,6 +1,6 @@
 /** Measures the cost of a delivery with more and more finished deliveries in the log. */
 import type pg from "pg";
-import { uuidV7Sql } from "../../src/platform/ids.ts";
+import { uuidV7Sql } from "../../src/core/ids.ts";
 import { ensurePartitions } from "../../src/webhooks/deliveries/weekly-partitions.sql.ts";
 import { createQueryable } from "../seed.ts";
 import { drain, type DeliveryBench, type DrainResult } from "./backlog.ts";

@@ -1,10 +1,10 @@
 /** Commits job changes one by one at a steady rate, in its own process, and hands each to one engine. */
 import { setTimeout as pause } from "node:timers/promises";
 import { entities } from "../../src/app/entities.ts";
-import { openDatabase } from "../../src/platform/postgres/database.ts";
-import { newUuid, toTypedId } from "../../src/platform/ids.ts";
-import { createNotifier } from "../../src/platform/postgres/notify.ts";
-import { raw, sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { openDatabase } from "../../src/core/postgres/database.ts";
+import { newUuid, toTypedId } from "../../src/core/ids.ts";
+import { createNotifier } from "../../src/core/postgres/notify.ts";
+import { raw, sql, type Sql } from "../../src/core/postgres/sql.ts";
 import { fanOutSql } from "../../src/jobs/update/update-and-fan-out.sql.ts";
 import { DELIVERIES_CHANNEL } from "../../src/webhooks/dispatcher/worker.ts";
 import { requireSetting } from "./harness.ts";

@@ -1,7 +1,7 @@
 /** Hand-written GraphQL responses: one prepared statement per operation, and its result in Waymark's response format. */
 import type { Pool } from "pg";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { toIsoTime } from "../../src/platform/time.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { toIsoTime } from "../../src/core/time.ts";
 import { EVENTS, PAGE } from "./operations.ts";
 
 /** The organisation of the request's API key, and the column by which it sees jobs. */

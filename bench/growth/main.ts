@@ -7,7 +7,7 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { openEmbeddedPostgres } from "../../src/embedded/postgres/embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../../src/dev/postgres/embedded-postgres.ts";
 import { postgresFlags, readPostmasterPid } from "../database.ts";
 import { machine, today, writeReport } from "../report.ts";
 import { measureSize } from "./measure.ts";

@@ -1,7 +1,7 @@
 /** Measures the cost of each operation at one size. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openEmbeddedMongo } from "../../src/embedded/mongo/embedded-mongo.ts";
+import { openEmbeddedMongo } from "../../src/dev/mongo/embedded-mongo.ts";
 import { processCpuUs, processTreeCpuUs } from "../process-usage.ts";
 import { drain, type DrainResult } from "../deliveries/backlog.ts";
 import { median } from "../deliveries/protocol.ts";

@@ -4,7 +4,7 @@
  */
 import pg from "pg";
 import { entities } from "../../src/app/entities.ts";
-import { migrateDatabase } from "../../src/platform/postgres/migrate.ts";
+import { migrateDatabase } from "../../src/core/postgres/migrate.ts";
 import { insertFinished } from "../deliveries/log-growth.ts";
 import { insertEndpoints, BENCH_TABLES } from "../deliveries/dataset.ts";
 import { HISTORY_DAYS, SEED_COLUMNS, SEED_VALUES, rebuildJobCounters } from "../seed.ts";

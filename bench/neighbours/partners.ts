@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { BODY_BYTES_PER_TOKEN } from "../../src/graphql/execution/limits.ts";
+import { BODY_BYTES_PER_TOKEN } from "../../src/api/graphql/execution/limits.ts";
 import { defaultRateLimits } from "../../src/rate-limits/rate-limit.ts";
 import { exponentialGapMs } from "../random.ts";
 

@@ -4,7 +4,7 @@
  */
 import Fastify from "fastify";
 import mercurius from "mercurius";
-import { readSdl } from "../../src/graphql/sdl.ts";
+import { readSdl } from "../../src/api/graphql/sdl.ts";
 import { loadCallers } from "../baseline/api-keys.ts";
 import { openPool } from "../baseline/pool.ts";
 import type { BaselineCaller } from "../baseline/statements.ts";

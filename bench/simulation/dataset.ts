@@ -1,7 +1,7 @@
 /** The data of the simulation's measurements: 1,000 organisations of uneven size with jobs, later with an endpoint each. */
 import pg from "pg";
 import { entities } from "../../src/app/entities.ts";
-import { migrateDatabase } from "../../src/platform/postgres/migrate.ts";
+import { migrateDatabase } from "../../src/core/postgres/migrate.ts";
 import {
   insertEndpoints,
   BENCH_TABLES,

@@ -1,8 +1,8 @@
 /** The documents of each release in `docs/releases/<version>/`, and the breaking changes since the last one. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { buildSchema, findBreakingChanges } from "graphql";
-import { readSdl } from "../../src/graphql/sdl.ts";
-import { createOpenApiDocument } from "../../src/http/v1/openapi/documents.ts";
+import { readSdl } from "../../src/api/graphql/sdl.ts";
+import { createOpenApiDocument } from "../../src/api/rest/openapi/documents.ts";
 import { listApiChanges, type ApiDocument } from "./openapi-changes.ts";
 
 const RELEASES = new URL("../../docs/releases/", import.meta.url);

@@ -1,9 +1,9 @@
 /** Validates user input of account features: e-mail addresses, names and free text. */
 import { domainToASCII } from "node:url";
 import { z } from "zod";
-import { emailAddress } from "../platform/mail/address.ts";
-import { badRequest } from "../platform/errors.ts";
-import { toProblems } from "../platform/zod-problems.ts";
+import { emailAddress } from "../core/mail/address.ts";
+import { badRequest } from "../core/errors.ts";
+import { toProblems } from "../core/zod-problems.ts";
 
 const MAX_EMAIL_INPUT_LENGTH = 300;
 const MAX_NAME_LENGTH = 120;

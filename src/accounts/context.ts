@@ -1,11 +1,11 @@
 /** The parts that the services of accounts share. */
 import type { Registry } from "prom-client";
 import type { MailService, RecordAccessChange } from "../mail/api.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { BackgroundQueue } from "../platform/concurrency/background-queue.ts";
-import type { Logger } from "../platform/logger.ts";
-import type { Database } from "../platform/postgres/database.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
+import type { Clock } from "../core/clock.ts";
+import type { BackgroundQueue } from "../core/concurrency/background-queue.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Database } from "../core/postgres/database.ts";
+import type { SecretBox } from "../core/secret-box.ts";
 import type { BetterAuth } from "./auth/better-auth.ts";
 import type { AuthMetrics } from "./auth/metrics.ts";
 import type { Throttle } from "./auth/throttle.ts";

@@ -1,11 +1,11 @@
 /** Single-use, expiring tokens in e-mailed links, stored only as hashes (docs/decisions/0030). */
 import { createHash, randomBytes } from "node:crypto";
 import { LockMode } from "@mikro-orm/postgresql";
-import type { Clock } from "../platform/clock.ts";
-import type { Reader } from "../platform/postgres/database.ts";
-import type { Transaction } from "../platform/postgres/transaction.ts";
-import { AppError } from "../platform/errors.ts";
-import { DAY_MS, HOUR_MS } from "../platform/time.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Reader } from "../core/postgres/database.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import { AppError } from "../core/errors.ts";
+import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import { EmailToken, type EmailTokenKind } from "./email-token.entity.ts";
 
 const lifetimesMs: Readonly<Record<EmailTokenKind, number>> = {

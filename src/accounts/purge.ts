@@ -1,6 +1,6 @@
 /** Deletes links and account requests that nothing needs any more. */
-import type { Database } from "../platform/postgres/database.ts";
-import { DAY_MS } from "../platform/time.ts";
+import type { Database } from "../core/postgres/database.ts";
+import { DAY_MS } from "../core/time.ts";
 import { EmailToken } from "./email-token.entity.ts";
 import { AccountRequest } from "./requests/entity.ts";
 

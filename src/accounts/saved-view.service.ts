@@ -2,9 +2,9 @@
 import { LockMode, raw } from "@mikro-orm/postgresql";
 import { z } from "zod";
 import { User } from "../organizations/api.ts";
-import type { Database, Reader } from "../platform/postgres/database.ts";
-import { AppError } from "../platform/errors.ts";
-import { fromTypedId, newUuid } from "../platform/ids.ts";
+import type { Database, Reader } from "../core/postgres/database.ts";
+import { AppError } from "../core/errors.ts";
+import { fromTypedId, newUuid } from "../core/ids.ts";
 import { parseOrThrow, savedViewNameField } from "./account.fields.ts";
 import { SavedView } from "./saved-view.entity.ts";
 

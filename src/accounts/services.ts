@@ -1,5 +1,5 @@
 /** Composes the services of users' own accounts, and those of membership in organisations. */
-import { createBackgroundQueue } from "../platform/concurrency/background-queue.ts";
+import { createBackgroundQueue } from "../core/concurrency/background-queue.ts";
 import { createPostgresStore } from "../rate-limits/api.ts";
 import { createBetterAuth } from "./auth/better-auth.ts";
 import { createAuthMetrics } from "./auth/metrics.ts";

@@ -1,7 +1,7 @@
 /** Suspends and restores organisations. */
 import { setSuspended } from "../api-keys/api.ts";
-import { AppError } from "../platform/errors.ts";
-import { fromTypedId } from "../platform/ids.ts";
+import { AppError } from "../core/errors.ts";
+import { fromTypedId } from "../core/ids.ts";
 import { parseOrThrow, freeText } from "./account.fields.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import { Organization } from "../organizations/api.ts";

@@ -1,8 +1,8 @@
 /** Creates and renames users, checks their passwords and revokes their sessions. */
 import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
-import type { Reader } from "../platform/postgres/database.ts";
-import { AppError } from "../platform/errors.ts";
-import { newUuid } from "../platform/ids.ts";
+import type { Reader } from "../core/postgres/database.ts";
+import { AppError } from "../core/errors.ts";
+import { newUuid } from "../core/ids.ts";
 import { Organization, User, type UserRole } from "../organizations/api.ts";
 import { recordUserEvent, type ClientInfo } from "./auth/client-info.ts";
 import { forgetBrowsers } from "./auth/known-browser.ts";

@@ -3,14 +3,14 @@ import { LockMode, raw, type EntityManager, type FilterQuery, type InferEntity }
 import type { AuditSource } from "../audit/api.ts";
 import type { AccessChange, RecordAccessChange } from "../mail/api.ts";
 import { modeOf, Organization, partnerIdOf } from "../organizations/api.ts";
-import { parseCidr } from "../platform/cidr.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/postgres/database.ts";
-import type { Transaction } from "../platform/postgres/transaction.ts";
-import { AppError } from "../platform/errors.ts";
-import { newUuid, toTypedId } from "../platform/ids.ts";
-import type { Actor } from "../platform/principal.ts";
-import { HOUR_MS } from "../platform/time.ts";
+import { parseCidr } from "../core/cidr.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Database } from "../core/postgres/database.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import { AppError } from "../core/errors.ts";
+import { newUuid, toTypedId } from "../core/ids.ts";
+import type { Actor } from "../core/principal.ts";
+import { HOUR_MS } from "../core/time.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
 import {
   AccessRevision,

@@ -2,15 +2,15 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { AuditSource } from "../audit/api.ts";
 import { type OrganizationMode, User } from "../organizations/api.ts";
-import type { Clock } from "../platform/clock.ts";
-import { AppError, badRequest, type Problem } from "../platform/errors.ts";
-import { toTypedId } from "../platform/ids.ts";
-import type { AuthenticatedActor } from "../platform/fresh-authentication.ts";
-import { partnerOf, type OrganizationType, type Principal } from "../platform/principal.ts";
+import type { Clock } from "../core/clock.ts";
+import { AppError, badRequest, type Problem } from "../core/errors.ts";
+import { toTypedId } from "../core/ids.ts";
+import type { AuthenticatedActor } from "../core/fresh-authentication.ts";
+import { partnerOf, type OrganizationType, type Principal } from "../core/principal.ts";
 import { effectiveLimit, rateLimitClasses, type RateLimitOverrides } from "../rate-limits/api.ts";
 import { ApiKey, scopes as allScopes, type Scope, withoutKeyManagement } from "./api-key.entity.ts";
 import { unauthorized } from "./api-key.headers.ts";
-import { isSubnetOf, parseCidr } from "../platform/cidr.ts";
+import { isSubnetOf, parseCidr } from "../core/cidr.ts";
 
 /** The principal that creates a key. `keyId` is null for a user. */
 export type GrantorPrincipal = Principal &

@@ -1,5 +1,5 @@
 /** The headers in which clients send keys. */
-import { AppError } from "../platform/errors.ts";
+import { AppError } from "../core/errors.ts";
 
 /** A 401 with the WWW-Authenticate header that RFC 9110 requires. */
 export function unauthorized(message: string): AppError {

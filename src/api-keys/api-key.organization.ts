@@ -1,7 +1,7 @@
 /** The organisation of a new key: live or test. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { modeOf, Organization, testOrganizationOf } from "../organizations/api.ts";
-import { AppError, badRequest } from "../platform/errors.ts";
+import { AppError, badRequest } from "../core/errors.ts";
 import type { GrantorPrincipal, KeyRequest } from "./api-key.grant.ts";
 
 /**

@@ -7,13 +7,13 @@ import {
   testOrganizationOf,
 } from "../organizations/api.ts";
 import type { AuditContext } from "../audit/api.ts";
-import type { Reader } from "../platform/postgres/database.ts";
-import type { Transaction } from "../platform/postgres/transaction.ts";
-import { AppError, badRequest, type Problem } from "../platform/errors.ts";
-import { requireFreshAuthentication } from "../platform/fresh-authentication.ts";
-import { fromTypedId, toTypedId } from "../platform/ids.ts";
-import type { OrganizationType, Principal } from "../platform/principal.ts";
-import { DAY_MS } from "../platform/time.ts";
+import type { Reader } from "../core/postgres/database.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import { AppError, badRequest, type Problem } from "../core/errors.ts";
+import { requireFreshAuthentication } from "../core/fresh-authentication.ts";
+import { fromTypedId, toTypedId } from "../core/ids.ts";
+import type { OrganizationType, Principal } from "../core/principal.ts";
+import { DAY_MS } from "../core/time.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
 import {
   changeKeys,

@@ -1,7 +1,7 @@
 /** The statements of requests with an API key. Each poll runs one, and each request whose key is not cached another. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import type { OrganizationType } from "../platform/principal.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import type { OrganizationType } from "../core/principal.ts";
+import { sql } from "../core/postgres/sql.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
 import type { Scope } from "./api-key.entity.ts";
 

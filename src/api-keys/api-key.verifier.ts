@@ -3,12 +3,12 @@
  * suspension and allowed IP addresses. Keys are cached in memory.
  */
 import { timingSafeEqual } from "node:crypto";
-import { createCidrMatcher } from "../platform/cidr.ts";
-import type { Clock } from "../platform/clock.ts";
-import { AppError } from "../platform/errors.ts";
-import { networkOf } from "../platform/network.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
-import type { OperatorPrincipal, OrganizationPrincipal } from "../platform/principal.ts";
+import { createCidrMatcher } from "../core/cidr.ts";
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import { networkOf } from "../core/network.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import type { OperatorPrincipal, OrganizationPrincipal } from "../core/principal.ts";
 import { createMemoryStore, limitHeaders, type RateLimitOverrides } from "../rate-limits/api.ts";
 import type { Scope } from "./api-key.entity.ts";
 import { hashKey, parsePrefix } from "./api-key.format.ts";

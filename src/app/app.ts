@@ -12,22 +12,22 @@ import { createScheduler, createStepScheduler } from "../scheduling/api.ts";
 import { startWorker } from "./worker.ts";
 import type { Config } from "../config/config.ts";
 import { entities } from "./entities.ts";
-import { createHttpApp } from "../http/express-app.ts";
+import { createHttpApp } from "../api/express-app.ts";
 import {
   deliveriesDependency,
   mongoDependency,
   postgresDependency,
   type Dependency,
-} from "../http/ops/dependencies.ts";
+} from "../api/ops/dependencies.ts";
 import type { OrganizationService } from "../organizations/api.ts";
-import { systemClock, type Clock } from "../platform/clock.ts";
-import { openDatabase, type Database } from "../platform/postgres/database.ts";
-import { createLogger, type Logger } from "../platform/logger.ts";
-import { createMetrics } from "../platform/metrics.ts";
-import type { Mongo } from "../platform/mongo.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
-import type { Tracing } from "../platform/tracing/tracing.ts";
-import { createAgendashRoutes } from "../http/operator/agendash.routes.ts";
+import { systemClock, type Clock } from "../core/clock.ts";
+import { openDatabase, type Database } from "../core/postgres/database.ts";
+import { createLogger, type Logger } from "../core/logger.ts";
+import { createMetrics } from "../core/metrics.ts";
+import type { Mongo } from "../core/mongo.ts";
+import type { SecretBox } from "../core/secret-box.ts";
+import type { Tracing } from "../core/tracing/tracing.ts";
+import { createAgendashRoutes } from "../api/ops/agendash.routes.ts";
 import type { Webhooks } from "../webhooks/api.ts";
 
 /** Replacements for tests. */

@@ -5,10 +5,10 @@ import { feedLagSeconds, trimTestEvents } from "../events/api.ts";
 import { purgeBuckets } from "../rate-limits/api.ts";
 import { purgeIdempotencyRecords, trimIdempotencyRecords } from "../idempotency/api.ts";
 import { compactCounters } from "../jobs/api.ts";
-import { databaseNowMs } from "../platform/postgres/clock.ts";
+import { databaseNowMs } from "../core/postgres/clock.ts";
 import type { AppContext } from "./context.ts";
-import { startIntervalTask } from "../platform/concurrency/interval-task.ts";
-import { SECOND_MS, MINUTE_MS, HOUR_MS } from "../platform/time.ts";
+import { startIntervalTask } from "../core/concurrency/interval-task.ts";
+import { SECOND_MS, MINUTE_MS, HOUR_MS } from "../core/time.ts";
 import { ensureDailyPartitions } from "../request-log/api.ts";
 import { ensurePartitions } from "../webhooks/api.ts";
 

@@ -3,19 +3,19 @@ import { inviteOperator, resetTwoFactor, SuspensionService } from "../accounts/a
 import type { AuditContext } from "../audit/api.ts";
 import { toConfig, type Config } from "../config/config.ts";
 import { readEnv } from "../config/env.ts";
-import { hasCluster } from "../embedded/postgres/cluster.ts";
-import { openEmbeddedPostgres } from "../embedded/postgres/embedded-postgres.ts";
-import { openSecretBox } from "../embedded/secret-key.ts";
+import { hasCluster } from "../dev/postgres/cluster.ts";
+import { openEmbeddedPostgres } from "../dev/postgres/embedded-postgres.ts";
+import { openSecretBox } from "../dev/secret-key.ts";
 import { exportJobs, type JobExport } from "../jobs/api.ts";
 import { createAccessChangeRecorder, MailService } from "../mail/api.ts";
-import { systemClock as clock } from "../platform/clock.ts";
-import { openDatabase, type Database } from "../platform/postgres/database.ts";
-import { migrateDatabase, type LockedConnection } from "../platform/postgres/migrate.ts";
-import { createNotifier } from "../platform/postgres/notify.ts";
-import { systemPrincipal } from "../platform/principal.ts";
-import { StartupError } from "../platform/errors.ts";
-import { createPublicUrl } from "../platform/public-url.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
+import { systemClock as clock } from "../core/clock.ts";
+import { openDatabase, type Database } from "../core/postgres/database.ts";
+import { migrateDatabase, type LockedConnection } from "../core/postgres/migrate.ts";
+import { createNotifier } from "../core/postgres/notify.ts";
+import { systemPrincipal } from "../core/principal.ts";
+import { StartupError } from "../core/errors.ts";
+import { createPublicUrl } from "../core/public-url.ts";
+import type { SecretBox } from "../core/secret-box.ts";
 import {
   acceptSecret,
   checkSecret,
@@ -107,8 +107,8 @@ function createServices(config: Config, database: Database) {
       acceptSecret(database, await openSecretBox(config, () => Promise.resolve(false))),
     /** Returns null if the database contains other organisations than the demo's. */
     ensureDemo: async () => {
-      const { ensureDemo } = await import("../embedded/demo/demo.ts");
-      const { prepareDataFolder } = await import("../embedded/data-folder.ts");
+      const { ensureDemo } = await import("../dev/demo/demo.ts");
+      const { prepareDataFolder } = await import("../dev/data-folder.ts");
       await prepareDataFolder(config.dataDir);
       return await ensureDemo({ ...services, database, dataDir: config.dataDir });
     },

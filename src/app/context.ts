@@ -1,12 +1,12 @@
 /** The shared dependencies of the app, created by app.ts and passed to each module. */
 import type { Registry } from "prom-client";
 import type { Config } from "../config/config.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Logger } from "../platform/logger.ts";
-import type { Metrics } from "../platform/metrics.ts";
-import type { Database } from "../platform/postgres/database.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
-import type { Tracing } from "../platform/tracing/tracing.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Metrics } from "../core/metrics.ts";
+import type { Database } from "../core/postgres/database.ts";
+import type { SecretBox } from "../core/secret-box.ts";
+import type { Tracing } from "../core/tracing/tracing.ts";
 
 export interface AppContext {
   readonly config: Config;

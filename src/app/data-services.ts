@@ -6,8 +6,8 @@ import { createImportService, createJobReferenceData, JobService, OperatorJobSer
 import type { RecordAccessChange } from "../mail/api.ts";
 import { OrganizationService } from "../organizations/api.ts";
 import { TestModeService, TestUseService } from "../test-mode/api.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
-import type { Principal } from "../platform/principal.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import type { Principal } from "../core/principal.ts";
 
 interface DataServiceDeps extends Pick<AppContext, "database" | "clock"> {
   notifyWorkers: () => void;

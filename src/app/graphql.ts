@@ -4,14 +4,14 @@ import type { RateLimits } from "../rate-limits/api.ts";
 import type { AppContext } from "./context.ts";
 import { EventTail } from "../events/api.ts";
 import type { ReplicaReaders } from "./replicas.ts";
-import { createContextFactory, type IncomingOperation } from "../graphql/context.ts";
-import { jobsCsvRoutes } from "../graphql/jobs-csv.routes.ts";
-import { createSchema } from "../graphql/schema.ts";
-import { createGraphqlAdapter, type GraphqlAdapter, type GraphqlAdapterDeps } from "../graphql/server.ts";
-import type { GraphqlServices } from "../graphql/services.ts";
+import { createContextFactory, type IncomingOperation } from "../api/graphql/context.ts";
+import { jobsCsvRoutes } from "../api/graphql/jobs-csv.routes.ts";
+import { createSchema } from "../api/graphql/schema.ts";
+import { createGraphqlAdapter, type GraphqlAdapter, type GraphqlAdapterDeps } from "../api/graphql/server.ts";
+import type { GraphqlServices } from "../api/graphql/services.ts";
 import type { SessionVerifier } from "../accounts/api.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
-import type { Principal } from "../platform/principal.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import type { Principal } from "../core/principal.ts";
 
 interface GraphqlModuleOptions {
   services: Omit<GraphqlServices, "tail" | "rateLimits"> & Pick<GraphqlAdapterDeps<never>, "errorUrl">;

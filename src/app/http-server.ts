@@ -1,11 +1,11 @@
 /** The lifecycle of the HTTP servers: listen, drain, close. */
 import type { RequestListener } from "node:http";
 import type { AppContext } from "./context.ts";
-import type { GraphqlAdapter } from "../graphql/server.ts";
-import { metricsListener } from "../http/ops/routes.ts";
-import { withLoadShedding } from "../http/load-shedding/load-shedding.ts";
-import type { ExceededLimit } from "../http/server/connection-limits.ts";
-import { listen, type HttpServer } from "../http/server/server.ts";
+import type { GraphqlAdapter } from "../api/graphql/server.ts";
+import { metricsListener } from "../api/ops/routes.ts";
+import { withLoadShedding } from "../api/load-shedding/load-shedding.ts";
+import type { ExceededLimit } from "../api/server/connection-limits.ts";
+import { listen, type HttpServer } from "../api/server/server.ts";
 
 interface HttpServerOptions {
   graphql: Pick<GraphqlAdapter, "webSockets"> | null;

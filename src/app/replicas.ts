@@ -1,10 +1,10 @@
 /** Composes the read replicas, which may answer lists and aggregates of organisations instead of the primary. */
 import type { AppContext } from "./context.ts";
 import { newestChange } from "../events/api.ts";
-import type { Dependency } from "../http/ops/dependencies.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
-import type { Principal } from "../platform/principal.ts";
-import { openReplicas } from "../platform/replicas.ts";
+import type { Dependency } from "../api/ops/dependencies.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import type { Principal } from "../core/principal.ts";
+import { openReplicas } from "../core/replicas.ts";
 
 /** Returns where to run the lists and aggregates of `principal`. When `signal` aborts, the statement is cancelled. */
 type CreateReader = (primary: Queryable, principal: Principal, signal?: AbortSignal) => Queryable;

@@ -4,19 +4,19 @@ import { createApp } from "./app.ts";
 import { banner, printStatus, startupWarnings } from "../config/banner.ts";
 import { toConfig, type Config } from "../config/config.ts";
 import { readEnv } from "../config/env.ts";
-import { prepareDataFolder } from "../embedded/data-folder.ts";
-import { ensureDemo, type Demo } from "../embedded/demo/demo.ts";
-import { openEmbeddedMongo } from "../embedded/mongo/embedded-mongo.ts";
-import { openEmbeddedPostgres } from "../embedded/postgres/embedded-postgres.ts";
-import { openSecretBox, requireSecret } from "../embedded/secret-key.ts";
+import { prepareDataFolder } from "../dev/data-folder.ts";
+import { ensureDemo, type Demo } from "../dev/demo/demo.ts";
+import { openEmbeddedMongo } from "../dev/mongo/embedded-mongo.ts";
+import { openEmbeddedPostgres } from "../dev/postgres/embedded-postgres.ts";
+import { openSecretBox, requireSecret } from "../dev/secret-key.ts";
 import { entities } from "./entities.ts";
-import type { Reader } from "../platform/postgres/database.ts";
-import { StartupError } from "../platform/errors.ts";
-import { createLogger } from "../platform/logger.ts";
-import { migrateDatabase } from "../platform/postgres/migrate.ts";
-import { openMongo, type Mongo } from "../platform/mongo.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
-import type { Tracing, TracingSettings } from "../platform/tracing/tracing.ts";
+import type { Reader } from "../core/postgres/database.ts";
+import { StartupError } from "../core/errors.ts";
+import { createLogger } from "../core/logger.ts";
+import { migrateDatabase } from "../core/postgres/migrate.ts";
+import { openMongo, type Mongo } from "../core/mongo.ts";
+import type { SecretBox } from "../core/secret-box.ts";
+import type { Tracing, TracingSettings } from "../core/tracing/tracing.ts";
 import { createStartupCheck, hasSealedData, RECOVERED_MESSAGE } from "../restore/api.ts";
 
 /** Runs the server with the settings of the environment. Prints a StartupError with its hint and sets exit code 1. */
@@ -71,7 +71,7 @@ export async function runServer(config: Config): Promise<void> {
 
 /** Loads OpenTelemetry only if tracing is configured. */
 export async function openTracing(settings: TracingSettings | null): Promise<Tracing | undefined> {
-  return settings ? (await import("../platform/tracing/sdk.ts")).openTracing(settings) : undefined;
+  return settings ? (await import("../core/tracing/sdk.ts")).openTracing(settings) : undefined;
 }
 
 function startMongo({ mongo, dataDir, cacheDir }: Config, opened: AsyncDisposableStack): Mongo {

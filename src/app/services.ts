@@ -7,8 +7,8 @@ import type { ReplicaReaders } from "./replicas.ts";
 import { createEventService } from "../events/api.ts";
 import { errorGuidePath } from "../guide/api.ts";
 import { createIdempotencyService } from "../idempotency/api.ts";
-import { createNotifier } from "../platform/postgres/notify.ts";
-import { createPublicUrl } from "../platform/public-url.ts";
+import { createNotifier } from "../core/postgres/notify.ts";
+import { createPublicUrl } from "../core/public-url.ts";
 import { openRequestLog } from "../request-log/api.ts";
 import {
   createAlertNotifier,

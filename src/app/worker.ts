@@ -3,7 +3,7 @@ import type { AppContext } from "./context.ts";
 import { applyDueSteps } from "../test-mode/api.ts";
 import type { JobService } from "../jobs/api.ts";
 import { createMailTransport, MailWorker } from "../mail/api.ts";
-import type { Logger } from "../platform/logger.ts";
+import type { Logger } from "../core/logger.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import {
   createStepScheduler,

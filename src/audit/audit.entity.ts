@@ -1,6 +1,6 @@
 /** The audit log. Rows are inserted once and never changed. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
-import { actorTypes } from "../platform/principal.ts";
+import { actorTypes } from "../core/principal.ts";
 
 /** No foreign keys, as entries outlive the objects they name. */
 export const AuditEntry = defineEntity({

@@ -1,11 +1,11 @@
 /** Records audit events in the transaction of the change itself, and lists them. */
 import { EntityManager } from "@mikro-orm/postgresql";
 import { Organization, User } from "../organizations/api.ts";
-import { idCursor } from "../platform/cursor.ts";
-import { newUuid, toTypedId } from "../platform/ids.ts";
-import type { Reader } from "../platform/postgres/database.ts";
-import { listNewest, type Page, type PageRequest } from "../platform/postgres/list-page.ts";
-import type { Actor } from "../platform/principal.ts";
+import { idCursor } from "../core/cursor.ts";
+import { newUuid, toTypedId } from "../core/ids.ts";
+import type { Reader } from "../core/postgres/database.ts";
+import { listNewest, type Page, type PageRequest } from "../core/postgres/list-page.ts";
+import type { Actor } from "../core/principal.ts";
 import { AuditEntry } from "./audit.entity.ts";
 
 /** The IP address and id of the request that caused an event. */

@@ -2,7 +2,7 @@
 import type { Readable, Writable } from "node:stream";
 import { type AuditContext, NO_SOURCE } from "../audit/api.ts";
 import type { CliServices, CliServicesOptions } from "../app/cli-services.ts";
-import { systemActor } from "../platform/principal.ts";
+import { systemActor } from "../core/principal.ts";
 import type { Webhooks } from "../webhooks/api.ts";
 import type { Output } from "./output.ts";
 

@@ -1,6 +1,6 @@
 /** Maps errors to an exit code, a text for standard error and a JSON document. */
 import type { CommanderError } from "commander";
-import { AppError, StartupError, type Problem } from "../platform/errors.ts";
+import { AppError, StartupError, type Problem } from "../core/errors.ts";
 import { escapeControlCharacters } from "./output.ts";
 
 /** An invalid command line: an unknown command or option, a missing argument or a value of the wrong type. */

@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { type ImportFormat, importFormats } from "../jobs/api.ts";
-import { AppError } from "../platform/errors.ts";
+import { AppError } from "../core/errors.ts";
 
 export interface InputFile {
   readonly format: ImportFormat;

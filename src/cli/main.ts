@@ -1,5 +1,5 @@
 /** Entry point of the command line; launch.mjs starts it for `npx waymark`. */
-import { enableNodeCompileCache } from "../platform/compile-cache.ts";
+import { enableNodeCompileCache } from "../core/compile-cache.ts";
 
 enableNodeCompileCache();
 const { runCommandLine } = await import("./program.ts");

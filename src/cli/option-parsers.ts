@@ -5,7 +5,7 @@ import { type Scope, scopes as allScopes } from "../api-keys/api.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
 import { dateValue } from "../jobs/api.ts";
 import type { PendingPolicy } from "../webhooks/api.ts";
-import { DAY_MS, parseDuration } from "../platform/time.ts";
+import { DAY_MS, parseDuration } from "../core/time.ts";
 
 const dateTimeSchema = z.iso.datetime({ offset: true });
 

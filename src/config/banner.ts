@@ -1,7 +1,7 @@
 /** What a start prints: messages, warnings about unsafe settings, and the banner. */
 import manifest from "../../package.json" with { type: "json" };
-import { isLoopback } from "../platform/host-check.ts";
-import { supportsSecureCookies } from "../platform/same-origin.ts";
+import { isLoopback } from "../core/host-check.ts";
+import { supportsSecureCookies } from "../core/same-origin.ts";
 import type { Config } from "./config.ts";
 
 /** Prints a message for the person who started the process. Standard output is for the log and for results. */

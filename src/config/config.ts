@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import type { TracingSettings } from "../platform/tracing/tracing.ts";
+import type { TracingSettings } from "../core/tracing/tracing.ts";
 import type { Env } from "./env.ts";
 
 export type Config = ReturnType<typeof toConfig>;

@@ -1,17 +1,17 @@
 /** Reads and validates the environment variables. No other file reads `process.env`. */
 import { z } from "zod";
-import { StartupError } from "../platform/errors.ts";
-import { parseSecret } from "../platform/secret-box.ts";
-import { parseSmtpUrl } from "../platform/mail/smtp-url.ts";
-import { parseOtlpHeaders } from "../platform/tracing/otlp-headers.ts";
-import { parseDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../platform/time.ts";
-import { parseSender } from "../platform/mail/address.ts";
+import { StartupError } from "../core/errors.ts";
+import { parseSecret } from "../core/secret-box.ts";
+import { parseSmtpUrl } from "../core/mail/smtp-url.ts";
+import { parseOtlpHeaders } from "../core/tracing/otlp-headers.ts";
+import { parseDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
+import { parseSender } from "../core/mail/address.ts";
 import {
   DEFAULT_SCHEDULE_TEXT,
   longestScheduleMs,
   parseSchedule,
   scheduleMs,
-} from "../platform/retry-schedule.ts";
+} from "../core/retry-schedule.ts";
 
 const port = z.coerce.number().int().min(0).max(65535);
 const connectionCount = z.coerce.number().int().min(1).max(1_000_000);

@@ -2,8 +2,8 @@
  * Deletes events of test agents. Those of live ones are kept. In small transactions, because the feed hides the events of all
  * organisations that follow the oldest transaction in progress.
  */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { sql } from "../core/postgres/sql.ts";
 import type { FeedPosition } from "./feed-cursor.ts";
 import { feedPositionColumns } from "./feed.sql.ts";
 

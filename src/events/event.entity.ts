@@ -3,7 +3,7 @@
  * job history and the feed.
  */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
-import { actorTypes } from "../platform/principal.ts";
+import { actorTypes } from "../core/principal.ts";
 
 export const eventTypes = ["job.created", "job.updated", "job.status_changed", "job.assigned"] as const;
 export type EventType = (typeof eventTypes)[number];

@@ -1,9 +1,9 @@
 /** Reads job events for REST and GraphQL: the feed, histories and look-ups. `EventTail` follows new events. */
 import { JOB_NOT_FOUND } from "../jobs/api.ts";
-import type { Clock } from "../platform/clock.ts";
-import { AppError } from "../platform/errors.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
-import type { Principal } from "../platform/principal.ts";
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import type { Principal } from "../core/principal.ts";
 import { newestPosition, readFeed, type FeedPage, type FeedQuery } from "./feed.sql.ts";
 import {
   eventColumns,

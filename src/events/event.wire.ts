@@ -1,7 +1,7 @@
 /** Converts event rows to the JSON of the API. The feed and webhooks send the same body. */
-import { toTypedId } from "../platform/ids.ts";
-import type { Actor, Principal } from "../platform/principal.ts";
-import { toIsoTime } from "../platform/time.ts";
+import { toTypedId } from "../core/ids.ts";
+import type { Actor, Principal } from "../core/principal.ts";
+import { toIsoTime } from "../core/time.ts";
 import { type JobRow, toJobWire } from "../jobs/api.ts";
 import type { EventType } from "./event.entity.ts";
 

@@ -1,6 +1,6 @@
 /** Feed positions and cursors. A cursor is the same for every principal, in REST and GraphQL. */
 import { z } from "zod";
-import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import { decodeCursor, encodeCursor } from "../core/cursor.ts";
 
 /** A position in the feed: feed sequence and position of an event, both as decimal text. */
 export interface FeedPosition {

@@ -2,9 +2,9 @@
  * The feed is ordered by transaction id plus an offset. Each restore raises the offset, because a restored database has lost
  * the newest ids and another cluster starts counting again.
  */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { invariant } from "../platform/errors.ts";
-import { raw, sql } from "../platform/postgres/sql.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { invariant } from "../core/errors.ts";
+import { raw, sql } from "../core/postgres/sql.ts";
 
 /** More ids than are assigned while a transaction runs. */
 const SEQUENCE_GAP = 1_000_000;

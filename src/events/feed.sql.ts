@@ -1,10 +1,10 @@
 /** The feed of the events that a principal can see, oldest first, and positions in it. Decision 0046 has the limits. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { AppError } from "../platform/errors.ts";
-import { minUuidAt } from "../platform/ids.ts";
-import type { Principal } from "../platform/principal.ts";
-import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
-import { HOUR_MS, DAY_MS } from "../platform/time.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { AppError } from "../core/errors.ts";
+import { minUuidAt } from "../core/ids.ts";
+import type { Principal } from "../core/principal.ts";
+import { raw, sql, type Sql } from "../core/postgres/sql.ts";
+import { HOUR_MS, DAY_MS } from "../core/time.ts";
 import { visibleTo } from "../jobs/api.ts";
 import type { EventType } from "./event.entity.ts";
 import { feedCursor, type FeedPosition } from "./feed-cursor.ts";

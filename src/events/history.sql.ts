@@ -1,8 +1,8 @@
 /** The histories of jobs, newest event first, and look-ups of events by id. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { alignByKey } from "../platform/postgres/align-by-key.ts";
-import type { Principal } from "../platform/principal.ts";
-import { join, raw, sql, type Sql } from "../platform/postgres/sql.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { alignByKey } from "../core/postgres/align-by-key.ts";
+import type { Principal } from "../core/principal.ts";
+import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { visibleTo } from "../jobs/api.ts";
 import type { FeedPosition } from "./feed-cursor.ts";
 import { feedPositionColumns } from "./feed.sql.ts";

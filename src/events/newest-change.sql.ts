@@ -1,6 +1,6 @@
 /** Looks up the newest change that an organisation may know of. A replica must have it to answer. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { sql } from "../core/postgres/sql.ts";
 
 /** Returns the feed sequence of the newest event of the organisation's jobs; 0 if there is none. */
 export async function newestChange(database: Queryable, organizationId: string): Promise<bigint> {

@@ -1,9 +1,9 @@
 /** Subscriptions to new events, grouped by organisation, with their filters. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Queryable } from "../platform/postgres/database.ts";
-import { AppError } from "../platform/errors.ts";
-import type { Principal } from "../platform/principal.ts";
-import type { Semaphore } from "../platform/concurrency/semaphore.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { AppError } from "../core/errors.ts";
+import type { Principal } from "../core/principal.ts";
+import type { Semaphore } from "../core/concurrency/semaphore.ts";
 import { filterToSql, type JobFilterTree } from "../jobs/api.ts";
 import { EventBuffer, SlowReaderError } from "./buffer.ts";
 import type { EventType } from "./event.entity.ts";

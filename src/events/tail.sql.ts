@@ -1,8 +1,8 @@
 /** Reads new events from the end of the feed for all subscribers of this process. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { invariant } from "../platform/errors.ts";
-import type { Principal } from "../platform/principal.ts";
-import { sql, type Sql } from "../platform/postgres/sql.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { invariant } from "../core/errors.ts";
+import type { Principal } from "../core/principal.ts";
+import { sql, type Sql } from "../core/postgres/sql.ts";
 import { isTestColumn, visibleTo, visibleToAny } from "../jobs/api.ts";
 import type { FeedPosition } from "./feed-cursor.ts";
 import { FEED_START, feedPositionColumns } from "./feed.sql.ts";

@@ -4,16 +4,16 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import pLimit from "p-limit";
-import type { Queryable } from "../platform/postgres/database.ts";
-import { unavailable } from "../platform/errors.ts";
-import type { Logger } from "../platform/logger.ts";
-import { createPayloadNotifier, listenToChannel } from "../platform/postgres/notify.ts";
-import type { Principal } from "../platform/principal.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { unavailable } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
+import { createPayloadNotifier, listenToChannel } from "../core/postgres/notify.ts";
+import type { Principal } from "../core/principal.ts";
 import { isVisibleTo } from "../jobs/api.ts";
 import { feedCursor, type FeedPosition } from "./feed-cursor.ts";
 import { SubscriberGroup, type Subscription, type TailQuery } from "./subscriber-group.ts";
 import { readNewEvents, type TailPage } from "./tail.sql.ts";
-import { withTimeout } from "../platform/concurrency/timeout.ts";
+import { withTimeout } from "../core/concurrency/timeout.ts";
 
 export interface EventTailDeps {
   database: Queryable;

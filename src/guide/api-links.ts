@@ -1,8 +1,8 @@
 /** Links from a section of the guide to what it explains: operations in the Swagger UI at `/docs`, and root fields of GraphQL. */
 import { posix } from "node:path";
 import { isObjectType, type GraphQLSchema } from "graphql";
-import { operationsOf } from "../http/v1/openapi/operations.ts";
-import { escapeHtml } from "../platform/escape-html.ts";
+import { operationsOf } from "../api/rest/openapi/operations.ts";
+import { escapeHtml } from "../core/escape-html.ts";
 import { operationSections, rootFieldSections, tagSections, type GuideSection } from "./api-sections.ts";
 import { referenceFiles } from "./contents.ts";
 import type { Page } from "./pages.ts";

@@ -1,5 +1,5 @@
 /** Which section of the guide explains each error code of REST and of GraphQL. */
-import { errorCodes, statusOf, type ErrorCode } from "../platform/errors.ts";
+import { errorCodes, statusOf, type ErrorCode } from "../core/errors.ts";
 import { slugify } from "./contents.ts";
 
 /** The values of `extensions.code` in GraphQL. */

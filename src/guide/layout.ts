@@ -1,5 +1,5 @@
 /** The HTML around a page: header, contents, headings, and the links to the next and the previous page. */
-import { escapeHtml } from "../platform/escape-html.ts";
+import { escapeHtml } from "../core/escape-html.ts";
 import type { Page } from "./pages.ts";
 
 export interface LayoutInput {

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Token } from "markdown-it";
-import { invariant } from "../platform/errors.ts";
+import { invariant } from "../core/errors.ts";
 import { pathOfFile, sections } from "./contents.ts";
 import { parseMarkdown, plainText, renderMarkdown, type TargetResolver } from "./markdown.ts";
 

@@ -12,7 +12,7 @@ import {
   type GraphQLSchema,
   type GraphQLType,
 } from "graphql";
-import { escapeHtml } from "../platform/escape-html.ts";
+import { escapeHtml } from "../core/escape-html.ts";
 import type { GuideSection } from "./api-sections.ts";
 import { pathOfFile, referenceFiles, slugify } from "./contents.ts";
 import { readReference, type Definition, type Member, type ReferencePage } from "./graphql-reference.ts";

@@ -1,5 +1,5 @@
 /** Rewrites the links and images of Markdown, for the Markdown that the server sends. */
-import { invariant } from "../platform/errors.ts";
+import { invariant } from "../core/errors.ts";
 import { parseMarkdown, type TargetResolver } from "./markdown.ts";
 
 interface Target {

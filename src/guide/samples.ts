@@ -1,8 +1,8 @@
 /** The GraphQL operations in code blocks of the guide, and the links that open them in an explorer. */
 import { Kind, parse, print, type OperationDefinitionNode } from "graphql";
 import type { Token } from "markdown-it";
-import { escapeHtml } from "../platform/escape-html.ts";
-import { invariant } from "../platform/errors.ts";
+import { escapeHtml } from "../core/escape-html.ts";
+import { invariant } from "../core/errors.ts";
 import { SAMPLE_BASE_URL } from "./placeholders.ts";
 
 export interface Sample {

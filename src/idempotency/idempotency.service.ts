@@ -3,9 +3,9 @@
  * for 24 hours. A request that changed nothing is not stored, so it runs again.
  */
 import { createHash } from "node:crypto";
-import { AppError } from "../platform/errors.ts";
-import type { Database, Queryable } from "../platform/postgres/database.ts";
-import type { Transaction } from "../platform/postgres/transaction.ts";
+import { AppError } from "../core/errors.ts";
+import type { Database, Queryable } from "../core/postgres/database.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
 import {
   findResponse,
   storeResponse,

@@ -1,6 +1,6 @@
 /** Deletes idempotency records after 24 hours, or earlier if a partner stores too many. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { sql } from "../core/postgres/sql.ts";
 
 /** The limits of one partner: its live organisation and its test organisations. */
 export interface IdempotencyStorageLimits {

@@ -1,7 +1,7 @@
 /** Stored responses of keyed requests. */
-import { invariant } from "../platform/errors.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import { invariant } from "../core/errors.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { sql } from "../core/postgres/sql.ts";
 
 export interface KeyedRequest {
   organizationId: string;

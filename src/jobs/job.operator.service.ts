@@ -1,11 +1,11 @@
 /** Job operations for operators only: create jobs, assign them to contractors, set the provider status. */
 import { Organization } from "../organizations/api.ts";
-import type { Database } from "../platform/postgres/database.ts";
-import type { Transaction } from "../platform/postgres/transaction.ts";
-import type { Problem } from "../platform/errors.ts";
-import { isUuid } from "../platform/ids.ts";
-import type { ChangeContext, OperatorPrincipal, OrganizationType } from "../platform/principal.ts";
-import { toProblems } from "../platform/zod-problems.ts";
+import type { Database } from "../core/postgres/database.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import type { Problem } from "../core/errors.ts";
+import { isUuid } from "../core/ids.ts";
+import type { ChangeContext, OperatorPrincipal, OrganizationType } from "../core/principal.ts";
+import { toProblems } from "../core/zod-problems.ts";
 import { lockJobs } from "./update/batches.ts";
 import {
   applyBulk,

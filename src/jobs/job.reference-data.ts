@@ -1,10 +1,10 @@
 /** Reads and writes the reference tables of statuses and failure reasons. Operators can add codes at runtime. */
 import type { InferEntity } from "@mikro-orm/postgresql";
 import { z } from "zod";
-import type { Database, Reader } from "../platform/postgres/database.ts";
-import { badRequest } from "../platform/errors.ts";
-import type { OperatorPrincipal } from "../platform/principal.ts";
-import { toProblems } from "../platform/zod-problems.ts";
+import type { Database, Reader } from "../core/postgres/database.ts";
+import { badRequest } from "../core/errors.ts";
+import type { OperatorPrincipal } from "../core/principal.ts";
+import { toProblems } from "../core/zod-problems.ts";
 import { FailureReason, JobStatus, statusCategories } from "./job.reference-data.entity.ts";
 import { textValue } from "./job.values.ts";
 

@@ -1,10 +1,10 @@
 /** Lists, reads and updates jobs: the one service behind REST, GraphQL and CSV. */
-import type { Database, Queryable } from "../platform/postgres/database.ts";
-import type { Transaction } from "../platform/postgres/transaction.ts";
-import { FairSemaphore } from "../platform/concurrency/semaphore.ts";
-import { isDataError } from "../platform/postgres/errors.ts";
-import { AppError, invariant, type Problem } from "../platform/errors.ts";
-import { partnerOf, type Principal } from "../platform/principal.ts";
+import type { Database, Queryable } from "../core/postgres/database.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import { FairSemaphore } from "../core/concurrency/semaphore.ts";
+import { isDataError } from "../core/postgres/errors.ts";
+import { AppError, invariant, type Problem } from "../core/errors.ts";
+import { partnerOf, type Principal } from "../core/principal.ts";
 import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
 import type { JobReferenceData } from "./job.reference-data.ts";
 import type { JobRow, JobWithOrganizations, OrganizationRow } from "./job.row.sql.ts";

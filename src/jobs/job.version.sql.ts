@@ -1,7 +1,7 @@
 /** Job versions after a restore. A version is an ETag and an event's `sequence`, so no value may be used twice. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { invariant } from "../platform/errors.ts";
-import { raw } from "../platform/postgres/sql.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { invariant } from "../core/errors.ts";
+import { raw } from "../core/postgres/sql.ts";
 
 /**
  * Makes every job's next version higher than any it had, including versions lost by the restore. The floor is the number of

@@ -3,9 +3,9 @@
  * write of jobs and events must include the rule, in one of its two forms: the SQL condition or the MikroORM filter.
  */
 import { raw as ormRaw } from "@mikro-orm/postgresql";
-import type { Principal } from "../platform/principal.ts";
-import { invariant } from "../platform/errors.ts";
-import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
+import type { Principal } from "../core/principal.ts";
+import { invariant } from "../core/errors.ts";
+import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 
 /** The agents of test jobs. PostgreSQL hashes them once per statement; it would compare each row with all elements of an array. */
 const TEST_AGENTS = "(select id from organization where live_organization_id is not null and type = 'agent')";

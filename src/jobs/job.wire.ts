@@ -1,6 +1,6 @@
 /** Converts job rows to the JSON of the contract, with the fields in the contract's order. */
-import { toTypedId } from "../platform/ids.ts";
-import { toIsoTime } from "../platform/time.ts";
+import { toTypedId } from "../core/ids.ts";
+import { toIsoTime } from "../core/time.ts";
 import type { JobRow } from "./job.row.sql.ts";
 
 export type JobWire = Omit<JobRow, "agent_id" | "contractor_id" | "version">;

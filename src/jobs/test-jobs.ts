@@ -1,9 +1,9 @@
 /** Creates and deletes the jobs of test organisations. Live jobs are created by operators and never deleted. */
 import { randomInt } from "node:crypto";
 import { LockMode } from "@mikro-orm/postgresql";
-import type { Transaction } from "../platform/postgres/transaction.ts";
-import { badRequest } from "../platform/errors.ts";
-import type { ChangeContext, Principal } from "../platform/principal.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import { badRequest } from "../core/errors.ts";
+import type { ChangeContext, Principal } from "../core/principal.ts";
 import { JobCounter, JobCounterDelta } from "./counters/counter.entity.ts";
 import { Job } from "./job.entity.ts";
 import type { JobRow } from "./job.row.sql.ts";

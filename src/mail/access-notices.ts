@@ -3,7 +3,7 @@ import type { MailService } from "./mail.service.ts";
 import { composeMail, type NewMail } from "./mail.template.ts";
 import { raw } from "@mikro-orm/postgresql";
 import { User } from "../organizations/api.ts";
-import type { Reader } from "../platform/postgres/database.ts";
+import type { Reader } from "../core/postgres/database.ts";
 import { actorDisplayName, AuditEntry, type AuditEvent, recordAuditEvent } from "../audit/api.ts";
 
 /** The mail's title, by action. Other changes are in the audit log only. */

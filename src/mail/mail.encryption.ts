@@ -1,5 +1,5 @@
 /** Encrypts mail bodies in the database, as they contain sign-in links. */
-import type { SecretBox } from "../platform/secret-box.ts";
+import type { SecretBox } from "../core/secret-box.ts";
 import type { NewMail } from "./mail.template.ts";
 
 type MailBody = Pick<NewMail, "text" | "html">;

@@ -2,12 +2,12 @@
  * The mail queue in PostgreSQL. Workers lease mails with SKIP LOCKED, and an attempt's outcome is recorded only with the
  * lease's token.
  */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { databaseNowMs } from "../platform/postgres/clock.ts";
-import { newUuid } from "../platform/ids.ts";
-import { sql } from "../platform/postgres/sql.ts";
-import { toIsoTime, SECOND_MS, MINUTE_MS, HOUR_MS } from "../platform/time.ts";
-import type { SealedValue } from "../platform/secret-box.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { databaseNowMs } from "../core/postgres/clock.ts";
+import { newUuid } from "../core/ids.ts";
+import { sql } from "../core/postgres/sql.ts";
+import { toIsoTime, SECOND_MS, MINUTE_MS, HOUR_MS } from "../core/time.ts";
+import type { SealedValue } from "../core/secret-box.ts";
 import { mailSealContext } from "./mail.encryption.ts";
 import type { TransportOutcome } from "./mail.transport.ts";
 

@@ -1,13 +1,13 @@
 /** Enqueues mails in the caller's transaction, and lists and resends them for operators. mail.worker.ts sends them. */
 import { LockMode, raw } from "@mikro-orm/postgresql";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
-import { decodeIdCursor, encodeCursor, type ListCursor } from "../platform/cursor.ts";
-import type { Database, Reader } from "../platform/postgres/database.ts";
-import { listNewest, type Page, type PageRequest } from "../platform/postgres/list-page.ts";
-import { AppError, badRequest } from "../platform/errors.ts";
-import { fromTypedId, newUuid, toTypedId } from "../platform/ids.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
-import { emailAddress, toSingleLine } from "../platform/mail/address.ts";
+import { decodeIdCursor, encodeCursor, type ListCursor } from "../core/cursor.ts";
+import type { Database, Reader } from "../core/postgres/database.ts";
+import { listNewest, type Page, type PageRequest } from "../core/postgres/list-page.ts";
+import { AppError, badRequest } from "../core/errors.ts";
+import { fromTypedId, newUuid, toTypedId } from "../core/ids.ts";
+import type { SecretBox } from "../core/secret-box.ts";
+import { emailAddress, toSingleLine } from "../core/mail/address.ts";
 import { openBody, sealBody } from "./mail.encryption.ts";
 import { Mail, type MailStatus } from "./mail.entity.ts";
 import { notifyMailWorkers } from "./mail.queue.sql.ts";

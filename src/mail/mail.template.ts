@@ -1,5 +1,5 @@
 /** Composes a mail, as plain text and as HTML without external style sheets, images or scripts. */
-import { escapeHtml } from "../platform/escape-html.ts";
+import { escapeHtml } from "../core/escape-html.ts";
 
 export interface MailContent {
   readonly title: string;

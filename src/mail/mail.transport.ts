@@ -7,8 +7,8 @@ import {
   type MailOutcome,
   type OutgoingMail,
   type MailAddress,
-} from "../platform/mail/mailer.ts";
-import type { SmtpServer } from "../platform/mail/smtp-url.ts";
+} from "../core/mail/mailer.ts";
+import type { SmtpServer } from "../core/mail/smtp-url.ts";
 
 export type TransportOutcome = MailOutcome | { readonly kind: "stored" };
 

@@ -1,13 +1,13 @@
 /** The mail worker: sends due mails when PostgreSQL notifies it or a sweep runs. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Counter, type Registry } from "prom-client";
-import type { Database } from "../platform/postgres/database.ts";
-import { toTypedId } from "../platform/ids.ts";
-import type { Logger } from "../platform/logger.ts";
-import { listenToChannel } from "../platform/postgres/notify.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
-import { withSpan, type Span, type Tracing } from "../platform/tracing/tracing.ts";
-import { MINUTE_MS } from "../platform/time.ts";
+import type { Database } from "../core/postgres/database.ts";
+import { toTypedId } from "../core/ids.ts";
+import type { Logger } from "../core/logger.ts";
+import { listenToChannel } from "../core/postgres/notify.ts";
+import type { SecretBox } from "../core/secret-box.ts";
+import { withSpan, type Span, type Tracing } from "../core/tracing/tracing.ts";
+import { MINUTE_MS } from "../core/time.ts";
 import { openBody } from "./mail.encryption.ts";
 import {
   deleteExpiredMails,

@@ -3,7 +3,7 @@
  * one and has the same tables, so visibility keeps test data apart as it does the data of two partners.
  */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
-import { organizationTypes } from "../platform/principal.ts";
+import { organizationTypes } from "../core/principal.ts";
 
 export const Organization = defineEntity({
   name: "Organization",

@@ -1,8 +1,8 @@
 /** Lists organisations by name. */
-import { idCursor } from "../platform/cursor.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
-import type { Page, PageRequest } from "../platform/postgres/list-page.ts";
-import { join, raw, sql, type Sql } from "../platform/postgres/sql.ts";
+import { idCursor } from "../core/cursor.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import type { Page, PageRequest } from "../core/postgres/list-page.ts";
+import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
 import type { Organization } from "./organization.entity.ts";
 
 type OrganizationRow = Pick<Organization, "id" | "name" | "type">;

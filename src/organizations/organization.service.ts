@@ -4,10 +4,10 @@ import {
   type EntityManager,
   type QueryResult,
 } from "@mikro-orm/postgresql";
-import type { Database, Reader } from "../platform/postgres/database.ts";
-import { AppError } from "../platform/errors.ts";
-import { fromTypedId, newUuid } from "../platform/ids.ts";
-import type { OrganizationType } from "../platform/principal.ts";
+import type { Database, Reader } from "../core/postgres/database.ts";
+import { AppError } from "../core/errors.ts";
+import { fromTypedId, newUuid } from "../core/ids.ts";
+import type { OrganizationType } from "../core/principal.ts";
 import { Organization } from "./organization.entity.ts";
 
 export class OrganizationService {

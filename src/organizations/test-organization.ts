@@ -3,10 +3,10 @@
  * are created when the first test key is, or when a user turns on test mode in the console.
  */
 import type { EntityManager, FilterQuery } from "@mikro-orm/postgresql";
-import { invariant } from "../platform/errors.ts";
-import { newUuid } from "../platform/ids.ts";
-import type { Reader } from "../platform/postgres/database.ts";
-import { type OrganizationType, organizationTypes } from "../platform/principal.ts";
+import { invariant } from "../core/errors.ts";
+import { newUuid } from "../core/ids.ts";
+import type { Reader } from "../core/postgres/database.ts";
+import { type OrganizationType, organizationTypes } from "../core/principal.ts";
 import { Organization } from "./organization.entity.ts";
 
 /** Test data changes nothing that is real. */

@@ -1,6 +1,6 @@
 /** Token buckets in PostgreSQL, shared by all processes. Every request with RATE_LIMIT_STORE=postgres runs one statement. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { join, raw, sql, type Sql } from "../platform/postgres/sql.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
 import type { BucketRequest, RateLimitStore, TakeResult } from "./rate-limit.store.ts";
 
 /** One statement per request, however many buckets it takes from. */

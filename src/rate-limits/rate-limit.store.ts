@@ -1,7 +1,7 @@
 /** Stores token buckets. `rate-limit.sql.ts` has the store in PostgreSQL. */
-import type { Clock } from "../platform/clock.ts";
-import { TokenBucket, type TokenRate } from "../platform/concurrency/token-bucket.ts";
-import { MINUTE_MS } from "../platform/time.ts";
+import type { Clock } from "../core/clock.ts";
+import { TokenBucket, type TokenRate } from "../core/concurrency/token-bucket.ts";
+import { MINUTE_MS } from "../core/time.ts";
 
 /** `tokens`: the rest in the bucket, with fractions. */
 export interface TakeResult {

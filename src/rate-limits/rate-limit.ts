@@ -2,8 +2,8 @@
  * Rate limits for REST and GraphQL: per class of request, one token bucket for each key or user, and one shared by all keys
  * or all users of an organisation.
  */
-import { AppError } from "../platform/errors.ts";
-import type { TokenRate } from "../platform/concurrency/token-bucket.ts";
+import { AppError } from "../core/errors.ts";
+import type { TokenRate } from "../core/concurrency/token-bucket.ts";
 import type { RateLimitStore, TakeResult } from "./rate-limit.store.ts";
 
 /** By class of request. A request takes one token; a GraphQL mutation takes one per field. */

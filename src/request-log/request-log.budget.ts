@@ -1,5 +1,5 @@
 /** Limits the entries of one partner in the request log, so that they don't fill the database or displace entries of others. */
-import { TokenBucket } from "../platform/concurrency/token-bucket.ts";
+import { TokenBucket } from "../core/concurrency/token-bucket.ts";
 
 const MAX_QUEUED_REQUESTS = 20_000;
 /** Limits the memory used by bodies. */

@@ -1,14 +1,14 @@
 /** The request log's daily partitions: created ahead of time, and dropped after the retention time. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { databaseNowMs } from "../platform/postgres/clock.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { databaseNowMs } from "../core/postgres/clock.ts";
 import {
   dropPartitionsBefore,
   createMissingPartitions,
   type PartitionScheme,
   type PartitionRange,
-} from "../platform/postgres/partitions.ts";
-import { sql } from "../platform/postgres/sql.ts";
-import { DAY_MS } from "../platform/time.ts";
+} from "../core/postgres/partitions.ts";
+import { sql } from "../core/postgres/sql.ts";
+import { DAY_MS } from "../core/time.ts";
 
 /** So that logging continues if no process can create partitions for some days. */
 const DAYS_AHEAD = 7;

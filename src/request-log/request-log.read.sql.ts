@@ -1,11 +1,11 @@
 /** Reads the request log and usage counters of one organisation. */
 import { z } from "zod";
-import { decodeCursor, encodeCursor, type ListCursor } from "../platform/cursor.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
-import { timestampOf, minUuidAt, fromTypedId, toTypedId } from "../platform/ids.ts";
-import type { Page, PageRequest } from "../platform/postgres/list-page.ts";
-import { join, raw, sql, type Sql } from "../platform/postgres/sql.ts";
-import { DAY_MS } from "../platform/time.ts";
+import { decodeCursor, encodeCursor, type ListCursor } from "../core/cursor.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { timestampOf, minUuidAt, fromTypedId, toTypedId } from "../core/ids.ts";
+import type { Page, PageRequest } from "../core/postgres/list-page.ts";
+import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
+import { DAY_MS } from "../core/time.ts";
 import { toUtcDay } from "./request-log.partitions.sql.ts";
 
 /** 2xx or 3xx, 4xx, and 5xx. */

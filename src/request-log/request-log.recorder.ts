@@ -3,13 +3,13 @@
  * unavailable or too slow and the buffer is full, new entries are dropped and counted.
  */
 import { Counter, type Registry } from "prom-client";
-import type { Queryable } from "../platform/postgres/database.ts";
-import { isUnavailable } from "../platform/errors.ts";
-import type { Logger } from "../platform/logger.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { isUnavailable } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import { LogBudget } from "./request-log.budget.ts";
 import { redactJson } from "./request-log.redaction.ts";
 import { insertRequestLogEntries, type RequestLogEntry } from "./request-log.write.sql.ts";
-import { withTimeout } from "../platform/concurrency/timeout.ts";
+import { withTimeout } from "../core/concurrency/timeout.ts";
 
 /** A finished request, before redaction. */
 export interface FinishedRequest extends Omit<RequestLogEntry, "requestBody" | "responseBody" | "isLogged"> {

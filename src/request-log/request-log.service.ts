@@ -1,9 +1,9 @@
 /** The log of organisations' API requests, for the console. Kept for RETENTION_DAYS, like the delivery log. */
-import type { Clock } from "../platform/clock.ts";
-import { AppError } from "../platform/errors.ts";
-import type { Queryable } from "../platform/postgres/database.ts";
-import type { Page } from "../platform/postgres/list-page.ts";
-import { DAY_MS } from "../platform/time.ts";
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import type { Page } from "../core/postgres/list-page.ts";
+import { DAY_MS } from "../core/time.ts";
 import { ensureDailyPartitions, purgeExpiredRequests } from "./request-log.partitions.sql.ts";
 import {
   listRequestLog,

@@ -1,8 +1,8 @@
 /** Writes a batch of request log entries in one statement. */
-import type { Database, Queryable } from "../platform/postgres/database.ts";
-import { timestampOf, fromTypedId } from "../platform/ids.ts";
-import { raw, sql } from "../platform/postgres/sql.ts";
-import type { Transaction } from "../platform/postgres/transaction.ts";
+import type { Database, Queryable } from "../core/postgres/database.ts";
+import { timestampOf, fromTypedId } from "../core/ids.ts";
+import { raw, sql } from "../core/postgres/sql.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
 
 /** A finished request, with redacted bodies. */
 export interface RequestLogEntry {

@@ -1,8 +1,8 @@
 /** The identity of a database: cluster, database OID and timeline. A point-in-time restore starts a new timeline. */
-import type { Queryable, Reader } from "../platform/postgres/database.ts";
-import { invariant, StartupError } from "../platform/errors.ts";
-import { raw } from "../platform/postgres/sql.ts";
-import { toIsoTime } from "../platform/time.ts";
+import type { Queryable, Reader } from "../core/postgres/database.ts";
+import { invariant, StartupError } from "../core/errors.ts";
+import { raw } from "../core/postgres/sql.ts";
+import { toIsoTime } from "../core/time.ts";
 import { DatabaseIdentityRecord } from "./database-identity.entity.ts";
 
 export interface DatabaseIdentity {

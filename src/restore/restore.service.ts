@@ -7,11 +7,11 @@ import { NO_SOURCE, recordAuditEvent } from "../audit/api.ts";
 import { revokeAllSessions } from "../accounts/api.ts";
 import { advanceFeedSequence, isFeedAhead } from "../events/api.ts";
 import { raiseVersionFloor } from "../jobs/api.ts";
-import type { Reader } from "../platform/postgres/database.ts";
-import { AppError, StartupError } from "../platform/errors.ts";
-import type { LockedConnection } from "../platform/postgres/migrate.ts";
-import { systemActor } from "../platform/principal.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
+import type { Reader } from "../core/postgres/database.ts";
+import { AppError, StartupError } from "../core/errors.ts";
+import type { LockedConnection } from "../core/postgres/migrate.ts";
+import { systemActor } from "../core/principal.ts";
+import type { SecretBox } from "../core/secret-box.ts";
 import { flagPending, isWorkerRunning } from "../webhooks/api.ts";
 import {
   type DatabaseIdentity,

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { NO_SOURCE, recordAuditEvent } from "../audit/api.ts";
 import { canDecryptLatestSecret, usersWithUnreadableSecret } from "../accounts/api.ts";
 import { latestSealedBody } from "../mail/api.ts";
-import type { Database, Reader } from "../platform/postgres/database.ts";
-import { StartupError } from "../platform/errors.ts";
-import { systemActor } from "../platform/principal.ts";
-import { createSecretBox, canOpen, type SealedValue, type SecretBox } from "../platform/secret-box.ts";
+import type { Database, Reader } from "../core/postgres/database.ts";
+import { StartupError } from "../core/errors.ts";
+import { systemActor } from "../core/principal.ts";
+import { createSecretBox, canOpen, type SealedValue, type SecretBox } from "../core/secret-box.ts";
 import {
   readIdentity,
   saveIdentity,

@@ -1,7 +1,7 @@
 /** Configures and starts Agenda for tasks that several processes share. */
 import { Agenda, type Job } from "agenda";
-import type { Logger } from "../platform/logger.ts";
-import { withSpan, type Tracing } from "../platform/tracing/tracing.ts";
+import type { Logger } from "../core/logger.ts";
+import { withSpan, type Tracing } from "../core/tracing/tracing.ts";
 import type { TaskRepository } from "./task-repository.ts";
 import type { TaskHandler } from "./task.ts";
 

@@ -1,5 +1,5 @@
 /** A timeout for MongoDB operations. After a lost connection, an operation of the driver may never settle. */
-import { withTimeout } from "../platform/concurrency/timeout.ts";
+import { withTimeout } from "../core/concurrency/timeout.ts";
 
 const TIMEOUT_MS = 5_000;
 

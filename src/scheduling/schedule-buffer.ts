@@ -1,10 +1,10 @@
 /** Buffers scheduled tasks and writes them to MongoDB in batches, so that scheduling never blocks the caller. */
 import { setImmediate as nextTick, setTimeout as pause } from "node:timers/promises";
 import { MongoBulkWriteError } from "mongodb";
-import type { Logger } from "../platform/logger.ts";
+import type { Logger } from "../core/logger.ts";
 import { withMongoTimeout } from "./mongo-timeout.ts";
 import { taskDocument, taskId, type TaskCollection, type NewTask } from "./task-document.ts";
-import { untilAborted } from "../platform/concurrency/timeout.ts";
+import { untilAborted } from "../core/concurrency/timeout.ts";
 
 export interface ScheduleBufferDeps {
   readonly processName: string;

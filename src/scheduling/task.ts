@@ -1,6 +1,6 @@
 /** Task definitions and handlers. Payloads are validated when a task is scheduled and when it runs. */
 import { z } from "zod";
-import { MINUTE_MS } from "../platform/time.ts";
+import { MINUTE_MS } from "../core/time.ts";
 
 /** Payloads contain only ids; the data is read when the task runs, so it cannot be stale. */
 export interface Task<P> {

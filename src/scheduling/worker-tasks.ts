@@ -1,7 +1,7 @@
 /** The tasks of a worker. They only trigger work; PostgreSQL decides what is due and which process does it. */
 import { z } from "zod";
-import { fromTypedId } from "../platform/ids.ts";
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../platform/time.ts";
+import { fromTypedId } from "../core/ids.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { defineTask, taskHandler, noPayload, recurringHandler, type TaskHandler } from "./task.ts";
 

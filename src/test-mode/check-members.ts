@@ -1,5 +1,5 @@
 /** Errors of request members. */
-import { type AppError, badRequest } from "../platform/errors.ts";
+import { type AppError, badRequest } from "../core/errors.ts";
 
 export function assertInRange(
   field: string,

@@ -1,6 +1,6 @@
 /** The first steps of a new organisation, as its stored data show them. */
-import type { Queryable } from "../platform/postgres/database.ts";
-import { sql } from "../platform/postgres/sql.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { sql } from "../core/postgres/sql.ts";
 
 export interface FirstSteps {
   hasTestKey: boolean;

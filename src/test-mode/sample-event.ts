@@ -1,8 +1,8 @@
 /** Sample events: one of each type for any job, without a change of the job. */
 import { type EventChanges, type EventType, eventTypes } from "../events/api.ts";
 import { exampleJobFields, type JobRow, jobFieldNames, TEST_PREFIX } from "../jobs/api.ts";
-import { badRequest } from "../platform/errors.ts";
-import { newUuid } from "../platform/ids.ts";
+import { badRequest } from "../core/errors.ts";
+import { newUuid } from "../core/ids.ts";
 
 export interface SampleEventRequest {
   /** A type of the catalogue. */

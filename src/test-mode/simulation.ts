@@ -1,6 +1,6 @@
 /** The failures that a test key can ask for with the header `X-Waymark-Simulate`. */
 import { unauthorized } from "../api-keys/api.ts";
-import { AppError, badRequest, unavailable } from "../platform/errors.ts";
+import { AppError, badRequest, unavailable } from "../core/errors.ts";
 
 export const SIMULATE_HEADER = "X-Waymark-Simulate";
 /** In milliseconds. */

@@ -11,10 +11,10 @@ import {
   type JobRow,
   type JobServiceDeps,
 } from "../jobs/api.ts";
-import { AppError } from "../platform/errors.ts";
-import { newUuid } from "../platform/ids.ts";
-import type { Transaction } from "../platform/postgres/transaction.ts";
-import type { ChangeContext, OrganizationPrincipal } from "../platform/principal.ts";
+import { AppError } from "../core/errors.ts";
+import { newUuid } from "../core/ids.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import type { ChangeContext, OrganizationPrincipal } from "../core/principal.ts";
 import { deleteRequestsOf } from "../request-log/api.ts";
 import { deleteTestDeliveries, type DeliveryView, deliverSampleEvent } from "../webhooks/api.ts";
 import { assertInRange, invalidMember } from "./check-members.ts";

@@ -1,12 +1,12 @@
 /** The two test organisations of a partner, and the lock for changes of their data. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/api.ts";
-import { FairSemaphore } from "../platform/concurrency/semaphore.ts";
-import { AppError, invariant } from "../platform/errors.ts";
-import type { Database } from "../platform/postgres/database.ts";
-import type { Transaction } from "../platform/postgres/transaction.ts";
-import { tryLockForTransaction } from "../platform/postgres/transaction-lock.ts";
-import type { OrganizationPrincipal } from "../platform/principal.ts";
+import { FairSemaphore } from "../core/concurrency/semaphore.ts";
+import { AppError, invariant } from "../core/errors.ts";
+import type { Database } from "../core/postgres/database.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import { tryLockForTransaction } from "../core/postgres/transaction-lock.ts";
+import type { OrganizationPrincipal } from "../core/principal.ts";
 
 export interface TestOrganizations {
   /** UUIDs. */

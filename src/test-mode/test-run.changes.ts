@@ -1,9 +1,9 @@
 /** Starts and cancels runs of test jobs. */
 import { type EntityManager, LockMode } from "@mikro-orm/postgresql";
 import { Job, JOB_NOT_FOUND, type JobServiceDeps, unknownStatusProblem } from "../jobs/api.ts";
-import type { Clock } from "../platform/clock.ts";
-import { AppError, badRequest } from "../platform/errors.ts";
-import type { OrganizationPrincipal } from "../platform/principal.ts";
+import type { Clock } from "../core/clock.ts";
+import { AppError, badRequest } from "../core/errors.ts";
+import type { OrganizationPrincipal } from "../core/principal.ts";
 import { assertInRange, invalidMember } from "./check-members.ts";
 import { type PathName, pathNames, paths } from "./paths.ts";
 import { changeTestData } from "./test-organizations.ts";

@@ -2,11 +2,11 @@
 import { LockMode } from "@mikro-orm/postgresql";
 import type { JobService } from "../jobs/api.ts";
 import { Organization } from "../organizations/api.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/postgres/database.ts";
-import type { Transaction } from "../platform/postgres/transaction.ts";
-import { type OrganizationPrincipal, systemActor } from "../platform/principal.ts";
-import { SECOND_MS } from "../platform/time.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Database } from "../core/postgres/database.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import { type OrganizationPrincipal, systemActor } from "../core/principal.ts";
+import { SECOND_MS } from "../core/time.ts";
 import { changeTo } from "./paths.ts";
 import { TestRun } from "./test-run.entity.ts";
 

@@ -3,10 +3,10 @@ import { ApiKey } from "../api-keys/api.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import { Job } from "../jobs/api.ts";
 import { Organization } from "../organizations/api.ts";
-import type { Clock } from "../platform/clock.ts";
-import { AppError } from "../platform/errors.ts";
-import { toTypedId } from "../platform/ids.ts";
-import type { Database } from "../platform/postgres/database.ts";
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import { toTypedId } from "../core/ids.ts";
+import type { Database } from "../core/postgres/database.ts";
 import type { DeletedTestData, TestModeService } from "./test-mode.service.ts";
 import { TestRun } from "./test-run.entity.ts";
 

@@ -1,7 +1,7 @@
 /** When Waymark retries and disables: of live endpoints, and of test endpoints, where it all takes at most two minutes. */
 import type { OrganizationMode } from "../organizations/api.ts";
-import type { RetrySchedule } from "../platform/retry-schedule.ts";
-import { DAY_MS, HOUR_MS, SECOND_MS } from "../platform/time.ts";
+import type { RetrySchedule } from "../core/retry-schedule.ts";
+import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
 
 /** An endpoint is disabled after a period without success, if two events failed far enough apart. */
 export interface DisableRule {

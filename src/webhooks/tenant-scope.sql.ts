@@ -1,5 +1,5 @@
 /** Limits statements on endpoints and deliveries: partners to their own organisation, operators to none. */
-import { sql, type Sql } from "../platform/postgres/sql.ts";
+import { sql, type Sql } from "../core/postgres/sql.ts";
 import type { WebhookPrincipal } from "./webhook-principal.ts";
 
 /**

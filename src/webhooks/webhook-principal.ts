@@ -1,8 +1,8 @@
 /** The caller of the webhook services. Partners see their own organisation, operators all of them. */
 import type { AuditSource } from "../audit/api.ts";
-import { toTypedId } from "../platform/ids.ts";
-import { systemActor, type Actor } from "../platform/principal.ts";
-import type { AuthenticatedActor } from "../platform/fresh-authentication.ts";
+import { toTypedId } from "../core/ids.ts";
+import { systemActor, type Actor } from "../core/principal.ts";
+import type { AuthenticatedActor } from "../core/fresh-authentication.ts";
 
 /** Every `Principal` satisfies this interface. */
 export interface WebhookPrincipal extends AuthenticatedActor, Partial<AuditSource> {

@@ -1,12 +1,12 @@
 /** Creates the webhook services: endpoints, deliveries, and the sender for test events and workers. */
-import { AddressGuard, type UrlVerdict } from "../platform/http-client/address-guard.ts";
-import type { Database } from "../platform/postgres/database.ts";
-import { databaseNowMs } from "../platform/postgres/clock.ts";
-import { InFlightLimit } from "../platform/concurrency/in-flight-limit.ts";
-import type { Logger } from "../platform/logger.ts";
-import { HttpClient } from "../platform/http-client/client.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
-import type { Tracing } from "../platform/tracing/tracing.ts";
+import { AddressGuard, type UrlVerdict } from "../core/http-client/address-guard.ts";
+import type { Database } from "../core/postgres/database.ts";
+import { databaseNowMs } from "../core/postgres/clock.ts";
+import { InFlightLimit } from "../core/concurrency/in-flight-limit.ts";
+import type { Logger } from "../core/logger.ts";
+import { HttpClient } from "../core/http-client/client.ts";
+import type { SecretBox } from "../core/secret-box.ts";
+import type { Tracing } from "../core/tracing/tracing.ts";
 import { DeliveryService, type DeliveryServiceDeps } from "./deliveries/service.ts";
 import { EndpointService, type EndpointServiceDeps } from "./endpoints/service.ts";
 import { ensurePartitions } from "./deliveries/weekly-partitions.sql.ts";

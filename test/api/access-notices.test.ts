@@ -1,8 +1,8 @@
 /** Audit entries and mails about changes of API keys and webhook endpoints. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAX_NOTICES_PER_HOUR } from "../../src/mail/access-notices.ts";
-import { fromTypedId, toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { fromTypedId, toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { listMailsTo } from "../support/accounts/mails.ts";
 import { headingInGuide } from "../support/docs/guide-pages.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";

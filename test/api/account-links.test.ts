@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { EmailTokenService } from "../../src/accounts/email-token.service.ts";
 import type { EmailTokenKind } from "../../src/accounts/email-token.entity.ts";
-import { fromTypedId, newUuid } from "../../src/platform/ids.ts";
-import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { fromTypedId, newUuid } from "../../src/core/ids.ts";
+import { raw, sql } from "../../src/core/postgres/sql.ts";
 import {
   VALID_PASSWORD,
   createTestUser,

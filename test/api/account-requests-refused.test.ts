@@ -1,6 +1,6 @@
 /** Account requests and their review: rejected requests. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { raw, sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { raw, sql, type Sql } from "../../src/core/postgres/sql.ts";
 import { VALID_PASSWORD, createSessionClient, createTestUser } from "../support/accounts/session-client.ts";
 import { ACCOUNT_ENV, listMailsTo, randomClientIpHeader } from "../support/accounts/mails.ts";
 import {

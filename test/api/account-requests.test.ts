@@ -1,7 +1,7 @@
 /** Account requests and their review, from the public form to the first sign-in. */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   VALID_PASSWORD,
   createTestUser,

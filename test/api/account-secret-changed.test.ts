@@ -1,7 +1,7 @@
 /** Two-factor authentication after WAYMARK_SECRET has changed. */
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createLogger } from "../../src/platform/logger.ts";
+import { createLogger } from "../../src/core/logger.ts";
 import {
   createTestUser,
   createSessionClient,

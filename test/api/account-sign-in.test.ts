@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   createTestUser,
   createSessionClient,

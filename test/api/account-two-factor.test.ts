@@ -1,7 +1,7 @@
 import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { SECRET_VERSION, deriveAuthSecret } from "../../src/accounts/auth/secret.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   createTestUser,
   createSessionClient,

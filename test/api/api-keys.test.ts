@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
 import { scopes } from "../../src/api-keys/api.ts";
-import { fromTypedId, toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { fromTypedId, toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
 import { expectFailure, expectProblems } from "../support/app/assertions.ts";

@@ -1,10 +1,10 @@
 /** The audit log, and the suspension of organisations. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { recordAuditEvent } from "../../src/audit/audit.service.ts";
-import { createLogger } from "../../src/platform/logger.ts";
-import { listenToChannel } from "../../src/platform/postgres/notify.ts";
+import { createLogger } from "../../src/core/logger.ts";
+import { listenToChannel } from "../../src/core/postgres/notify.ts";
 import { DELIVERIES_CHANNEL } from "../../src/webhooks/dispatcher/worker.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 import {
   createTestUser,
   createSessionClient,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { generateKey } from "../../src/api-keys/api-key.format.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { startAppInstance, type AppInstance, type ApiResponse } from "../support/app/app-instance.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { assignContractors } from "../../src/jobs/update/upsert.sql.ts";
-import { systemActor } from "../../src/platform/principal.ts";
+import { systemActor } from "../../src/core/principal.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { getJob, jobPath, patchBatch, patchJob } from "../support/app/job-client.ts";

@@ -1,7 +1,7 @@
 import type { Response } from "supertest";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createLogger } from "../../src/platform/logger.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { createLogger } from "../../src/core/logger.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectEnvelope, expectFailure } from "../support/app/assertions.ts";
 import { getJob, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization } from "../support/app/app.fixture.ts";

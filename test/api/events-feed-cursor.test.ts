@@ -1,7 +1,7 @@
 /** Start and continuation of the feed: expired cursors, `latest`, and a feed delayed by an open transaction. */
 import pg from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
-import { encodeCursor } from "../../src/platform/cursor.ts";
+import { encodeCursor } from "../../src/core/cursor.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
 import { listFeedEvents, waitForFeedEvents, getFeed, type FeedEvent } from "../support/app/feed-client.ts";

@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from "vitest";
 import { assignContractors, upsertRows } from "../../src/jobs/update/upsert.sql.ts";
-import { newUuid } from "../../src/platform/ids.ts";
-import { systemActor } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { newUuid } from "../../src/core/ids.ts";
+import { systemActor } from "../../src/core/principal.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { waitForFeedEvents, getFeed, type FeedEvent } from "../support/app/feed-client.ts";
 import { patchJob } from "../support/app/job-client.ts";

@@ -1,10 +1,10 @@
 /** The feed filtered by type, with many events of other types. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEventService } from "../../src/events/event.service.ts";
-import type { Queryable } from "../../src/platform/postgres/database.ts";
-import { fromTypedId, uuidV7Sql } from "../../src/platform/ids.ts";
-import { systemActor, type Principal } from "../../src/platform/principal.ts";
-import { sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import type { Queryable } from "../../src/core/postgres/database.ts";
+import { fromTypedId, uuidV7Sql } from "../../src/core/ids.ts";
+import { systemActor, type Principal } from "../../src/core/principal.ts";
+import { sql, type Sql } from "../../src/core/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { encodeCursor } from "../../src/platform/cursor.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { encodeCursor } from "../../src/core/cursor.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";

@@ -10,8 +10,8 @@ import { eventually } from "../support/eventually.ts";
 import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import { expectFailure } from "../support/app/assertions.ts";
 import { startAppInstance, type ApiResponse, type AppInstance } from "../support/app/app-instance.ts";
-import { fromTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { fromTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 
 /** Requests that may be in flight during an overload: one per connection to PostgreSQL. */
 const CAPACITY = 20;

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 import { eventually } from "../support/eventually.ts";
 

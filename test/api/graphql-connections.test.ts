@@ -1,8 +1,8 @@
 /** Reads every connection page by page over HTTP: each row appears once, in both directions, also while rows change. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSchema } from "../../src/graphql/schema.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { createSchema } from "../../src/api/graphql/schema.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { queryData, graphql, type GraphqlRequestOptions } from "../support/graphql/client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";

@@ -1,8 +1,8 @@
 /** GraphQL fields used only by the console: saved views, secrets, organisations and failing endpoints. */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { fromTypedId, toTypedId } from "../../src/platform/ids.ts";
-import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { fromTypedId, toTypedId } from "../../src/core/ids.ts";
+import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AppError, badRequest, unavailable } from "../../src/platform/errors.ts";
-import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { AppError, badRequest, unavailable } from "../../src/core/errors.ts";
+import { raw, sql } from "../../src/core/postgres/sql.ts";
 import {
   startGraphqlFixture,
   type GraphqlFixture,

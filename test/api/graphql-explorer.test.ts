@@ -1,10 +1,10 @@
 import { Kind, parse, validate } from "graphql";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exampleDocument } from "../../src/graphql/explorer/example-document.ts";
-import { measureOperation } from "../../src/graphql/execution/operation-guard.ts";
-import { planOf } from "../../src/graphql/execution/operation-plan.ts";
-import { readSdl } from "../../src/graphql/sdl.ts";
+import { exampleDocument } from "../../src/api/graphql/explorer/example-document.ts";
+import { measureOperation } from "../../src/api/graphql/execution/operation-guard.ts";
+import { planOf } from "../../src/api/graphql/execution/operation-plan.ts";
+import { readSdl } from "../../src/api/graphql/sdl.ts";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 
 const typeDefs = "type Query { word: String }";

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { getNamedType, isObjectType } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSchema } from "../../src/graphql/schema.ts";
+import { createSchema } from "../../src/api/graphql/schema.ts";
 import {
   generateArguments,
   generateNulls,

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { WebSocketHandler } from "../../src/http/server/server.ts";
+import type { WebSocketHandler } from "../../src/api/server/server.ts";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 import { codesOf, resolvers, typeDefs } from "../support/graphql/word-schema.ts";
 import { sendBytes } from "../support/app/raw-http-client.ts";

@@ -3,7 +3,7 @@
  * another's data. The documents are generated from the schema, so new fields are covered automatically.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { sql, type Sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { eventually } from "../support/eventually.ts";

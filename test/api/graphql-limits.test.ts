@@ -3,7 +3,7 @@ import { getIntrospectionQuery } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPostgresStore } from "../../src/rate-limits/rate-limit.sql.ts";
 import { createMemoryStore } from "../../src/rate-limits/rate-limit.store.ts";
-import { limits } from "../../src/graphql/execution/limits.ts";
+import { limits } from "../../src/api/graphql/execution/limits.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import {
   startGraphqlFixture,

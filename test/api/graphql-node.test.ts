@@ -1,7 +1,7 @@
 /** `node(id:)` for each accepted prefix. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { isInterfaceType } from "graphql";
-import { createSchema } from "../../src/graphql/schema.ts";
+import { createSchema } from "../../src/api/graphql/schema.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { createTenantCanary, type TenantCanary } from "../support/graphql/tenant-canary.ts";
 import { queryData } from "../support/graphql/client.ts";

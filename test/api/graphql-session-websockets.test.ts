@@ -1,9 +1,9 @@
 /** Subscriptions with a console session: allowed for our own pages, and only while the session is valid. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { subscriptionLimits } from "../../src/graphql/subscriptions/limits.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { subscriptionLimits } from "../../src/api/graphql/subscriptions/limits.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import {
   JOB_CHANGED,

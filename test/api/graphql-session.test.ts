@@ -1,9 +1,9 @@
 /** GraphQL with a console session: the same permissions as with a key, while the session is valid, from our own pages. */
 import { Writable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { createLogger } from "../../src/platform/logger.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { createLogger } from "../../src/core/logger.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";

@@ -2,7 +2,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { scopes } from "../../src/api-keys/api.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 import { startFaultProxy, type FaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
 import { CANCEL_REQUEST } from "../support/database/query-recorder.ts";
 import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 import { eventually } from "../support/eventually.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";

@@ -2,8 +2,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { assignContractors } from "../../src/jobs/update/upsert.sql.ts";
 import { createEventNotifier } from "../../src/events/tail.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { systemActor } from "../../src/platform/principal.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { systemActor } from "../../src/core/principal.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
 import { queryData } from "../support/graphql/client.ts";

@@ -2,7 +2,7 @@
 import { buildSchema } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
-import { readSdl } from "../../src/graphql/sdl.ts";
+import { readSdl } from "../../src/api/graphql/sdl.ts";
 import { referenceFiles } from "../../src/guide/contents.ts";
 import { parseMarkdown } from "../../src/guide/markdown.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";

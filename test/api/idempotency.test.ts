@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { startAppInstance, type ApiResponse, type AppInstance } from "../support/app/app-instance.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { getJob, jobPath, patchBatch, patchJob, type JobRequestOptions } from "../support/app/job-client.ts";

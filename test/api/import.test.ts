@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   createTestUser,
   createSessionClient,

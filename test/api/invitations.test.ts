@@ -1,7 +1,7 @@
 /** Invitations of members: links, tenant isolation and limits. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { UserRole } from "../../src/organizations/user.entity.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   VALID_PASSWORD,
   createTestUser,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { jobPath, patchBatch, patchJob } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";

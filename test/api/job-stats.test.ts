@@ -1,8 +1,8 @@
 /** GET /v1/jobs/stats counts the jobs that GET /v1/jobs lists. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { filterParameters } from "../../src/http/v1/jobs.filter.ts";
-import { groupNames } from "../../src/http/v1/jobs.stats.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import type { filterParameters } from "../../src/api/rest/jobs.filter.ts";
+import { groupNames } from "../../src/api/rest/jobs.stats.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";

@@ -1,7 +1,7 @@
 /** Pages of GET /v1/jobs far down the list, found with the help of the daily counters. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { compactCounters, rebuildCounters } from "../../src/jobs/counters/counters.sql.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { eventually } from "../support/eventually.ts";

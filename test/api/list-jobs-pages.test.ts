@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { sortFields } from "../../src/http/v1/jobs.read.ts";
-import { encodeCursor } from "../../src/platform/cursor.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sortFields } from "../../src/api/rest/jobs.read.ts";
+import { encodeCursor } from "../../src/core/cursor.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";
 import { listJobs, markingNumbersOf, patchJob, listAllPages } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";

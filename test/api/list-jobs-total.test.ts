@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { compactCounters, rebuildCounters } from "../../src/jobs/counters/counters.sql.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";

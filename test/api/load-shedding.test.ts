@@ -1,9 +1,9 @@
 import { request as httpRequest, type ClientRequest } from "node:http";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createLogger } from "../../src/platform/logger.ts";
+import { createLogger } from "../../src/core/logger.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { startAppInstance, type ApiResponse, type AppInstance } from "../support/app/app-instance.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { listJobs } from "../support/app/job-client.ts";
 import { openTransaction, type OpenTransaction } from "../support/database/blocked-sessions.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";

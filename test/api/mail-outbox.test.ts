@@ -1,7 +1,7 @@
 /** The mail outbox in GraphQL, for operators only. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MailService } from "../../src/mail/mail.service.ts";
-import { raw } from "../../src/platform/postgres/sql.ts";
+import { raw } from "../../src/core/postgres/sql.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import { LINK_TOKEN, newMailTo } from "../support/mail.fixture.ts";

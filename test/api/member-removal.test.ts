@@ -5,7 +5,7 @@ import { createTestUser } from "../support/accounts/session-client.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 
 let app: SharedApp;
 beforeAll(async () => {

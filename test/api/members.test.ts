@@ -1,8 +1,8 @@
 /** Members: permissions, tenant isolation, and the last owner. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { UserRole } from "../../src/organizations/user.entity.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   VALID_PASSWORD,
   createTestUser,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLogger } from "../../src/platform/logger.ts";
+import { createLogger } from "../../src/core/logger.ts";
 import { freePort } from "../support/free-port.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { expectData } from "../support/app/assertions.ts";

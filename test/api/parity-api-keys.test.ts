@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
 import { scopes } from "../../src/api-keys/api.ts";
 import { organizationModes } from "../../src/organizations/api.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import {

@@ -1,9 +1,9 @@
 /** Looking up jobs and counting them have the same results and refusals in REST and GraphQL. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { groupNames } from "../../src/http/v1/jobs.stats.ts";
+import { groupNames } from "../../src/api/rest/jobs.stats.ts";
 import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
-import { snakeCase } from "../../src/graphql/field-names.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { snakeCase } from "../../src/api/graphql/field-names.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import {

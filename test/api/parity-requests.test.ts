@@ -1,8 +1,8 @@
 /** The request log has the same entries and refusals in REST and GraphQL. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Scope } from "../../src/api-keys/api.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { jobPath } from "../support/app/job-client.ts";
 import {

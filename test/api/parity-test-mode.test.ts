@@ -1,6 +1,6 @@
 /** The actions of test mode have the same effects, results and refusals in REST and GraphQL. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import {

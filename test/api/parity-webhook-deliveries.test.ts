@@ -1,7 +1,7 @@
 /** The delivery log and replays have the same effects, results and refusals in REST and GraphQL. */
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
-import { lockForTransaction } from "../../src/platform/postgres/transaction-lock.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
+import { lockForTransaction } from "../../src/core/postgres/transaction-lock.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { expectSameData, expectSameEffect, expectSameRefusal, runBoth } from "../support/app/parity.ts";
 import { waitForBlockedSessions } from "../support/database/blocked-sessions.ts";

@@ -1,7 +1,7 @@
 /** The actions of webhook endpoints have the same effects and refusals in REST and GraphQL. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newUuid } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { newUuid } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import { expectSameData, expectSameEffect, expectSameRefusal, runBoth } from "../support/app/parity.ts";
 import {

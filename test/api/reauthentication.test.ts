@@ -1,7 +1,7 @@
 /** Sensitive actions of signed-in users need the password (and a code, with two-factor) from the last ten minutes. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   createTestUser,
   signIn,

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Registry } from "prom-client";
 import { entities } from "../../src/app/entities.ts";
-import { openDatabase, type Database, type Queryable } from "../../src/platform/postgres/database.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { createLogger } from "../../src/platform/logger.ts";
-import { openReplicas, parseRows, withHorizon, type Replicas } from "../../src/platform/replicas.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { openDatabase, type Database, type Queryable } from "../../src/core/postgres/database.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { createLogger } from "../../src/core/logger.ts";
+import { openReplicas, parseRows, withHorizon, type Replicas } from "../../src/core/replicas.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";

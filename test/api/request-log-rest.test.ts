@@ -1,8 +1,8 @@
 /** GET /v1/requests: the request log over REST. GraphQL's `requestLog` is tested in request-log.test.ts. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { encodeCursor } from "../../src/platform/cursor.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { encodeCursor } from "../../src/core/cursor.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { getJob, listJobs, patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";

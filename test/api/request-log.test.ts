@@ -1,7 +1,7 @@
 /** The request log of an organisation, as the console shows it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { queryData, graphql, type GraphqlResponse } from "../support/graphql/client.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";

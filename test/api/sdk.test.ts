@@ -12,7 +12,7 @@ import express from "express";
 import supertest from "supertest";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
-import { sdkRoutes } from "../../src/http/sdk.routes.ts";
+import { sdkRoutes } from "../../src/api/sdk.routes.ts";
 import { packageFiles } from "../../src/sdk/api.ts";
 import { buildSdk } from "../../src/sdk/build.ts";
 import { CHECKSUMS_FILE, keepReleasedClients } from "../../src/sdk/released.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { startFaultProxy, type FaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectFailure, withoutRequestId } from "../support/app/assertions.ts";
 import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";

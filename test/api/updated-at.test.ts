@@ -1,8 +1,8 @@
 /** `updated_at` and the version of a job: guarantees for clients that poll by time. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { upsertRows } from "../../src/jobs/update/upsert.sql.ts";
-import { systemActor } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { systemActor } from "../../src/core/principal.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { queryData } from "../support/graphql/client.ts";
 import {

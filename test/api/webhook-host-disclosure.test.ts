@@ -2,7 +2,7 @@
 import { Resolver } from "node:dns/promises";
 import { Writable } from "node:stream";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { createLogger } from "../../src/platform/logger.ts";
+import { createLogger } from "../../src/core/logger.ts";
 import { graphql } from "../support/graphql/client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 

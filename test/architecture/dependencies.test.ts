@@ -45,16 +45,16 @@ function environmentReaders(sources: Map<string, string>): string[] {
 function statementRunners(sources: Map<string, string>): string[] {
   const runs = /\.em\(\)|\b(database|reader|tx)\.(query|transaction|transactional|tryTransaction)\b/;
   return [...sources]
-    .filter(([path, text]) => /^src\/(http|graphql|cli|scheduling)\//.test(path) && runs.test(text))
+    .filter(([path, text]) => /^src\/(api|cli|scheduling)\//.test(path) && runs.test(text))
     .map(([path]) => path)
     .toSorted();
 }
 
-/** Returns the files over 300 lines, except generated ones. Longer files should be split. */
+/** Returns the files over 400 lines, except generated ones. Longer files should be split. */
 function longFiles(sources: Map<string, string>): string[] {
   return [...sources]
-    .filter(([path]) => !/^src\/(migrations|graphql\/generated|console\/generated)\//.test(path))
-    .filter(([, text]) => text.trimEnd().split("\n").length > 300)
+    .filter(([path]) => !/^src\/(migrations|api\/graphql\/generated|console\/generated)\//.test(path))
+    .filter(([, text]) => text.trimEnd().split("\n").length > 400)
     .map(([path]) => path);
 }
 
@@ -95,7 +95,7 @@ describe("the code under src/", () => {
     expect(statementRunners(await readSources(root))).toEqual([]);
   });
 
-  it("has no file over 300 lines", async () => {
+  it("has no file over 400 lines", async () => {
     expect(longFiles(await readSources(root))).toEqual([]);
   });
 });
@@ -105,23 +105,24 @@ describe("a tree that breaks a rule", () => {
     "features-know-no-adapter": [
       "src/api-keys/api-key.service.ts -> ../../../../node_modules/express/index.js",
       "src/events/event.service.ts -> src/app/app.ts",
-      "src/jobs/job.service.ts -> src/http/http.app.ts",
+      "src/jobs/job.service.ts -> src/api/http.app.ts",
       "src/webhooks/endpoint.service.ts -> ../../../../node_modules/@apollo/server/dist/cjs/index.js",
     ],
     "one-entrance-per-feature": [
       "src/events/event.service.ts -> src/jobs/job.queries.ts",
-      "src/http/jobs.routes.ts -> src/jobs/job.queries.ts",
+      "src/api/jobs.routes.ts -> src/jobs/job.queries.ts",
     ],
-    "platform-knows-no-feature": ["src/platform/database.ts -> src/config/config.ts"],
+    "core-knows-no-feature": ["src/core/database.ts -> src/config/config.ts"],
     "config-knows-no-feature": ["src/config/env.ts -> src/mail/api.ts"],
-    "adapters-do-not-meet": ["src/cli/serve.ts -> src/http/envelope.ts"],
+    "adapters-do-not-meet": ["src/cli/serve.ts -> src/api/envelope.ts"],
+    "rest-knows-no-graphql": ["src/api/express-app.ts -> src/api/graphql/server.ts"],
     "console-stands-alone": ["src/console/status.ts -> src/jobs/job.codes.ts"],
-    "embedded-is-optional": ["src/http/ops/health.ts -> src/embedded/postgres.ts"],
-    "tracing-is-loaded-on-demand": ["src/platform/logger.ts -> src/platform/tracing/sdk.ts"],
-    "sql-only-where-it-is-hot": ["src/billing/invoice.service.ts -> src/platform/postgres/sql.ts"],
+    "dev-is-optional": ["src/api/ops/health.ts -> src/dev/postgres.ts"],
+    "tracing-is-loaded-on-demand": ["src/core/logger.ts -> src/core/tracing/sdk.ts"],
+    "sql-only-where-it-is-hot": ["src/billing/invoice.service.ts -> src/core/postgres/sql.ts"],
     "adapters-use-services": [
-      "src/cli/listen.sql.ts -> src/platform/postgres/sql.ts",
-      "src/http/keys.routes.ts -> ../../../../node_modules/@mikro-orm/postgresql/index.js",
+      "src/cli/listen.sql.ts -> src/core/postgres/sql.ts",
+      "src/api/keys.routes.ts -> ../../../../node_modules/@mikro-orm/postgresql/index.js",
     ],
     "no-cycles": ["src/jobs/job.entity.ts -> src/jobs/job.filter.ts"],
   };
@@ -134,29 +135,29 @@ describe("a tree that breaks a rule", () => {
 
   it.each(Object.entries(broken))("is reported: %s", async (name, edges) => {
     const reported = violations(await cruiseTree(join(fixtures, name)));
-    expect(reported.toSorted()).toEqual(edges.map((edge) => `${name}: ${edge}`));
+    expect(reported.toSorted()).toEqual(edges.map((edge) => `${name}: ${edge}`).toSorted());
   });
 
   it("is reported: a second reader of the environment", async () => {
     const sources = await readSources(join(fixtures, "one-reader-of-the-environment"));
-    expect(environmentReaders(sources)).toEqual(["src/http/http.app.ts", "src/jobs/job.service.ts"]);
+    expect(environmentReaders(sources)).toEqual(["src/api/http.app.ts", "src/jobs/job.service.ts"]);
   });
 
   it("is reported: a statement in an adapter", () => {
     const sources = new Map([
-      ["src/http/keys.routes.ts", "const keys = await context.database.em().find(ApiKey, {});"],
-      ["src/graphql/loaders.ts", "const rows = await database.query<Row>(statement);"],
+      ["src/api/keys.routes.ts", "const keys = await context.database.em().find(ApiKey, {});"],
+      ["src/api/graphql/loaders.ts", "const rows = await database.query<Row>(statement);"],
       ["src/cli/jobs.ts", "const jobs = await services.jobs.list(principal, query, database);"],
       ["src/jobs/job.service.ts", "await database.transaction(run);"],
     ]);
-    expect(statementRunners(sources)).toEqual(["src/graphql/loaders.ts", "src/http/keys.routes.ts"]);
+    expect(statementRunners(sources)).toEqual(["src/api/graphql/loaders.ts", "src/api/keys.routes.ts"]);
   });
 
-  it("is reported: a file of 301 lines", () => {
+  it("is reported: a file of 401 lines", () => {
     const sources = new Map([
-      ["src/jobs/long.ts", "line\n".repeat(301)],
-      ["src/jobs/short.ts", "line\n".repeat(300)],
-      ["src/migrations/long.ts", "line\n".repeat(301)],
+      ["src/jobs/long.ts", "line\n".repeat(401)],
+      ["src/jobs/short.ts", "line\n".repeat(400)],
+      ["src/migrations/long.ts", "line\n".repeat(401)],
     ]);
     expect(longFiles(sources)).toEqual(["src/jobs/long.ts"]);
   });

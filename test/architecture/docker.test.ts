@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
-import { parseSecret } from "../../src/platform/secret-box.ts";
-import { parseSmtpUrl } from "../../src/platform/mail/smtp-url.ts";
+import { parseSecret } from "../../src/core/secret-box.ts";
+import { parseSmtpUrl } from "../../src/core/mail/smtp-url.ts";
 import { TEST_SECRET } from "../support/test-secret.ts";
 
 const run = promisify(execFile);

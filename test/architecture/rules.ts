@@ -3,7 +3,7 @@ import type { IForbiddenRuleType } from "dependency-cruiser";
 
 const features =
   "(accounts|api-keys|audit|events|idempotency|jobs|mail|organizations|rate-limits|request-log|restore|test-mode|webhooks)";
-const adapters = "(http|graphql|cli|scheduling)";
+const adapters = "(api|cli|scheduling)";
 const adapterPackages = "(express|@apollo|graphql|agenda|agendash|@agendajs)";
 
 export const rules = [
@@ -26,22 +26,28 @@ export const rules = [
     to: { path: `^src/(${features}|scheduling)/`, pathNot: ["^src/$1/", "^src/[^/]+/api\\.ts$"] },
   },
   {
-    name: "platform-knows-no-feature",
-    comment: "Platform may only import platform.",
-    from: { path: "^src/platform/" },
-    to: { path: "^src/(?!platform/)" },
+    name: "core-knows-no-feature",
+    comment: "Core may only import core.",
+    from: { path: "^src/core/" },
+    to: { path: "^src/(?!core/)" },
   },
   {
     name: "config-knows-no-feature",
-    comment: "Config may only import platform.",
+    comment: "Config may only import core.",
     from: { path: "^src/config/" },
-    to: { path: "^src/(?!config/|platform/)" },
+    to: { path: "^src/(?!config/|core/)" },
   },
   {
     name: "adapters-do-not-meet",
-    comment: "Adapters must not import each other; shared code belongs to a feature or to platform.",
-    from: { path: "^src/(http|graphql|cli)/" },
-    to: { path: "^src/(http|graphql|cli)/", pathNot: "^src/$1/" },
+    comment: "Adapters must not import each other; shared code belongs to a feature or to core.",
+    from: { path: "^src/(api/graphql|cli)/" },
+    to: { path: "^src/(api|cli)/", pathNot: "^src/$1/" },
+  },
+  {
+    name: "rest-knows-no-graphql",
+    comment: "GraphQL is mounted by app/, so the rest of the API must not import it.",
+    from: { path: "^src/api/(?!graphql/)" },
+    to: { path: "^src/(api/graphql|cli)/" },
   },
   {
     name: "console-stands-alone",
@@ -50,17 +56,17 @@ export const rules = [
     to: { path: "^src/(?!console/)" },
   },
   {
-    name: "embedded-is-optional",
+    name: "dev-is-optional",
     comment: "Only entry points may import the embedded databases, which are optional.",
-    from: { path: "^src/", pathNot: "^src/(main\\.ts$|(app|cli|embedded)/)" },
-    to: { path: "^src/embedded/" },
+    from: { path: "^src/", pathNot: "^src/(main\\.ts$|(app|cli|dev)/)" },
+    to: { path: "^src/dev/" },
   },
   {
     name: "tracing-is-loaded-on-demand",
     comment: "OpenTelemetry must be imported dynamically, so that it costs nothing while traces are off.",
-    from: { path: "^src/", pathNot: "^src/platform/tracing/(sdk|span-export)\\.ts$" },
+    from: { path: "^src/", pathNot: "^src/core/tracing/(sdk|span-export)\\.ts$" },
     to: {
-      path: ["^src/platform/tracing/(sdk|span-export)\\.ts$", "(^|node_modules/)@opentelemetry/"],
+      path: ["^src/core/tracing/(sdk|span-export)\\.ts$", "(^|node_modules/)@opentelemetry/"],
       dynamic: false,
     },
   },
@@ -70,16 +76,16 @@ export const rules = [
       "SQL templates are only allowed in *.sql.ts files (docs/decisions/0061); everything else uses MikroORM.",
     from: {
       path: "^src/",
-      pathNot: ["\\.sql\\.ts$", "^src/(platform|migrations|embedded/demo)/"],
+      pathNot: ["\\.sql\\.ts$", "^src/(core|migrations|dev/demo)/"],
     },
-    to: { path: "^src/platform/postgres/sql\\.ts$" },
+    to: { path: "^src/core/postgres/sql\\.ts$" },
   },
   {
     name: "adapters-use-services",
     comment:
       "An adapter parses, calls one service method and formats; it runs no SQL and uses no entity manager.",
     from: { path: `^src/${adapters}/` },
-    to: { path: ["^src/platform/postgres/sql\\.ts$", "(^|node_modules/)@mikro-orm/"] },
+    to: { path: ["^src/core/postgres/sql\\.ts$", "(^|node_modules/)@mikro-orm/"] },
   },
   {
     name: "no-cycles",

@@ -1,6 +1,6 @@
 /** From requesting an account to a working key and webhook, by keyboard alone. */
 import { beforeAll, expect, it, vi } from "vitest";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 import { VALID_PASSWORD } from "../support/accounts/session-client.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import type { SharedApp } from "../support/app/shared-app.ts";

@@ -1,7 +1,7 @@
 /** "Confirm it's you": the dialog for actions that need the password again, by keyboard alone. */
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, it, vi } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   createTestUser,
   signIn,

@@ -1,7 +1,7 @@
 /** The console's switch between live and test mode. */
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { scopes } from "../../src/api-keys/api.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import type { SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import type { SharedApp } from "../support/app/shared-app.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { encodeCursor } from "../../src/platform/cursor.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { encodeCursor } from "../../src/core/cursor.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
 import { expectProblems } from "../support/app/assertions.ts";
 import { contract, type Operation } from "../support/app/openapi-contract.ts";

@@ -6,7 +6,7 @@ import { accountExistsMail } from "../../src/accounts/requests/mails.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
 import { errorHint } from "../../src/console/pages/integrations/requests/error-hints.ts";
-import { linkHeader } from "../../src/http/v1/link-header.ts";
+import { linkHeader } from "../../src/api/rest/link-header.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");

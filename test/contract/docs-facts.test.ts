@@ -112,11 +112,11 @@ describe("the checker", () => {
   });
 
   it("reads constants, members, products and powers", () => {
-    expect(constantIn("src/platform/http-client/client.ts", "defaultLimits.keepBytes")).toBe(4096);
-    expect(constantIn("src/http/server/server.ts", "TIMEOUTS_MS.upload")).toBe(3_600_000);
+    expect(constantIn("src/core/http-client/client.ts", "defaultLimits.keepBytes")).toBe(4096);
+    expect(constantIn("src/api/server/server.ts", "TIMEOUTS_MS.upload")).toBe(3_600_000);
     expect(constantIn("src/idempotency/purge.sql.ts", "IDEMPOTENCY_STORAGE_LIMITS.bytes")).toBe(
       8 * 1024 ** 3,
     );
-    expect(() => constantIn("src/http/server/server.ts", "NO_SUCH_MS")).toThrow("has no constant NO_SUCH_MS");
+    expect(() => constantIn("src/api/server/server.ts", "NO_SUCH_MS")).toThrow("has no constant NO_SUCH_MS");
   });
 });

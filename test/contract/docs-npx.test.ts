@@ -11,7 +11,7 @@ const IN_REPOSITORY = [
   "docs/decisions/",
   "src/cli/",
   "src/config/banner.ts",
-  "src/embedded/",
+  "src/dev/",
 ];
 
 describe("npx", () => {

@@ -4,13 +4,13 @@ import { scopes } from "../../src/api-keys/api-key.entity.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
 import { eventTypes } from "../../src/events/api.ts";
-import { sortFields } from "../../src/http/v1/jobs.read.ts";
+import { sortFields } from "../../src/api/rest/jobs.read.ts";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
-import type { TokenRate } from "../../src/platform/concurrency/token-bucket.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import type { TokenRate } from "../../src/core/concurrency/token-bucket.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { errorHeadings } from "../../src/guide/error-sections.ts";
 import { SAMPLE_BASE_URL } from "../../src/guide/api.ts";
-import { errorCodes, statusOf } from "../../src/platform/errors.ts";
+import { errorCodes, statusOf } from "../../src/core/errors.ts";
 import { createMemoryStore } from "../../src/rate-limits/rate-limit.store.ts";
 import {
   defaultRateLimits,
@@ -83,7 +83,7 @@ describe("the guide on jobs", () => {
     const [, orders = ""] = /`sort` takes (.*?)\. /.exec(jobs) ?? [];
     expect([...orders.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual([...sortFields]);
     expect(jobs).toContain("The default is `-created_at`.");
-    expect(read("src/http/v1/jobs.read.ts")).toContain('toOrder(sort ?? "-created_at")');
+    expect(read("src/api/rest/jobs.read.ts")).toContain('toOrder(sort ?? "-created_at")');
     for (const order of sortFields.flatMap((name) => [name, `-${name}`]))
       expect(firstColumn("guide/jobs.md", "Order")).toContain(order);
   });
@@ -181,7 +181,7 @@ describe("the guide on limits", () => {
   });
 
   it("and the other pages name each header that browsers may read", () => {
-    const [, list = ""] = /const EXPOSED_HEADERS = \[([^\]]+)\]/.exec(read("src/http/express-app.ts")) ?? [];
+    const [, list = ""] = /const EXPOSED_HEADERS = \[([^\]]+)\]/.exec(read("src/api/express-app.ts")) ?? [];
     const headers = [...list.matchAll(/"([\w-]+)"/g)].map(([, name = ""]) => name);
     const text = guidePages.map(readPage).join("\n");
     expect(headers.length).toBeGreaterThan(8);

@@ -18,17 +18,17 @@ import {
 } from "graphql";
 import { CloseCode } from "graphql-ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ensureDemo } from "../../src/embedded/demo/demo.ts";
-import { ErrorFormatter } from "../../src/graphql/execution/error-formatter.ts";
-import { exampleDocument } from "../../src/graphql/explorer/example-document.ts";
-import { limits, MAX_BODY_BYTES, MAX_INPUT_CONTAINERS } from "../../src/graphql/execution/limits.ts";
-import { createSchema } from "../../src/graphql/schema.ts";
-import { closeCodes, subscriptionLimits } from "../../src/graphql/subscriptions/limits.ts";
+import { ensureDemo } from "../../src/dev/demo/demo.ts";
+import { ErrorFormatter } from "../../src/api/graphql/execution/error-formatter.ts";
+import { exampleDocument } from "../../src/api/graphql/explorer/example-document.ts";
+import { limits, MAX_BODY_BYTES, MAX_INPUT_CONTAINERS } from "../../src/api/graphql/execution/limits.ts";
+import { createSchema } from "../../src/api/graphql/schema.ts";
+import { closeCodes, subscriptionLimits } from "../../src/api/graphql/subscriptions/limits.ts";
 import { errorGuidePath } from "../../src/guide/api.ts";
 import { errorHeadings } from "../../src/guide/error-sections.ts";
-import { AppError, errorCodes } from "../../src/platform/errors.ts";
-import { ReauthenticationRequiredError } from "../../src/platform/fresh-authentication.ts";
-import { createLogger } from "../../src/platform/logger.ts";
+import { AppError, errorCodes } from "../../src/core/errors.ts";
+import { ReauthenticationRequiredError } from "../../src/core/fresh-authentication.ts";
+import { createLogger } from "../../src/core/logger.ts";
 import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
@@ -184,7 +184,7 @@ function sendableCodes(): Set<string> {
   const translated = failures.map(
     (failure) => format.translate(failure, during).extensions["code"] as string,
   );
-  const folder = new URL("../../src/graphql/", import.meta.url);
+  const folder = new URL("../../src/api/graphql/", import.meta.url);
   const sources = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
     name.endsWith(".ts"),
   );

@@ -1,6 +1,6 @@
 /** Runs the GraphQL samples of the pages outside `docs/guide/graphql`. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
 import { codeBlocks, guidePages, readPage } from "../support/docs/guide-pages.ts";
 import { queryData } from "../support/graphql/client.ts";

@@ -1,6 +1,6 @@
 /** Published schemas of responses and events are open, so that clients survive additions. The copy of the tests is closed. */
 import { describe, expect, it } from "vitest";
-import { operationsOf } from "../../src/http/v1/openapi/operations.ts";
+import { operationsOf } from "../../src/api/rest/openapi/operations.ts";
 import {
   apiDocument,
   contract,

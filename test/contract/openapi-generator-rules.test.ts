@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { scopes } from "../../src/api-keys/api-key.entity.ts";
 import { eventTypes } from "../../src/events/event.entity.ts";
-import { createOpenApiDocument } from "../../src/http/v1/openapi/documents.ts";
-import { errorCodes } from "../../src/platform/errors.ts";
+import { createOpenApiDocument } from "../../src/api/rest/openapi/documents.ts";
+import { errorCodes } from "../../src/core/errors.ts";
 import { apiDocument, type Operation } from "../support/app/openapi-contract.ts";
 
 type Node = Record<string, unknown>;

@@ -1,8 +1,8 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
-import { sortFields } from "../../src/http/v1/jobs.read.ts";
-import { operationsOf } from "../../src/http/v1/openapi/operations.ts";
-import type { ErrorCode } from "../../src/platform/errors.ts";
+import { sortFields } from "../../src/api/rest/jobs.read.ts";
+import { operationsOf } from "../../src/api/rest/openapi/operations.ts";
+import type { ErrorCode } from "../../src/core/errors.ts";
 import {
   apiDocument,
   schemaViolations,

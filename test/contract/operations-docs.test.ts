@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parser } from "@prometheus-io/lezer-promql";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { createMetrics } from "../../src/platform/metrics.ts";
+import { createMetrics } from "../../src/core/metrics.ts";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 

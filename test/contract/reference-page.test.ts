@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { createOpenApiDocument } from "../../src/http/v1/openapi/documents.ts";
+import { createOpenApiDocument } from "../../src/api/rest/openapi/documents.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 

@@ -16,8 +16,8 @@ import { describe, expect, it } from "vitest";
 import { generateResolverTypes } from "../../scripts/generate-graphql-types.ts";
 import { listReleases, listSdlChanges, readSnapshot } from "../../scripts/releases/snapshots.ts";
 import { eventTypes } from "../../src/events/event.entity.ts";
-import { createSchema } from "../../src/graphql/schema.ts";
-import { readSdl } from "../../src/graphql/sdl.ts";
+import { createSchema } from "../../src/api/graphql/schema.ts";
+import { readSdl } from "../../src/api/graphql/sdl.ts";
 import { jobFieldNames, jobFields, type JobFieldName } from "../../src/jobs/job.fields.ts";
 
 const schema = buildSchema(readSdl());
@@ -154,6 +154,6 @@ describe("compatibility", () => {
 });
 
 it("the resolver types are up to date with the SDL (npm run codegen)", async () => {
-  const path = new URL("../../src/graphql/generated/schema-types.ts", import.meta.url);
+  const path = new URL("../../src/api/graphql/generated/schema-types.ts", import.meta.url);
   expect(await generateResolverTypes()).toBe(await readFile(path, "utf8"));
 });

@@ -8,7 +8,7 @@ import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "../../src/webhooks/endpoints/enti
 import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/quota.ts";
 import type { OutcomeClass } from "../../src/webhooks/dispatcher/lease.ts";
 import { retryPolicies } from "../../src/webhooks/retry-policy.ts";
-import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/platform/retry-schedule.ts";
+import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/core/retry-schedule.ts";
 import { sign } from "../../src/webhooks/signing/signature.ts";
 import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/test-event.ts";
 import { schemaViolations, contract } from "../support/app/openapi-contract.ts";

@@ -1,7 +1,7 @@
 /** The REST operations of webhooks: each documented status, isolation of organisations, and Idempotency-Key. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { raw, sql, type Sql } from "../../src/platform/postgres/sql.ts";
-import { fromTypedId } from "../../src/platform/ids.ts";
+import { raw, sql, type Sql } from "../../src/core/postgres/sql.ts";
+import { fromTypedId } from "../../src/core/ids.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
 import { expectFailure, expectProblems } from "../support/app/assertions.ts";

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { listen } from "../../src/http/server/server.ts";
+import { listen } from "../../src/api/server/server.ts";
 import { openRawSocket } from "../support/app/raw-http-client.ts";
 import { startServerProcess } from "../support/processes/server-process.ts";
 import { createTestDatabase } from "../support/database/test-database.ts";

@@ -3,14 +3,11 @@ import { chown, copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import { expect, it, onTestFinished } from "vitest";
-import { prepareCluster, type Cluster } from "../../src/embedded/postgres/cluster.ts";
-import {
-  openEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from "../../src/embedded/postgres/embedded-postgres.ts";
+import { prepareCluster, type Cluster } from "../../src/dev/postgres/cluster.ts";
+import { openEmbeddedPostgres, type EmbeddedPostgres } from "../../src/dev/postgres/embedded-postgres.ts";
 import { entities } from "../../src/app/entities.ts";
-import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { openDatabase, type Database } from "../../src/core/postgres/database.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
 import { takeBaseBackup } from "../support/database/base-backup.ts";
 import { stopAndRemoveAll, makeFolder, query } from "../support/processes/embedded-processes.ts";

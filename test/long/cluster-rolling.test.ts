@@ -1,8 +1,8 @@
 /** A rolling release under load: every process is replaced, one after the other. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   createIdempotentRepeats,
   startClusterSubscriber,

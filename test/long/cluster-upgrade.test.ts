@@ -3,7 +3,7 @@
  * runs on an extended schema. This shows that code runs and starts on a newer schema, not that two versions are compatible.
  */
 import { expect, it, onTestFinished, vi } from "vitest";
-import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { startClusterTraffic } from "../support/processes/cluster-traffic.ts";
 import { restartMember, startTestCluster } from "../support/processes/cluster.fixture.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";

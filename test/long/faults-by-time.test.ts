@@ -1,7 +1,7 @@
 /** Faults that take real time: leases, locks and timeouts that expire. */
 import { MongoClient } from "mongodb";
 import { expect, it } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
 import { startFaultTraffic } from "../support/faults/traffic.ts";
 import {

@@ -4,7 +4,7 @@ import { readFile, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { openEmbeddedPostgres } from "../../src/embedded/postgres/embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../../src/dev/postgres/embedded-postgres.ts";
 import { stopAndRemoveAll, makeFolder, query } from "../support/processes/embedded-processes.ts";
 import { openDedicatedPostgres, type DedicatedPostgres } from "../support/faults/postgres.fixture.ts";
 import { changeKinds, readKinds, startFaultTraffic } from "../support/faults/traffic.ts";

@@ -3,9 +3,9 @@
  * intervention.
  */
 import { expect, it, onTestFinished, vi } from "vitest";
-import { openEmbeddedPostgres } from "../../src/embedded/postgres/embedded-postgres.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { openEmbeddedPostgres } from "../../src/dev/postgres/embedded-postgres.ts";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { startFaultProxy } from "../support/database/fault-proxy.ts";
 import { stopAndRemoveAll, makeFolder, postmasterPid } from "../support/processes/embedded-processes.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";

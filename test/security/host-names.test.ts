@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
-import { createHostCheck } from "../../src/platform/host-check.ts";
+import { createHostCheck } from "../../src/core/host-check.ts";
 import { sendBytes } from "../support/app/raw-http-client.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 

@@ -1,7 +1,7 @@
 /** Attempts to bypass two-factor authentication, to send extra form fields and to forge log lines. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLogger } from "../../src/platform/logger.ts";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { createLogger } from "../../src/core/logger.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   VALID_PASSWORD,
   createTestUser,

@@ -1,6 +1,6 @@
 /** REQUIRE_TWO_FACTOR: users who must have two-factor authentication can only set it up until they have done so. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { sql } from "../../src/platform/postgres/sql.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
 import {
   createTestUser,
   signIn,

@@ -1,5 +1,5 @@
 /** A clock that only moves when a test advances it. */
-import type { Clock } from "../../src/platform/clock.ts";
+import type { Clock } from "../../src/core/clock.ts";
 
 export interface FakeClock extends Clock {
   advance(ms: number): void;

@@ -9,13 +9,13 @@ import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
-import { openEmbeddedMongo } from "../../src/embedded/mongo/embedded-mongo.ts";
-import { findMongodBinary } from "../../src/embedded/mongo/binary.ts";
-import { openEmbeddedPostgres } from "../../src/embedded/postgres/embedded-postgres.ts";
-import { isRunning } from "../../src/embedded/processes.ts";
+import { openEmbeddedMongo } from "../../src/dev/mongo/embedded-mongo.ts";
+import { findMongodBinary } from "../../src/dev/mongo/binary.ts";
+import { openEmbeddedPostgres } from "../../src/dev/postgres/embedded-postgres.ts";
+import { isRunning } from "../../src/dev/processes.ts";
 import { entities } from "../../src/app/entities.ts";
-import { StartupError } from "../../src/platform/errors.ts";
-import { migrateDatabase } from "../../src/platform/postgres/migrate.ts";
+import { StartupError } from "../../src/core/errors.ts";
+import { migrateDatabase } from "../../src/core/postgres/migrate.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

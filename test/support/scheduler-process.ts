@@ -3,8 +3,8 @@
  * `hang` if handlers must never return. Prints a line of JSON per run. Stops when its standard input ends.
  */
 import { once } from "node:events";
-import { createLogger } from "../../src/platform/logger.ts";
-import { openMongo } from "../../src/platform/mongo.ts";
+import { createLogger } from "../../src/core/logger.ts";
+import { openMongo } from "../../src/core/mongo.ts";
 import { createScheduler } from "../../src/scheduling/scheduler.ts";
 import { taskHandler, recurringHandler } from "../../src/scheduling/task.ts";
 import { recurringTask, onceTask, shortTimes } from "./scheduler-tasks.ts";

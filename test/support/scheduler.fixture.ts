@@ -1,8 +1,8 @@
 /** Schedulers that share the tasks of one MongoDB database, with short intervals. */
 import { MongoClient, type Collection } from "mongodb";
 import { onTestFinished, vi } from "vitest";
-import { createLogger, type Logger } from "../../src/platform/logger.ts";
-import { openMongo, type Mongo } from "../../src/platform/mongo.ts";
+import { createLogger, type Logger } from "../../src/core/logger.ts";
+import { openMongo, type Mongo } from "../../src/core/mongo.ts";
 import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
 import { createScheduler, type Scheduler, type SchedulerDeps } from "../../src/scheduling/scheduler.ts";
 import { shortTimes } from "./scheduler-tasks.ts";

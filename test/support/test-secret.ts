@@ -1,5 +1,5 @@
 /** The WAYMARK_SECRET of tests. */
-import { createSecretBox, parseSecret } from "../../src/platform/secret-box.ts";
+import { createSecretBox, parseSecret } from "../../src/core/secret-box.ts";
 
 export const TEST_SECRET = Buffer.alloc(32, "test").toString("base64");
 

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { openTracing } from "../../src/platform/tracing/sdk.ts";
-import type { Tracing } from "../../src/platform/tracing/tracing.ts";
+import { openTracing } from "../../src/core/tracing/sdk.ts";
+import type { Tracing } from "../../src/core/tracing/tracing.ts";
 import { eventually } from "./eventually.ts";
 
 export interface CollectedSpan {

@@ -1,6 +1,6 @@
 /** Calls better-auth: builds its request headers and converts its errors to AppErrors. */
 import { APIError } from "better-auth/api";
-import { AppError, badRequest } from "../../platform/errors.ts";
+import { AppError, badRequest } from "../../core/errors.ts";
 import { CLIENT_IP_HEADER } from "./better-auth.ts";
 import { notSignedInError } from "../sessions/session-principal.ts";
 import { pickAuthCookies } from "./cookies.ts";

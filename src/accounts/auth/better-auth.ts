@@ -4,8 +4,8 @@
  */
 import { betterAuth } from "better-auth";
 import { twoFactor } from "better-auth/plugins";
-import type { Database } from "../../platform/postgres/database.ts";
-import { newUuid } from "../../platform/ids.ts";
+import type { Database } from "../../core/postgres/database.ts";
+import { newUuid } from "../../core/ids.ts";
 import { cookieAttributes, TWO_FACTOR_COOKIE, SESSION_COOKIE, UNUSED_COOKIE_PREFIX } from "./cookies.ts";
 import { SECRET_VERSION } from "./secret.ts";
 import type { PasswordHasher } from "../passwords/hasher.ts";

@@ -1,6 +1,6 @@
 /** The HTTP client's details that account services need. */
 import { type AuditEvent, recordAuditEvent } from "../../audit/api.ts";
-import type { Reader } from "../../platform/postgres/database.ts";
+import type { Reader } from "../../core/postgres/database.ts";
 
 export interface ClientInfo {
   /** The Cookie header. */

@@ -3,11 +3,11 @@
  * guessing passwords cannot lock the user out (OWASP calls it a device cookie).
  */
 import { createHmac, randomUUID } from "node:crypto";
-import type { Reader } from "../../platform/postgres/database.ts";
+import type { Reader } from "../../core/postgres/database.ts";
 import { UserCredential } from "../credential.entity.ts";
-import { newUuid } from "../../platform/ids.ts";
+import { newUuid } from "../../core/ids.ts";
 import type { AccountContext } from "../context.ts";
-import { DAY_MS } from "../../platform/time.ts";
+import { DAY_MS } from "../../core/time.ts";
 import { createSignedCookie, readSignedCookie } from "./cookies.ts";
 
 const KEY_PURPOSE = "waymark known browser b1";

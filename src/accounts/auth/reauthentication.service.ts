@@ -1,5 +1,5 @@
 /** Signed-in users enter their password (and a code, with two-factor) again before sensitive actions. */
-import { type AppError, badRequest } from "../../platform/errors.ts";
+import { type AppError, badRequest } from "../../core/errors.ts";
 import type { AccountContext } from "../context.ts";
 import type { PasswordService } from "../passwords/service.ts";
 import { UserSession } from "../sessions/entity.ts";
@@ -26,7 +26,7 @@ export class ReauthenticationService {
   }
 
   /**
-   * Makes the session's authentication fresh for ten minutes (platform/fresh-authentication.ts). Throws BadRequestException
+   * Makes the session's authentication fresh for ten minutes (core/fresh-authentication.ts). Throws BadRequestException
    * naming the wrong field, and TooManyRequestsException.
    */
   async reauthenticate(

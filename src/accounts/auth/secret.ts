@@ -1,5 +1,5 @@
 /** Derives better-auth's secret from WAYMARK_SECRET. It signs cookies, and encrypts TOTP secrets and recovery codes. */
-import type { SecretBox } from "../../platform/secret-box.ts";
+import type { SecretBox } from "../../core/secret-box.ts";
 
 /** Each purpose gets a different key from WAYMARK_SECRET. */
 const KEY_PURPOSE = "waymark sign-in s1";

@@ -1,8 +1,8 @@
 /** Signs users in, with a two-factor code if they have it on, and out. */
-import type { Reader } from "../../platform/postgres/database.ts";
-import { AppError, invariant } from "../../platform/errors.ts";
-import { networkOf } from "../../platform/network.ts";
-import { systemActor } from "../../platform/principal.ts";
+import type { Reader } from "../../core/postgres/database.ts";
+import { AppError, invariant } from "../../core/errors.ts";
+import { networkOf } from "../../core/network.ts";
+import { systemActor } from "../../core/principal.ts";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { User } from "../../organizations/api.ts";
 import { accountEmail, normalizeEmail } from "../account.fields.ts";

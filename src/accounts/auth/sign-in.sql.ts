@@ -2,8 +2,8 @@
  * Reads of a sign-in that wait for a change that is not committed yet. Without an open transaction `for share` keeps no lock, and
  * costs one round trip; MikroORM locks only in transactions, whose locks could deadlock with a password change.
  */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { sql } from "../../core/postgres/sql.ts";
 
 /** Returns the user's password hash once no change of it is in progress. */
 export async function selectSettledPassword(

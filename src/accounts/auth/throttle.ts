@@ -1,9 +1,9 @@
 /** Limits attempts at passwords, codes and links, per account and per IP address, across all processes. */
 import { createHash } from "node:crypto";
-import { AppError } from "../../platform/errors.ts";
-import { networkOf, siteOf } from "../../platform/network.ts";
+import { AppError } from "../../core/errors.ts";
+import { networkOf, siteOf } from "../../core/network.ts";
 import type { RateLimitStore } from "../../rate-limits/api.ts";
-import type { TokenRate } from "../../platform/concurrency/token-bucket.ts";
+import type { TokenRate } from "../../core/concurrency/token-bucket.ts";
 
 interface ThrottleLimit extends TokenRate {
   /** Returns what shares a bucket with the subject. */

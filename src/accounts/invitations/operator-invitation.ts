@@ -1,7 +1,7 @@
 /** Invites an operator from the command line. This is how an installation gets its first operator. */
-import { AppError } from "../../platform/errors.ts";
-import { newUuid, toTypedId } from "../../platform/ids.ts";
-import { systemActor } from "../../platform/principal.ts";
+import { AppError } from "../../core/errors.ts";
+import { newUuid, toTypedId } from "../../core/ids.ts";
+import { systemActor } from "../../core/principal.ts";
 import { NO_SOURCE, recordAuditEvent } from "../../audit/api.ts";
 import { accountEmail, parseOrThrow } from "../account.fields.ts";
 import type { AccountContext } from "../context.ts";

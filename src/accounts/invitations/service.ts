@@ -1,11 +1,11 @@
 /** Invitations to an organisation or to the operators: lists, sends, resends and revokes them. */
 import { LockMode, type FilterQuery } from "@mikro-orm/postgresql";
-import type { Reader } from "../../platform/postgres/database.ts";
-import type { Transaction } from "../../platform/postgres/transaction.ts";
-import { AppError } from "../../platform/errors.ts";
-import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
-import { fromTypedId, newUuid, toTypedId } from "../../platform/ids.ts";
-import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
+import type { Reader } from "../../core/postgres/database.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
+import { AppError } from "../../core/errors.ts";
+import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
+import { fromTypedId, newUuid, toTypedId } from "../../core/ids.ts";
+import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
 import { actorDisplayName, recordAuditEvent } from "../../audit/api.ts";
 import { forTenant, Organization, User } from "../../organizations/api.ts";
 import { accountEmail, parseOrThrow } from "../account.fields.ts";

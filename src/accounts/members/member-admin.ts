@@ -1,8 +1,8 @@
 /** The principal who manages the members of a group: of an organisation, or the operators. */
 import type { AuditContext } from "../../audit/api.ts";
 import type { UserRole } from "../../organizations/api.ts";
-import { badRequest } from "../../platform/errors.ts";
-import type { AuthenticatedActor } from "../../platform/fresh-authentication.ts";
+import { badRequest } from "../../core/errors.ts";
+import type { AuthenticatedActor } from "../../core/fresh-authentication.ts";
 
 /** An organisation (a uuid), or null for the operators. */
 export interface MemberGroup {

@@ -1,7 +1,7 @@
 /** Describes an e-mailed link, and creates the account of a registration or invitation link. */
 import { LockMode, type EntityManager } from "@mikro-orm/postgresql";
 import { z } from "zod";
-import { toTypedId } from "../../platform/ids.ts";
+import { toTypedId } from "../../core/ids.ts";
 import { type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import type { UserRole } from "../../organizations/api.ts";
 import { parseOrThrow, userNameField } from "../account.fields.ts";

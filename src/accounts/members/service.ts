@@ -1,10 +1,10 @@
 /** Lists and removes members of an organisation, or operators, and changes roles. The last owner or operator always stays. */
 import { LockMode, raw, type EntityManager } from "@mikro-orm/postgresql";
 import { type ApiKey, changeKeys } from "../../api-keys/api.ts";
-import type { Reader } from "../../platform/postgres/database.ts";
-import { AppError } from "../../platform/errors.ts";
-import { fromTypedId, toTypedId } from "../../platform/ids.ts";
-import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
+import type { Reader } from "../../core/postgres/database.ts";
+import { AppError } from "../../core/errors.ts";
+import { fromTypedId, toTypedId } from "../../core/ids.ts";
+import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { forTenant, User, type UserRole } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";

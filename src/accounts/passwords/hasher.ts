@@ -2,7 +2,7 @@
 import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from "node:crypto";
 import { promisify } from "node:util";
 import pLimit from "p-limit";
-import { unavailable } from "../../platform/errors.ts";
+import { unavailable } from "../../core/errors.ts";
 
 export interface PasswordHasher {
   /** Returns a PHC string: parameters, salt and hash. Throws ServiceUnavailableException if 100 hashes are queued. */

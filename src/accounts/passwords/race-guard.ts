@@ -1,6 +1,6 @@
 /** Detects a password change during a sign-in with the old password: verifying a hash is slow and may queue. */
 import type { FilterQuery, InferEntity } from "@mikro-orm/postgresql";
-import type { Database } from "../../platform/postgres/database.ts";
+import type { Database } from "../../core/postgres/database.ts";
 import { selectSettledPassword } from "../auth/sign-in.sql.ts";
 import { UserCredential } from "../credential.entity.ts";
 

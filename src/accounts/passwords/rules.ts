@@ -1,5 +1,5 @@
 /** Password rules: a length, and no common passwords. No composition rules, as in NIST SP 800-63B, 3.1.1.2. */
-import { type Problem, badRequest } from "../../platform/errors.ts";
+import { type Problem, badRequest } from "../../core/errors.ts";
 
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 128;

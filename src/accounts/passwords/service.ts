@@ -1,8 +1,8 @@
 /** Verifies, changes and resets users' passwords. */
 import { raw } from "@mikro-orm/postgresql";
-import type { Transaction } from "../../platform/postgres/transaction.ts";
-import { AppError } from "../../platform/errors.ts";
-import { systemActor } from "../../platform/principal.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
+import { AppError } from "../../core/errors.ts";
+import { systemActor } from "../../core/principal.ts";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { User } from "../../organizations/api.ts";
 import { wrongPasswordError } from "../auth/better-auth.client.ts";

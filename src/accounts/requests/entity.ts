@@ -1,7 +1,7 @@
 /** Account requests, and the notes, questions and answers about them. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { Organization } from "../../organizations/api.ts";
-import { organizationTypes } from "../../platform/principal.ts";
+import { organizationTypes } from "../../core/principal.ts";
 
 export const accountRequestStatuses = [
   "pending",

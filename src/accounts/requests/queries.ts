@@ -1,7 +1,7 @@
 /** Reads account requests, for operators only. */
-import { idCursor } from "../../platform/cursor.ts";
-import type { Reader } from "../../platform/postgres/database.ts";
-import { listNewest, type Page, type PageRequest } from "../../platform/postgres/list-page.ts";
+import { idCursor } from "../../core/cursor.ts";
+import type { Reader } from "../../core/postgres/database.ts";
+import { listNewest, type Page, type PageRequest } from "../../core/postgres/list-page.ts";
 import { AccountRequest, AccountRequestNote, type AccountRequestStatus } from "./entity.ts";
 
 export interface AccountRequestFilter {

@@ -1,9 +1,9 @@
 /** Operators' decisions on account requests. Each change commits together with its mail and its audit entry. */
 import { LockMode, type EntityManager } from "@mikro-orm/postgresql";
 import { insertOrganization, Organization } from "../../organizations/api.ts";
-import type { Transaction } from "../../platform/postgres/transaction.ts";
-import { AppError, type Problem } from "../../platform/errors.ts";
-import { fromTypedId, toTypedId } from "../../platform/ids.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
+import { AppError, type Problem } from "../../core/errors.ts";
+import { fromTypedId, toTypedId } from "../../core/ids.ts";
 import { actorDisplayName, type AuditContext, recordAuditEvent } from "../../audit/api.ts";
 import { parseOrThrow, organizationNameField, freeText } from "../account.fields.ts";
 import type { AccountContext } from "../context.ts";

@@ -2,9 +2,9 @@
 import { LockMode, type EntityManager, type QueryResult } from "@mikro-orm/postgresql";
 import { z } from "zod";
 import type { NewMail } from "../../mail/api.ts";
-import type { Transaction } from "../../platform/postgres/transaction.ts";
-import { newUuid, toTypedId } from "../../platform/ids.ts";
-import { organizationTypes, systemActor } from "../../platform/principal.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
+import { newUuid, toTypedId } from "../../core/ids.ts";
+import { organizationTypes, systemActor } from "../../core/principal.ts";
 import { type AuditEvent, type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import { Organization } from "../../organizations/api.ts";
 import { accountEmail, parseOrThrow, organizationNameField, freeText } from "../account.fields.ts";

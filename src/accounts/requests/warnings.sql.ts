@@ -1,6 +1,6 @@
 /** Warnings about account requests: four lookups of many requests in one statement. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { sql } from "../../core/postgres/sql.ts";
 
 /** Returns warnings for an operator to read before deciding, by request id. Only undecided requests have any. */
 export async function accountRequestWarnings(

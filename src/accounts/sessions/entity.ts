@@ -1,7 +1,7 @@
 /** Sessions, and sign-ins that still need a two-factor code. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { User } from "../../organizations/api.ts";
-import { HOUR_MS } from "../../platform/time.ts";
+import { HOUR_MS } from "../../core/time.ts";
 
 /** The absolute lifetime; use doesn't extend it. */
 export const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;

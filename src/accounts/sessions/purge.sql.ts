@@ -1,6 +1,6 @@
 /** Deletes many sessions at once. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { sql } from "../../core/postgres/sql.ts";
 import { SESSION_IDLE_MS } from "./entity.ts";
 
 /**

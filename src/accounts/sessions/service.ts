@@ -1,6 +1,6 @@
 /** Lists and revokes users' sessions. */
-import { AppError } from "../../platform/errors.ts";
-import { isUuid } from "../../platform/ids.ts";
+import { AppError } from "../../core/errors.ts";
+import { isUuid } from "../../core/ids.ts";
 import { recordUserEvent, type ClientInfo } from "../auth/client-info.ts";
 import type { AccountContext } from "../context.ts";
 import { revokeSessions } from "../user.service.ts";

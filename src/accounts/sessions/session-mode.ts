@@ -1,5 +1,5 @@
 /** The data that a request of the console asks for: live, or one side of the organisation's test data. */
-import { badRequest, type Problem } from "../../platform/errors.ts";
+import { badRequest, type Problem } from "../../core/errors.ts";
 
 /** `test` is the side of the organisation's own type. */
 const sessionModes = ["live", "test", "test:agent", "test:contractor"] as const;

@@ -1,7 +1,7 @@
 /** The principal of a signed-in user, as services receive it. */
 import type { Scope } from "../../api-keys/api.ts";
-import { AppError } from "../../platform/errors.ts";
-import type { OperatorPrincipal, OrganizationPrincipal } from "../../platform/principal.ts";
+import { AppError } from "../../core/errors.ts";
+import type { OperatorPrincipal, OrganizationPrincipal } from "../../core/principal.ts";
 import type { UserRole } from "../../organizations/api.ts";
 
 export interface SignedInUser {

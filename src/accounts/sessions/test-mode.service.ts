@@ -1,7 +1,7 @@
 /** Turns on test mode for the sessions of an organisation. */
 import { changeKeys } from "../../api-keys/api.ts";
 import { hasTestOrganizations, Organization, testOrganizationOf } from "../../organizations/api.ts";
-import { AppError } from "../../platform/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import type { AccountContext } from "../context.ts";
 import type { SessionPrincipal } from "./session-principal.ts";
 

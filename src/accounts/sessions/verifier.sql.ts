@@ -1,7 +1,7 @@
 /** The statements of each request with a session cookie. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import type { OrganizationType } from "../../platform/principal.ts";
-import { sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import type { OrganizationType } from "../../core/principal.ts";
+import { sql } from "../../core/postgres/sql.ts";
 import type { UserRole } from "../../organizations/api.ts";
 import type { SessionMode } from "./session-mode.ts";
 

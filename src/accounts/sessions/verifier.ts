@@ -1,7 +1,7 @@
 /** Verifies session cookies. Each request reads the session from PostgreSQL, so a revoked session is rejected immediately. */
-import { AppError } from "../../platform/errors.ts";
-import { isSameOrigin, type OriginHeaders } from "../../platform/same-origin.ts";
-import { MINUTE_MS } from "../../platform/time.ts";
+import { AppError } from "../../core/errors.ts";
+import { isSameOrigin, type OriginHeaders } from "../../core/same-origin.ts";
+import { MINUTE_MS } from "../../core/time.ts";
 import { SESSION_COOKIE, readSignedCookie } from "../auth/cookies.ts";
 import type { AccountContext } from "../context.ts";
 import { SESSION_IDLE_MS } from "./entity.ts";
@@ -29,7 +29,7 @@ export class SessionVerifier {
     return cookie?.includes(`${SESSION_COOKIE}=`) ?? false;
   }
 
-  /** Throws ForbiddenException unless the request comes from a page of our own origin (platform/same-origin.ts). */
+  /** Throws ForbiddenException unless the request comes from a page of our own origin (core/same-origin.ts). */
   requireSameOrigin(headers: OriginHeaders): void {
     if (!isSameOrigin(headers, this.#context.publicUrl))
       throw new AppError("ForbiddenException", "This request must come from a page of this site");

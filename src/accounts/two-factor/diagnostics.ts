@@ -1,8 +1,8 @@
 /** Explains two-factor failures caused by a changed WAYMARK_SECRET, which encrypts TOTP secrets and recovery codes. */
 import { symmetricDecrypt } from "better-auth/crypto";
-import type { Reader } from "../../platform/postgres/database.ts";
-import { AppError } from "../../platform/errors.ts";
-import type { Logger } from "../../platform/logger.ts";
+import type { Reader } from "../../core/postgres/database.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
 import { UserTwoFactor } from "../credential.entity.ts";
 import type { BetterAuth } from "../auth/better-auth.ts";
 

@@ -1,6 +1,6 @@
 /** Generates and stores recovery codes: hashed like passwords, then encrypted as better-auth expects. */
 import { generateRandomString, symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
-import { AppError } from "../../platform/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import type { AccountContext } from "../context.ts";
 import { UserTwoFactor } from "../credential.entity.ts";
 import type { PasswordHasher } from "../passwords/hasher.ts";

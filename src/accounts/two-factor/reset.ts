@@ -1,7 +1,7 @@
 /** Turns two-factor authentication off for users who have lost their authenticator app and recovery codes. */
 import { raw } from "@mikro-orm/postgresql";
-import type { Transaction } from "../../platform/postgres/transaction.ts";
-import { AppError } from "../../platform/errors.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
+import { AppError } from "../../core/errors.ts";
 import { User } from "../../organizations/api.ts";
 import type { AccountDeps } from "../context.ts";
 import { UserTwoFactor } from "../credential.entity.ts";

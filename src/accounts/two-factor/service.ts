@@ -1,7 +1,7 @@
 /** Two-factor authentication of users: TOTP codes of an authenticator app, and recovery codes. */
-import type { Reader } from "../../platform/postgres/database.ts";
-import { AppError, badRequest } from "../../platform/errors.ts";
-import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
+import type { Reader } from "../../core/postgres/database.ts";
+import { AppError, badRequest } from "../../core/errors.ts";
+import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
 import { callBetterAuth, authHeaders } from "../auth/better-auth.client.ts";
 import { recordUserEvent, type ClientInfo } from "../auth/client-info.ts";
 import { SESSION_COOKIE, readSignedCookie } from "../auth/cookies.ts";

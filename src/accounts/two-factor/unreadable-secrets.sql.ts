@@ -1,7 +1,7 @@
 /** Checks whether WAYMARK_SECRET can decrypt users' TOTP secrets. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
-import { raw } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import type { SecretBox } from "../../core/secret-box.ts";
+import { raw } from "../../core/postgres/sql.ts";
 import { SECRET_VERSION, deriveAuthSecret } from "../auth/secret.ts";
 
 type KeyDerivation = Pick<SecretBox, "keyFor">;

@@ -1,5 +1,5 @@
 /** Checks the codes of two-factor authentication: TOTP codes and recovery codes, each accepted once. */
-import type { AppError } from "../../platform/errors.ts";
+import type { AppError } from "../../core/errors.ts";
 import { callBetterAuth, wrongCodeError, type AuthResult } from "../auth/better-auth.client.ts";
 import type { Throttle, ThrottleAttempt } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";

@@ -1,5 +1,5 @@
 /** Commands for the database: `waymark migrate`, `after-restore`, `accept-secret` and `demo`. */
-import { AppError } from "../../platform/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import { finishRestore, type RestoreResult, type UnreadableSecrets } from "../../restore/api.ts";
 import { command, serviceCommand } from "../command.ts";
 import { type CliServices, withServices } from "../context.ts";

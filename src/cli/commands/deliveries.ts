@@ -1,6 +1,6 @@
 /** `waymark deliveries` */
-import { AppError } from "../../platform/errors.ts";
-import { fromTypedId } from "../../platform/ids.ts";
+import { AppError } from "../../core/errors.ts";
+import { fromTypedId } from "../../core/ids.ts";
 import {
   type AttemptView,
   type DeliveryService,

@@ -1,5 +1,5 @@
 /** `waymark endpoint` */
-import { systemActor } from "../../platform/principal.ts";
+import { systemActor } from "../../core/principal.ts";
 import {
   type EndpointView,
   PENDING_COUNT_LIMIT,

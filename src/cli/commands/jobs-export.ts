@@ -2,7 +2,7 @@
 import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { type FileFormat, fileFormats } from "../../jobs/api.ts";
-import { AppError } from "../../platform/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import { choice, command, option, type Result, type OptionValues } from "../command.ts";
 import { withServices, type CliContext, type CliServices } from "../context.ts";
 import { formatFromFileName } from "../input-file.ts";

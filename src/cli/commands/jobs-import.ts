@@ -7,7 +7,7 @@ import {
   type ImportSummary,
   type RowFailure,
 } from "../../jobs/api.ts";
-import { invariant } from "../../platform/errors.ts";
+import { invariant } from "../../core/errors.ts";
 import { choice, command, flag, option, type Result, type OptionValues } from "../command.ts";
 import { cliAuditContext, withServices, type CliContext, type CliServices } from "../context.ts";
 import { resolveInputFile, type InputFile } from "../input-file.ts";

@@ -1,9 +1,9 @@
 /** `waymark key` */
 import { InvalidArgumentError } from "commander";
 import { type ApiKey, type ApiKeyService, modeOfKey, parsePrefix, type Scope } from "../../api-keys/api.ts";
-import { AppError } from "../../platform/errors.ts";
-import { toTypedId } from "../../platform/ids.ts";
-import { organizationTypes } from "../../platform/principal.ts";
+import { AppError } from "../../core/errors.ts";
+import { toTypedId } from "../../core/ids.ts";
+import { organizationTypes } from "../../core/principal.ts";
 import { effectiveLimit, rateLimitClasses } from "../../rate-limits/api.ts";
 import { choice, commandGroup, flag, option, required, serviceCommand, withDefault } from "../command.ts";
 import { cliAuditContext } from "../context.ts";

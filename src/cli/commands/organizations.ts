@@ -1,8 +1,8 @@
 /** `waymark org` */
 import type { SuspensionService } from "../../accounts/api.ts";
 import type { Organization } from "../../organizations/api.ts";
-import { toTypedId } from "../../platform/ids.ts";
-import { organizationTypes } from "../../platform/principal.ts";
+import { toTypedId } from "../../core/ids.ts";
+import { organizationTypes } from "../../core/principal.ts";
 import { choice, commandGroup, option, required, serviceCommand, type Result } from "../command.ts";
 import { cliAuditContext, type CliServices } from "../context.ts";
 import { escapeControlCharacters, formatList, listResult } from "../output.ts";

@@ -1,7 +1,7 @@
 /** `waymark serve`: the same as `npm start`. */
 import { toConfig } from "../../config/config.ts";
 import { readEnv } from "../../config/env.ts";
-import { AppError } from "../../platform/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import { choice, command } from "../command.ts";
 
 const roles = ["all", "api", "worker"] as const;

@@ -1,6 +1,6 @@
 /** `waymark test` */
 import type { TestUse } from "../../test-mode/api.ts";
-import { toTypedId } from "../../platform/ids.ts";
+import { toTypedId } from "../../core/ids.ts";
 import { commandGroup, serviceCommand } from "../command.ts";
 import { cliAuditContext } from "../context.ts";
 import { escapeControlCharacters, listResult } from "../output.ts";

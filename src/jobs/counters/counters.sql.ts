@@ -1,6 +1,6 @@
 /** Counters for the exact total of a list. Each change appends deltas (`update/update-and-fan-out.sql.ts`); a task compacts them. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { sql, type Sql } from "../../core/postgres/sql.ts";
 
 const createdDaySql = sql`(created_at at time zone 'UTC')::date::text`;
 

@@ -1,8 +1,8 @@
 /** Job statistics: the number of jobs, their pieces and their weight, in total and by group, in one statement. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { badRequest, type Problem } from "../../platform/errors.ts";
-import type { Principal } from "../../platform/principal.ts";
-import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { badRequest, type Problem } from "../../core/errors.ts";
+import type { Principal } from "../../core/principal.ts";
+import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { filterToSql, setKeys, type JobFilterTree } from "../list/filter.sql.ts";
 import { counterRowsSql } from "./counters.sql.ts";
 import { visibleTo } from "../job.visibility.sql.ts";

@@ -1,8 +1,8 @@
 /** Exports the jobs visible to a principal as CSV or NDJSON in a chosen order. Reads page by page in constant memory. */
-import { csvLine } from "../../platform/records/csv.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
-import type { Principal } from "../../platform/principal.ts";
-import { escapeApostrophes, escapeFormulas } from "../../platform/records/formula-escaping.ts";
+import { csvLine } from "../../core/records/csv.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import type { Principal } from "../../core/principal.ts";
+import { escapeApostrophes, escapeFormulas } from "../../core/records/formula-escaping.ts";
 import type { JobFilterTree } from "../list/filter.sql.ts";
 import { listJobs } from "../list/list.sql.ts";
 import { fileColumns, isTextColumn, formatCell, toFileRow } from "./file-codec.ts";

@@ -1,8 +1,8 @@
 /** The columns of import and export files, and the conversion of values from and to CSV cells. */
-import type { CsvCell } from "../../platform/records/csv.ts";
-import { AppError } from "../../platform/errors.ts";
-import { toTypedId } from "../../platform/ids.ts";
-import { suggestClosest } from "../../platform/did-you-mean.ts";
+import type { CsvCell } from "../../core/records/csv.ts";
+import { AppError } from "../../core/errors.ts";
+import { toTypedId } from "../../core/ids.ts";
+import { suggestClosest } from "../../core/did-you-mean.ts";
 import { jobFieldNames, jobFields, type JobFieldName } from "../job.fields.ts";
 import type { JobRow } from "../job.row.sql.ts";
 

@@ -1,8 +1,8 @@
 /** Reads the column names and first rows of an import file, so that a user can choose what each column is. */
-import { badRequest } from "../../platform/errors.ts";
-import { readCsv } from "../../platform/records/csv.ts";
-import { readNdjson } from "../../platform/records/ndjson.ts";
-import { readXlsx } from "../../platform/records/xlsx.ts";
+import { badRequest } from "../../core/errors.ts";
+import { readCsv } from "../../core/records/csv.ts";
+import { readNdjson } from "../../core/records/ndjson.ts";
+import { readXlsx } from "../../core/records/xlsx.ts";
 import type { ImportFormat } from "./import-rows.ts";
 
 export interface FileSample {

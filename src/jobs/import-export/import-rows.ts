@@ -1,9 +1,9 @@
 /** Parses CSV, NDJSON and Excel files into rows. Each row has its line and either its values by column or its problems. */
-import { readCsv, type CsvCell, type CsvRecord } from "../../platform/records/csv.ts";
-import { readNdjson } from "../../platform/records/ndjson.ts";
-import type { StreamRecord } from "../../platform/records/record-reader.ts";
-import { readXlsx } from "../../platform/records/xlsx.ts";
-import { unescapeFormulas } from "../../platform/records/formula-escaping.ts";
+import { readCsv, type CsvCell, type CsvRecord } from "../../core/records/csv.ts";
+import { readNdjson } from "../../core/records/ndjson.ts";
+import type { StreamRecord } from "../../core/records/record-reader.ts";
+import { readXlsx } from "../../core/records/xlsx.ts";
+import { unescapeFormulas } from "../../core/records/formula-escaping.ts";
 import {
   isTextColumn,
   parseHeader,

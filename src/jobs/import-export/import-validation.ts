@@ -1,7 +1,7 @@
 /** Validates imported rows, resolves their organisations and converts them to upserts. */
 import type { OrganizationService } from "../../organizations/api.ts";
-import { AppError } from "../../platform/errors.ts";
-import type { OrganizationType } from "../../platform/principal.ts";
+import { AppError } from "../../core/errors.ts";
+import type { OrganizationType } from "../../core/principal.ts";
 import type { JobReferenceData } from "../job.reference-data.ts";
 import { isFileColumn, unknownColumnMessage } from "./file-codec.ts";
 import type { ImportRow, RowProblem } from "./import-rows.ts";

@@ -1,6 +1,6 @@
 /** Runs an import: reports progress after each chunk and a summary at the end, and records it in the audit log. */
 import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
-import type { Database } from "../../platform/postgres/database.ts";
+import type { Database } from "../../core/postgres/database.ts";
 import {
   importJobs,
   type ImportCounts,

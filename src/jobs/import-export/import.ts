@@ -1,8 +1,8 @@
 /** Imports rows as jobs in chunks of 1,000, one transaction each, and reports every failed row. */
 import type { OrganizationService } from "../../organizations/api.ts";
-import type { Database } from "../../platform/postgres/database.ts";
-import { invariant } from "../../platform/errors.ts";
-import { systemPrincipal, type ChangeContext, type OrganizationType } from "../../platform/principal.ts";
+import type { Database } from "../../core/postgres/database.ts";
+import { invariant } from "../../core/errors.ts";
+import { systemPrincipal, type ChangeContext, type OrganizationType } from "../../core/principal.ts";
 import type { JobReferenceData } from "../job.reference-data.ts";
 import {
   validateRow,

@@ -1,7 +1,7 @@
 /** Orders of the job list, and the cursors that continue it in REST and GraphQL. */
 import { z } from "zod";
-import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
-import { toIsoTime } from "../../platform/time.ts";
+import { decodeCursor, encodeCursor } from "../../core/cursor.ts";
+import { toIsoTime } from "../../core/time.ts";
 import type { JobRow } from "../job.row.sql.ts";
 import { dateValue } from "../job.values.ts";
 

@@ -1,6 +1,6 @@
 /** Validates a job filter before it becomes SQL: its size, its values and its status codes. */
 import { z } from "zod";
-import { badRequest, type Problem } from "../../platform/errors.ts";
+import { badRequest, type Problem } from "../../core/errors.ts";
 import { statusCategories } from "../job.reference-data.entity.ts";
 import type { JobReferenceData } from "../job.reference-data.ts";
 import {

@@ -1,5 +1,5 @@
 /** The job filter of REST, GraphQL and exports as a tree of conditions, and its translation to SQL. */
-import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import type { statusCategories } from "../job.reference-data.entity.ts";
 
 /** Null means the same as absent, so that clients can pass empty variables. */

@@ -1,8 +1,8 @@
 /** Look-ups of jobs and organisations by key. Lists follow the order of the keys, with null for what is not visible. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { alignByKey } from "../../platform/postgres/align-by-key.ts";
-import type { Principal } from "../../platform/principal.ts";
-import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { alignByKey } from "../../core/postgres/align-by-key.ts";
+import type { Principal } from "../../core/principal.ts";
+import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import {
   jobJoinColumns,
   toJob,

@@ -1,8 +1,8 @@
 /** Lists the jobs visible to a principal: one page per statement, from a cursor position or at an offset. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { invariant } from "../../platform/errors.ts";
-import type { Principal } from "../../platform/principal.ts";
-import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { invariant } from "../../core/errors.ts";
+import type { Principal } from "../../core/principal.ts";
+import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { counterRowsSql } from "../counters/counters.sql.ts";
 import { toJob, jobJoinColumns, type JobJoinRow, type JobWithOrganizations } from "../job.row.sql.ts";
 import { visibleTo } from "../job.visibility.sql.ts";

@@ -1,5 +1,5 @@
 /** The SQL of a scan through the job list: forward or backward from a position, or from an offset. */
-import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { counterRowsSql } from "../counters/counters.sql.ts";
 import type { JobOrder, JobOrderField, JobPosition } from "./cursor.ts";
 

@@ -1,9 +1,9 @@
 /** Applies many job changes in few statements and isolates the changes that PostgreSQL rejects. */
 import { LockMode } from "@mikro-orm/postgresql";
-import { isDataError } from "../../platform/postgres/errors.ts";
-import type { Database, Reader } from "../../platform/postgres/database.ts";
-import type { Transaction } from "../../platform/postgres/transaction.ts";
-import type { Principal } from "../../platform/principal.ts";
+import { isDataError } from "../../core/postgres/errors.ts";
+import type { Database, Reader } from "../../core/postgres/database.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
+import type { Principal } from "../../core/principal.ts";
 import { Job } from "../job.entity.ts";
 
 interface KeyedItem {

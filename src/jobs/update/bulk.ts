@@ -1,8 +1,8 @@
 /** Applies up to 100 job changes per call with an error policy, and returns a result for each. */
-import type { Database } from "../../platform/postgres/database.ts";
-import type { Transaction, TransactionEnd } from "../../platform/postgres/transaction.ts";
-import { badRequest } from "../../platform/errors.ts";
-import type { ChangeContext } from "../../platform/principal.ts";
+import type { Database } from "../../core/postgres/database.ts";
+import type { Transaction, TransactionEnd } from "../../core/postgres/transaction.ts";
+import { badRequest } from "../../core/errors.ts";
+import type { ChangeContext } from "../../core/principal.ts";
 import { applyInBatches, type BatchExecutor, type DataRejected } from "./batches.ts";
 import type { JobRow } from "../job.row.sql.ts";
 import { notifyChanges, type ChangeListeners } from "./notify.ts";

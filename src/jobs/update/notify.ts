@@ -1,5 +1,5 @@
 /** Notifies webhook workers and subscribers after a change is committed. */
-import type { Transaction } from "../../platform/postgres/transaction.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
 import type { JobRow } from "../job.row.sql.ts";
 
 export interface ChangeListeners {

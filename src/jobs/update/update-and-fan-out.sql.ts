@@ -2,11 +2,11 @@
  * Updates up to 100 jobs in one statement that also inserts the events, their webhook deliveries and the counter deltas. As a
  * single statement it needs one round trip and is atomic. `upsert.sql.ts` shares the parts that record a change.
  */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { newUuid, uuidV7Sql } from "../../platform/ids.ts";
-import type { ChangeContext, Principal } from "../../platform/principal.ts";
-import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import { TraceparentParam } from "../../platform/tracing/tracing.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { newUuid, uuidV7Sql } from "../../core/ids.ts";
+import type { ChangeContext, Principal } from "../../core/principal.ts";
+import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
+import { TraceparentParam } from "../../core/tracing/tracing.ts";
 import { jobFieldNames, type JobPatch } from "../job.fields.ts";
 import { jobColumns, type JobRow } from "../job.row.sql.ts";
 import { visibleTo } from "../job.visibility.sql.ts";

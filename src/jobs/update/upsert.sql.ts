@@ -1,11 +1,11 @@
 /**
  * SQL for operators: creates, changes and assigns jobs. An assignment is a separate change with its own version and event.
  */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { newUuid } from "../../platform/ids.ts";
-import type { ChangeContext } from "../../platform/principal.ts";
-import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import { TraceparentParam } from "../../platform/tracing/tracing.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { newUuid } from "../../core/ids.ts";
+import type { ChangeContext } from "../../core/principal.ts";
+import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
+import { TraceparentParam } from "../../core/tracing/tracing.ts";
 import { jobFieldNames, type JobPatch } from "../job.fields.ts";
 import type { JobRow } from "../job.row.sql.ts";
 import {

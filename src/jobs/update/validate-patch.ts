@@ -1,7 +1,7 @@
 /** Validates a change of a job, its Marking Number and its editable fields, and reports every problem. */
-import type { ErrorCode, Problem } from "../../platform/errors.ts";
-import type { Reader } from "../../platform/postgres/database.ts";
-import { toProblems } from "../../platform/zod-problems.ts";
+import type { ErrorCode, Problem } from "../../core/errors.ts";
+import type { Reader } from "../../core/postgres/database.ts";
+import { toProblems } from "../../core/zod-problems.ts";
 import type { JobReferenceData } from "../job.reference-data.ts";
 import { jobFieldNames, jobFields, jobPatchSchema, type JobFieldName, type JobPatch } from "../job.fields.ts";
 import { markingNumberValue } from "../job.values.ts";

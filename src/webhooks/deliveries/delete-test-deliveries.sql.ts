@@ -1,7 +1,7 @@
 /** Deletes the delivery log of test organisations. That of live ones is purged by age only. */
-import type { Database } from "../../platform/postgres/database.ts";
-import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import type { Transaction } from "../../platform/postgres/transaction.ts";
+import type { Database } from "../../core/postgres/database.ts";
+import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
 import { queryWithRetry } from "./discard-pending.sql.ts";
 import { FINISHED, forEndpoint, NEVER_ATTEMPTED, RETRYING } from "./queue-lanes.sql.ts";
 import { lockReplaysTo } from "./replay.sql.ts";

@@ -1,9 +1,9 @@
 /** Discards pending deliveries, which moves their rows from the queue's partition to the log's. */
-import { isContentionError } from "../../platform/postgres/errors.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { Transaction } from "../../platform/postgres/transaction.ts";
-import { minUuidAt, uuidV7Sql } from "../../platform/ids.ts";
-import { sql, type Sql } from "../../platform/postgres/sql.ts";
+import { isContentionError } from "../../core/postgres/errors.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { Transaction } from "../../core/postgres/transaction.ts";
+import { minUuidAt, uuidV7Sql } from "../../core/ids.ts";
+import { sql, type Sql } from "../../core/postgres/sql.ts";
 import { RETRYING, NEVER_ATTEMPTED } from "./queue-lanes.sql.ts";
 
 const MAX_ATTEMPTS = 10;

@@ -1,6 +1,6 @@
 /** After a restore: marks pending deliveries, because they may have been sent after the backup was taken. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { raw, sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { raw, sql } from "../../core/postgres/sql.ts";
 import { WORKER_APPLICATION_NAME } from "./queue-stats.sql.ts";
 import { queryWithRetry } from "./discard-pending.sql.ts";
 

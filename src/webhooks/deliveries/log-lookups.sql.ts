@@ -1,8 +1,8 @@
 /** Look-ups of many deliveries, attempts and request bodies by id, for the delivery log. */
 import { type EventRow, toEventWire } from "../../events/api.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
-import type { OrganizationType } from "../../platform/principal.ts";
-import { raw, sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import type { OrganizationType } from "../../core/principal.ts";
+import { raw, sql } from "../../core/postgres/sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { tenantFilter } from "../tenant-scope.sql.ts";
 import { buildTestEvent, TEST_EVENT_TYPE } from "./test-event.ts";

@@ -1,11 +1,11 @@
 /** Queries for the delivery log, limited to what the principal can see. */
 import { z } from "zod";
 import type { OrganizationSelection } from "../../organizations/api.ts";
-import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { AppError, badRequest } from "../../platform/errors.ts";
-import { minUuidAt, fromTypedId } from "../../platform/ids.ts";
-import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import { decodeCursor, encodeCursor } from "../../core/cursor.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { AppError, badRequest } from "../../core/errors.ts";
+import { minUuidAt, fromTypedId } from "../../core/ids.ts";
+import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { tenantFilter } from "../tenant-scope.sql.ts";
 import { attemptsByDelivery, deliveryColumns, requestBodiesOf } from "./log-lookups.sql.ts";

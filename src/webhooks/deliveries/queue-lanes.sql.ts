@@ -2,7 +2,7 @@
  * SQL conditions for the delivery queue. It has two lanes, each with a partial index that starts with the endpoint. PostgreSQL
  * uses such an index only for exactly this condition.
  */
-import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 
 /** Lane: never attempted. */
 export const NEVER_ATTEMPTED = raw("status = 'pending' and attempts = 0");

@@ -1,6 +1,6 @@
 /** Monitoring of the delivery queue: endpoints with due deliveries, the queue's age, and deliveries on hold. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { RETRYING, distinctEndpoints, NEVER_ATTEMPTED, canReceive } from "./queue-lanes.sql.ts";
 import { PENDING_COUNT_LIMIT } from "../endpoints/view.ts";
 

@@ -1,7 +1,7 @@
 /** Writes deliveries of test events: a finished one with its only attempt, and pending ones of test mode. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { newUuid, uuidV7Sql } from "../../platform/ids.ts";
-import { sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { newUuid, uuidV7Sql } from "../../core/ids.ts";
+import { sql } from "../../core/postgres/sql.ts";
 import type { AttemptResult } from "../dispatcher/lease.ts";
 
 export interface TestDelivery {

@@ -1,8 +1,8 @@
 /** Limits bulk replays per partner and process, because creating an endpoint and replaying to it can be repeated. */
-import type { Clock } from "../../platform/clock.ts";
-import { AppError } from "../../platform/errors.ts";
-import { InFlightLimit } from "../../platform/concurrency/in-flight-limit.ts";
-import { TokenBucket, type TokenRate } from "../../platform/concurrency/token-bucket.ts";
+import type { Clock } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import { InFlightLimit } from "../../core/concurrency/in-flight-limit.ts";
+import { TokenBucket, type TokenRate } from "../../core/concurrency/token-bucket.ts";
 
 /** Rate at which the replays of one partner may create deliveries. */
 export const defaultReplayRate: TokenRate = { perSecond: 1_000, burst: 200_000 };

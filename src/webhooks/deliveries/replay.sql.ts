@@ -3,14 +3,14 @@
  * keeps its attempts. `after_restore` is copied.
  */
 import { visibleTo } from "../../jobs/api.ts";
-import type { Database } from "../../platform/postgres/database.ts";
-import { AppError } from "../../platform/errors.ts";
-import { minUuidAt, timestampOf, uuidV7Sql, toTypedId } from "../../platform/ids.ts";
-import { systemActor, type OrganizationType } from "../../platform/principal.ts";
-import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import type { InTransaction, Transaction } from "../../platform/postgres/transaction.ts";
-import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
-import { HOUR_MS, DAY_MS } from "../../platform/time.ts";
+import type { Database } from "../../core/postgres/database.ts";
+import { AppError } from "../../core/errors.ts";
+import { minUuidAt, timestampOf, uuidV7Sql, toTypedId } from "../../core/ids.ts";
+import { systemActor, type OrganizationType } from "../../core/principal.ts";
+import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
+import type { InTransaction, Transaction } from "../../core/postgres/transaction.ts";
+import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
+import { HOUR_MS, DAY_MS } from "../../core/time.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { RETRYING, FINISHED, NEVER_ATTEMPTED, forEndpoint } from "./queue-lanes.sql.ts";
 import { deliveryCursor, getDeliveryRow } from "./log-pages.sql.ts";

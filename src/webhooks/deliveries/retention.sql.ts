@@ -1,9 +1,9 @@
 /** Purges deliveries by age, by PostgreSQL's clock. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { databaseNowMs } from "../../platform/postgres/clock.ts";
-import { minUuidAt } from "../../platform/ids.ts";
-import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import { DAY_MS } from "../../platform/time.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { databaseNowMs } from "../../core/postgres/clock.ts";
+import { minUuidAt } from "../../core/ids.ts";
+import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
+import { DAY_MS } from "../../core/time.ts";
 import { NEVER_ATTEMPTED, forEndpoint } from "./queue-lanes.sql.ts";
 import { deletedEndpointsWithPending, onHoldSql } from "./queue-stats.sql.ts";
 import { discardPending, queryWithRetry } from "./discard-pending.sql.ts";

@@ -1,7 +1,7 @@
 /** Delivers an event of test mode to the endpoints of one organisation, as an ordinary delivery. */
 import type { JobEvent } from "../../events/api.ts";
-import { AppError } from "../../platform/errors.ts";
-import type { Transaction } from "../../platform/postgres/transaction.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
 import { WebhookEndpoint } from "../endpoints/entity.ts";
 import { forPrincipal, getEndpoint } from "../endpoints/find.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";

@@ -1,13 +1,13 @@
 /** Reads and replays deliveries, sends test events and purges the log. */
 import { FEED_DAYS } from "../../events/api.ts";
 import { partnerIdOf } from "../../organizations/api.ts";
-import type { Clock } from "../../platform/clock.ts";
-import { InFlightLimit } from "../../platform/concurrency/in-flight-limit.ts";
-import type { TokenRate } from "../../platform/concurrency/token-bucket.ts";
-import { AppError, badRequest, type Problem } from "../../platform/errors.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
-import type { InTransaction } from "../../platform/postgres/transaction.ts";
-import { DAY_MS } from "../../platform/time.ts";
+import type { Clock } from "../../core/clock.ts";
+import { InFlightLimit } from "../../core/concurrency/in-flight-limit.ts";
+import type { TokenRate } from "../../core/concurrency/token-bucket.ts";
+import { AppError, badRequest, type Problem } from "../../core/errors.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import type { InTransaction } from "../../core/postgres/transaction.ts";
+import { DAY_MS } from "../../core/time.ts";
 import { getEndpoint } from "../endpoints/find.ts";
 import {
   recordEndpointChange,

@@ -1,10 +1,10 @@
 /** Test events: webhooks without a job that check an endpoint. This process sends them, so that the caller gets the response. */
 import { API_VERSION } from "../../events/api.ts";
-import type { Clock } from "../../platform/clock.ts";
-import { AppError } from "../../platform/errors.ts";
-import { newUuid, timestampOf, toTypedId } from "../../platform/ids.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
+import type { Clock } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import { newUuid, timestampOf, toTypedId } from "../../core/ids.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import type { SecretBox } from "../../core/secret-box.ts";
 import type { Sender } from "../dispatcher/sign-and-send.ts";
 import type { WebhookEndpoint } from "../endpoints/entity.ts";
 import { openHeaders, openSecrets } from "../signing/secrets.ts";

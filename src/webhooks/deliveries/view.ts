@@ -1,6 +1,6 @@
 /** Deliveries and attempts as the API shows them: typed ids, times in ISO 8601. */
-import { timestampOf, toTypedId } from "../../platform/ids.ts";
-import { toIsoTime } from "../../platform/time.ts";
+import { timestampOf, toTypedId } from "../../core/ids.ts";
+import { toIsoTime } from "../../core/time.ts";
 
 /** `discarded`: the owner discarded it, or a replay replaced it. */
 export const deliveryStatuses = ["pending", "delivered", "failed", "discarded"] as const;

@@ -1,14 +1,14 @@
 /** Weekly partitions of finished deliveries and attempts, created four weeks ahead and dropped when expired. */
-import type { Queryable } from "../../platform/postgres/database.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
 import {
   dropPartitionsBefore,
   createMissingPartitions,
   type PartitionScheme,
   type PartitionRange,
-} from "../../platform/postgres/partitions.ts";
-import { timestampOf } from "../../platform/ids.ts";
-import { sql } from "../../platform/postgres/sql.ts";
-import { DAY_MS, WEEK_MS } from "../../platform/time.ts";
+} from "../../core/postgres/partitions.ts";
+import { timestampOf } from "../../core/ids.ts";
+import { sql } from "../../core/postgres/sql.ts";
+import { DAY_MS, WEEK_MS } from "../../core/time.ts";
 
 /** Weeks start on Monday at midnight UTC. 1 January 1970 was a Thursday. */
 const FIRST_MONDAY_MS = -3 * DAY_MS;

@@ -1,6 +1,6 @@
 /** Writes the changes to an endpoint that follow from attempts: failing, recovered, paused, circuit opened, disabled. */
-import type { Database } from "../../platform/postgres/database.ts";
-import { sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { Database } from "../../core/postgres/database.ts";
+import { sql, type Sql } from "../../core/postgres/sql.ts";
 import type { AlertNotifier, EndpointAlert } from "../endpoints/alert-mails.ts";
 import type { EndpointStateChange } from "./retry-or-disable.ts";
 

@@ -3,9 +3,9 @@
  * when they lease, and by the lease token when they finish.
  */
 import type { EventRow } from "../../events/api.ts";
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { newUuid } from "../../platform/ids.ts";
-import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { newUuid } from "../../core/ids.ts";
+import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import {
   RETRYING,
   nextEndpoint,

@@ -3,9 +3,9 @@
  * wake-ups and results that arrive meanwhile go into the next one. Any number of workers can run in parallel.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Database } from "../../platform/postgres/database.ts";
-import { isDataError } from "../../platform/postgres/errors.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
+import type { Database } from "../../core/postgres/database.ts";
+import { isDataError } from "../../core/postgres/errors.ts";
+import type { SecretBox } from "../../core/secret-box.ts";
 import type { AlertNotifier } from "../endpoints/alert-mails.ts";
 import { applyStateChanges } from "./change-endpoint-state.sql.ts";
 import { claimDue, type ClaimResult, recordFinished } from "./claim-due-and-record-attempts.sql.ts";
@@ -18,7 +18,7 @@ import {
 import type { FinishedDelivery, Lease } from "./lease.ts";
 import { mergeStateChanges, type EndpointStateChange, type Resolution } from "./retry-or-disable.ts";
 import { type DeliveryDeps, InFlightDeliveries } from "./sign-and-send.ts";
-import { untilAborted } from "../../platform/concurrency/timeout.ts";
+import { untilAborted } from "../../core/concurrency/timeout.ts";
 
 export interface DispatcherDeps extends DeliveryDeps {
   database: Database;

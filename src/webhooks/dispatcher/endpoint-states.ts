@@ -1,13 +1,13 @@
 /** The dispatcher's in-memory state of endpoints: URL, secrets, limits, slow start and circuit. */
 import type { KeyObject } from "node:crypto";
 import type { Loaded } from "@mikro-orm/postgresql";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/postgres/database.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Database } from "../../core/postgres/database.ts";
 import { modeOf, type OrganizationMode, partnerIdOf } from "../../organizations/api.ts";
-import type { OrganizationType } from "../../platform/principal.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
-import { TokenBucket } from "../../platform/concurrency/token-bucket.ts";
-import { MINUTE_MS } from "../../platform/time.ts";
+import type { OrganizationType } from "../../core/principal.ts";
+import type { SecretBox } from "../../core/secret-box.ts";
+import { TokenBucket } from "../../core/concurrency/token-bucket.ts";
+import { MINUTE_MS } from "../../core/time.ts";
 import { WebhookEndpoint } from "../endpoints/entity.ts";
 import type { RetryPolicies, RetryPolicy } from "../retry-policy.ts";
 import { activeSecrets, openHeaders, openSecret } from "../signing/secrets.ts";

@@ -2,9 +2,9 @@
  * What follows from a lease, without I/O. For the delivery: delivered, retried, failed, or on hold because 410 Gone disables the
  * endpoint. For the endpoint: failing, recovered, paused by Retry-After, circuit opened or closed, disabled.
  */
-import { newUuid } from "../../platform/ids.ts";
-import { JITTER, type RetrySchedule } from "../../platform/retry-schedule.ts";
-import { MINUTE_MS, SECOND_MS } from "../../platform/time.ts";
+import { newUuid } from "../../core/ids.ts";
+import { JITTER, type RetrySchedule } from "../../core/retry-schedule.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { DisabledReason } from "../endpoints/entity.ts";
 import type { RetryPolicy } from "../retry-policy.ts";
 import type { AttemptResult, DeliveryOutcome, FinishedDelivery, Lease, Outcome } from "./lease.ts";

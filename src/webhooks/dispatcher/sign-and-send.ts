@@ -1,11 +1,11 @@
 /** Sends leased deliveries: builds each request from its event, signs it, posts it and returns the result. Uses no database. */
 import type { KeyObject } from "node:crypto";
 import { toEventWire } from "../../events/api.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { HttpClient, OutgoingResult } from "../../platform/http-client/client.ts";
-import { toTypedId } from "../../platform/ids.ts";
-import type { Logger } from "../../platform/logger.ts";
-import type { Tracing } from "../../platform/tracing/tracing.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { HttpClient, OutgoingResult } from "../../core/http-client/client.ts";
+import { toTypedId } from "../../core/ids.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Tracing } from "../../core/tracing/tracing.ts";
 import { headerProblem, maskHeaders } from "../endpoints/custom-headers.ts";
 import type { RetryPolicies } from "../retry-policy.ts";
 import { sign } from "../signing/signature.ts";

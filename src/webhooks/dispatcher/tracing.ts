@@ -1,7 +1,7 @@
 /** Spans for deliveries and attempts. They continue the trace of the request that caused the event. */
-import { toTypedId } from "../../platform/ids.ts";
-import type { OutgoingResult } from "../../platform/http-client/client.ts";
-import { withSpan, type Span, type Tracing } from "../../platform/tracing/tracing.ts";
+import { toTypedId } from "../../core/ids.ts";
+import type { OutgoingResult } from "../../core/http-client/client.ts";
+import { withSpan, type Span, type Tracing } from "../../core/tracing/tracing.ts";
 import type { Lease } from "./lease.ts";
 
 /** Runs `send` in a delivery span. Each retry gets a span of its own. */

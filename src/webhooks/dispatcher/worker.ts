@@ -1,7 +1,7 @@
 /** The webhook worker: a dispatcher with its LISTEN connection, its monitoring and the work of scheduled tasks. */
 import type { Registry } from "prom-client";
-import { listenToChannel } from "../../platform/postgres/notify.ts";
-import { startIntervalTask } from "../../platform/concurrency/interval-task.ts";
+import { listenToChannel } from "../../core/postgres/notify.ts";
+import { startIntervalTask } from "../../core/concurrency/interval-task.ts";
 import {
   countWorkers,
   endpointsWithDueRetries,

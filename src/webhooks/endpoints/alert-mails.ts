@@ -1,8 +1,8 @@
 /** Mails to the owners of an organisation when one of its endpoints keeps failing or was disabled. */
 import { composeMail, type MailService, type NewMail } from "../../mail/api.ts";
-import type { Logger } from "../../platform/logger.ts";
-import type { Transaction } from "../../platform/postgres/transaction.ts";
-import { toTypedId } from "../../platform/ids.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
+import { toTypedId } from "../../core/ids.ts";
 import { User } from "../../organizations/api.ts";
 import type { DisabledReason } from "./entity.ts";
 

@@ -1,5 +1,5 @@
 /** Custom headers of an endpoint: validation and masking. */
-import { badRequest } from "../../platform/errors.ts";
+import { badRequest } from "../../core/errors.ts";
 
 /** Headers that Waymark sets, connection headers of HTTP/1.1, and headers that could change what a request means. */
 const RESERVED = new Set([

@@ -1,10 +1,10 @@
 /** Disables endpoints that have only failed for days, or seconds in test mode. */
-import type { Database } from "../../platform/postgres/database.ts";
-import { databaseNowMs } from "../../platform/postgres/clock.ts";
+import type { Database } from "../../core/postgres/database.ts";
+import { databaseNowMs } from "../../core/postgres/clock.ts";
 import type { OrganizationMode } from "../../organizations/api.ts";
-import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
-import { minUuidAt, toTypedId } from "../../platform/ids.ts";
-import { DAY_MS } from "../../platform/time.ts";
+import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
+import { minUuidAt, toTypedId } from "../../core/ids.ts";
+import { DAY_MS } from "../../core/time.ts";
 import { RETRYING, FINISHED } from "../deliveries/queue-lanes.sql.ts";
 import { type DisableRule, disableRules } from "../retry-policy.ts";
 import type { AlertNotifier, EndpointAlert } from "./alert-mails.ts";

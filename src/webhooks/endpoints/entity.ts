@@ -11,7 +11,7 @@ export type EndpointStatus = (typeof endpointStatuses)[number];
 export const disabledReasons = ["gone", "failing"] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
-/** A signing secret, encrypted (`platform/secret-box.ts`). */
+/** A signing secret, encrypted (`core/secret-box.ts`). */
 export interface SealedSecret {
   sealed: string;
   created_at: string;

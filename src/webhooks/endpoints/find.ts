@@ -1,10 +1,10 @@
 /** Finds endpoints with the entity manager, limited to what the principal can see. Deleted endpoints are not found. */
 import { LockMode, raw, type EntityManager, type FilterQuery, type FindOptions } from "@mikro-orm/postgresql";
-import type { Clock } from "../../platform/clock.ts";
-import type { Reader } from "../../platform/postgres/database.ts";
-import { AppError } from "../../platform/errors.ts";
-import { fromTypedId } from "../../platform/ids.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Reader } from "../../core/postgres/database.ts";
+import { AppError } from "../../core/errors.ts";
+import { fromTypedId } from "../../core/ids.ts";
+import type { SecretBox } from "../../core/secret-box.ts";
 import { countPending } from "../deliveries/queue-stats.sql.ts";
 import { systemPrincipal, type WebhookPrincipal } from "../webhook-principal.ts";
 import { WebhookEndpoint } from "./entity.ts";

@@ -1,9 +1,9 @@
 /** The number of endpoints that an organisation can have. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { modeOf, Organization, type OrganizationMode } from "../../organizations/api.ts";
-import { AppError } from "../../platform/errors.ts";
-import type { Transaction } from "../../platform/postgres/transaction.ts";
-import { lockForTransaction } from "../../platform/postgres/transaction-lock.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
+import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
 import type { EndpointOwner } from "../webhook-principal.ts";
 import { WebhookEndpoint } from "./entity.ts";
 import { forPrincipal } from "./find.ts";

@@ -1,8 +1,8 @@
 /** Records a change of an endpoint in the audit log. */
 import { isDeepStrictEqual } from "node:util";
 import type { AccessChange, RecordAccessChange } from "../../mail/api.ts";
-import { toTypedId } from "../../platform/ids.ts";
-import type { Reader } from "../../platform/postgres/database.ts";
+import { toTypedId } from "../../core/ids.ts";
+import type { Reader } from "../../core/postgres/database.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import type { WebhookEndpoint } from "./entity.ts";
 import type { ValidatedSettings } from "./validation.ts";

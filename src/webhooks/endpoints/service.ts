@@ -5,14 +5,14 @@ import {
   partnerIdOf,
   selectedOrganizations,
 } from "../../organizations/api.ts";
-import { AppError } from "../../platform/errors.ts";
-import { requireFreshAuthentication } from "../../platform/fresh-authentication.ts";
-import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
-import { fromTypedId, newUuid, toTypedId } from "../../platform/ids.ts";
-import { partnerOf } from "../../platform/principal.ts";
-import type { Database, Reader } from "../../platform/postgres/database.ts";
-import type { InTransaction } from "../../platform/postgres/transaction.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
+import { AppError } from "../../core/errors.ts";
+import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
+import type { AddressGuard } from "../../core/http-client/address-guard.ts";
+import { fromTypedId, newUuid, toTypedId } from "../../core/ids.ts";
+import { partnerOf } from "../../core/principal.ts";
+import type { Database, Reader } from "../../core/postgres/database.ts";
+import type { InTransaction } from "../../core/postgres/transaction.ts";
+import type { SecretBox } from "../../core/secret-box.ts";
 import { discardPending } from "../deliveries/discard-pending.sql.ts";
 import { actorLabel, type EndpointOwner, type WebhookPrincipal } from "../webhook-principal.ts";
 import { addSecret, openHeaders, openSecrets, sealHeaders } from "../signing/secrets.ts";

@@ -1,7 +1,7 @@
 /** Validates endpoint settings. Messages say what would be right and never repeat values that can be secret. */
-import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
-import { badRequest, MAX_PROBLEMS, type Problem } from "../../platform/errors.ts";
-import { suggestClosest } from "../../platform/did-you-mean.ts";
+import type { AddressGuard } from "../../core/http-client/address-guard.ts";
+import { badRequest, MAX_PROBLEMS, type Problem } from "../../core/errors.ts";
+import { suggestClosest } from "../../core/did-you-mean.ts";
 import { headerProblem } from "./custom-headers.ts";
 import { type EventType, eventTypes } from "../../events/api.ts";
 import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "./entity.ts";

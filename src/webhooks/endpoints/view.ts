@@ -1,10 +1,10 @@
 /** Endpoints as the API shows them: typed ids, times in ISO 8601, no secrets. */
 import type { Loaded } from "@mikro-orm/postgresql";
 import type { EventType } from "../../events/api.ts";
-import { toTypedId } from "../../platform/ids.ts";
+import { toTypedId } from "../../core/ids.ts";
 import { modeOf, type OrganizationMode } from "../../organizations/api.ts";
-import type { OrganizationType } from "../../platform/principal.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
+import type { OrganizationType } from "../../core/principal.ts";
+import type { SecretBox } from "../../core/secret-box.ts";
 import { openHeaders, openSecrets } from "../signing/secrets.ts";
 import { maskHeaders } from "./custom-headers.ts";
 import type { DisabledReason, EndpointStatus, WebhookEndpoint } from "./entity.ts";

@@ -1,9 +1,9 @@
 /** Shows an endpoint's secret to a user who re-enters their password, and records that in the audit log. */
 import { type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import type { PasswordService } from "../../accounts/api.ts";
-import type { Reader } from "../../platform/postgres/database.ts";
-import { AppError, invariant } from "../../platform/errors.ts";
-import { fromTypedId } from "../../platform/ids.ts";
+import type { Reader } from "../../core/postgres/database.ts";
+import { AppError, invariant } from "../../core/errors.ts";
+import { fromTypedId } from "../../core/ids.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import type { EndpointService } from "../endpoints/service.ts";
 

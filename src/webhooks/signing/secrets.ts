@@ -1,7 +1,7 @@
 /** Encrypts and decrypts the signing secrets and custom headers of endpoints. */
-import { toTypedId } from "../../platform/ids.ts";
-import { canOpen, type SecretBox } from "../../platform/secret-box.ts";
-import { DAY_MS } from "../../platform/time.ts";
+import { toTypedId } from "../../core/ids.ts";
+import { canOpen, type SecretBox } from "../../core/secret-box.ts";
+import { DAY_MS } from "../../core/time.ts";
 import type { SealedSecret } from "../endpoints/entity.ts";
 import { newSecret } from "./signature.ts";
 

@@ -1,8 +1,8 @@
 /** Checks whether WAYMARK_SECRET can decrypt the secrets and headers of endpoints. */
-import type { Queryable } from "../../platform/postgres/database.ts";
-import { toTypedId } from "../../platform/ids.ts";
-import { canOpen, type SealedValue, type SecretBox } from "../../platform/secret-box.ts";
-import { raw } from "../../platform/postgres/sql.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { toTypedId } from "../../core/ids.ts";
+import { canOpen, type SealedValue, type SecretBox } from "../../core/secret-box.ts";
+import { raw } from "../../core/postgres/sql.ts";
 import { sealContext } from "./secrets.ts";
 
 /** The newest encrypted secret of any endpoint with its context; null if there is none. */

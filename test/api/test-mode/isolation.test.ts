@@ -3,9 +3,9 @@
  * requests come from the OpenAPI document and the GraphQL schema, so new operations are covered automatically.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { operationsOf } from "../../../src/http/v1/openapi/operations.ts";
-import { fromTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { operationsOf } from "../../../src/api/rest/openapi/operations.ts";
+import { fromTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
 import { documentedRequests, type DocumentedRequest } from "../../support/app/documented-requests.ts";

@@ -1,6 +1,6 @@
 /** Test jobs: created, run through their life and deleted with a test key. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -1,8 +1,8 @@
 /** Test keys: who can create them, and what they see. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Organization, testOrganizationOf } from "../../../src/organizations/api.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
-import { toTypedId } from "../../../src/platform/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
+import { toTypedId } from "../../../src/core/ids.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { listJobs, markingNumbersOf } from "../../support/app/job-client.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createDataServices } from "../../../src/app/data-services.ts";
 import { applyDueSteps } from "../../../src/test-mode/api.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";

@@ -1,7 +1,7 @@
 /** Console sessions in test mode: they see and change the organisation's test data, and nothing that is live. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { toTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
 import { startAppInstance } from "../../support/app/app-instance.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";

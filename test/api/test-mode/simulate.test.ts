@@ -11,9 +11,9 @@ import {
 import { generateKey } from "../../../src/api-keys/api-key.format.ts";
 import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
 import { scopes } from "../../../src/api-keys/api.ts";
-import { MAX_SLOW_REQUESTS } from "../../../src/http/simulate.ts";
-import { createLogger } from "../../../src/platform/logger.ts";
-import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { MAX_SLOW_REQUESTS } from "../../../src/api/simulate.ts";
+import { createLogger } from "../../../src/core/logger.ts";
+import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { simulatedStatuses } from "../../../src/test-mode/api.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import {

@@ -9,9 +9,9 @@ import {
   type CursorStore,
   type FollowFrom,
 } from "../../../clients/typescript/src/index.ts";
-import { encodeCursor } from "../../../src/platform/cursor.ts";
-import { minUuidAt } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { encodeCursor } from "../../../src/core/cursor.ts";
+import { minUuidAt } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { patchJob } from "../../support/app/job-client.ts";

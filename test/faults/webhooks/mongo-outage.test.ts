@@ -1,6 +1,6 @@
 /** MongoDB, which only stores task schedules, is killed: requests are not affected, and retries are sent later. */
 import { expect, inject, it, onTestFinished, vi } from "vitest";
-import { openEmbeddedMongo } from "../../../src/embedded/mongo/embedded-mongo.ts";
+import { openEmbeddedMongo } from "../../../src/dev/mongo/embedded-mongo.ts";
 import { stopAndRemoveAll, makeFolder, mongodPid } from "../../support/processes/embedded-processes.ts";
 import { startFaultTraffic } from "../../support/faults/traffic.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";

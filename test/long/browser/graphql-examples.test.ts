@@ -3,7 +3,7 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { ensureDemo } from "../../../src/embedded/demo/demo.ts";
+import { ensureDemo } from "../../../src/dev/demo/demo.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
 import { openGraphiql, openRecordingTab, readQuery, readVariables } from "../../support/browser/graphiql.ts";
 import { prepareBrowser } from "../../support/browser/shared-console.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page, Request } from "playwright-core";
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { encodeCursor } from "../../../src/platform/cursor.ts";
+import { encodeCursor } from "../../../src/core/cursor.ts";
 import { startAppInstance } from "../../support/app/app-instance.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { expectData } from "../../support/app/assertions.ts";

@@ -1,8 +1,8 @@
 /** Test mode in the console: switching, the first steps, and what members and operators see. */
 import { beforeAll, expect, it, vi } from "vitest";
 import { scopes } from "../../../src/api-keys/api.ts";
-import { fromTypedId, toTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { fromTypedId, toTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { createTestUser } from "../../support/accounts/session-client.ts";
 import type { SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
 import type { SharedApp } from "../../support/app/shared-app.ts";

@@ -9,7 +9,7 @@ import manifest from "../../../package.json" with { type: "json" };
 import { ApiError } from "../../../clients/typescript/src/errors.ts";
 import { toApiError } from "../../../clients/typescript/src/to-api-error.ts";
 import { generateTypescriptClient } from "../../../scripts/generate-typescript-client.ts";
-import { errorCodes } from "../../../src/platform/errors.ts";
+import { errorCodes } from "../../../src/core/errors.ts";
 import { buildTypescriptClient } from "../../../src/sdk/build-typescript.ts";
 import { startTestApp } from "../../support/app/app.fixture.ts";
 import { apiDocument } from "../../support/app/openapi-contract.ts";

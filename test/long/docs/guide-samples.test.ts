@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import manifest from "../../../package.json" with { type: "json" };
-import { ensureDemo } from "../../../src/embedded/demo/demo.ts";
+import { ensureDemo } from "../../../src/dev/demo/demo.ts";
 import { packageFiles } from "../../../src/sdk/api.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";

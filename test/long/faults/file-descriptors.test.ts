@@ -5,7 +5,7 @@ import { readdir } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { startFaultTraffic } from "../../support/faults/traffic.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";
 import { eventually, readinessStatus } from "../../support/faults/change-load.ts";

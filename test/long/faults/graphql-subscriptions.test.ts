@@ -1,6 +1,6 @@
 /** GraphQL subscriptions across processes, with interrupted PostgreSQL connections and killed processes. */
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { expectData } from "../../support/app/assertions.ts";
 import {
   readMetric,

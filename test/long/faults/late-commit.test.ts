@@ -1,7 +1,7 @@
 /** A transaction that commits after later ones, and one that is rolled back, while an API and a worker run. */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { updateRows } from "../../../src/jobs/update/update-and-fan-out.sql.ts";
-import { systemActor } from "../../../src/platform/principal.ts";
+import { systemActor } from "../../../src/core/principal.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";
 import { eventually } from "../../support/faults/change-load.ts";
 import { countEvents, openFaultFixture } from "../../support/faults/webhook.fixture.ts";

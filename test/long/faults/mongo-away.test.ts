@@ -1,7 +1,7 @@
 /** MongoDB, which only stores task schedules, is unavailable: requests are not affected, and retries are sent later. */
 import { expect, inject, it, onTestFinished, vi } from "vitest";
-import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/embedded/mongo/embedded-mongo.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/dev/mongo/embedded-mongo.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { stopAndRemoveAll, makeFolder } from "../../support/processes/embedded-processes.ts";
 import { startFaultTraffic } from "../../support/faults/traffic.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";

@@ -1,7 +1,7 @@
 /** MongoDB, which only stores task schedules, hangs or rejects writes under traffic: requests are not affected. */
 import { MongoClient } from "mongodb";
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from "vitest";
-import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/embedded/mongo/embedded-mongo.ts";
+import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/dev/mongo/embedded-mongo.ts";
 import { stopAndRemoveAll, makeFolder, mongodPid } from "../../support/processes/embedded-processes.ts";
 import { startFaultTraffic } from "../../support/faults/traffic.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";

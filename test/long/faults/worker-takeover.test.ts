@@ -1,7 +1,7 @@
 /** A worker is killed repeatedly, killed before it records, or suspended: another takes over, and no result is lost or overwritten. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { verifyDeliveries, expireLeases, warmUp } from "../../support/faults/delivery-checks.ts";
 import {

@@ -10,9 +10,9 @@ import {
 } from "../../../src/api-keys/api-key.verifier.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { OrganizationService } from "../../../src/organizations/organization.service.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { newUuid, toTypedId } from "../../../src/platform/ids.ts";
-import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { newUuid, toTypedId } from "../../../src/core/ids.ts";
+import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";

@@ -12,9 +12,9 @@ import {
 } from "../../../src/api-keys/api-key.verifier.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { OrganizationService } from "../../../src/organizations/organization.service.ts";
-import type { AppError } from "../../../src/platform/errors.ts";
-import { openDatabase, type Database, type Queryable } from "../../../src/platform/postgres/database.ts";
-import type { Sql } from "../../../src/platform/postgres/sql.ts";
+import type { AppError } from "../../../src/core/errors.ts";
+import { openDatabase, type Database, type Queryable } from "../../../src/core/postgres/database.ts";
+import type { Sql } from "../../../src/core/postgres/sql.ts";
 import { createFakeClock, SECOND_MS } from "../../support/fake-clock.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
 import { endSharedApps } from "../../support/app/shared-app.ts";

@@ -1,7 +1,7 @@
 /** Traces of work outside HTTP requests: mails, scheduled tasks and subscription events. */
-import { withSpan } from "../../../src/platform/tracing/tracing.ts";
+import { withSpan } from "../../../src/core/tracing/tracing.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import type { Tracing } from "../../../src/platform/tracing/tracing.ts";
+import type { Tracing } from "../../../src/core/tracing/tracing.ts";
 import { taskHandler } from "../../../src/scheduling/task.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { subscribeAndWait } from "../../support/graphql/subscription-client.ts";

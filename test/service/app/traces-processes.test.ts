@@ -1,6 +1,6 @@
 /** Traces across an API process and a worker process that are configured by environment variables. */
 import { expect, it, vi } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { startServerProcess } from "../../support/processes/server-process.ts";
 import { startTestApp } from "../../support/app/app.fixture.ts";
 import { spanPath, startTraceCollector, type CollectedSpan } from "../../support/trace-collector.ts";

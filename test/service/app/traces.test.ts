@@ -1,8 +1,8 @@
 /** Traces from a request to the attempts of its deliveries. The API and the dispatcher export their own spans. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createLogger } from "../../../src/platform/logger.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
-import type { Tracing } from "../../../src/platform/tracing/tracing.ts";
+import { createLogger } from "../../../src/core/logger.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
+import type { Tracing } from "../../../src/core/tracing/tracing.ts";
 import {
   startTraceCollector,
   spanPath,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fromTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { fromTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { useCliWebhooksFixture } from "../../support/processes/cli-webhooks.fixture.ts";
 
 const { run, runJson, services, agent, org, newEndpoint } = useCliWebhooksFixture();

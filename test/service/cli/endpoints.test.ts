@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fromTypedId, toTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { fromTypedId, toTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { parseOutput } from "../../support/processes/cli-process.ts";
 import { UNUSED_URL, useCliWebhooksFixture } from "../../support/processes/cli-webhooks.fixture.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";

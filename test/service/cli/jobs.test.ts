@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { workbook } from "../../support/jobs/workbook.ts";
 import { parseOutput } from "../../support/processes/cli-process.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";

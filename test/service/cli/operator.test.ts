@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { VALID_PASSWORD, createSessionClient, signIn } from "../../support/accounts/session-client.ts";
 import { expectData, expectFailure } from "../../support/app/assertions.ts";
 import { createCliRunner } from "../../support/processes/cli-process.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
 
 const { run: waymark, runJson, database } = useCliFixture();

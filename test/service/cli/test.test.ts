@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
 import { createCliRunner } from "../../support/processes/cli-process.ts";

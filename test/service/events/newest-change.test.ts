@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { newestChange } from "../../../src/events/newest-change.sql.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
-import { systemActor, type OrganizationPrincipal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { systemActor, type OrganizationPrincipal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import {
   newMarkingNumber,
   openJobServiceFixture,

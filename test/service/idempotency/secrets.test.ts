@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createIdempotencyService } from "../../../src/idempotency/api.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
 
 const resources = new AsyncDisposableStack();

@@ -3,9 +3,9 @@ import { importJobs } from "../../../src/jobs/import-export/import.ts";
 import type { ImportRow } from "../../../src/jobs/import-export/import-rows.ts";
 import type { BatchOptions } from "../../../src/jobs/job.service.ts";
 import { OrganizationService } from "../../../src/organizations/organization.service.ts";
-import { toTypedId } from "../../../src/platform/ids.ts";
-import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../../src/core/ids.ts";
+import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import {
   newMarkingNumber,
   openJobServiceFixture,

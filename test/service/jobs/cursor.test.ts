@@ -8,8 +8,8 @@ import {
   type JobOrder,
   type JobPosition,
 } from "../../../src/jobs/list/cursor.ts";
-import { encodeCursor } from "../../../src/platform/cursor.ts";
-import { newUuid } from "../../../src/platform/ids.ts";
+import { encodeCursor } from "../../../src/core/cursor.ts";
+import { newUuid } from "../../../src/core/ids.ts";
 import { openJobReadFixture, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
 
 let reads: JobReadFixture;

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { exportJobs } from "../../../src/jobs/import-export/export.ts";
 import type { JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
-import type { Transaction } from "../../../src/platform/postgres/transaction.ts";
-import { systemPrincipal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { Transaction } from "../../../src/core/postgres/transaction.ts";
+import { systemPrincipal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { openJobServiceFixture, type JobServiceFixture } from "../../support/jobs/service.fixture.ts";
 
 const ORGANIZATIONS = 50;

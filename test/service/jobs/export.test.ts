@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { exportJobs, type JobExport } from "../../../src/jobs/import-export/export.ts";
 import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
-import { newUuid, toTypedId } from "../../../src/platform/ids.ts";
-import { systemPrincipal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { newUuid, toTypedId } from "../../../src/core/ids.ts";
+import { systemPrincipal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { context, countsOf, problemsOf, useJobImportFixture } from "../../support/jobs/import.fixture.ts";
 import { newMarkingNumber } from "../../support/jobs/service.fixture.ts";
 

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
 import { defaultFilterLimits, validateFilter } from "../../../src/jobs/list/filter-validation.ts";
 import { filterToSql, type JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
-import { AppError, type Problem } from "../../../src/platform/errors.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { AppError, type Problem } from "../../../src/core/errors.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { openJobReadFixture, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
 
 let reads: JobReadFixture;

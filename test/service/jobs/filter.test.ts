@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { filterToSql, type JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import {
   openJobReadFixture,
   type JobReadFixture,

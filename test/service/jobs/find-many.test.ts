@@ -9,10 +9,10 @@ import {
   findOrganizationsById,
 } from "../../../src/jobs/list/find.sql.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { newUuid } from "../../../src/platform/ids.ts";
-import { systemActor, type Principal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { newUuid } from "../../../src/core/ids.ts";
+import { systemActor, type Principal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { openJobReadFixture, principalNames, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
 

@@ -5,9 +5,9 @@ import { importJobs, type ImportCounts } from "../../../src/jobs/import-export/i
 import { readRows } from "../../../src/jobs/import-export/import-rows.ts";
 import { JobService } from "../../../src/jobs/job.service.ts";
 import { OrganizationService } from "../../../src/organizations/organization.service.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { systemActor } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { systemActor } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { lockJobRow } from "../../support/database/row-lock.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { importJobs } from "../../../src/jobs/import-export/import.ts";
 import { readRows } from "../../../src/jobs/import-export/import-rows.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import {
   defaultAgent,
   streamBytes,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { importJobs } from "../../../src/jobs/import-export/import.ts";
 import { readRows } from "../../../src/jobs/import-export/import-rows.ts";
-import { toTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import {
   defaultAgent,
   streamBytes,

@@ -10,9 +10,9 @@ import {
   type JobPosition,
 } from "../../../src/jobs/list/cursor.ts";
 import type { JobWithOrganizations } from "../../../src/jobs/job.row.sql.ts";
-import { newUuid } from "../../../src/platform/ids.ts";
-import type { Principal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { newUuid } from "../../../src/core/ids.ts";
+import type { Principal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import {
   openJobReadFixture,
   canSee,

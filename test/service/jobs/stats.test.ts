@@ -7,7 +7,7 @@ import {
   type GroupKey,
   type JobStatsGroup,
 } from "../../../src/jobs/counters/stats.sql.ts";
-import { AppError } from "../../../src/platform/errors.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import {
   openJobReadFixture,
   canSee,

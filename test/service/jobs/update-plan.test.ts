@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { updateRows } from "../../../src/jobs/update/update-and-fan-out.sql.ts";
-import { systemActor, type OrganizationPrincipal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { systemActor, type OrganizationPrincipal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { openJobServiceFixture, type JobServiceFixture } from "../../support/jobs/service.fixture.ts";
 
 /** Enough that the index is faster for 100 jobs, but few enough that the planner could choose a sequential scan. */

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Job } from "../../../src/jobs/job.entity.ts";
 import { isVisibleTo, visibleTo, visibleToAny } from "../../../src/jobs/job.visibility.sql.ts";
-import { newUuid } from "../../../src/platform/ids.ts";
-import { organizationTypes, systemActor, type Principal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { newUuid } from "../../../src/core/ids.ts";
+import { organizationTypes, systemActor, type Principal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { canSee, openJobReadFixture, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
 
 let reads: JobReadFixture;

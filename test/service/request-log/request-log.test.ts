@@ -2,10 +2,10 @@
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { fromTypedId, newRequestId, newUuid, uuidV7Sql, toTypedId } from "../../../src/platform/ids.ts";
-import { createLogger } from "../../../src/platform/logger.ts";
-import { raw, sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { fromTypedId, newRequestId, newUuid, uuidV7Sql, toTypedId } from "../../../src/core/ids.ts";
+import { createLogger } from "../../../src/core/logger.ts";
+import { raw, sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { openRequestLog, type RequestLog } from "../../../src/request-log/request-log.service.ts";
 import type { FinishedRequest } from "../../../src/request-log/request-log.recorder.ts";
 import type { RequestLogFilter } from "../../../src/request-log/request-log.read.sql.ts";

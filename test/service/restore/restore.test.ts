@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { entities } from "../../../src/app/entities.ts";
 import { feedCursor, readFeedCursor } from "../../../src/events/feed-cursor.ts";
 import type { FeedPosition } from "../../../src/events/feed-cursor.ts";
-import { StartupError } from "../../../src/platform/errors.ts";
-import { newUuid } from "../../../src/platform/ids.ts";
-import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
-import { createSecretBox, type SecretBox } from "../../../src/platform/secret-box.ts";
-import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { StartupError } from "../../../src/core/errors.ts";
+import { newUuid } from "../../../src/core/ids.ts";
+import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
+import { createSecretBox, type SecretBox } from "../../../src/core/secret-box.ts";
+import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import {
   createStartupCheck,
   finishRestore,

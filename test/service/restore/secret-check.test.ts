@@ -1,11 +1,11 @@
 /** A lost or wrong WAYMARK_SECRET: reports unreadable data, and how each kind is repaired. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { MailService } from "../../../src/mail/mail.service.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { fromTypedId } from "../../../src/platform/ids.ts";
-import { systemActor, type OrganizationPrincipal } from "../../../src/platform/principal.ts";
-import { createSecretBox, type SecretBox } from "../../../src/platform/secret-box.ts";
-import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { fromTypedId } from "../../../src/core/ids.ts";
+import { systemActor, type OrganizationPrincipal } from "../../../src/core/principal.ts";
+import { createSecretBox, type SecretBox } from "../../../src/core/secret-box.ts";
+import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { acceptSecret, checkSecret } from "../../../src/restore/secret-check.service.ts";
 import { openWebhooks, type Webhooks } from "../../../src/webhooks/webhooks.service.ts";
 import { createTestUser, signIn, enableTwoFactor } from "../../support/accounts/session-client.ts";

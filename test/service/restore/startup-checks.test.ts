@@ -1,9 +1,9 @@
 /** The startup check: beside running workers, and with functions of PostgreSQL that are missing or not allowed. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { uuidV7Sql } from "../../../src/platform/ids.ts";
-import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
-import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { uuidV7Sql } from "../../../src/core/ids.ts";
+import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
+import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { createStartupCheck, type RecoveryResult } from "../../../src/restore/restore.service.ts";
 import {
   storedIdentity,

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { newUuid, toTypedId } from "../../../src/platform/ids.ts";
+import { newUuid, toTypedId } from "../../../src/core/ids.ts";
 import {
   createWakeUpScheduler,
   webhookHandlers,

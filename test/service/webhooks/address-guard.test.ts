@@ -1,8 +1,8 @@
 import { Resolver } from "node:dns/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
-import { createDnsResolver } from "../../../src/platform/http-client/dns-resolver.ts";
-import { HttpClient } from "../../../src/platform/http-client/client.ts";
+import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
+import { createDnsResolver } from "../../../src/core/http-client/dns-resolver.ts";
+import { HttpClient } from "../../../src/core/http-client/client.ts";
 import {
   startDnsServer,
   type DnsAnswer,

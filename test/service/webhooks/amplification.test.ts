@@ -1,7 +1,7 @@
 /** Rows and bytes of one change if both organisations have the maximum number of paused endpoints. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/quota.ts";
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
 import {

@@ -1,9 +1,9 @@
 /** The claim divides the slots between partners, and reads only what it leases, with a plan made while the queue was empty. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/platform/ids.ts";
+import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
 import { WORKER_SESSION } from "../../../src/app/worker.ts";
-import type { Queryable } from "../../../src/platform/postgres/database.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { Queryable } from "../../../src/core/postgres/database.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import {
   claimDue,
   type ClaimRequest,

@@ -1,8 +1,8 @@
 /** The deletion of test deliveries during claims, results and replays leaves no delivery and no attempt. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { newUuid } from "../../../src/platform/ids.ts";
-import type { Queryable } from "../../../src/platform/postgres/database.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { newUuid } from "../../../src/core/ids.ts";
+import type { Queryable } from "../../../src/core/postgres/database.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { deleteTestDeliveries } from "../../../src/webhooks/deliveries/delete-test-deliveries.sql.ts";
 import { replayDelivery, replayFailed, replayMissing } from "../../../src/webhooks/deliveries/replay.sql.ts";
 import {

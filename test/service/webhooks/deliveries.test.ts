@@ -1,9 +1,9 @@
 /** The delivery log: lists, details and isolation between organisations. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toEventWire, type EventRow } from "../../../src/events/event.wire.ts";
-import { AppError } from "../../../src/platform/errors.ts";
-import { fromTypedId, newUuid, toTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { AppError } from "../../../src/core/errors.ts";
+import { fromTypedId, newUuid, toTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
 import type { DeliveryView } from "../../../src/webhooks/deliveries/view.ts";
 import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";

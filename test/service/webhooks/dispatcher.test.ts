@@ -1,6 +1,6 @@
 /** The dispatcher: sending, retries, failure, circuit, limits and defects. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { INITIAL_WINDOW } from "../../../src/webhooks/dispatcher/endpoint-states.ts";
 import { newSecret } from "../../../src/webhooks/signing/signature.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";

@@ -1,9 +1,9 @@
 /** Alert mails about failing and disabled endpoints: recipients and frequency. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { MailService } from "../../../src/mail/mail.service.ts";
-import { createLogger } from "../../../src/platform/logger.ts";
-import { newUuid, toTypedId } from "../../../src/platform/ids.ts";
-import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { createLogger } from "../../../src/core/logger.ts";
+import { newUuid, toTypedId } from "../../../src/core/ids.ts";
+import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { disableFailing } from "../../../src/webhooks/endpoints/disable-failing-endpoints.sql.ts";
 import { createAlertNotifier } from "../../../src/webhooks/endpoints/alert-mails.ts";
 import type { AlertNotifier } from "../../../src/webhooks/endpoints/alert-mails.ts";

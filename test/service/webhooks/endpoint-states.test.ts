@@ -1,8 +1,8 @@
 /** Pausing, resuming, deleting and disabling endpoints, and rotating their secrets. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newUuid } from "../../../src/platform/ids.ts";
-import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { newUuid } from "../../../src/core/ids.ts";
+import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
 import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
 import { UNREACHABLE_URL, createEndpointFor, endpointUuid } from "../../support/webhooks/endpoint.fixture.ts";

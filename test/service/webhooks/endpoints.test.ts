@@ -1,9 +1,9 @@
 /** Creating and updating endpoints, and isolation between organisations. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AppError, type Problem } from "../../../src/platform/errors.ts";
-import { newUuid, toTypedId, uuidV7Sql } from "../../../src/platform/ids.ts";
-import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { AppError, type Problem } from "../../../src/core/errors.ts";
+import { newUuid, toTypedId, uuidV7Sql } from "../../../src/core/ids.ts";
+import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
 import { WebhookEndpoint } from "../../../src/webhooks/endpoints/entity.ts";
 import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/quota.ts";

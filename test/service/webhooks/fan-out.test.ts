@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { importJobs } from "../../../src/jobs/import-export/import.ts";
 import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
-import { systemActor } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { systemActor } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
 
 const URL = "http://127.0.0.1:9/";

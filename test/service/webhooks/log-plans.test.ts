@@ -1,9 +1,9 @@
 /** Query plans for a long delivery log: each query uses the index of its status and its own endpoint's queue. */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Database, Queryable } from "../../../src/platform/postgres/database.ts";
-import { fromTypedId, newUuid, uuidV7Sql, toTypedId } from "../../../src/platform/ids.ts";
-import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import type { Database, Queryable } from "../../../src/core/postgres/database.ts";
+import { fromTypedId, newUuid, uuidV7Sql, toTypedId } from "../../../src/core/ids.ts";
+import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
 import { deleteTestDeliveries } from "../../../src/webhooks/deliveries/delete-test-deliveries.sql.ts";
 import { findAttemptsById } from "../../../src/webhooks/deliveries/log-lookups.sql.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { minUuidAt, newUuid } from "../../../src/platform/ids.ts";
-import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { minUuidAt, newUuid } from "../../../src/core/ids.ts";
+import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import {
   dropExpiredPartitions,
   ensurePartitions,

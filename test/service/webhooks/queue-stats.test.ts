@@ -1,9 +1,9 @@
 /** Monitoring, sweeping and cleaning the delivery queue. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/platform/ids.ts";
+import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { openDatabase } from "../../../src/platform/postgres/database.ts";
-import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import { openDatabase } from "../../../src/core/postgres/database.ts";
+import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { endpointsWithDueRetries, readQueueStats } from "../../../src/webhooks/deliveries/queue-stats.sql.ts";
 import { discardPending } from "../../../src/webhooks/deliveries/discard-pending.sql.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";

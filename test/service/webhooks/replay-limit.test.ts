@@ -1,6 +1,6 @@
 /** The limit on bulk replays to endpoints that are created and deleted repeatedly. */
 import { expect, it, onTestFinished } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { defaultReplayRate } from "../../../src/webhooks/deliveries/replay-limit.ts";
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
 import { openWebhookServiceFixture } from "../../support/webhooks/service.fixture.ts";

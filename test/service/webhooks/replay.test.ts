@@ -1,7 +1,7 @@
 /** Replays of one delivery, of failed deliveries, and of events without a delivery. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { flagPending } from "../../../src/webhooks/deliveries/flag-after-restore.sql.ts";
 import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
 import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";

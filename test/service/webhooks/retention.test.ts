@@ -1,7 +1,7 @@
 /** Retention of deliveries: partitions are created and expired data is purged. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newUuid, uuidV7Sql } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { ensurePartitions } from "../../../src/webhooks/deliveries/weekly-partitions.sql.ts";
 import { DAY_MS } from "../../support/fake-clock.ts";
 import { setDateOffset } from "../../support/processes/fake-date.ts";

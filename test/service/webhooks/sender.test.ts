@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it } from "vitest";
-import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
-import { HttpClient } from "../../../src/platform/http-client/client.ts";
+import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
+import { HttpClient } from "../../../src/core/http-client/client.ts";
 import type { AttemptResult } from "../../../src/webhooks/dispatcher/lease.ts";
 import { Sender } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
 import { newSecret } from "../../../src/webhooks/signing/signature.ts";

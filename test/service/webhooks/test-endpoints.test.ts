@@ -1,9 +1,9 @@
 /** Endpoints of test organisations: the compressed schedule beside live endpoints, from the first failure to the replay. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { eventTypes } from "../../../src/events/api.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
-import { fromTypedId, toTypedId } from "../../../src/platform/ids.ts";
-import { SECOND_MS } from "../../../src/platform/time.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
+import { fromTypedId, toTypedId } from "../../../src/core/ids.ts";
+import { SECOND_MS } from "../../../src/core/time.ts";
 import { disableFailing } from "../../../src/webhooks/endpoints/disable-failing-endpoints.sql.ts";
 import { disableRules } from "../../../src/webhooks/retry-policy.ts";
 import {

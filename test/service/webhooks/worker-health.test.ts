@@ -1,11 +1,11 @@
 /** The worker's check for stuck deliveries, which must not depend on the wall clock. */
 import { Registry } from "prom-client";
 import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
-import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { createLogger } from "../../../src/platform/logger.ts";
-import { HttpClient } from "../../../src/platform/http-client/client.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { createLogger } from "../../../src/core/logger.ts";
+import { HttpClient } from "../../../src/core/http-client/client.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { Sender } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
 import { startWebhookWorker } from "../../../src/webhooks/dispatcher/worker.ts";
 import { retryPolicies } from "../../../src/webhooks/retry-policy.ts";

@@ -1,7 +1,7 @@
 /** Several dispatchers that share work, die, stop or lose PostgreSQL: each delivery is sent and recorded. */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { INITIAL_WINDOW } from "../../../src/webhooks/dispatcher/endpoint-states.ts";
 import {
   claimDue,

@@ -1,8 +1,8 @@
 /** The shared app with a signed-in operator, for tests that submit and review account requests. */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
-import { toTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { createSessionClient } from "./session-client.ts";
 import { waitForMail } from "./mails.ts";
 import { createSignedInUser, type SignedInTestUser } from "./signed-in-user.ts";

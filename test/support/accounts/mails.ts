@@ -1,7 +1,7 @@
 /** Reads the mails that an app under test has queued. They are not sent, because WAYMARK_ROLE is `api`. */
 import { randomInt } from "node:crypto";
 import { openBody } from "../../../src/mail/mail.encryption.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import type { AppInstance } from "../app/app-instance.ts";
 import { testSecretBox } from "../test-secret.ts";
 import { eventually } from "../eventually.ts";

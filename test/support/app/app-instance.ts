@@ -6,8 +6,8 @@ import supertest from "supertest";
 import { createApp, type App, type AppOverrides } from "../../../src/app/app.ts";
 import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
-import { openSecretBox } from "../../../src/embedded/secret-key.ts";
-import { openMongo } from "../../../src/platform/mongo.ts";
+import { openSecretBox } from "../../../src/dev/secret-key.ts";
+import { openMongo } from "../../../src/core/mongo.ts";
 import { expectToMatchContract } from "./openapi-contract.ts";
 import { TEST_SECRET } from "../test-secret.ts";
 

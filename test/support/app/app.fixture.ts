@@ -5,8 +5,8 @@ import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
 import { scopes } from "../../../src/api-keys/api-key.entity.ts";
 import type { JobPatch } from "../../../src/jobs/job.fields.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
-import { invariant } from "../../../src/platform/errors.ts";
-import { systemActor, type OrganizationType } from "../../../src/platform/principal.ts";
+import { invariant } from "../../../src/core/errors.ts";
+import { systemActor, type OrganizationType } from "../../../src/core/principal.ts";
 import { startAppInstance, type AppInstance } from "./app-instance.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 

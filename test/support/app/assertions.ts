@@ -1,6 +1,6 @@
 /** Assertions on REST responses. */
 import { expect } from "vitest";
-import type { Problem } from "../../../src/platform/errors.ts";
+import type { Problem } from "../../../src/core/errors.ts";
 import type { ApiResponse } from "./app-instance.ts";
 
 const REQUEST_ID = /^req_[0-9A-HJKMNP-TV-Z]{26}$/;

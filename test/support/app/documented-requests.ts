@@ -1,6 +1,6 @@
 /** A valid request of each operation of the partner API, made from the examples of the OpenAPI document. */
 import type { Scope } from "../../../src/api-keys/api.ts";
-import { operationsOf } from "../../../src/http/v1/openapi/operations.ts";
+import { operationsOf } from "../../../src/api/rest/openapi/operations.ts";
 import { apiDocument, type Operation, type Parameter } from "./openapi-contract.ts";
 
 export interface DocumentedRequest {

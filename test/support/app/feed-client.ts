@@ -1,7 +1,7 @@
 /** Polls the events feed (GET /v1/events). */
 import { expect } from "vitest";
-import type { Queryable } from "../../../src/platform/postgres/database.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { Queryable } from "../../../src/core/postgres/database.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { expectData } from "./assertions.ts";
 import type { ApiClient } from "./job-client.ts";
 import type { TestOrganization } from "./app.fixture.ts";

@@ -1,9 +1,9 @@
 /** A partner with live data and test data of every kind, each with its own marker in all texts. */
 import { expect } from "vitest";
 import { scopes } from "../../../src/api-keys/api.ts";
-import { toTypedId, type IdPrefix } from "../../../src/platform/ids.ts";
-import type { Queryable } from "../../../src/platform/postgres/database.ts";
-import { join, raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { toTypedId, type IdPrefix } from "../../../src/core/ids.ts";
+import type { Queryable } from "../../../src/core/postgres/database.ts";
+import { join, raw, sql } from "../../../src/core/postgres/sql.ts";
 import { eventually } from "../eventually.ts";
 import { queryData } from "../graphql/client.ts";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";

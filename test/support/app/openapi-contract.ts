@@ -2,10 +2,10 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect } from "vitest";
-import { AppError, errorCodes } from "../../../src/platform/errors.ts";
-import { errorResponse } from "../../../src/http/v1/openapi/errors.ts";
-import { headerComponents } from "../../../src/http/v1/openapi/headers.ts";
-import { createOpenApiDocument } from "../../../src/http/v1/openapi/documents.ts";
+import { AppError, errorCodes } from "../../../src/core/errors.ts";
+import { errorResponse } from "../../../src/api/rest/openapi/errors.ts";
+import { headerComponents } from "../../../src/api/rest/openapi/headers.ts";
+import { createOpenApiDocument } from "../../../src/api/rest/openapi/documents.ts";
 
 interface Reference {
   $ref: string;

@@ -1,9 +1,9 @@
 /** Everything that the database stores about one organisation, without what differs between two equal ones. */
 import { hash } from "node:crypto";
-import { fromTypedId, type IdPrefix } from "../../../src/platform/ids.ts";
-import type { Queryable } from "../../../src/platform/postgres/database.ts";
-import { join, raw, sql, type Sql } from "../../../src/platform/postgres/sql.ts";
-import { HOUR_MS } from "../../../src/platform/time.ts";
+import { fromTypedId, type IdPrefix } from "../../../src/core/ids.ts";
+import type { Queryable } from "../../../src/core/postgres/database.ts";
+import { join, raw, sql, type Sql } from "../../../src/core/postgres/sql.ts";
+import { HOUR_MS } from "../../../src/core/time.ts";
 
 /** Rows by table. Ids, random names and times near now are placeholders, equal for equal values. */
 export type OrganizationSnapshot = Readonly<Record<string, readonly unknown[]>>;

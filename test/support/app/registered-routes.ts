@@ -9,16 +9,16 @@ import { readEnv } from "../../../src/config/env.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { createEventService } from "../../../src/events/event.service.ts";
 import { createIdempotencyService } from "../../../src/idempotency/idempotency.service.ts";
-import { createHttpApp } from "../../../src/http/express-app.ts";
+import { createHttpApp } from "../../../src/api/express-app.ts";
 import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
 import type { RequestLog } from "../../../src/request-log/request-log.service.ts";
 import type { ImportService } from "../../../src/jobs/import-export/import.service.ts";
 import { JobService } from "../../../src/jobs/job.service.ts";
 import type { DeliveryService, EndpointService } from "../../../src/webhooks/api.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { openDatabase } from "../../../src/platform/postgres/database.ts";
-import { createLogger } from "../../../src/platform/logger.ts";
-import { createMetrics } from "../../../src/platform/metrics.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { openDatabase } from "../../../src/core/postgres/database.ts";
+import { createLogger } from "../../../src/core/logger.ts";
+import { createMetrics } from "../../../src/core/metrics.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 
 /** The internal parts of an Express router that are read here. */

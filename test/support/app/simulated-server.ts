@@ -3,7 +3,7 @@
  * concurrently. Time is simulated.
  */
 import { createRandom } from "../../../bench/random.ts";
-import { ConcurrencyLimit } from "../../../src/http/load-shedding/load-shedding.ts";
+import { ConcurrencyLimit } from "../../../src/api/load-shedding/load-shedding.ts";
 
 export interface RequestKind {
   name: string;

@@ -1,6 +1,6 @@
 /** Data for every page of the console: jobs, working and failing webhooks, users, account requests and mails. */
-import { toTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { createTestUser, createSessionClient, type TestUser } from "../accounts/session-client.ts";
 import { waitForMail, extractLinkToken } from "../accounts/mails.ts";
 import { createSignedInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";

@@ -4,7 +4,7 @@ import { chown, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import type { Cluster } from "../../../src/embedded/postgres/cluster.ts";
+import type { Cluster } from "../../../src/dev/postgres/cluster.ts";
 
 export interface BaseBackup {
   cluster: Pick<Cluster, "clusterDir" | "runAs">;

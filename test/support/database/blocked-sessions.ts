@@ -1,7 +1,7 @@
 /** Blocks calls with an open transaction, and waits until they are blocked. */
 import { inspect } from "node:util";
-import type { Database, Queryable } from "../../../src/platform/postgres/database.ts";
-import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import type { Database, Queryable } from "../../../src/core/postgres/database.ts";
+import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { eventually } from "../eventually.ts";
 
 export interface OpenTransaction {

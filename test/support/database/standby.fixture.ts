@@ -3,10 +3,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { toFlags, primaryFlags, startStandby, type Standby } from "./standby.ts";
-import { openEmbeddedPostgres } from "../../../src/embedded/postgres/embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../../../src/dev/postgres/embedded-postgres.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 
 export type { Standby };
 

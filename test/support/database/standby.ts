@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { spawnAs } from "../../../src/embedded/postgres/account.ts";
-import { prepareCluster } from "../../../src/embedded/postgres/cluster.ts";
+import { spawnAs } from "../../../src/dev/postgres/account.ts";
+import { prepareCluster } from "../../../src/dev/postgres/cluster.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { isContentionError } from "../../../src/platform/postgres/errors.ts";
-import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { isContentionError } from "../../../src/core/postgres/errors.ts";
+import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { findFreePort } from "../../../bench/cluster/free-port.ts";
 import { takeBaseBackup } from "./base-backup.ts";
 

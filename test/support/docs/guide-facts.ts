@@ -7,11 +7,11 @@ import {
   DEFAULT_PAGE_SIZE,
   MAX_INPUT_CONTAINERS,
   BODY_BYTES_PER_TOKEN,
-} from "../../../src/graphql/execution/limits.ts";
-import { MAX_QUOTES_AND_BRACKETS } from "../../../src/http/json.ts";
-import { MAX_PROBLEMS } from "../../../src/platform/errors.ts";
-import { subscriptionLimits } from "../../../src/graphql/subscriptions/limits.ts";
-import { MAX_PAGE_SIZE } from "../../../src/http/v1/parameters.ts";
+} from "../../../src/api/graphql/execution/limits.ts";
+import { MAX_QUOTES_AND_BRACKETS } from "../../../src/api/json.ts";
+import { MAX_PROBLEMS } from "../../../src/core/errors.ts";
+import { subscriptionLimits } from "../../../src/api/graphql/subscriptions/limits.ts";
+import { MAX_PAGE_SIZE } from "../../../src/api/rest/parameters.ts";
 import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
 import { MAX_GROUPS } from "../../../src/jobs/counters/stats.sql.ts";
 import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
@@ -24,8 +24,8 @@ import {
   longestScheduleMs,
   parseSchedule,
   scheduleMs,
-} from "../../../src/platform/retry-schedule.ts";
-import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../../src/platform/time.ts";
+} from "../../../src/core/retry-schedule.ts";
+import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/time.ts";
 import { readEnv } from "../../../src/config/env.ts";
 import { MIN_PASSWORD_LENGTH } from "../../../src/accounts/passwords/rules.ts";
 import { defaultReplayRate } from "../../../src/webhooks/deliveries/replay-limit.ts";
@@ -79,13 +79,16 @@ export const periods = {
   keyRevocation: atMost(SECOND_MS, constantIn("src/api-keys/api-key.verifier.ts", "TTL_MS")),
   /** "about three days" */
   retries: duration(Math.round(scheduleMs(schedule) / DAY_MS) * DAY_MS),
-  openTransaction: atMost(MINUTE_MS, constantIn("src/platform/postgres/database.ts", "TRANSACTION_LIMIT_MS")),
+  openTransaction: atMost(MINUTE_MS, constantIn("src/core/postgres/database.ts", "TRANSACTION_LIMIT_MS")),
 };
 
-const defaultPageSize = numberIn("src/http/v1/parameters.ts", /default: (\d+), description: "Items per page/);
+const defaultPageSize = numberIn(
+  "src/api/rest/parameters.ts",
+  /default: (\d+), description: "Items per page/,
+);
 
-const CLIENT = "src/platform/http-client/client.ts";
-const SHARES = "src/http/partner-shares.ts";
+const CLIENT = "src/core/http-client/client.ts";
+const SHARES = "src/api/partner-shares.ts";
 const DECISIONS = "src/webhooks/dispatcher/retry-or-disable.ts";
 
 const attempt = {
@@ -94,22 +97,22 @@ const attempt = {
   headers: bytes(constantIn(CLIENT, "defaultLimits.headerBytes")),
 };
 export const bodies = {
-  job: bytes(constantIn("src/http/v1/body.ts", "MAX_JSON_BYTES")),
-  batch: bytes(constantIn("src/http/v1/jobs.routes.ts", "MAX_BATCH_BYTES")),
+  job: bytes(constantIn("src/api/rest/body.ts", "MAX_JSON_BYTES")),
+  batch: bytes(constantIn("src/api/rest/jobs.routes.ts", "MAX_BATCH_BYTES")),
   graphql: bytes(MAX_BODY_BYTES),
 };
 export const replays = [count(defaultReplayRate.burst), count(defaultReplayRate.perSecond)];
 
 const activeKeys = count(constantIn(KEY_SERVICE, "MAX_ACTIVE_KEYS"));
 const testJobs = count(constantIn("src/test-mode/test-mode.service.ts", "MAX_TEST_JOBS"));
-const lookUpItems = count(constantIn("src/http/v1/jobs.lookup.ts", "MAX_NUMBERS"));
+const lookUpItems = count(constantIn("src/api/rest/jobs.lookup.ts", "MAX_NUMBERS"));
 const statsAtOnce = count(numberIn("src/jobs/job.service.ts", /permitsPerKey: (\d+)/));
 const replaysPerRequest = count(constantIn("src/webhooks/deliveries/replay.sql.ts", "MAX_REPLAYED"));
 const replaysAtOnce = count(
   numberIn("src/webhooks/deliveries/replay-limit.ts", /InFlightLimit\(\{ max: (\d+)/),
 );
 
-const slowRequests = count(constantIn("src/http/simulate.ts", "MAX_SLOW_REQUESTS"));
+const slowRequests = count(constantIn("src/api/simulate.ts", "MAX_SLOW_REQUESTS"));
 
 const clients = [
   fact("index.md", "Choose your way in", periods.retries),
@@ -160,7 +163,7 @@ const clients = [
   fact(
     "console.md",
     "Your own account",
-    duration(constantIn("src/platform/fresh-authentication.ts", "MAX_AUTHENTICATION_AGE_MS")),
+    duration(constantIn("src/core/fresh-authentication.ts", "MAX_AUTHENTICATION_AGE_MS")),
   ),
   fact("jobs.md", "List jobs", count(defaultPageSize)),
   fact("jobs.md", "Read every page", count(MAX_PAGE_SIZE)),
@@ -171,7 +174,7 @@ const clients = [
   fact(
     "updating.md",
     "Retry without applying a change twice",
-    count(numberIn("src/http/v1/idempotent.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+    count(numberIn("src/api/rest/idempotent.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
   ),
   fact("updating.md", "Update up to 100 jobs", count(MAX_BATCH_ITEMS)),
   fact("clients.md", "Clients", ...concurrencyOfClients),
@@ -244,7 +247,7 @@ const clients = [
   fact(
     "limits.md",
     "Sizes > Idempotency-Key",
-    count(numberIn("src/http/v1/idempotent.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+    count(numberIn("src/api/rest/idempotent.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
     periods.idempotency,
   ),
   fact(
@@ -318,7 +321,7 @@ const webhooks = [
   fact(
     "webhooks/reliability.md",
     "Limits > URL of an endpoint",
-    count(constantIn("src/platform/http-client/address-guard.ts", "MAX_URL_LENGTH")),
+    count(constantIn("src/core/http-client/address-guard.ts", "MAX_URL_LENGTH")),
   ),
   fact("webhooks/reliability.md", "Limits > Time for one attempt", attempt.total, attempt.connect),
   fact(
@@ -358,9 +361,9 @@ const graphql = [
   fact(
     "graphql/overview.md",
     "Limits",
-    count(constantIn("src/graphql/execution/cost.ts", "TOTAL_COUNT_COST")),
-    count(constantIn("src/graphql/execution/cost.ts", "STATS_COST")),
-    count(numberIn("src/graphql/authenticate.ts", /ANONYMOUS_LIMIT = \{ perSecond: (\d+)/)),
+    count(constantIn("src/api/graphql/execution/cost.ts", "TOTAL_COUNT_COST")),
+    count(constantIn("src/api/graphql/execution/cost.ts", "STATS_COST")),
+    count(numberIn("src/api/graphql/authenticate.ts", /ANONYMOUS_LIMIT = \{ perSecond: (\d+)/)),
   ),
   fact("graphql/queries.md", "Jobs that changed since a time", periods.openTransaction),
   fact("graphql/mutations.md", "Rotate an API key", count(keyRotationHours), periods.keyRevocation),
@@ -401,7 +404,7 @@ const readme = [
   {
     page: "README.md",
     place: "Start",
-    states: [count(constantIn("src/embedded/demo/demo.ts", "JOB_COUNT"))],
+    states: [count(constantIn("src/dev/demo/demo.ts", "JOB_COUNT"))],
   },
 ];
 

@@ -7,14 +7,14 @@ import { type ThrottleKind, throttleLimits } from "../../../src/accounts/auth/th
 import { SESSION_LIFETIME_MS } from "../../../src/accounts/sessions/entity.ts";
 import { MIN_PASSWORD_LENGTH } from "../../../src/accounts/passwords/rules.ts";
 import { MAX_IN_FLIGHT } from "../../../src/webhooks/dispatcher/endpoint-states.ts";
-import { subscriptionLimits } from "../../../src/graphql/subscriptions/limits.ts";
-import { MAX_IMPORT_BYTES } from "../../../src/http/console-api/import.routes.ts";
+import { subscriptionLimits } from "../../../src/api/graphql/subscriptions/limits.ts";
+import { MAX_IMPORT_BYTES } from "../../../src/api/console/import.routes.ts";
 import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
 import { RETRY_SCHEDULE as MAIL_SCHEDULE } from "../../../src/mail/mail.queue.sql.ts";
-import { MAX_XLSX_BYTES } from "../../../src/platform/records/xlsx.ts";
-import { STATEMENT_TIMEOUT_MS } from "../../../src/platform/postgres/orm-options.ts";
-import { JITTER, longestScheduleMs } from "../../../src/platform/retry-schedule.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/platform/time.ts";
+import { MAX_XLSX_BYTES } from "../../../src/core/records/xlsx.ts";
+import { STATEMENT_TIMEOUT_MS } from "../../../src/core/postgres/orm-options.ts";
+import { JITTER, longestScheduleMs } from "../../../src/core/retry-schedule.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/time.ts";
 import { PENDING_COUNT_LIMIT } from "../../../src/webhooks/endpoints/view.ts";
 import { bytes, constantIn, count, duration, numberIn, percent, type Fact, type Quantity } from "./facts.ts";
 import { bodies, periods, replays } from "./guide-facts.ts";
@@ -25,9 +25,9 @@ const fact = (page: string, place: string, ...states: Quantity[]): Fact => ({
   states,
 });
 
-const SERVER = "src/http/server/server.ts";
+const SERVER = "src/api/server/server.ts";
 const DISPATCHER = "src/webhooks/dispatcher/dispatcher.ts";
-const MIGRATE = "src/platform/postgres/migrate.ts";
+const MIGRATE = "src/core/postgres/migrate.ts";
 const LINKS = "src/accounts/email-token.service.ts";
 
 const drainDelayMs = constantIn("src/config/config.ts", "DEFAULT_SHUTDOWN_DRAIN_DELAY_MS");
@@ -65,8 +65,8 @@ const install = [
   fact(
     "settings.md",
     "Webhooks > WEBHOOK_RETRY_SCHEDULE",
-    count(constantIn("src/platform/retry-schedule.ts", "MAX_ATTEMPTS")),
-    duration(constantIn("src/platform/retry-schedule.ts", "MAX_DELAY_MS")),
+    count(constantIn("src/core/retry-schedule.ts", "MAX_ATTEMPTS")),
+    duration(constantIn("src/core/retry-schedule.ts", "MAX_DELAY_MS")),
     percent(JITTER),
   ),
   fact("settings.md", "What production changes", duration(drainDelayMs)),
@@ -82,7 +82,7 @@ const run = [
   fact(
     "monitoring.md",
     "Health > All",
-    duration(constantIn("src/http/ops/dependencies.ts", "CHECK_TIMEOUT_MS")),
+    duration(constantIn("src/api/ops/dependencies.ts", "CHECK_TIMEOUT_MS")),
   ),
   fact("monitoring.md", "Health", stuck),
   fact(
@@ -96,11 +96,7 @@ const run = [
   fact("monitoring.md", "Metrics > waymark_webhook_deliveries_on_hold", count(PENDING_COUNT_LIMIT)),
   fact("monitoring.md", "Metrics > waymark_websocket_connections", count(subscriptionLimits.connections)),
   fact("monitoring.md", "Metrics > waymark_password_hashes_total", recoveryCodes),
-  fact(
-    "monitoring.md",
-    "Traces",
-    count(constantIn("src/platform/tracing/span-export.ts", "MAX_QUEUED_SPANS")),
-  ),
+  fact("monitoring.md", "Traces", count(constantIn("src/core/tracing/span-export.ts", "MAX_QUEUED_SPANS"))),
   fact("upgrade.md", "Upgrade without Compose", duration(lockMs), duration(migrationMs)),
   fact("upgrade.md", "Stop > 1", duration(drainDelayMs)),
   fact(
@@ -138,7 +134,7 @@ const run = [
   fact(
     "runbooks.md",
     "The feed is stalled",
-    duration(numberIn("src/platform/postgres/orm-options.ts", /idle_in_transaction_session_timeout=(\d+)/)),
+    duration(numberIn("src/core/postgres/orm-options.ts", /idle_in_transaction_session_timeout=(\d+)/)),
   ),
   fact(
     "runbooks.md",
@@ -180,7 +176,7 @@ const security = [
     bodies.job,
     bodies.batch,
     bodies.graphql,
-    bytes(constantIn("src/http/account/guards.ts", "MAX_BODY_BYTES")),
+    bytes(constantIn("src/api/console/guards.ts", "MAX_BODY_BYTES")),
     bytes(MAX_IMPORT_BYTES),
   ),
   fact("security.md", "Network > Reading a response", timeout("response")),
@@ -212,7 +208,7 @@ const security = [
 
 const poolSize = env.DATABASE_POOL_SIZE;
 const workerPoolSize = constantIn("src/app/worker.ts", "POOL_SIZE");
-const SHEDDING = "src/http/load-shedding/load-shedding.ts";
+const SHEDDING = "src/api/load-shedding/load-shedding.ts";
 
 const scaling = [
   fact("scaling.md", "When to add what", count(MAX_IN_FLIGHT)),
@@ -227,11 +223,11 @@ const scaling = [
     "Connections > A command, and each process while it starts",
     count(constantIn("src/app/cli-services.ts", "POOL_SIZE")),
   ),
-  fact("scaling.md", "Read replicas", duration(constantIn("src/platform/replicas.ts", "MAX_LAG_MS"))),
+  fact("scaling.md", "Read replicas", duration(constantIn("src/core/replicas.ts", "MAX_LAG_MS"))),
   fact(
     "scaling.md",
     "Read replicas > more than 2 s behind",
-    duration(constantIn("src/platform/replicas.ts", "MAX_LAG_MS")),
+    duration(constantIn("src/core/replicas.ts", "MAX_LAG_MS")),
   ),
   fact(
     "scaling.md",
@@ -245,10 +241,10 @@ const scaling = [
     "Overload",
     duration(constantIn(SHEDDING, "BURST_MS")),
     duration(constantIn(SHEDDING, "RECOVERED_AFTER_MS")),
-    duration(constantIn("src/http/load-shedding/metrics.ts", "RECOVERED_AFTER_MS")),
+    duration(constantIn("src/api/load-shedding/metrics.ts", "RECOVERED_AFTER_MS")),
     duration(STATEMENT_TIMEOUT_MS),
-    duration(constantIn("src/platform/postgres/orm-options.ts", "CONNECT_TIMEOUT_MS")),
-    count(constantIn("src/platform/postgres/database.ts", "MAX_WAITING_PER_CONNECTION")),
+    duration(constantIn("src/core/postgres/orm-options.ts", "CONNECT_TIMEOUT_MS")),
+    count(constantIn("src/core/postgres/database.ts", "MAX_WAITING_PER_CONNECTION")),
   ),
 ];
 

@@ -1,7 +1,7 @@
 /** Records which operations of the OpenAPI document are called by curl and by each client. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
-import { operationsOf } from "../../../src/http/v1/openapi/operations.ts";
+import { operationsOf } from "../../../src/api/rest/openapi/operations.ts";
 import { contract, type Operation } from "../app/openapi-contract.ts";
 
 /** The start of the User-Agent of what runs the samples in each language. */

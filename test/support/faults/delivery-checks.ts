@@ -1,9 +1,9 @@
 /** Checks after faults that each committed event arrived at exactly the endpoints that should get it. */
 import { MongoClient } from "mongodb";
 import { expect } from "vitest";
-import type { Database } from "../../../src/platform/postgres/database.ts";
-import { toTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { Database } from "../../../src/core/postgres/database.ts";
+import { toTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { TASKS_COLLECTION } from "../../../src/scheduling/task-document.ts";
 import { queryWithRetry } from "../../../src/webhooks/deliveries/discard-pending.sql.ts";
 import { verify } from "../../../src/webhooks/signing/signature.ts";

@@ -1,6 +1,6 @@
 /** Sends batches with Idempotency-Keys while the server and PostgreSQL are killed, then repeats every batch. */
 import { expect, onTestFinished } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import type { DedicatedPostgres } from "./postgres.fixture.ts";
 import type { ServerProcess } from "../processes/server-process.ts";
 import { eventually, readinessStatus } from "./change-load.ts";

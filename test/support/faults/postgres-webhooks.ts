@@ -1,6 +1,6 @@
 /** Helpers of the PostgreSQL fault tests: an API and a worker under load, and limits on duplicate deliveries. */
 import { expect } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import type { ServerProcess } from "../processes/server-process.ts";
 import { expireLeases } from "./delivery-checks.ts";
 import { eventually, sumMetric, startChangeLoad } from "./change-load.ts";

@@ -2,9 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
-import { openEmbeddedPostgres } from "../../../src/embedded/postgres/embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../../../src/dev/postgres/embedded-postgres.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
+import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 import { startFaultTraffic } from "./traffic.ts";
 import { eventually } from "./change-load.ts";
 import { openFaultFixture } from "./webhook.fixture.ts";

@@ -1,8 +1,8 @@
 /** A subscriber that, as the guide recommends, queries missed events after the server closed its WebSocket. */
 import { expect } from "vitest";
-import type { Database } from "../../../src/platform/postgres/database.ts";
-import { toTypedId } from "../../../src/platform/ids.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { Database } from "../../../src/core/postgres/database.ts";
+import { toTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { waitUntilFeedIsComplete } from "../app/feed-client.ts";
 import { subscribeAndWait } from "../graphql/subscription-client.ts";
 import { queryData } from "../graphql/client.ts";

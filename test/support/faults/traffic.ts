@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { startFaultSubscriber } from "./subscriber.ts";
 import type { ServerProcess } from "../processes/server-process.ts";
 import { eventually } from "./change-load.ts";

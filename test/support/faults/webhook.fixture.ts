@@ -7,18 +7,18 @@ import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts"
 import { JobService } from "../../../src/jobs/job.service.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
 import { OrganizationService } from "../../../src/organizations/organization.service.ts";
-import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { fromTypedId } from "../../../src/platform/ids.ts";
-import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
-import { createNotifier } from "../../../src/platform/postgres/notify.ts";
+import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { fromTypedId } from "../../../src/core/ids.ts";
+import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
+import { createNotifier } from "../../../src/core/postgres/notify.ts";
 import {
   systemActor,
   type OrganizationType,
   type OrganizationPrincipal,
-} from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+} from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { EndpointService } from "../../../src/webhooks/endpoints/service.ts";
 import { DELIVERIES_CHANNEL } from "../../../src/webhooks/dispatcher/worker.ts";
 import { testSecretBox } from "../test-secret.ts";

@@ -4,9 +4,9 @@
  */
 import { getNamedType, type GraphQLField, type GraphQLObjectType } from "graphql";
 import { expect } from "vitest";
-import { limits } from "../../../src/graphql/execution/limits.ts";
-import { createSchema } from "../../../src/graphql/schema.ts";
-import { newUuid } from "../../../src/platform/ids.ts";
+import { limits } from "../../../src/api/graphql/execution/limits.ts";
+import { createSchema } from "../../../src/api/graphql/schema.ts";
+import { newUuid } from "../../../src/core/ids.ts";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";
 import type { TestApp } from "../app/app.fixture.ts";
 import { eventually } from "../eventually.ts";

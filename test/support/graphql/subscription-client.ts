@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { createClient, type Client, type ClientOptions } from "graphql-ws";
 import { expect, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { waitUntilFeedIsComplete } from "../app/feed-client.ts";
 import type { AppInstance } from "../app/app-instance.ts";
 import type { TestOrganization, TestJob } from "../app/app.fixture.ts";

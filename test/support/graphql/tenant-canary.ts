@@ -1,7 +1,7 @@
 /** An organisation with data of every kind that contains a marker, to detect leaks to other organisations. */
 import { expect } from "vitest";
-import { toTypedId, type IdPrefix } from "../../../src/platform/ids.ts";
-import { raw, sql } from "../../../src/platform/postgres/sql.ts";
+import { toTypedId, type IdPrefix } from "../../../src/core/ids.ts";
+import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";
 import { signInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
 import { queryData } from "./client.ts";

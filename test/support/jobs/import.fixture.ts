@@ -15,9 +15,9 @@ import type { ImportRequest } from "../../../src/jobs/import-export/import.servi
 import { readRows, type FileFormat } from "../../../src/jobs/import-export/import-rows.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
 import { OrganizationService } from "../../../src/organizations/organization.service.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { systemActor } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { systemActor } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { newMarkingNumber } from "./service.fixture.ts";
 import { createTestDatabase, type TestDatabase } from "../database/test-database.ts";
 

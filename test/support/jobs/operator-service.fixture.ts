@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
 import type { NewJob } from "../../../src/jobs/job.operator.service.ts";
-import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import {
   newMarkingNumber,
   openJobServiceFixture,

@@ -1,15 +1,15 @@
 /** A database with organisations that can see different jobs, for tests of job queries. */
 import { entities } from "../../../src/app/entities.ts";
 import { rebuildCounters } from "../../../src/jobs/counters/counters.sql.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { newUuid } from "../../../src/platform/ids.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { newUuid } from "../../../src/core/ids.ts";
 import {
   systemActor,
   type OperatorPrincipal,
   type OrganizationType,
   type OrganizationPrincipal,
-} from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+} from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 
 /** A row of the job table. Times are ISO 8601 with milliseconds. */

@@ -7,15 +7,15 @@ import { OperatorJobService } from "../../../src/jobs/job.operator.service.ts";
 import { JobService } from "../../../src/jobs/job.service.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
 import { OrganizationService } from "../../../src/organizations/organization.service.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { newUuid } from "../../../src/platform/ids.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { newUuid } from "../../../src/core/ids.ts";
 import {
   systemActor,
   type OperatorPrincipal,
   type OrganizationType,
   type OrganizationPrincipal,
-} from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+} from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { startFaultProxy } from "../database/fault-proxy.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 

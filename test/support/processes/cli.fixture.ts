@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { createCliRunner, type CliRunner, type EnvironmentVariables } from "./cli-process.ts";
 import { TEST_SECRET } from "../test-secret.ts";
 import { createTestDatabase, type TestDatabase } from "../database/test-database.ts";

@@ -5,9 +5,9 @@
  */
 import { once } from "node:events";
 import { join } from "node:path";
-import { readOrCreateKey } from "../../../src/embedded/data-folder.ts";
-import { openEmbeddedMongo } from "../../../src/embedded/mongo/embedded-mongo.ts";
-import { openEmbeddedPostgres } from "../../../src/embedded/postgres/embedded-postgres.ts";
+import { readOrCreateKey } from "../../../src/dev/data-folder.ts";
+import { openEmbeddedMongo } from "../../../src/dev/mongo/embedded-mongo.ts";
+import { openEmbeddedPostgres } from "../../../src/dev/postgres/embedded-postgres.ts";
 
 const [dataDir = "", mode, binary = ""] = process.argv.slice(2);
 

@@ -1,6 +1,6 @@
 /** An agent with one endpoint, whose deliveries are finished without a worker. */
-import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import type { DeliveryFilter } from "../../../src/webhooks/deliveries/log-pages.sql.ts";
 import type { DeliveryView } from "../../../src/webhooks/deliveries/view.ts";
 import { createEndpointFor, endpointUuid } from "./endpoint.fixture.ts";

@@ -1,12 +1,12 @@
 /** A database with jobs and endpoints, and dispatchers that the test wakes instead of timers. */
 import { Registry } from "prom-client";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
-import { AddressGuard } from "../../../src/platform/http-client/address-guard.ts";
-import { systemClock, type Clock } from "../../../src/platform/clock.ts";
-import { newUuid } from "../../../src/platform/ids.ts";
-import { createLogger } from "../../../src/platform/logger.ts";
-import { HttpClient } from "../../../src/platform/http-client/client.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
+import { systemClock, type Clock } from "../../../src/core/clock.ts";
+import { newUuid } from "../../../src/core/ids.ts";
+import { createLogger } from "../../../src/core/logger.ts";
+import { HttpClient } from "../../../src/core/http-client/client.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { Dispatcher } from "../../../src/webhooks/dispatcher/dispatcher.ts";
 import { createDeliveryMetrics } from "../../../src/webhooks/dispatcher/metrics.ts";
@@ -14,12 +14,12 @@ import type { AlertNotifier } from "../../../src/webhooks/endpoints/alert-mails.
 import { retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import { sealContext } from "../../../src/webhooks/signing/secrets.ts";
 import { endpointsWithDueRetries } from "../../../src/webhooks/deliveries/queue-stats.sql.ts";
-import type { RetrySchedule } from "../../../src/platform/retry-schedule.ts";
+import type { RetrySchedule } from "../../../src/core/retry-schedule.ts";
 import { Sender } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
 import { newSecret } from "../../../src/webhooks/signing/signature.ts";
 import { testSecretBox } from "../test-secret.ts";
 import type { AppOverrides } from "../../../src/app/app.ts";
-import type { Tracing } from "../../../src/platform/tracing/tracing.ts";
+import type { Tracing } from "../../../src/core/tracing/tracing.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../app/app.fixture.ts";
 import { eventually } from "../eventually.ts";
 

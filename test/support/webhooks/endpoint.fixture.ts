@@ -1,6 +1,6 @@
 /** Creates endpoints with an unreachable URL. */
-import { fromTypedId } from "../../../src/platform/ids.ts";
-import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
+import { fromTypedId } from "../../../src/core/ids.ts";
+import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
 import type { WebhookServiceFixture } from "./service.fixture.ts";
 

@@ -3,14 +3,14 @@ import { randomBytes } from "node:crypto";
 import { entities } from "../../../src/app/entities.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
 import { OrganizationService } from "../../../src/organizations/organization.service.ts";
-import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import {
   systemActor,
   type OrganizationType,
   type OrganizationPrincipal,
-} from "../../../src/platform/principal.ts";
-import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
-import type { TokenRate } from "../../../src/platform/concurrency/token-bucket.ts";
+} from "../../../src/core/principal.ts";
+import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
+import type { TokenRate } from "../../../src/core/concurrency/token-bucket.ts";
 import type { DeliveryService } from "../../../src/webhooks/deliveries/service.ts";
 import type { EndpointService } from "../../../src/webhooks/endpoints/service.ts";
 import { openWebhooks } from "../../../src/webhooks/webhooks.service.ts";

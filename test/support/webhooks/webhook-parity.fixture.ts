@@ -1,9 +1,9 @@
 /** Organisations with endpoints and deliveries, for tests that run an action through REST and through GraphQL. */
-import { snakeCase } from "../../../src/graphql/field-names.ts";
+import { snakeCase } from "../../../src/api/graphql/field-names.ts";
 import type { Scope } from "../../../src/api-keys/api.ts";
-import { fromTypedId } from "../../../src/platform/ids.ts";
-import { systemActor } from "../../../src/platform/principal.ts";
-import { sql } from "../../../src/platform/postgres/sql.ts";
+import { fromTypedId } from "../../../src/core/ids.ts";
+import { systemActor } from "../../../src/core/principal.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
 import type { TestOrganization } from "../app/app.fixture.ts";
 import type { SharedApp } from "../app/shared-app.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
-import { StartupError } from "../../../src/platform/errors.ts";
+import { StartupError } from "../../../src/core/errors.ts";
 
 /** Returns the error message for invalid settings. */
 function startupErrorOf(source: Record<string, string>): string {

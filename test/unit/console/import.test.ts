@@ -16,9 +16,9 @@ import {
   type ImportLine,
   type ImportPlan,
 } from "../../../src/console/pages/operator/import/import-api.ts";
-import { MAX_IMPORT_BYTES } from "../../../src/http/console-api/import.routes.ts";
+import { MAX_IMPORT_BYTES } from "../../../src/api/console/import.routes.ts";
 import { fileColumns } from "../../../src/jobs/import-export/file-codec.ts";
-import { MAX_XLSX_BYTES as SERVER_MAX_XLSX_BYTES } from "../../../src/platform/records/xlsx.ts";
+import { MAX_XLSX_BYTES as SERVER_MAX_XLSX_BYTES } from "../../../src/core/records/xlsx.ts";
 
 const plan: ImportPlan = {
   fileName: "x.csv",

@@ -1,10 +1,10 @@
 import { getOperationAST, parse, validate } from "graphql";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { describe, expect, it } from "vitest";
-import { measureOperation } from "../../../src/graphql/execution/operation-guard.ts";
-import { planOf } from "../../../src/graphql/execution/operation-plan.ts";
-import { readSdl } from "../../../src/graphql/sdl.ts";
-import type { AppError } from "../../../src/platform/errors.ts";
+import { measureOperation } from "../../../src/api/graphql/execution/operation-guard.ts";
+import { planOf } from "../../../src/api/graphql/execution/operation-plan.ts";
+import { readSdl } from "../../../src/api/graphql/sdl.ts";
+import type { AppError } from "../../../src/core/errors.ts";
 
 const schema = makeExecutableSchema({ typeDefs: readSdl() });
 

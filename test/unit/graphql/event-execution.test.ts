@@ -1,8 +1,8 @@
 /** The execution of a subscription for each event, with and without errors. */
 import { buildSchema, parse, type ExecutionResult } from "graphql";
 import { expect, it, vi } from "vitest";
-import { startSubscription } from "../../../src/graphql/subscriptions/event-execution.ts";
-import { AppError, unavailable } from "../../../src/platform/errors.ts";
+import { startSubscription } from "../../../src/api/graphql/subscriptions/event-execution.ts";
+import { AppError, unavailable } from "../../../src/core/errors.ts";
 
 const schema = buildSchema(
   "type Query { none: Int } type Subscription { changed: Event! } type Event { n: Int name: String }",

@@ -11,8 +11,8 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { describe, expect, it } from "vitest";
-import { createCompiler } from "../../../src/graphql/execution/jit.ts";
-import { createExecutor } from "../../../src/graphql/execution/executor.ts";
+import { createCompiler } from "../../../src/api/graphql/execution/jit.ts";
+import { createExecutor } from "../../../src/api/graphql/execution/executor.ts";
 
 const schema: GraphQLSchema = makeExecutableSchema({
   typeDefs: /* GraphQL */ `

@@ -2,9 +2,9 @@
 import { execute, getIntrospectionQuery, getOperationAST, parse, validate } from "graphql";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { describe, expect, it } from "vitest";
-import { measureOperation } from "../../../src/graphql/execution/operation-guard.ts";
-import { planOf, type OperationPlan } from "../../../src/graphql/execution/operation-plan.ts";
-import { readSdl } from "../../../src/graphql/sdl.ts";
+import { measureOperation } from "../../../src/api/graphql/execution/operation-guard.ts";
+import { planOf, type OperationPlan } from "../../../src/api/graphql/execution/operation-plan.ts";
+import { readSdl } from "../../../src/api/graphql/sdl.ts";
 
 const schema = makeExecutableSchema({ typeDefs: readSdl() });
 const standard = getIntrospectionQuery({

@@ -3,7 +3,10 @@ import type { IncomingMessage } from "node:http";
 import express, { type Request } from "express";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createClientIpResolver, createOriginCheck } from "../../../src/graphql/subscriptions/handshake.ts";
+import {
+  createClientIpResolver,
+  createOriginCheck,
+} from "../../../src/api/graphql/subscriptions/handshake.ts";
 
 const requestOf = (headers: Record<string, string>, remoteAddress = "127.0.0.1"): IncomingMessage =>
   ({ headers, socket: { remoteAddress } }) as unknown as IncomingMessage;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TokenRate } from "../../../src/platform/concurrency/token-bucket.ts";
+import type { TokenRate } from "../../../src/core/concurrency/token-bucket.ts";
 import { createMemoryStore, type TakeResult } from "../../../src/rate-limits/rate-limit.store.ts";
 import { createFakeClock, MINUTE_MS, type FakeClock } from "../../support/fake-clock.ts";
 

@@ -1,7 +1,7 @@
 /** The comparison of stored rows that the parity tests use. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newUuid } from "../../../src/platform/ids.ts";
+import { newUuid } from "../../../src/core/ids.ts";
 import { snapshotOfRows, type StoredRow } from "../../support/app/organization-snapshot.ts";
 
 /** Three equal jobs with an event each. The first job has a second, equal event, which an audit entry names. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../../src/platform/errors.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import { parseSimulation, simulatedFailure, simulatedStatuses } from "../../../src/test-mode/api.ts";
 
 describe("parseSimulation", () => {

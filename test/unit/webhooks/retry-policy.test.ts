@@ -12,7 +12,7 @@ import {
   parseSchedule,
   type RetrySchedule,
   scheduleMs,
-} from "../../../src/platform/retry-schedule.ts";
+} from "../../../src/core/retry-schedule.ts";
 import { disableRules, retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../support/fake-clock.ts";
 

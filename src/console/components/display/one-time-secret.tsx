@@ -2,7 +2,7 @@
 import { Stack, Text } from "@mantine/core";
 import { IconEyeExclamation } from "@tabler/icons-react";
 import type { ReactNode } from "react";
-import { Alert } from "../../components/status/alert.tsx";
+import { Alert } from "../status/alert.tsx";
 import { CodeBlock } from "./code-block.tsx";
 
 interface OneTimeSecretProps {

@@ -1,8 +1,8 @@
 /** Routine operations under load: replacing workers one by one, and rotating secrets. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { toTypedId } from "../../../../src/platform/ids.ts";
-import { sql } from "../../../../src/platform/postgres/sql.ts";
+import { toTypedId } from "../../../../src/core/ids.ts";
+import { sql } from "../../../../src/core/postgres/sql.ts";
 import { verifyDeliveries, isSigned } from "../../../support/faults/delivery-checks.ts";
 import { eventually, startChangeLoad } from "../../../support/faults/change-load.ts";
 import { openFaultFixture, type FaultFixture } from "../../../support/faults/webhook.fixture.ts";

@@ -1,6 +1,6 @@
 /** A worker with receivers that hang, send endless bodies, redirect, or return 410 or Retry-After. */
 import { expect, it, vi } from "vitest";
-import { sql } from "../../../../src/platform/postgres/sql.ts";
+import { sql } from "../../../../src/core/postgres/sql.ts";
 import { INITIAL_WINDOW } from "../../../../src/webhooks/dispatcher/endpoint-states.ts";
 import { verifyDeliveries, listAttemptOutcomes } from "../../../support/faults/delivery-checks.ts";
 import {

@@ -1,0 +1,76 @@
+/** The console: one page for all its URLs, and the assets of the page. */
+import { randomBytes } from "node:crypto";
+import { Router, type Request, type RequestHandler, type Response } from "express";
+import { pathPrefix } from "../core/public-url.ts";
+import { addRoute } from "./add-route.ts";
+import { builtFolder, readBuiltFile, sendBuiltAsset } from "./built-files.ts";
+import { contextOf } from "./context.ts";
+import { pagePolicy } from "./default-headers.ts";
+
+/** Written by the build, replaced by the nonce of each response. */
+const NONCE_PLACEHOLDER = "WAYMARK_NONCE";
+
+/** Paths of the API and its documents. Unknown paths below them return 404 in the envelope, to browsers too. */
+const SERVER_PATHS =
+  /^\/(v1|graphql|graphiql|auth|docs|guide|sdk|llms\.txt|llms-full\.txt|openapi\.json|health|metrics|console-api|assets|operator\/agenda)(\/|$)/;
+
+/** Returns the routes of the console built in `folder`. */
+export function consoleRoutes(
+  { publicUrl }: { publicUrl: string | null },
+  folder: URL = builtFolder("console"),
+): Router {
+  const router = Router({ caseSensitive: true });
+  addRoute(
+    router,
+    { path: "/assets/:name", name: "/assets/{name}" },
+    { get: [sendBuiltAsset(new URL("assets/", folder))] },
+  );
+  router.use(sendPage(folder, `${pathPrefix(publicUrl)}/`));
+  return router;
+}
+
+function sendPage(folder: URL, base: string): RequestHandler {
+  return async (request, response, next) => {
+    if (!isNavigation(request)) {
+      next();
+      return;
+    }
+    contextOf(response).route = "console";
+    response.setHeader("Cache-Control", "no-cache");
+    // Read each time, because a new build may have replaced it.
+    const page = await readBuiltFile(new URL("index.html", folder));
+    if (page) renderPage(response, page.toString("utf8"), base);
+    else response.status(503).type("html").send(NOT_BUILT_PAGE);
+  };
+}
+
+/** True if a browser opens a page. Clients that accept JSON get the envelope instead. */
+function isNavigation({ method, path, headers }: Request): boolean {
+  const isReading = method === "GET" || method === "HEAD";
+  return isReading && (headers.accept?.includes("text/html") ?? false) && !SERVER_PATHS.test(path);
+}
+
+function renderPage(response: Response, page: string, base: string): void {
+  const nonce = randomBytes(16).toString("base64");
+  // Mantine's style elements and the inline script of the page carry the nonce.
+  const own = `'self' 'nonce-${nonce}'`;
+  const policy = { "script-src": own, "style-src": own, "font-src": "'self'" };
+  response.setHeader(
+    "Content-Security-Policy",
+    pagePolicy({ ...policy, "base-uri": "'self'", "form-action": "'self'" }),
+  );
+  response
+    .type("html")
+    .send(page.replaceAll(NONCE_PLACEHOLDER, nonce).replace('<base href="/"', `<base href="${base}"`));
+}
+
+const NOT_BUILT_PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Waymark</title>
+<h1>The console is not built</h1>
+<p>The API is running; see its reference at <a href="docs">/docs</a>.</p>
+<p>To use the console, run <code>npm run build</code> and reload this page.</p>
+</html>
+`;

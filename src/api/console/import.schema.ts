@@ -1,0 +1,86 @@
+/** Parses an import request: the file format from Content-Type, everything else from the query. */
+import type { IncomingMessage } from "node:http";
+import { z } from "zod";
+import {
+  type ColumnMapping,
+  dateOrders,
+  fileColumns,
+  type ImportFormat,
+  type ImportRequest,
+  isFileColumn,
+} from "../../jobs/api.ts";
+import { AppError } from "../../core/errors.ts";
+import { isObject } from "../json.ts";
+import { queryReader, booleanParameter } from "../rest/parameters.ts";
+
+const formats: Readonly<Record<string, ImportFormat>> = {
+  "text/csv": "csv",
+  "application/x-ndjson": "ndjson",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+};
+
+/** Without characters that PostgreSQL cannot store. */
+const organizationReference = z
+  .string()
+  .max(255, { error: "must be at most 255 characters" })
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, { error: "must not contain control characters" })
+  .optional();
+
+const readQuery = queryReader(
+  z.object({
+    agent: organizationReference,
+    contractor: organizationReference,
+    dry_run: booleanParameter.default(false),
+    columns: z.string().transform(readColumnNames).optional(),
+    dates: z.enum(dateOrders, { error: `must be ${dateOrders.join(" or ")}` }).optional(),
+    file_name: organizationReference,
+  }),
+);
+
+/** Throws UnsupportedMediaTypeException for another file format or a compressed file. */
+export function readImportFormat({ headers }: IncomingMessage): ImportFormat {
+  const format = formats[headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? ""];
+  if (format === undefined) {
+    const known = Object.keys(formats).join(" or ");
+    throw new AppError("UnsupportedMediaTypeException", `The file must be ${known}, and text in UTF-8`);
+  }
+  if ((headers["content-encoding"] ?? "identity") !== "identity")
+    throw new AppError("UnsupportedMediaTypeException", "The file must be uncompressed");
+  return format;
+}
+
+/** Throws BadRequestException for an invalid query. */
+export function readImportOptions(url: string): Omit<ImportRequest, "format"> {
+  const { dry_run: dryRun, file_name: fileName, ...options } = readQuery(url);
+  return { dryRun, fileName, ...options };
+}
+
+/** Parses `{"Order no": "marking_number", …}`: the columns of the file and the fields that they contain. */
+function readColumnNames(text: string, context: z.RefinementCtx<string>): ColumnMapping {
+  const reject = (message: string) => {
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  };
+  const names = parseObject(text);
+  if (names === null)
+    return reject("must be a JSON object that maps the file's columns to Waymark's columns");
+  const columns: ColumnMapping = new Map(
+    Object.entries(names).flatMap(([name, column]) =>
+      typeof column === "string" && isFileColumn(column) ? [[name, column]] : [],
+    ),
+  );
+  if (columns.size < Object.keys(names).length)
+    return reject(`must map only to these columns: ${fileColumns.join(", ")}`);
+  if (new Set(columns.values()).size < columns.size)
+    return reject("must map only one column to each of Waymark's columns");
+  return columns;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,262 @@
+/** All routes below `/auth`: sign-in, account requests, links in e-mails, and the user's own account. */
+import { Router, type RequestHandler } from "express";
+import { z } from "zod";
+import {
+  accountEmail,
+  type AccountServices,
+  type ClientInfo,
+  type MembershipServices,
+  parseOrThrow,
+  type SessionPrincipal,
+  type SignInResult,
+  twoFactorCodeKinds,
+  userNameField,
+  type UserSession,
+} from "../../accounts/api.ts";
+import { toTypedId } from "../../core/ids.ts";
+import { addRoute, type RouteHandlers } from "../add-route.ts";
+import { type JsonObject, objectBody, toRequestHandler } from "../json.ts";
+import {
+  clientInfoOf,
+  createSessionGuards,
+  requireSecureCookies,
+  type SessionGuards,
+  sessionOf,
+} from "./guards.ts";
+
+export interface AccountRouteServices extends Pick<MembershipServices, "accountRequests" | "registrations"> {
+  accounts: AccountServices;
+}
+
+interface AccountRequest {
+  readonly body: () => JsonObject;
+  readonly client: ClientInfo;
+  /** Throws on routes without a guard for the session. */
+  readonly principal: () => SessionPrincipal;
+  /** The path parameter `id`. */
+  readonly id: string;
+}
+
+interface AccountResponse {
+  readonly data: unknown;
+  /** `Set-Cookie` texts. */
+  readonly cookies?: readonly string[];
+}
+
+type Handler = (request: AccountRequest) => Promise<AccountResponse>;
+
+/** Adds a route below `/auth`, with the handlers of each HTTP method. */
+type AddRoute = (path: string, handlers: RouteHandlers) => void;
+
+export function accountRoutes(services: AccountRouteServices): Router {
+  const guards = createSessionGuards(services.accounts.sessionVerifier);
+  const router = Router({ caseSensitive: true });
+  const add: AddRoute = (path, handlers) =>
+    addRoute(router, { path, name: `/auth${path.replace(":id", "{id}")}` }, handlers);
+  addSignInRoutes(add, services.accounts, guards);
+  addOwnAccountRoutes(add, services.accounts, guards);
+  addTwoFactorRoutes(add, services.accounts, guards);
+  addPublicForms(add, services, guards);
+  return router;
+}
+
+function handle(handler: Handler, status?: 200 | 202): RequestHandler {
+  return toRequestHandler(async (request, response) => {
+    const { data, cookies = [] } = await handler({
+      body: () => objectBody(request),
+      client: clientInfoOf(request, response),
+      principal: () => sessionOf(response),
+      id: String(request.params["id"]),
+    });
+    for (const cookie of cookies) response.append("Set-Cookie", cookie);
+    return { data };
+  }, status);
+}
+
+/** Its length is limited by the body. Rules for new passwords are checked where a password is set. */
+const secretText = z.string({ error: "must be a string" }).min(1, { error: "must not be empty" });
+/** Spaces between the digits are removed. */
+const codeText = secretText
+  .max(40, { error: "must be a code" })
+  .transform((code) => code.replaceAll(/\s/g, ""));
+const codeKind = z.enum(twoFactorCodeKinds, { error: `must be ${twoFactorCodeKinds.join(" or ")}` });
+
+const credentialsBody = z.object({ email: secretText, password: secretText });
+const codeBody = z.object({ code: codeText, kind: codeKind });
+const reauthenticationBody = z.object({
+  password: secretText,
+  code: codeText.optional(),
+  kind: codeKind.default("totp"),
+});
+
+function addSignInRoutes(add: AddRoute, accounts: AccountServices, guards: SessionGuards): void {
+  const signIn: Handler = async ({ body, client }) =>
+    toSignInResponse(await accounts.signIn.signIn(parseOrThrow(credentialsBody, body()), client));
+  const confirm: Handler = async ({ body, client }) =>
+    toSignInResponse(await accounts.signIn.confirmSignIn(parseOrThrow(codeBody, body()), client));
+  const reauthenticate: Handler = async ({ principal, body, client }) => {
+    await accounts.reauthentication.reauthenticate(
+      principal(),
+      parseOrThrow(reauthenticationBody, body()),
+      client,
+    );
+    return { data: {} };
+  };
+  const turnOnTestMode: Handler = async ({ principal }) => {
+    await accounts.testMode.turnOn(principal());
+    return { data: {} };
+  };
+  const signOut: Handler = async ({ principal, client }) => ({
+    data: {},
+    cookies: await accounts.signIn.signOut(principal(), client),
+  });
+
+  add("/sign-in", { post: [...guards.sameOriginForm, requireSecureCookies, handle(signIn)] });
+  add("/two-factor", { post: [...guards.sameOriginForm, handle(confirm)] });
+  add("/reauthenticate", { post: [...guards.ownAccountForm, handle(reauthenticate)] });
+  add("/sign-out", { post: [guards.sameOrigin, guards.ownAccount, handle(signOut)] });
+  add("/session", { get: [guards.ownAccount, handle(readSession)] });
+  add("/test-mode", { post: [guards.sameOrigin, guards.signedIn, handle(turnOnTestMode)] });
+}
+
+const changeBody = z.object({ current_password: secretText, new_password: secretText });
+const profileBody = z.object({ name: userNameField });
+
+function addOwnAccountRoutes(add: AddRoute, accounts: AccountServices, guards: SessionGuards): void {
+  const { sessions } = accounts;
+  const list: Handler = async ({ principal }) => ({
+    data: (await sessions.list(principal())).map((session) => toListedSession(session, principal())),
+  });
+  const revokeOthers: Handler = async ({ principal, client }) => ({
+    data: { ended: await sessions.revokeOthers(principal(), client) },
+  });
+  const revoke: Handler = async ({ principal, id, client }) => {
+    await sessions.revoke(principal(), id, client);
+    return { data: {} };
+  };
+  const changePassword: Handler = async ({ principal, body, client }) => {
+    const { current_password: current, new_password: next } = parseOrThrow(changeBody, body());
+    await accounts.passwords.changePassword(principal(), { current, next }, client);
+    return { data: {} };
+  };
+  const changeProfile: Handler = async ({ principal, body, client }) => {
+    const { name } = parseOrThrow(profileBody, body());
+    await accounts.users.rename(principal(), name, client);
+    return { data: { name } };
+  };
+
+  add("/sessions", {
+    get: [guards.ownAccount, handle(list)],
+    delete: [guards.sameOrigin, guards.ownAccount, handle(revokeOthers)],
+  });
+  add("/sessions/:id", { delete: [guards.sameOrigin, guards.ownAccount, handle(revoke)] });
+  add("/password/change", { post: [...guards.ownAccountForm, handle(changePassword)] });
+  add("/profile", { patch: [...guards.ownAccountForm, handle(changeProfile)] });
+}
+
+const passwordBody = z.object({ password: secretText });
+const confirmBody = z.object({ code: codeText });
+
+function addTwoFactorRoutes(
+  add: AddRoute,
+  { twoFactor }: AccountServices,
+  { ownAccountForm }: SessionGuards,
+): void {
+  const post = (path: string, handler: Handler): void =>
+    add(`/two-factor/${path}`, { post: [...ownAccountForm, handle(handler)] });
+  post("begin", async ({ principal, body, client }) => {
+    const { password } = parseOrThrow(passwordBody, body());
+    return { data: { totp_uri: await twoFactor.begin(principal(), password, client) } };
+  });
+  post("confirm", async ({ principal, body, client }) => {
+    const { code } = parseOrThrow(confirmBody, body());
+    const { codes, cookies } = await twoFactor.confirm(principal(), code, client);
+    return { data: { recovery_codes: codes }, cookies };
+  });
+  post("recovery-codes", async ({ principal, client }) => ({
+    data: { recovery_codes: await twoFactor.regenerateRecoveryCodes(principal(), client) },
+  }));
+  post("disable", async ({ principal, client }) => {
+    await twoFactor.disable(principal(), client);
+    return { data: {} };
+  });
+}
+
+const forgottenBody = z.object({ email: accountEmail });
+const resetBody = z.object({ token: secretText, password: secretText });
+
+/** Responses don't reveal whether an e-mail address is known: results are e-mailed. */
+function addPublicForms(
+  add: AddRoute,
+  { accounts: { passwords }, accountRequests, registrations }: AccountRouteServices,
+  { sameOriginForm }: SessionGuards,
+): void {
+  const post = (path: string, handler: Handler, status?: 200 | 202): void =>
+    add(path, { post: [...sameOriginForm, handle(handler, status)] });
+  const postForm = (
+    path: string,
+    submit: (request: AccountRequest) => Promise<unknown>,
+    status?: 200 | 202,
+  ): void => post(path, async (request) => (await submit(request), { data: {} }), status);
+
+  postForm(
+    "/password/forgotten",
+    ({ body, client }) => passwords.forgotPassword(parseOrThrow(forgottenBody, body()).email, client),
+    202,
+  );
+  postForm("/password/reset", ({ body, client }) =>
+    passwords.resetPassword(parseOrThrow(resetBody, body()), client),
+  );
+  postForm("/account-requests", ({ body, client }) => accountRequests.submit(body(), client), 202);
+  postForm("/account-requests/answer", ({ body, client }) => accountRequests.answer(body(), client));
+  postForm("/links/accept", ({ body, client }) => registrations.accept(body(), client));
+  post("/links/check", async ({ body, client }) => {
+    const { kind, email, organizationName, question, expiresAt } = await registrations.check(body(), client);
+    return { data: { kind, email, organization_name: organizationName, question, expires_at: expiresAt } };
+  });
+}
+
+function readSession({ principal }: AccountRequest): Promise<AccountResponse> {
+  return Promise.resolve({ data: toSessionWire(principal()) });
+}
+
+function toSignInResponse({ cookies, twoFactorRequired }: SignInResult): AccountResponse {
+  return { data: { two_factor_required: twoFactorRequired }, cookies };
+}
+
+function toSessionWire(principal: SessionPrincipal) {
+  const { user, scopes, sessionId, sessionExpiresAt } = principal;
+  return {
+    user: {
+      id: toTypedId("usr", user.id),
+      name: user.name,
+      email: user.email,
+      role: user.role,
+      has_two_factor: user.hasTwoFactor,
+      requires_two_factor: user.requiresTwoFactor,
+    },
+    organization:
+      principal.organizationId === null
+        ? null
+        : {
+            id: toTypedId("org", principal.organizationId),
+            name: principal.organizationName,
+            type: principal.organizationType,
+          },
+    scopes,
+    session_id: sessionId,
+    expires_at: sessionExpiresAt.toISOString(),
+  };
+}
+
+function toListedSession(session: UserSession, { sessionId }: SessionPrincipal) {
+  return {
+    id: session.id,
+    current: session.id === sessionId,
+    created_at: session.createdAt,
+    last_seen_at: session.lastSeenAt,
+    ip_address: session.ipAddress ?? null,
+    user_agent: session.userAgent ?? null,
+    expires_at: session.expiresAt,
+  };
+}

@@ -1,0 +1,237 @@
+/**
+ * The start and the end of every request: the first middleware sets its context and default headers and enables compression,
+ * and records log line, metrics, span and request log at the end.
+ */
+import compression from "compression";
+import type { NextFunction, Request, RequestHandler, Response } from "express";
+import type { SessionPrincipal } from "../accounts/api.ts";
+import type { ApiKeyPrincipal, OrganizationKeyPrincipal } from "../api-keys/api.ts";
+import { badRequest, invariant } from "../core/errors.ts";
+import { newRequestId, toTypedId } from "../core/ids.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Metrics } from "../core/metrics.ts";
+import { partnerOf, principalLogFields } from "../core/principal.ts";
+import type { Span, Tracing } from "../core/tracing/tracing.ts";
+import type { RequestRecorder } from "../request-log/api.ts";
+import { defaultHeaders } from "./default-headers.ts";
+import type { PartnerShares, Share, ShareKind } from "./partner-shares.ts";
+
+export interface RequestContext {
+  readonly requestId: string;
+  /** Route pattern (`/v1/jobs/by-marking/{markingNumber}`), for logs and metrics; never the requested path. */
+  route: string;
+  /** Null until the request is authenticated. */
+  principal: ApiKeyPrincipal | SessionPrincipal | null;
+  /** Returns the URL of the section of the guide about an error code. */
+  readonly errorUrl: (code: string) => string;
+  /** The error that was sent to the client; null if none. */
+  failure: RecordedFailure | null;
+  /** The `X-Waymark-Simulate` header that was applied; null if none. */
+  simulated: string | null;
+  shareKind: ShareKind;
+  readonly shares: PartnerShares;
+  /** Null until the request has its part of the share. */
+  share: Share | null;
+}
+
+export interface RecordedFailure {
+  readonly code: string;
+  readonly responseBody: unknown;
+}
+
+/** Returns the context of the request of `response`. */
+export function contextOf(response: Response): RequestContext {
+  const context = (response.locals as { context?: RequestContext }).context;
+  invariant(context, "the first middleware has set the context");
+  return context;
+}
+
+export function setContext(response: Response, context: RequestContext): void {
+  (response.locals as { context?: RequestContext }).context = context;
+}
+
+/** Returns a middleware that sets the route pattern of the request, for logs and metrics. */
+export function tagRoute(route: string): RequestHandler {
+  return (_request, response, next) => {
+    contextOf(response).route = route;
+    next();
+  };
+}
+
+/** Returns the principal of a route behind `authenticate`; throws in other routes. */
+export function principalOf(response: Response): OrganizationKeyPrincipal {
+  const { principal } = contextOf(response);
+  const isOrganizationKey = principal && principal.keyId !== null && principal.organizationId !== null;
+  invariant(isOrganizationKey, "the route is behind authenticate");
+  return principal;
+}
+
+/** Returns the principal with the request data that the audit log records. */
+export function callerOf(request: Request, response: Response) {
+  const { requestId } = contextOf(response);
+  return { ...principalOf(response), requestId, ipAddress: request.ip ?? null };
+}
+
+export interface RequestServices {
+  logger: Logger;
+  metrics: Metrics;
+  requests: RequestRecorder;
+  /** Absent if tracing is off. */
+  tracing?: Tracing | undefined;
+  shares: PartnerShares;
+  /** Says why the Host header is wrong, or null. */
+  checkHost: (request: Request) => string | null;
+  /** Aborted once the server is stopping. */
+  stopping: AbortSignal;
+  /** Returns the URL of the section of the guide about an error code. */
+  errorUrl: (code: string) => string;
+}
+
+interface CompletedRequest {
+  readonly request: Request;
+  readonly context: RequestContext;
+  /** `other` if it is not a standard method. */
+  readonly method: string;
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+const UNKNOWN_ROUTE = "unknown";
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Returns the first middleware. */
+export function startRequest(services: RequestServices): RequestHandler {
+  const { metrics, tracing, stopping, errorUrl, shares, checkHost } = services;
+  const baseHeaders = defaultHeaders();
+  const compress = compression();
+
+  const prepare = (request: Request, response: Response, next: NextFunction): void => {
+    const problem = checkHost(request);
+    if (problem !== null) throw badRequest([], problem);
+    for (const [name, value] of baseHeaders) response.setHeader(name, value);
+    // A stopping server accepts no further request on a connection.
+    if (stopping.aborted) response.setHeader("Connection", "close");
+    // `compression` wraps every response, so it runs only for clients that accept it.
+    if (request.headers["accept-encoding"] === undefined) next();
+    else compress(request, response, next);
+  };
+
+  return (request, response, next) => {
+    const startedMs = performance.now();
+    const context: RequestContext = {
+      requestId: newRequestId(),
+      route: UNKNOWN_ROUTE,
+      principal: null,
+      errorUrl,
+      failure: null,
+      simulated: null,
+      shareKind: "request",
+      shares,
+      share: null,
+    };
+    setContext(response, context);
+    const span = startSpan(tracing, request, context);
+    response.setHeader("X-Request-Id", context.requestId);
+    metrics.requestsInFlight.inc();
+    response.once("close", () => {
+      // 499, as in nginx: the client disconnected before the response.
+      const status = response.writableFinished ? response.statusCode : 499;
+      const method = METHODS.has(request.method) ? request.method : "other";
+      const durationMs = performance.now() - startedMs;
+      recordCompletion(services, span, { request, context, method, status, durationMs });
+    });
+    if (span) span.run(() => prepare(request, response, next));
+    else prepare(request, response, next);
+  };
+}
+
+function recordCompletion(
+  { logger, metrics, requests, tracing }: RequestServices,
+  span: Span | null,
+  completed: CompletedRequest,
+): void {
+  const { context, method, status, durationMs } = completed;
+  const { route, requestId, principal, simulated } = context;
+  metrics.requestsInFlight.dec();
+  // A simulated failure must not look like one of the service.
+  if (simulated === null)
+    metrics.requestDuration.observe({ method, route, status: String(status) }, durationMs / 1000);
+  else metrics.simulatedRequests.inc({ simulation: simulated.split(":", 1)[0] as string });
+  // Log the route pattern, because paths and queries may contain personal data.
+  logger.info({
+    request_id: requestId,
+    method,
+    route,
+    status,
+    duration_ms: Math.round(durationMs * 100) / 100,
+    ...(simulated !== null && { simulated }),
+    ...(principal && principalLogFields(principal)),
+    ...span?.run(() => tracing?.currentIds()),
+  });
+  addToRequestLog(requests, completed);
+  if (span) endSpan(span, completed);
+}
+
+const LOGGED_ROUTES = /^\/(v1\/|graphql$)/;
+
+/** Adds a request that was made with an organisation's API key. Requests of the console are not logged. */
+function addToRequestLog(
+  recorder: RequestRecorder,
+  { request, context, status, durationMs }: CompletedRequest,
+): void {
+  const { requestId, route, principal, failure, simulated } = context;
+  if (!principal || principal.keyId === null || principal.organizationId === null) return;
+  if (!LOGGED_ROUTES.test(route)) return;
+  recorder.record({
+    requestId,
+    organizationId: principal.organizationId,
+    partnerId: partnerOf(principal),
+    keyId: principal.keyId,
+    method: request.method,
+    path: request.originalUrl.split("?", 1)[0] ?? "",
+    status,
+    durationMs,
+    errorCode: failure?.code ?? null,
+    simulated,
+    requestBodyValue: request.body as unknown,
+    responseBodyValue: failure?.responseBody,
+  });
+}
+
+/** Polled by monitoring; their spans would be noise. */
+const UNTRACED_PATHS = new Set(["/health/live", "/health/ready", "/metrics"]);
+
+/** Starts a new trace and links it to the client's `traceparent`, whose sampling decision is not trusted. Null if not traced. */
+function startSpan(
+  tracing: Tracing | undefined,
+  { path, protocol, headers }: Request,
+  { requestId }: RequestContext,
+): Span | null {
+  if (tracing === undefined || UNTRACED_PATHS.has(path)) return null;
+  const traceparent = headers["traceparent"];
+  const span = tracing.startTrace("HTTP", {
+    kind: "server",
+    linkedTraceparent: typeof traceparent === "string" ? traceparent : undefined,
+  });
+  span?.set({ "url.scheme": protocol, "waymark.request.id": requestId });
+  return span;
+}
+
+/** The span's name is the route pattern, which contains no personal data. */
+function endSpan(span: Span, { method, status, context }: CompletedRequest): void {
+  const { route, principal, simulated } = context;
+  const isRouted = route !== UNKNOWN_ROUTE;
+  span.rename(isRouted ? `${method} ${route}` : "HTTP");
+  span.set({
+    "http.request.method": method === "other" ? "_OTHER" : method,
+    "http.response.status_code": status,
+    ...(isRouted && { "http.route": route }),
+    ...(principal?.organizationId && {
+      "waymark.organization.id": toTypedId("org", principal.organizationId),
+    }),
+    ...(principal?.keyId && { "waymark.key.id": toTypedId("key", principal.keyId) }),
+  });
+  if (simulated !== null) span.set({ "waymark.simulated": simulated });
+  else if (status >= 500) span.fail(String(status));
+  span.end();
+}

@@ -1,0 +1,71 @@
+/** Routes of the OpenAPI document and the reference page. */
+import { createHash } from "node:crypto";
+import { Router, type RequestHandler } from "express";
+import { AppError } from "../../core/errors.ts";
+import { pathPrefix } from "../../core/public-url.ts";
+import { matchesEtag } from "../json.ts";
+import { addRoute } from "../add-route.ts";
+import { pagePolicy } from "../default-headers.ts";
+import { readAsset, referencePage } from "./page.ts";
+import { createOpenApiDocument } from "../rest/openapi/documents.ts";
+
+const sendAsset: RequestHandler = (request, response) => {
+  const asset = readAsset(String(request.params["name"]));
+  if (!asset) throw new AppError("NotFoundException", "The reference page has no such file");
+  // While two releases run side by side, a request for the other version gets this one, uncached.
+  const isCurrent = request.params["version"] === asset.version;
+  response.setHeader("Cache-Control", isCurrent ? "public, max-age=31536000, immutable" : "no-store");
+  response.type(asset.type).send(asset.content);
+};
+
+export interface DocsSettings {
+  publicUrl: string | null;
+}
+
+export function docsRoutes({ publicUrl }: DocsSettings): Router {
+  const prefix = pathPrefix(publicUrl);
+  // Created by the first request, because most processes never get one.
+  let page: string | undefined;
+
+  const sendPage: RequestHandler = (_request, response) => {
+    page ??= referencePage(prefix);
+    response.setHeader("Cache-Control", "no-cache");
+    response.setHeader("Content-Security-Policy", pagePolicy());
+    response.type("html").send(page);
+  };
+
+  const router = Router({ caseSensitive: true });
+  const route = (path: string, handler: RequestHandler): void => {
+    const pattern = path.replaceAll(/:(\w+)/g, "{$1}");
+    addRoute(router, { path, name: pattern }, { get: [handler] });
+  };
+  route(
+    "/openapi.json",
+    sendDocument(() => createOpenApiDocument(publicUrl)),
+  );
+  route("/docs", sendPage);
+  route("/docs/assets/:version/:name", sendAsset);
+  return router;
+}
+
+/**
+ * Returns a handler that sends a document, or 304 if `If-None-Match` matches. Express itself never sends 304 to clients
+ * that send `Cache-Control: no-cache`, as `fetch` does.
+ */
+function sendDocument(create: () => object): RequestHandler {
+  let document: { text: string; etag: string } | undefined;
+  return (request, response) => {
+    document ??= withEtag(JSON.stringify(create()));
+    response.setHeader("Cache-Control", "no-cache");
+    response.setHeader("ETag", document.etag);
+    const etags = request.get("If-None-Match");
+    if (etags !== undefined && matchesEtag(etags, document.etag)) response.status(304).end();
+    else response.type("json").send(document.text);
+  };
+}
+
+/** The ETag is weak: the body may be sent compressed. */
+function withEtag(text: string): { text: string; etag: string } {
+  const hash = createHash("sha256").update(text).digest("base64url");
+  return { text, etag: `W/"${hash.slice(0, 22)}"` };
+}

@@ -1,0 +1,144 @@
+/** The Express app: all routes and middlewares. */
+import cors from "cors";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import type { ApiKeyService, KeyVerifier } from "../api-keys/api.ts";
+import { createHostCheck } from "../core/host-check.ts";
+import type { RateLimits } from "../rate-limits/api.ts";
+import type { Config } from "../config/config.ts";
+import type { EventService } from "../events/api.ts";
+import type { ImportService, JobReferenceData, JobService } from "../jobs/api.ts";
+import type { IdempotencyService } from "../idempotency/api.ts";
+import type { DeliveryService, EndpointService } from "../webhooks/api.ts";
+import type { RequestLog } from "../request-log/api.ts";
+import type { TestModeService } from "../test-mode/api.ts";
+import { readJson } from "./json.ts";
+import { consoleRoutes } from "./console.routes.ts";
+import { accountRoutes, type AccountRouteServices } from "./console/routes.ts";
+import { importRoutes } from "./console/import.routes.ts";
+import { contextOf, type RequestServices, startRequest } from "./context.ts";
+import { docsRoutes } from "./docs/routes.ts";
+import { guideRoutes } from "./guide.routes.ts";
+import { sdkRoutes } from "./sdk.routes.ts";
+import { errorHandler, notFoundHandler, toAppError } from "./error-handler.ts";
+import type { Dependency } from "./ops/dependencies.ts";
+import { opsRoutes } from "./ops/routes.ts";
+import { PartnerShares } from "./partner-shares.ts";
+import { duringExternalCall, inShare } from "./in-share.ts";
+
+import { eventRoutes } from "./rest/events.routes.ts";
+import { createApiKeyGuards } from "./rest/api-key-guards.ts";
+import { createSimulator, type Simulate } from "./simulate.ts";
+import { apiKeyRoutes } from "./rest/api-keys.routes.ts";
+import { jobRoutes } from "./rest/jobs.routes.ts";
+import { meRoutes } from "./rest/me.routes.ts";
+import { referenceRoutes } from "./rest/reference.routes.ts";
+import { webhookDeliveryRoutes } from "./rest/webhook-deliveries.routes.ts";
+import { webhookEndpointRoutes } from "./rest/webhook-endpoints.routes.ts";
+import { requestRoutes } from "./rest/requests.routes.ts";
+import { testModeRoutes } from "./rest/test-mode.routes.ts";
+
+export interface HttpServices extends AccountRouteServices, Omit<RequestServices, "shares" | "checkHost"> {
+  config: Config;
+  idempotency: IdempotencyService;
+  jobs: JobService;
+  referenceData: JobReferenceData;
+  imports: ImportService;
+  events: EventService;
+  endpoints: EndpointService;
+  deliveries: DeliveryService;
+  keys: ApiKeyService;
+  testMode: TestModeService;
+  requests: RequestLog;
+  verifier: KeyVerifier;
+  /** Null if rate limits are off. */
+  limits: RateLimits | null;
+  /** Checked by the readiness endpoint. */
+  dependencies: readonly Dependency[];
+  /** The GraphQL adapter, mounted behind the same middlewares. */
+  graphql?: MountedAdapter | undefined;
+  /** Returns the URL of a page of the service; "" is its base URL. */
+  pageUrl: (path: string) => string;
+  /** The dashboard of scheduled tasks, for operators. */
+  schedulerDashboard?: RequestHandler | undefined;
+}
+
+/** Routes of another adapter. It formats the errors below `path` itself. */
+interface MountedAdapter {
+  readonly path: string;
+  routes(host: AdapterHost): RequestHandler;
+  errorHandler(host: AdapterHost): ErrorRequestHandler;
+}
+
+/** Functions of this app that mounted adapters may use. */
+const hostFunctions = { readJson, contextOf, toAppError, duringExternalCall, inShare };
+
+type AdapterHost = typeof hostFunctions & { simulate: Simulate };
+
+/** Headers that pages of other origins may read. */
+const EXPOSED_HEADERS = [
+  "ETag",
+  "Link",
+  "X-Request-Id",
+  "X-Ignored-Fields",
+  "Idempotency-Replayed",
+  "Retry-After",
+  "RateLimit",
+  "RateLimit-Policy",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+];
+
+export function createHttpApp(services: HttpServices): Express {
+  const { config, logger } = services;
+  const simulate = createSimulator(services);
+  const adapterHost = { ...hostFunctions, simulate };
+  const guards = createApiKeyGuards(services, simulate);
+  const baseUrl = config.http.publicUrl ?? "";
+
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.set("query parser", false);
+  app.set("case sensitive routing", true);
+  app.set("trust proxy", config.http.trustProxy);
+
+  const shares = new PartnerShares(config.database.poolSize);
+  app.use(startRequest({ ...services, shares, checkHost: createHostCheck(config) }));
+  const { graphql, schedulerDashboard } = config.role === "worker" ? {} : services;
+  const { corsOrigins, graphqlOrigins } = config.http;
+  if (graphql && graphqlOrigins.length > 0) app.use(graphql.path, allowOrigins(graphqlOrigins));
+  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
+
+  if (config.role !== "worker") {
+    if (graphql) app.use(graphql.routes(adapterHost));
+    app.use("/v1", jobRoutes({ ...services, guards, baseUrl }));
+    app.use("/v1", eventRoutes({ ...services, guards }));
+    app.use("/v1", referenceRoutes({ ...services, guards }));
+    app.use("/v1", webhookEndpointRoutes({ ...services, guards, baseUrl }));
+    app.use("/v1", webhookDeliveryRoutes({ ...services, guards, baseUrl }));
+    app.use("/v1", meRoutes({ ...services, guards }));
+    app.use("/v1", requestRoutes({ ...services, guards, baseUrl }));
+    app.use("/v1", apiKeyRoutes({ ...services, guards }));
+    app.use("/v1", testModeRoutes({ ...services, guards }));
+    app.use("/auth", accountRoutes(services));
+    app.use("/console-api", importRoutes(services));
+    if (schedulerDashboard) app.use(schedulerDashboard);
+    app.use(docsRoutes({ ...services, publicUrl: config.http.publicUrl }));
+    const isProduction = config.environment === "production";
+    app.use(sdkRoutes({ publicUrl: config.http.publicUrl, pageUrl: services.pageUrl }));
+    app.use(guideRoutes({ publicUrl: config.http.publicUrl, isProduction, pageUrl: services.pageUrl }));
+  }
+  app.use(opsRoutes(services));
+  // Last, because it answers browsers on every path that no other route handles.
+  if (config.role !== "worker") app.use(consoleRoutes(config.http));
+
+  app.use(notFoundHandler);
+  if (graphql) app.use(graphql.path, graphql.errorHandler(adapterHost));
+  app.use(errorHandler(logger));
+  return app;
+}
+
+function allowOrigins(origins: readonly string[]): RequestHandler {
+  return cors({ origin: [...origins], exposedHeaders: EXPOSED_HEADERS, maxAge: 86_400 });
+}

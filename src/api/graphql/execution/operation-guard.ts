@@ -1,0 +1,195 @@
+/** Checks a valid operation before it runs: authentication, cost and rate limits. */
+import type {
+  ApolloServerPlugin,
+  BaseContext,
+  GraphQLRequestContextDidResolveOperation,
+} from "@apollo/server";
+import {
+  getVariableValues,
+  GraphQLError,
+  OperationTypeNode,
+  type DocumentNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type VariableDefinitionNode,
+} from "graphql";
+import { keyRequired } from "../../../api-keys/api.ts";
+import { type RateLimitClass, type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
+import { unknownNames } from "../../../core/did-you-mean.ts";
+import { badRequest, MAX_PROBLEMS, type Problem } from "../../../core/errors.ts";
+import { costOf } from "./cost.ts";
+import type { ErrorFormatter } from "./error-formatter.ts";
+import type { ShareKind } from "../adapter-host.ts";
+import { rateLimitSubjectOf } from "../authenticated-principal.ts";
+import { sizeProblem } from "./input-limits.ts";
+import { checkLimit } from "./limits.ts";
+import { planOf, type OperationPlan } from "./operation-plan.ts";
+import { currentRequest, type MeasuredOperation, type RequestStore } from "../request-store.ts";
+
+export interface OperationGuardDeps {
+  schema: GraphQLSchema;
+  /** Null: rate limits are off. */
+  limits: RateLimits | null;
+  isProduction: boolean;
+  errors: ErrorFormatter;
+}
+
+/** Mutations that use the `batch` rate limit. */
+const BULK_FIELDS = new Set([
+  "updateJobs",
+  "createJobs",
+  "assignJobs",
+  "setProviderStatus",
+  "replayDeliveries",
+]);
+
+/** A plugin and not a validation rule: Apollo skips validation rules for cached documents, and they do not see variables. */
+export function createOperationGuard({
+  schema,
+  limits,
+  isProduction,
+  errors,
+}: OperationGuardDeps): ApolloServerPlugin {
+  const check = async (
+    document: DocumentNode,
+    requested: RequestedOperation,
+    request: RequestStore,
+  ): Promise<void> => {
+    const { principal } = request;
+    const plan = planOf(schema, document, requested.operation);
+    if (!principal && (isProduction || plan.rootFields.length > 0)) throw keyRequired();
+    assertTransport(plan, request);
+    request.measured = measureOperation(schema, plan, requested);
+    if (principal && plan.kind === OperationTypeNode.MUTATION)
+      for (const tokens of tokensOf(plan))
+        await takeTokens(limits, rateLimitSubjectOf(principal), tokens, request.setHeader);
+  };
+
+  return {
+    requestDidStart: () =>
+      Promise.resolve({
+        async didResolveOperation({ document, operation, request: { variables = {} } }: ResolvedOperation) {
+          // The executor reports an unknown or ambiguous operation name.
+          if (!operation) return;
+          await check(document, { operation, variables }, currentRequest()).catch((error: unknown) => {
+            throw errors.translate(error);
+          });
+        },
+        willSendResponse({ response: { body } }) {
+          const { measured } = currentRequest();
+          if (measured && body.kind === "single" && "data" in body.singleResult)
+            body.singleResult.extensions = { ...body.singleResult.extensions, cost: measured.cost };
+          return Promise.resolve();
+        },
+      }),
+  };
+}
+
+type ResolvedOperation = GraphQLRequestContextDidResolveOperation<BaseContext>;
+
+interface RequestedOperation {
+  operation: OperationDefinitionNode;
+  /** Raw values from the request. */
+  variables: Record<string, unknown>;
+}
+
+/**
+ * Returns the operation's cost and coerced variables, or null if a variable is invalid; execution reports that.
+ * Throws a GraphQLError or BadRequestException if a limit is exceeded.
+ */
+export function measureOperation(
+  schema: GraphQLSchema,
+  plan: OperationPlan,
+  { operation, variables }: RequestedOperation,
+): MeasuredOperation | null {
+  checkLimit("depth", plan.depth);
+  checkLimit("aliases", plan.aliases);
+  checkLimit("rootFields", plan.rootFields.length);
+  checkLimit("introspections", plan.introspection.length);
+  const definitions = operation.variableDefinitions ?? [];
+  checkVariables(definitions, variables);
+  const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: MAX_PROBLEMS });
+  if (!coerced) return null;
+  const withoutValue = plan.conditionVariables.filter((name) => coerced[name] === null);
+  if (withoutValue.length > 0) throw badRequest(withoutValue.map(nullConditionProblem));
+  const cost = computeCost(schema, plan, coerced);
+  checkLimit("cost", cost);
+  return { cost, variables: coerced, shareKind: shareKindOf(plan) };
+}
+
+/**
+ * Rejects variables that the operation does not declare, and values that are too deep or too large. Must run before variables are
+ * coerced: coercion is recursive and would overflow the stack.
+ */
+function checkVariables(
+  definitions: readonly VariableDefinitionNode[],
+  variables: Record<string, unknown>,
+): void {
+  const declared = definitions.map(({ variable }) => variable.name.value);
+  // Coerced values are in an object, which cannot hold `__proto__`. The specification reserves these names.
+  const reserved = declared.find((name) => name.startsWith("__"));
+  if (reserved !== undefined)
+    throw badRequest(
+      [],
+      `The variable $${reserved} must have another name: names that start with __ are reserved`,
+    );
+  const undeclared = unknownNames(Object.keys(variables), declared);
+  if (undeclared.length > 0) throw badRequest(undeclared.map(undeclaredProblem));
+  const problems = Object.entries(variables).map(([name, value]) => sizeProblem(value, `variables.${name}`));
+  const found = problems.filter((problem) => problem !== null);
+  if (found.length > 0) throw badRequest(found);
+}
+
+/** A nullable variable with a default is valid as `if`, and null is not: execution would fail in the middle. */
+function nullConditionProblem(name: string): Problem {
+  const message = "must not be null, because @skip or @include depends on it";
+  return { location: "query", field: `variables.${name}`, code: "required", message };
+}
+
+function undeclaredProblem({ name, nearest }: { name: string; nearest: string | null }): Problem {
+  const advice =
+    nearest === null ? "declare it in the operation, or leave it out" : `did you mean $${nearest}?`;
+  const message = `is not declared; ${advice}`;
+  return { location: "query", field: `variables.${name}`, code: "unknown_member", message };
+}
+
+function computeCost(schema: GraphQLSchema, plan: OperationPlan, variables: Record<string, unknown>): number {
+  try {
+    return costOf(schema, plan, variables);
+  } catch (error) {
+    const isExpected = !(error instanceof GraphQLError) || error.extensions["code"] !== undefined;
+    // A nullable variable is null where the argument is required; only coercing the arguments finds that.
+    throw isExpected ? error : badRequest([], error.message);
+  }
+}
+
+function assertTransport({ kind }: OperationPlan, { transport }: RequestStore): void {
+  const isSubscription = kind === OperationTypeNode.SUBSCRIPTION;
+  if (isSubscription && transport === "http")
+    throw badRequest(
+      [],
+      "Subscriptions need a WebSocket on the same path, with the graphql-transport-ws protocol",
+    );
+  if (!isSubscription && transport === "websocket")
+    throw badRequest([], "Send queries and mutations by POST");
+}
+
+function shareKindOf(plan: OperationPlan): ShareKind {
+  if (plan.kind !== OperationTypeNode.MUTATION) return "query";
+  return countBulkFields(plan) > 0 ? "bulk" : "request";
+}
+
+function countBulkFields({ rootFields }: OperationPlan): number {
+  return rootFields.filter(({ definition }) => BULK_FIELDS.has(definition.name)).length;
+}
+
+/** One rate-limit token per root field. */
+function tokensOf(plan: OperationPlan): { kind: RateLimitClass; count: number }[] {
+  const { rootFields } = plan;
+  const batch = countBulkFields(plan);
+  const counts = [
+    { kind: "batch", count: batch },
+    { kind: "write", count: rootFields.length - batch },
+  ] as const;
+  return counts.filter(({ count }) => count > 0);
+}

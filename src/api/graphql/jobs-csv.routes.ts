@@ -1,0 +1,156 @@
+/**
+ * CSV export of the console's job list: all results of the `jobs` query for the same filter and order. It is in the GraphQL
+ * adapter because its parameters are GraphQL inputs and are parsed and checked by the same code.
+ */
+import { pipeline } from "node:stream/promises";
+import { Router, type Request, type RequestHandler, type Response } from "express";
+import { coerceInputValue, isInputType, type GraphQLSchema } from "graphql";
+import { requireScope } from "../../api-keys/api.ts";
+import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
+import { exportJobs, type JobExport, type JobReferenceData } from "../../jobs/api.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import { AppError, badRequest, invariant } from "../../core/errors.ts";
+import type { Principal } from "../../core/principal.ts";
+import { invalidArgument } from "./arguments.ts";
+import type { JobFilter, JobOrder } from "./generated/schema-types.ts";
+import { rateLimitSubjectOf } from "./authenticated-principal.ts";
+import type { AdapterHost } from "./adapter-host.ts";
+import { inputProblems, sizeProblem } from "./execution/input-limits.ts";
+import { checkedFilter, toJobOrder } from "./resolvers/job.ts";
+import {
+  parseSessionMode,
+  type SessionMode,
+  type SessionPrincipal,
+  type SessionVerifier,
+} from "../../accounts/api.ts";
+
+export interface JobsCsvDeps {
+  schema: GraphQLSchema;
+  services: { referenceData: JobReferenceData; clock: Clock };
+  /** The database to read the principal's jobs from. Statements are cancelled when `signal` aborts. */
+  readerFor: (principal: Principal, signal: AbortSignal) => Queryable;
+  sessions: SessionVerifier;
+  /** Null: rate limits are off. */
+  limits: RateLimits | null;
+}
+
+const PATH = "/console-api/jobs.csv";
+/** By the value of the parameter `values`. */
+const formats = new Map<string, JobExport["format"]>([
+  ["spreadsheet", "spreadsheet"],
+  ["exact", "csv"],
+]);
+
+/** Serves signed-in users only. API keys use the REST and GraphQL APIs. */
+export function jobsCsvRoutes(deps: JobsCsvDeps, host: AdapterHost): RequestHandler {
+  return Router({ caseSensitive: true }).all(PATH, exportHandler(deps, host));
+}
+
+function exportHandler(deps: JobsCsvDeps, host: AdapterHost): RequestHandler {
+  return async (request, response) => {
+    const context = host.contextOf(response);
+    context.route = PATH;
+    rejectOtherMethods(request);
+    const principal = await authenticate(deps, request);
+    context.principal = principal;
+    requireScope(principal, "jobs:read");
+    const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
+    await takeTokens(deps.limits, rateLimitSubjectOf(principal), { kind: "batch" }, setHeader);
+    const exported = { principal, mode: modeOf(request.url), request: await parseRequest(deps, request) };
+    await sendCsv(deps, exported, response);
+  };
+}
+
+function rejectOtherMethods({ method }: Request): void {
+  if (method === "GET") return;
+  throw new AppError("MethodNotAllowedException", `${method} is not allowed here. Allowed: GET`, {
+    headers: { Allow: "GET" },
+  });
+}
+
+function authenticate(
+  { sessions }: JobsCsvDeps,
+  { headers, ip = "", url }: Request,
+): Promise<SessionPrincipal> {
+  sessions.requireSameOrigin(headers);
+  return sessions.verify(headers, ip, modeOf(url));
+}
+
+/** A parameter, because a link cannot send a header. */
+function modeOf(url: string): SessionMode {
+  const mode = parameterOf(new URL(url, "http://any").searchParams, "mode");
+  return parseSessionMode(mode, { location: "query", field: "mode" });
+}
+
+/** Reads the first part before sending the headers, so that an error can still set the status. */
+async function sendCsv(
+  { readerFor, services, sessions }: JobsCsvDeps,
+  { principal, mode, request }: { principal: SessionPrincipal; mode: SessionMode; request: JobExport },
+  response: Response,
+): Promise<void> {
+  const disconnected = new AbortController();
+  response.once("close", () => disconnected.abort());
+  const csvParts = exportJobs(readerFor(principal, disconnected.signal), principal, request);
+  const first = await csvParts.next();
+  const day = new Date(services.clock.now()).toISOString().slice(0, 10);
+  const name = request.format === "csv" ? `jobs-${day}-to-import.csv` : `jobs-${day}.csv`;
+  response.setHeader("Content-Type", "text/csv; charset=utf-8; header=present");
+  response.setHeader("Content-Disposition", `attachment; filename="${name}"`);
+  response.setHeader("Cache-Control", "no-store");
+  const whole = async function* (): AsyncGenerator<string> {
+    if (first.done !== true) yield first.value.text;
+    for await (const { text } of csvParts) {
+      // A download takes minutes. A session that has ended meanwhile ends it.
+      await sessions.revalidate(principal.sessionId, mode);
+      yield text;
+    }
+  };
+  await pipeline(whole, response).catch((error: unknown) => {
+    // The client disconnected.
+    if (!disconnected.signal.aborted) throw error;
+  });
+}
+
+async function parseRequest({ schema, services }: JobsCsvDeps, { url }: Request): Promise<JobExport> {
+  const searchParams = new URL(url, "http://any").searchParams;
+  const filter = parseInput(schema, "JobFilter", parameterOf(searchParams, "filter"), "filter");
+  const orderBy = parseInput(schema, "JobOrder", parameterOf(searchParams, "orderBy"), "orderBy");
+  const format = formats.get(parameterOf(searchParams, "values") ?? "spreadsheet");
+  if (!format) throw invalidArgument("values", `must be one of ${[...formats.keys()].join(", ")}`);
+  return {
+    filter: await checkedFilter({ services }, filter as JobFilter | null),
+    order: toJobOrder(orderBy as JobOrder | null),
+    format,
+  };
+}
+
+function parameterOf(searchParams: URLSearchParams, name: string): string | null {
+  const values = searchParams.getAll(name);
+  if (values.length > 1) throw invalidArgument(name, "is given more than once");
+  return values[0] ?? null;
+}
+
+/** Parses a query parameter that holds a GraphQL input as JSON, with the rules for GraphQL variables. */
+function parseInput(schema: GraphQLSchema, type: string, text: string | null, name: string): unknown {
+  if (text === null) return null;
+  const inputType = schema.getType(type);
+  invariant(isInputType(inputType), `${type} is an input type of the schema`);
+  const value = parseJson(text, name);
+  const tooLarge = sizeProblem(value, name);
+  if (tooLarge) throw badRequest([tooLarge]);
+  const input: unknown = coerceInputValue(value, inputType, (path, _value, { message }) => {
+    throw invalidArgument([name, ...path].join("."), `does not match the schema: ${message}`);
+  });
+  const problems = inputProblems(input, name, 0);
+  if (problems.length > 0) throw badRequest(problems);
+  return input;
+}
+
+function parseJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw invalidArgument(name, "must be JSON");
+  }
+}

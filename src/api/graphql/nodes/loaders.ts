@@ -1,0 +1,198 @@
+/** Data loaders of one operation: loads requested in the same tick share one SQL statement. */
+import DataLoader from "dataloader";
+import {
+  accountRequestNotes,
+  accountRequestsByIds,
+  accountRequestWarnings,
+  countMembersByOrganization,
+} from "../../../accounts/api.ts";
+import { keysByIds } from "../../../api-keys/api.ts";
+import { listAuditEntries } from "../../../audit/api.ts";
+import type { HistoryPage, HistoryRequest } from "../../../events/api.ts";
+import type { JobStatusCode } from "../../../jobs/api.ts";
+import { organizationsByIds } from "../../../organizations/api.ts";
+import { invariant } from "../../../core/errors.ts";
+import { toTypedId, type IdPrefix } from "../../../core/ids.ts";
+import { alignByKey } from "../../../core/postgres/align-by-key.ts";
+import type { Reader } from "../../../core/postgres/database.ts";
+import {
+  attemptsByDelivery,
+  findAttemptsById,
+  findDeliveriesById,
+  requestBodiesOf,
+} from "../../../webhooks/api.ts";
+import {
+  canManageMembers,
+  canReadAuditLog,
+  canReadMails,
+  canViewMembers,
+  isSessionPrincipal,
+  memberGroupOf,
+  type AuthenticatedPrincipal,
+} from "../authenticated-principal.ts";
+import type { GraphqlServices } from "../services.ts";
+import {
+  toAccountRequestNode,
+  toAuditEntryNode,
+  toInvitationNode,
+  toSavedViewNode,
+  toUserNode,
+} from "./account.node.ts";
+import { toApiKeyNode } from "./api-key.node.ts";
+import { toJobEventNode } from "./event.node.ts";
+import { toJobNode } from "./job.node.ts";
+import { toOrganizationNode } from "./organization.node.ts";
+
+interface Source {
+  readonly principal: AuthenticatedPrincipal;
+  readonly database: Reader;
+  readonly services: GraphqlServices;
+}
+
+/** Null: anonymous requests, which load nothing. */
+type AnySource = Omit<Source, "principal"> & { readonly principal: AuthenticatedPrincipal | null };
+
+type Load<Value> = (source: Source, ids: readonly string[]) => Promise<readonly Value[]>;
+
+/** Each returns the values in the order of the UUIDs, with null for rows that do not exist or that the principal may not see. */
+const loads = {
+  jobs: async ({ services, principal, database }, ids) =>
+    (await services.jobs.findByIds(principal, ids, database)).map((row) => row && toJobNode(row)),
+  organizations: async ({ services, principal, database }, ids) =>
+    (await services.jobs.findOrganizations(principal, ids, database)).map(
+      (row) => row && toOrganizationNode(row),
+    ),
+  /** Does not check access: resolvers must check it first. */
+  organizationSummaries: async ({ database }, ids) => {
+    const [organizations, counts] = await Promise.all([
+      organizationsByIds(database, ids),
+      countMembersByOrganization(database, ids),
+    ]);
+    const summaries = organizations.map(({ id, createdAt, suspendedAt }) => ({
+      id,
+      createdAt: createdAt.toISOString(),
+      suspendedAt: suspendedAt?.toISOString() ?? null,
+      memberCount: counts.get(id) ?? 0,
+    }));
+    return alignByKey(ids, summaries, ({ id }) => id);
+  },
+  events: async ({ services, principal, database }, ids) =>
+    (await services.events.findByIds(principal, ids, database)).map(
+      (row) => row && toJobEventNode(row, principal),
+    ),
+  apiKeys: async ({ principal, database }, ids) =>
+    alignToIds("key", ids, (await keysByIds(database, principal, ids)).map(toApiKeyNode)),
+  endpoints: async ({ services, principal, database }, ids) =>
+    alignToIds("whe", ids, await services.endpoints.findByIds(principal, ids, database)),
+  deliveries: async ({ principal, database }, ids) =>
+    alignToIds("dlv", ids, await findDeliveriesById(database, principal, ids)),
+  attempts: async ({ principal, database }, ids) =>
+    alignToIds("att", ids, await findAttemptsById(database, principal, ids)),
+  /** By delivery. */
+  deliveryAttempts: async ({ principal, database }, ids) => {
+    const attempts = await attemptsByDelivery(database, principal, ids);
+    return ids.map((id) => attempts.get(id) ?? []);
+  },
+  /** By delivery. */
+  requestBodies: async ({ principal, database }, ids) => {
+    const bodies = await requestBodiesOf(database, principal, ids);
+    return ids.map((id) => bodies.get(id) ?? null);
+  },
+  users: async ({ services, principal, database }, ids) => {
+    const group = memberGroupOf(principal);
+    const users = canViewMembers(principal) ? await services.members.getMany(group, ids, database) : [];
+    return alignToIds("usr", ids, users.map(toUserNode));
+  },
+  /** For operators. */
+  accountRequests: async ({ principal, database }, ids) => {
+    const requests = principal.organizationId === null ? await accountRequestsByIds(database, ids) : [];
+    return alignToIds("arq", ids, requests.map(toAccountRequestNode));
+  },
+  /** Does not check access: load the account request first. */
+  accountRequestNotes: async ({ database }, ids) => {
+    const notes = await accountRequestNotes(database, ids);
+    return ids.map((id) => notes.get(id) ?? []);
+  },
+  /** Does not check access: load the account request first. */
+  accountRequestWarnings: async ({ database }, ids) => {
+    const warnings = await accountRequestWarnings(database, ids);
+    return ids.map((id) => warnings.get(id) ?? []);
+  },
+  auditEntries: async ({ principal, database }, ids) => {
+    if (!canReadAuditLog(principal)) return ids.map(() => null);
+    const page = { ids, limit: ids.length, after: null };
+    const { items } = await listAuditEntries(database, principal, page);
+    return alignToIds("aud", ids, items.map(toAuditEntryNode));
+  },
+  mails: async ({ services, principal, database }, ids) => {
+    if (!canReadMails(principal)) return ids.map(() => null);
+    const page = { ids, limit: ids.length, after: null };
+    return alignToIds("eml", ids, (await services.mails.list(database, page)).items);
+  },
+  /** Of at most 100 pending ones. */
+  invitations: async ({ services, principal, database }, ids) => {
+    const pending = canManageMembers(principal) ? await services.invitations.list(principal, database) : [];
+    return alignToIds("inv", ids, pending.map(toInvitationNode));
+  },
+  /** Of at most 50 of a user. */
+  savedViews: async ({ services, principal, database }, ids) => {
+    const views = isSessionPrincipal(principal) ? await services.views.list(principal.user.id, database) : [];
+    return alignToIds("viw", ids, views.map(toSavedViewNode));
+  },
+} satisfies Record<string, Load<unknown>>;
+
+export type LoaderName = keyof typeof loads;
+
+type Loaded<Name extends LoaderName> = Awaited<ReturnType<(typeof loads)[Name]>>[number];
+
+/** Loads by UUID. Creates each data loader when it is first used: most operations use few. */
+export class Loaders {
+  readonly #source: AnySource;
+  readonly #loaders = new Map<string, DataLoader<string, unknown>>();
+  #statuses: Promise<ReadonlyMap<string, JobStatusCode>> | null = null;
+
+  constructor(source: AnySource) {
+    this.#source = source;
+  }
+
+  load<Name extends LoaderName>(name: Name, uuid: string): Promise<Loaded<Name>> {
+    return this.#loaderOf<Loaded<Name>>(name, loads[name]).load(uuid);
+  }
+
+  /** One page of a job's history. Jobs with the same page request share one SQL statement. */
+  history(jobId: string, request: HistoryRequest): Promise<HistoryPage> {
+    const load: Load<HistoryPage> = ({ services, principal, database }, jobIds) =>
+      services.events.histories(principal, { jobIds, request }, database);
+    return this.#loaderOf(`history ${JSON.stringify(request)}`, load).load(jobId);
+  }
+
+  /** All job statuses by code. */
+  statuses(): Promise<ReadonlyMap<string, JobStatusCode>> {
+    const { services, database } = this.#source;
+    return (this.#statuses ??= services.referenceData
+      .statuses(database)
+      .then((rows) => new Map(rows.map((row) => [row.code, row]))));
+  }
+
+  #loaderOf<Value>(key: string, load: Load<Value>): DataLoader<string, Value> {
+    const existing = this.#loaders.get(key);
+    if (existing) return existing as DataLoader<string, Value>;
+    const { principal, ...source } = this.#source;
+    invariant(principal, "resolvers authenticate before they load");
+    const loader = new DataLoader<string, Value>((ids) => load({ ...source, principal }, ids), {
+      maxBatchSize: 1_000,
+    });
+    this.#loaders.set(key, loader);
+    return loader;
+  }
+}
+
+/** Returns the nodes in the order of `ids` (UUIDs; nodes have typed IDs), with null for missing ones. */
+function alignToIds<Node extends { readonly id: string }>(
+  prefix: IdPrefix,
+  ids: readonly string[],
+  nodes: readonly Node[],
+): (Node | null)[] {
+  const typed = ids.map((id) => toTypedId(prefix, id));
+  return alignByKey(typed, nodes, (node) => node.id);
+}

@@ -1,0 +1,144 @@
+/** Parses page arguments and builds connections from rows. */
+import type { ListCursor } from "../../core/cursor.ts";
+import type { PageRequest as PageRange } from "../../core/postgres/list-page.ts";
+import { invalidArgument } from "./arguments.ts";
+import { DEFAULT_PAGE_SIZE } from "./execution/limits.ts";
+
+export interface PageArguments {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly before?: string | null | undefined;
+}
+
+/** A page to read. The operation guard has already checked its size. */
+export interface PageRequest {
+  readonly direction: "forward" | "backward";
+  readonly limit: number;
+  /** Not decoded yet. */
+  readonly cursor: string | null;
+}
+
+/** Throws BadRequestException for `before` without `last`, and for `after` with `last`. */
+export function pageRequest({ first, after, last, before }: PageArguments): PageRequest {
+  if (last === null || last === undefined) {
+    if (typeof before === "string") throw invalidArgument("before", "requires last; with first, use after");
+    return { direction: "forward", limit: first ?? DEFAULT_PAGE_SIZE, cursor: after ?? null };
+  }
+  if (typeof after === "string") throw invalidArgument("after", "requires first; with last, use before");
+  return { direction: "backward", limit: last, cursor: before ?? null };
+}
+
+/** Returns the decoded cursor, or null without one. Throws BadRequestException if `read` returns null. */
+export function readCursor<Position>(
+  { cursor, direction }: Pick<PageRequest, "cursor" | "direction">,
+  read: (text: string) => Position | null,
+): Position | null {
+  if (cursor === null) return null;
+  const position = read(cursor);
+  if (position !== null) return position;
+  throw invalidArgument(
+    direction === "forward" ? "after" : "before",
+    "is not a cursor of this list in this order; pass a cursor unchanged",
+  );
+}
+
+export interface ConnectionNode<Node> {
+  readonly nodes: readonly Node[];
+  readonly edges: readonly { cursor: string; node: Node }[];
+  readonly pageInfo: {
+    hasNextPage: boolean;
+    hasPreviousPage: boolean;
+    startCursor: string | null;
+    endCursor: string | null;
+  };
+  /** 0 unless it was selected. */
+  readonly totalCount: number;
+}
+
+interface Page<Row, Node> {
+  readonly items: readonly Row[];
+  readonly hasNext: boolean;
+  readonly hasPrevious: boolean;
+  readonly toNode: (row: Row) => Node;
+  readonly cursorOf: (row: Row) => string;
+  /** Overrides the last item's cursor. */
+  readonly endCursor?: string | null;
+  readonly total?: number | null | undefined;
+}
+
+/** Returns an empty page with this end cursor. */
+export function emptyConnection(endCursor: string): ConnectionNode<never> {
+  const pageInfo = { hasNextPage: false, hasPreviousPage: true, startCursor: null, endCursor };
+  return { nodes: [], edges: [], pageInfo, totalCount: 0 };
+}
+
+interface ListedPage<Row> {
+  readonly items: readonly Row[];
+  readonly hasMore: boolean;
+  readonly total?: number | null | undefined;
+}
+
+interface ForwardList<Row, Node> {
+  readonly cursor: ListCursor<Row>;
+  readonly list: (page: PageRange) => Promise<ListedPage<Row>>;
+  readonly toNode: (row: Row) => Node;
+}
+
+/** Lists one page of a list whose cursors are ids. Throws BadRequestException for an invalid cursor. */
+export async function listConnection<Row, Node>(
+  args: PageArguments,
+  { cursor, list, toNode }: ForwardList<Row, Node>,
+): Promise<ConnectionNode<Node>> {
+  const page = pageRequest(args);
+  const after = readCursor(page, cursor.decode);
+  const { items, hasMore, total } = await list({ limit: page.limit, after });
+  return toConnection({
+    items,
+    hasNext: hasMore,
+    hasPrevious: after !== null,
+    toNode,
+    cursorOf: cursor.encode,
+    total,
+  });
+}
+
+export function toConnection<Row, Node>(page: Page<Row, Node>): ConnectionNode<Node> {
+  return new LazyConnection(page);
+}
+
+/** Builds cursors only if selected, and once: compiled operations read a property several times. */
+class LazyConnection<Row, Node> implements ConnectionNode<Node> {
+  readonly nodes: readonly Node[];
+  readonly totalCount: number;
+  readonly #page: Page<Row, Node>;
+  #edges: ConnectionNode<Node>["edges"] | undefined;
+  #pageInfo: ConnectionNode<Node>["pageInfo"] | undefined;
+
+  constructor(page: Page<Row, Node>) {
+    this.nodes = page.items.map(page.toNode);
+    this.totalCount = page.total ?? 0;
+    this.#page = page;
+  }
+
+  get edges(): ConnectionNode<Node>["edges"] {
+    return (this.#edges ??= this.nodes.map((node, index) => ({
+      cursor: this.#cursorAt(index) as string,
+      node,
+    })));
+  }
+
+  get pageInfo(): ConnectionNode<Node>["pageInfo"] {
+    return (this.#pageInfo ??= {
+      hasNextPage: this.#page.hasNext,
+      hasPreviousPage: this.#page.hasPrevious,
+      startCursor: this.#cursorAt(0),
+      endCursor: this.#page.endCursor ?? this.#cursorAt(this.nodes.length - 1),
+    });
+  }
+
+  #cursorAt(index: number): string | null {
+    const row = this.#page.items[index];
+    return row === undefined ? null : this.#page.cursorOf(row);
+  }
+}

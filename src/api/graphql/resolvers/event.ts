@@ -1,0 +1,49 @@
+/** The event feed, and the subscription to new events. */
+import { feedCursor, LATEST, readFeedCursor, type TailRow } from "../../../events/api.ts";
+import { authorize, requirePrincipal } from "../authorize.ts";
+import type { GraphqlContext } from "../context.ts";
+import type { JobEventResolvers, QueryResolvers, SubscriptionResolvers } from "../generated/schema-types.ts";
+import { toJobEventNode } from "../nodes/event.node.ts";
+import { emptyConnection, pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { checkedFilter } from "./job.ts";
+
+export const eventQueries: QueryResolvers = {
+  async events(_root, { types, ...args }, context) {
+    const principal = authorize(context, "jobs:read");
+    const { database, services } = context;
+    const page = pageRequest(args);
+    if (page.cursor === LATEST)
+      return emptyConnection(feedCursor(await services.events.newestPosition(database)));
+    const after = readCursor(page, readFeedCursor);
+    const query = { after, types: types ?? [], limit: page.limit };
+    const { items, hasMore, end } = await services.events.feed(principal, query, database);
+    return toConnection({
+      items,
+      hasNext: hasMore,
+      hasPrevious: after !== null,
+      toNode: (row) => toJobEventNode(row, principal),
+      cursorOf: feedCursor,
+      endCursor: end && feedCursor(end),
+    });
+  },
+};
+
+export const jobEvent: JobEventResolvers = {
+  cursor: ({ row }) => feedCursor(row),
+  job: ({ row }, _args, { loaders }) => loaders.load("jobs", row.job_id),
+};
+
+export const subscriptions: SubscriptionResolvers = {
+  jobChanged: {
+    async subscribe(_root, { filter, types }, context) {
+      const principal = authorize(context, "jobs:read");
+      const query = {
+        filter: filter ? await checkedFilter(context, filter) : null,
+        types: types ?? [],
+      };
+      return await context.services.tail.subscribe(principal, query);
+    },
+    resolve: (row: TailRow, _args: unknown, context: GraphqlContext) =>
+      toJobEventNode(row, requirePrincipal(context)),
+  },
+};

@@ -1,0 +1,67 @@
+/** A job's history, newest first. Cursors hold the `sequence` of an event. */
+import { getArgumentValues, isObjectType, type GraphQLResolveInfo } from "graphql";
+import { z } from "zod";
+import type {
+  EventAudience,
+  EventDetails,
+  EventWithPosition,
+  HistoryPage,
+  HistoryRequest,
+} from "../../../events/api.ts";
+import { decodeCursor, encodeCursor } from "../../../core/cursor.ts";
+import { invariant } from "../../../core/errors.ts";
+import { toJobEventNode, type JobEventNode } from "../nodes/event.node.ts";
+import {
+  pageRequest,
+  readCursor,
+  toConnection,
+  type ConnectionNode,
+  type PageArguments,
+} from "../pagination.ts";
+import { nodeSelection, selectionOf, type Selection } from "../execution/selection.ts";
+
+const CURSOR_KIND = "history";
+const cursorShape = z.tuple([z.int().positive().max(2_147_483_647)]);
+
+export function historyRequest(args: PageArguments): HistoryRequest {
+  const page = pageRequest(args);
+  const beforeSequence = readCursor(
+    page,
+    (text) => decodeCursor(CURSOR_KIND, cursorShape, text)?.[0] ?? null,
+  );
+  return { limit: page.limit, beforeSequence };
+}
+
+/** The page of history to load with each job, and the event fields that are selected. */
+export interface HistorySelection {
+  readonly request: HistoryRequest;
+  readonly details: EventDetails;
+}
+
+/** Returns null if no history, several histories or a page after a cursor are selected. */
+export function historySelection(info: GraphQLResolveInfo, job: Selection): HistorySelection | null {
+  const [node, ...others] = job.get("history") ?? [];
+  const type = info.schema.getType("Job");
+  if (!node || others.length > 0 || !isObjectType(type)) return null;
+  const field = type.getFields()["history"];
+  invariant(field, "type Job has a field history");
+  const { first, after }: PageArguments = getArgumentValues(field, node, info.variableValues);
+  if (typeof after === "string") return null;
+  const event = nodeSelection(info, selectionOf(info, [node]));
+  const details = { requestId: event.has("requestId"), position: event.has("cursor") };
+  return { request: historyRequest({ first }), details };
+}
+
+export function historyConnection(
+  { items, hasMore }: HistoryPage,
+  { beforeSequence }: HistoryRequest,
+  principal: EventAudience,
+): ConnectionNode<JobEventNode> {
+  return toConnection<EventWithPosition, JobEventNode>({
+    items,
+    hasNext: hasMore,
+    hasPrevious: beforeSequence !== null,
+    toNode: (row) => toJobEventNode(row, principal),
+    cursorOf: ({ sequence }) => encodeCursor(CURSOR_KIND, [sequence]),
+  });
+}

@@ -1,0 +1,41 @@
+/** Counts and sums of jobs by group. */
+import { toTypedId } from "../../../core/ids.ts";
+import { authorize } from "../authorize.ts";
+import type { JobGroupKey, QueryResolvers } from "../generated/schema-types.ts";
+import { selectionOf } from "../execution/selection.ts";
+import { checkedFilter } from "./job.ts";
+
+export const statsQueries: QueryResolvers = {
+  async jobStats(_root, { filter, groupBy }, context, info) {
+    const principal = authorize(context, "jobs:read");
+    const checked = await checkedFilter(context, filter);
+    const stats = selectionOf(info);
+    const group = selectionOf(info, stats.get("groups") ?? []);
+    const include = {
+      groups: stats.has("groups") || stats.has("truncated"),
+      pieceQuantity: group.has("pieceQuantity"),
+      weight: group.has("weight"),
+    };
+    const request = { filter: checked, groupBy, include };
+    const reader = context.readerFor(principal);
+    const { total, groups, truncated } = await context.services.jobs.stats(principal, request, reader);
+    return {
+      total,
+      truncated,
+      groups: groups.map(({ values, labels, ...sums }) => ({
+        ...sums,
+        keys: groupBy.map((key, index) => toStatsKey(key, values[index] ?? null, labels[index] ?? null)),
+      })),
+    };
+  },
+};
+
+function toStatsKey(key: JobGroupKey, value: string | null, label: string | null) {
+  const isOrganization = key === "AGENT" || key === "CONTRACTOR";
+  if (value === null) return { key, value, label: null };
+  return {
+    key,
+    value: isOrganization ? toTypedId("org", value) : key === "CATEGORY" ? value.toUpperCase() : value,
+    label: label ?? value,
+  };
+}

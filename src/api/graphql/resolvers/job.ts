@@ -1,0 +1,138 @@
+/** Queries that return jobs, and the fields of a job. */
+import { isDeepStrictEqual } from "node:util";
+import type { GraphQLResolveInfo } from "graphql";
+import { includeHistory } from "../../../events/api.ts";
+import {
+  jobCursor,
+  type JobFilterTree,
+  type JobOrder,
+  orderName,
+  readJobCursor,
+  validateFilter,
+} from "../../../jobs/api.ts";
+import { invariant } from "../../../core/errors.ts";
+import { fromTypedId } from "../../../core/ids.ts";
+import { authorize } from "../authorize.ts";
+import type { GraphqlContext } from "../context.ts";
+import { invalidArgument } from "../arguments.ts";
+import { parseFilter } from "../parse-filter.ts";
+import type {
+  JobFilter,
+  JobOrder as JobOrderInput,
+  JobResolvers,
+  QueryResolvers,
+} from "../generated/schema-types.ts";
+import type { Loaders } from "../nodes/loaders.ts";
+import { toJobNode, type JobNode } from "../nodes/job.node.ts";
+import type { OrganizationNode } from "../nodes/organization.node.ts";
+import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { nodeSelection, selectionOf } from "../execution/selection.ts";
+import { historySelection, historyConnection, historyRequest } from "./history.ts";
+
+export const jobQueries: QueryResolvers = {
+  async job(_root, { id, markingNumber }, context) {
+    const principal = authorize(context, "jobs:read");
+    // An argument that is null counts as absent.
+    if ((typeof id === "string") === (typeof markingNumber === "string"))
+      throw invalidArgument("", "Give either id or markingNumber");
+    if (typeof markingNumber === "string") {
+      const [row] = await context.services.jobs.findByMarkingNumbers(principal, [markingNumber], {
+        reader: context.database,
+      });
+      return row ? toJobNode(row) : null;
+    }
+    const uuid = fromTypedId("job", id as string);
+    return uuid === null ? null : await context.loaders.load("jobs", uuid);
+  },
+
+  async jobsByMarkingNumber(_root, { markingNumbers }, context) {
+    const principal = authorize(context, "jobs:read");
+    const { services, database } = context;
+    const rows = await services.jobs.findByMarkingNumbers(principal, markingNumbers, { reader: database });
+    return rows.map((row) => row && toJobNode(row));
+  },
+
+  /** Loads the page and, if selected, its organisations, histories and total with one SQL statement. */
+  async jobs(_root, args, context, info) {
+    const principal = authorize(context, "jobs:read");
+    const { direction, limit, cursor } = pageRequest(args);
+    const order = toJobOrder(args.orderBy);
+    const position = readCursor({ direction, cursor }, (text) => readPosition(text, order));
+    const filter = await checkedFilter(context, args.filter);
+    const { history, ...include } = includedFields(info);
+    const extraJoins = history ? includeHistory(history.request, history.details) : undefined;
+    const page = { direction, limit, position };
+    const query = { filter, order, page, include: { ...include, extraJoins } };
+    const reader = context.readerFor(principal);
+    return toConnection({
+      ...(await context.services.jobs.list(principal, query, reader)),
+      toNode(row) {
+        const node = toJobNode(row);
+        if (history && extraJoins)
+          node.prefetchedHistory = { request: history.request, page: extraJoins.read(row) };
+        return node;
+      },
+      cursorOf: (row) => jobCursor(order, row),
+    });
+  },
+};
+
+export const job: JobResolvers = {
+  async status({ normalizedStatus }, _args, { loaders }) {
+    const status = (await loaders.statuses()).get(normalizedStatus);
+    invariant(status, "every job status is in the status table");
+    return status;
+  },
+  agent: (node, _args, { loaders }) => node.agent ?? agentOf(node, loaders),
+  contractor(node, _args, { loaders }) {
+    const { contractor, row } = node;
+    if (contractor !== undefined) return contractor;
+    return row.contractor_id === null ? null : loaders.load("organizations", row.contractor_id);
+  },
+  history(node, args, context) {
+    const request = historyRequest(args);
+    const principal = authorize(context, "jobs:read");
+    if (node.prefetchedHistory && isDeepStrictEqual(node.prefetchedHistory.request, request))
+      return historyConnection(node.prefetchedHistory.page, request, principal);
+    const loaded = context.loaders.history(node.row.id, request);
+    return loaded.then((page) => historyConnection(page, request, principal));
+  },
+};
+
+async function agentOf({ row }: JobNode, loaders: Loaders): Promise<OrganizationNode> {
+  const agent = await loaders.load("organizations", row.agent_id);
+  invariant(agent, "a principal that can see a job can see its agent");
+  return agent;
+}
+
+/** Returns null if `text` is not a cursor of this list in this order. */
+function readPosition(text: string, order: JobOrder) {
+  const cursor = readJobCursor(text);
+  return cursor && orderName(cursor.order) === orderName(order) ? cursor.position : null;
+}
+
+/** Parses a filter. Throws BadRequestException if it is invalid. */
+export async function checkedFilter(
+  { services }: { readonly services: Pick<GraphqlContext["services"], "referenceData"> },
+  filter: JobFilter | null | undefined,
+): Promise<JobFilterTree> {
+  const checked = parseFilter(filter);
+  await validateFilter(services.referenceData, checked);
+  return checked;
+}
+
+export function toJobOrder(order: JobOrderInput | null | undefined): JobOrder {
+  const { field, direction } = order ?? { field: "created_at", direction: "desc" };
+  return { field, descending: direction === "desc" };
+}
+
+function includedFields(info: GraphQLResolveInfo) {
+  const connection = selectionOf(info);
+  const selected = nodeSelection(info, connection);
+  return {
+    items: connection.has("nodes") || connection.has("edges") || connection.has("pageInfo"),
+    organizations: selected.has("agent") || selected.has("contractor"),
+    total: connection.has("totalCount"),
+    history: historySelection(info, selected),
+  };
+}

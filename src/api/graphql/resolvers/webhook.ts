@@ -1,0 +1,97 @@
+/** Queries of webhook endpoints, deliveries and attempts. */
+import { readDeliveryCursor, toHeaderList } from "../../../webhooks/api.ts";
+import { markingNumberValue } from "../../../jobs/api.ts";
+import { authorize, requireAdministrator, requireManager } from "../authorize.ts";
+import type {
+  QueryResolvers,
+  WebhookAttemptResolvers,
+  WebhookDeliveryResolvers,
+  WebhookEndpointResolvers,
+} from "../generated/schema-types.ts";
+import { listedMode } from "../authenticated-principal.ts";
+import { invalidArgument } from "../arguments.ts";
+import { uuidOf } from "../nodes/node-id.ts";
+import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+
+export const webhookQueries: QueryResolvers = {
+  webhookEndpoints(_root, { mode }, context) {
+    const principal = requireManager(context);
+    const selection = { mode: listedMode(principal, mode) };
+    return context.services.endpoints.list(principal, selection, context.database);
+  },
+
+  webhookEndpoint(_root, { id }, context) {
+    const principal = requireManager(context);
+    return context.services.endpoints.find(principal, id, context.database);
+  },
+
+  failingWebhookEndpoints(_root, _args, context) {
+    requireAdministrator(context);
+    return context.services.endpoints.listFailing(context.database);
+  },
+
+  async webhookDeliveries(
+    _root,
+    { endpointId, status, eventType, markingNumber, since, until, mode, ...args },
+    context,
+  ) {
+    const principal = requireManager(context);
+    if (typeof markingNumber === "string" && !markingNumberValue.safeParse(markingNumber).success)
+      throw invalidArgument("markingNumber", "must be a valid Marking Number");
+    const page = pageRequest(args);
+    readCursor(page, readDeliveryCursor);
+    const { limit, cursor } = page;
+    const filter = {
+      endpointId: endpointId ?? undefined,
+      status: status ?? undefined,
+      eventType: eventType ?? undefined,
+      markingNumber: markingNumber ?? undefined,
+      since: since ?? undefined,
+      until: until ?? undefined,
+      mode: typeof endpointId === "string" ? (mode ?? undefined) : listedMode(principal, mode),
+    };
+    const request = { filter, limit, cursor: cursor ?? undefined };
+    const { items, nextCursor, cursorOf } = await context.services.deliveries.list(
+      principal,
+      request,
+      context.database,
+    );
+    return toConnection({
+      items,
+      hasNext: nextCursor !== null,
+      hasPrevious: cursor !== null,
+      toNode: (view) => view,
+      cursorOf,
+    });
+  },
+};
+
+export const webhookEndpoint: WebhookEndpointResolvers = {
+  organization: ({ organizationId: id, organizationName: name, organizationType: type }) => ({
+    id,
+    name,
+    type,
+  }),
+  headers: ({ headers }) => toHeaderList(headers),
+};
+
+export const webhookAttempt: WebhookAttemptResolvers = {
+  requestHeaders: ({ requestHeaders }) => toHeaderList(requestHeaders),
+  responseHeaders: ({ responseHeaders }) => responseHeaders && toHeaderList(responseHeaders),
+};
+
+export const webhookDelivery: WebhookDeliveryResolvers = {
+  attemptCount: ({ attempts }) => attempts,
+  endpoint: ({ endpointId }, _args, { loaders }) => loaders.load("endpoints", uuidOf("whe", endpointId)),
+  job({ jobId }, _args, context) {
+    if (jobId === null) return null;
+    authorize(context, "jobs:read");
+    return context.loaders.load("jobs", uuidOf("job", jobId));
+  },
+  requestBody({ id, jobId }, _args, context) {
+    // The body contains the whole job, except for test events.
+    if (jobId !== null) authorize(context, "jobs:read");
+    return context.loaders.load("requestBodies", uuidOf("dlv", id));
+  },
+  attempts: ({ id }, _args, { loaders }) => loaders.load("deliveryAttempts", uuidOf("dlv", id)),
+};

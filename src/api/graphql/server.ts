@@ -1,0 +1,203 @@
+/** The GraphQL adapter: Apollo Server with authentication, limits, error formatting, subscriptions and the explorers. */
+import { ApolloServer, type BaseContext } from "@apollo/server";
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+  ApolloServerPluginLandingPageDisabled,
+  ApolloServerPluginSchemaReportingDisabled,
+  ApolloServerPluginUsageReportingDisabled,
+} from "@apollo/server/plugin/disabled";
+import { expressMiddleware } from "@as-integrations/express5";
+import { Router, type ErrorRequestHandler, type Request, type RequestHandler } from "express";
+import type { GraphQLSchema } from "graphql";
+import type { Registry } from "prom-client";
+import type { KeyVerifier } from "../../api-keys/api.ts";
+import type { RateLimits } from "../../rate-limits/api.ts";
+import type { Config } from "../../config/config.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Tracing } from "../../core/tracing/tracing.ts";
+import { authenticate } from "./authenticate.ts";
+import type { IncomingOperation } from "./context.ts";
+import { ErrorFormatter } from "./execution/error-formatter.ts";
+import { createGateway } from "./execution/executor.ts";
+import { sendSandbox } from "./explorer/sandbox.ts";
+import { graphiqlRoutes } from "./explorer/graphiql.routes.ts";
+import type { AdapterHost } from "./adapter-host.ts";
+import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts";
+import { createOperationGuard } from "./execution/operation-guard.ts";
+import type { SessionVerifier } from "../../accounts/api.ts";
+import { currentRequest } from "./request-store.ts";
+import { createSubscriptionServer, type SubscriptionServer } from "./subscriptions/websocket-server.ts";
+
+export interface GraphqlAdapterDeps<Context extends BaseContext> {
+  schema: GraphQLSchema;
+  makeContext: (request: IncomingOperation) => Context;
+  verifier: KeyVerifier;
+  sessions: SessionVerifier;
+  /** Null: rate limits are off. */
+  limits: RateLimits | null;
+  config: Pick<Config, "environment" | "http">;
+  logger: Logger;
+  registry: Registry;
+  tracing?: Tracing | undefined;
+  /** Returns the URL of the section of the guide about an error code. */
+  errorUrl: (code: string) => string;
+  /** Further routes, outside `/graphql`. */
+  extraRoutes?: ((host: AdapterHost) => RequestHandler) | undefined;
+}
+
+export interface GraphqlAdapter extends AsyncDisposable {
+  readonly path: string;
+  readonly webSockets: SubscriptionServer;
+  /** The endpoint and the explorers. */
+  routes(host: AdapterHost): RequestHandler;
+  /** Formats errors of requests to `path`. */
+  errorHandler(host: AdapterHost): ErrorRequestHandler;
+  /** Sets the API key that the explorers send, except in production. */
+  setExplorerKey(key: string): void;
+}
+
+const PATH = "/graphql";
+
+export async function createGraphqlAdapter<Context extends BaseContext>(
+  deps: GraphqlAdapterDeps<Context>,
+): Promise<GraphqlAdapter> {
+  const { config, makeContext, verifier, sessions, limits } = deps;
+  const { environment, http } = config;
+  const isProduction = environment === "production";
+  const errors = new ErrorFormatter(deps);
+  const apollo = createApolloServer(deps, errors);
+  await apollo.start();
+  const webSockets = createSubscriptionServer({ ...deps, environment, http, path: PATH, apollo, errors });
+  let storedKey: string | null = null;
+  const explorerKey = (): string | null => (isProduction ? null : storedKey);
+
+  return {
+    path: PATH,
+    webSockets,
+    routes(host) {
+      const named: RequestHandler = (_request, response, next) => {
+        host.contextOf(response).route = PATH;
+        next();
+      };
+      const router = Router({ caseSensitive: true });
+      router.use(PATH, named);
+      if (!isProduction) router.get(PATH, showSandbox(explorerKey));
+      router.all(
+        PATH,
+        authenticate({ verifier, sessions, limits, isProduction }, host),
+        readPostBody(host.readJson(MAX_BODY_BYTES)),
+      );
+      router.all(
+        PATH,
+        expressMiddleware(apollo, { context: () => Promise.resolve(makeContext(currentRequest())) }),
+      );
+      router.use(PATH, () => {
+        throw new AppError("NotFoundException", "There is no such route");
+      });
+      if (deps.extraRoutes) router.use(deps.extraRoutes(host));
+      router.use(graphiqlRoutes({ host, explorerKey, publicUrl: config.http.publicUrl }));
+      return router;
+    },
+    errorHandler: (host) => createErrorHandler(errors, host),
+    setExplorerKey(key) {
+      storedKey = key;
+    },
+    async [Symbol.asyncDispose]() {
+      await webSockets[Symbol.asyncDispose]();
+      await apollo.stop();
+    },
+  };
+}
+
+function createApolloServer<Context extends BaseContext>(
+  deps: GraphqlAdapterDeps<Context>,
+  errors: ErrorFormatter,
+): ApolloServer<Context> {
+  const { schema, config, logger, tracing } = deps;
+  const { environment } = config;
+  return new ApolloServer<Context>({
+    gateway: createGateway(schema, errors, tracing),
+    nodeEnv: environment,
+    logger,
+    // The operation guard restricts introspection.
+    introspection: true,
+    // Browsers send these headers to other origins only after a preflight, so GET queries (urql sends them) are safe.
+    csrfPrevention: {
+      requestHeaders: ["x-apollo-operation-name", "apollo-require-preflight", "x-api-key", "authorization"],
+    },
+    persistedQueries: false,
+    allowBatchedHttpRequests: false,
+    stopOnTerminationSignals: false,
+    includeStacktraceInErrorResponses: false,
+    parseOptions: { maxLexicalTokens: operationLimits.tokens },
+    maxRecursiveSelections: operationLimits.selections,
+    stringifyResult(answer) {
+      const code = "errors" in answer ? answer.errors?.[0]?.extensions?.["code"] : undefined;
+      if (typeof code === "string") currentRequest().setFailure({ code, responseBody: answer });
+      return JSON.stringify(answer);
+    },
+    formatError: (formatted, error) => errors.formatError(formatted, error),
+    plugins: [
+      createOperationGuard({ ...deps, isProduction: environment === "production", errors }),
+      // Cache control wraps every resolver.
+      ApolloServerPluginCacheControlDisabled(),
+      // Never report to Apollo, even if its environment variables are set.
+      ApolloServerPluginUsageReportingDisabled(),
+      ApolloServerPluginSchemaReportingDisabled(),
+      ApolloServerPluginInlineTraceDisabled(),
+      ApolloServerPluginLandingPageDisabled(),
+    ],
+  });
+}
+
+function showSandbox(explorerKey: () => string | null): RequestHandler {
+  return async (request, response, next) => {
+    if (acceptsHtml(request)) await sendSandbox(response, explorerKey());
+    else next();
+  };
+}
+
+/** True for a browser that opens the endpoint without an operation. */
+function acceptsHtml({ headers, url }: Request): boolean {
+  return (headers.accept?.includes("text/html") ?? false) && !url.includes("query=");
+}
+
+/** Parses the body of POST requests. Apollo requires `body` to be undefined for other methods. */
+function readPostBody(read: RequestHandler): RequestHandler {
+  return (request, response, next) => {
+    if (request.method === "POST") {
+      void read(request, response, next);
+    } else {
+      request.body = undefined;
+      next();
+    }
+  };
+}
+
+/** Sends errors thrown before Apollo runs (authentication, body parsing) as a GraphQL response. */
+function createErrorHandler(errors: ErrorFormatter, host: AdapterHost): ErrorRequestHandler {
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) {
+      next(error);
+      return;
+    }
+    const context = host.contextOf(response);
+    const { requestId, simulated } = context;
+    const failure = host.toAppError(error);
+    const { status, headers } = failure;
+    const { message, extensions } = errors.translate(failure, { requestId, simulated });
+    const { http: _, ...visibleExtensions } = extensions;
+    const code = visibleExtensions["code"] === "BAD_USER_INPUT" ? "BAD_REQUEST" : visibleExtensions["code"];
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    response.status(status);
+    response.type(
+      request.accepts("application/json", "application/graphql-response+json") || "application/json",
+    );
+    const common = errors.commonExtensions(String(code), requestId);
+    const answer = { errors: [{ message, extensions: { ...visibleExtensions, ...common } }] };
+    context.failure = { code: common.code, responseBody: answer };
+    response.send(JSON.stringify(answer));
+  };
+}

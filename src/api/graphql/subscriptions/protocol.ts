@@ -1,0 +1,200 @@
+/** Serves the graphql-transport-ws protocol with graphql-ws: authentication, subscriptions and their events. */
+import type { ApolloServer, BaseContext } from "@apollo/server";
+import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLFormattedError } from "graphql";
+import {
+  makeServer,
+  MessageType,
+  type SubscribePayload,
+  type WebSocket as GraphqlWsSocket,
+} from "graphql-ws";
+import { type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
+import { SlowReaderError } from "../../../events/api.ts";
+import { FairSemaphore } from "../../../core/concurrency/semaphore.ts";
+import { AppError, badRequest, invariant, isUnavailable } from "../../../core/errors.ts";
+import { withSpan, type Tracing } from "../../../core/tracing/tracing.ts";
+import type { IncomingOperation } from "../context.ts";
+import { OperationIds } from "./operation-ids.ts";
+import type { ErrorFormatter } from "../execution/error-formatter.ts";
+import { operationSpan } from "../execution/operation-span.ts";
+import { partnerOf } from "../../../core/principal.ts";
+import { rateLimitSubjectOf } from "../authenticated-principal.ts";
+import { currentRequest, type CheckedSubscription } from "../request-store.ts";
+import { authenticate, revalidate, type AuthenticateDeps } from "./authenticate.ts";
+import { checkOperation } from "./check-operation.ts";
+import type { Connection } from "./connection.ts";
+import { startSubscription, type SubscriptionResults } from "./event-execution.ts";
+import { closeCodes, subscriptionLimits, TOO_SLOW_REASON, TRY_AGAIN_REASON } from "./limits.ts";
+import type { SubscriptionMetrics } from "./metrics.ts";
+
+export interface ProtocolDeps<Context extends BaseContext> extends AuthenticateDeps {
+  apollo: ApolloServer<Context>;
+  errors: ErrorFormatter;
+  makeContext: (request: IncomingOperation) => Context;
+  /** Null: rate limits are off. */
+  limits: RateLimits | null;
+  tracing?: Tracing | undefined;
+  metrics: SubscriptionMetrics;
+}
+
+interface Shared<Context extends BaseContext> extends ProtocolDeps<Context> {
+  /** Of the executions on all connections. */
+  readonly semaphore: FairSemaphore;
+}
+
+/** Returns a function that serves a newly opened connection. It returns a function to call after the connection has closed. */
+export function createProtocol<Context extends BaseContext>(
+  deps: ProtocolDeps<Context>,
+): (connection: Connection) => (code: number, reason: string) => void {
+  const shared = { ...deps, semaphore: new FairSemaphore(subscriptionLimits.executions) };
+  const { errors } = deps;
+  return (connection) => {
+    const ids = new OperationIds();
+    const onClose = makeServer({
+      connectionInitWaitTimeout: subscriptionLimits.initTimeoutMs,
+      onConnect: ({ connectionParams }) => authenticate(deps, connection, connectionParams),
+      onSubscribe: (_connection, id, payload) =>
+        accept(shared, connection, { id: ids.clientIdOf(id), payload }),
+      subscribe: (args) => start(shared, connection, args),
+      onOperation(...[{ subscriptions }, id, , , result]) {
+        const isStream = typeof result === "object" && Symbol.asyncIterator in result;
+        // Otherwise it could not start, or the client has completed it meanwhile.
+        if (isStream && id in subscriptions)
+          sendSubscribedPing(connection, ids.clientIdOf(id), result as SubscriptionResults);
+      },
+      onNext: (...[, , , , result]) => errors.formatResult(result as ExecutionResult),
+      onError: (_connection, _id, _payload, failures) =>
+        failures.map((error) =>
+          error instanceof FormattedError ? error.formatted : errors.format(error.originalError ?? error),
+        ),
+    }).opened(socketOf(connection, ids), undefined);
+    return (code, reason) =>
+      void onClose(code, reason).catch((error: unknown) => connection.closeOnError(error));
+  };
+}
+
+/** The connection as graphql-ws uses it, with our IDs of operations. */
+function socketOf(connection: Connection, ids: OperationIds): GraphqlWsSocket {
+  return {
+    protocol: connection.protocol,
+    async send(text) {
+      const translated = ids.send(text);
+      if (translated !== null) await connection.send(translated);
+    },
+    close: (code, reason) => connection.close(code, reason),
+    onMessage: (handle) =>
+      connection.onMessage(async (text) => {
+        const received = ids.receive(text);
+        if ("text" in received) await handle(received.text);
+        else
+          connection.close(closeCodes.subscriberExists, `Subscriber for ${received.usedId} already exists`);
+      }),
+  };
+}
+
+interface SubscribeRequest {
+  id: string;
+  payload: SubscribePayload;
+}
+
+/** Registers and checks a subscription. Returns its arguments or its errors. */
+async function accept<Context extends BaseContext>(
+  shared: Shared<Context>,
+  connection: Connection,
+  request: SubscribeRequest,
+): Promise<ExecutionArgs | GraphQLError[]> {
+  const reject = (failures: readonly GraphQLFormattedError[]): GraphQLError[] => {
+    connection.subscriptionCount -= 1;
+    return failures.map((failure) => new FormattedError(failure));
+  };
+  connection.subscriptionCount += 1;
+  try {
+    const checked = await check(shared, connection, request);
+    return "document" in checked ? checked : reject(checked);
+  } catch (error) {
+    return reject([shared.errors.format(error)]);
+  }
+}
+
+/** Returns the subscription, or the errors of its operation. Throws an AppError for a connection over a limit. */
+async function check<Context extends BaseContext>(
+  { apollo, makeContext, limits }: Shared<Context>,
+  { authentication, subscriptionCount }: Connection,
+  { id, payload }: SubscribeRequest,
+): Promise<(CheckedSubscription & ExecutionArgs) | readonly GraphQLFormattedError[]> {
+  invariant(authentication, "subscribing requires connection_init");
+  const { subscriptionsPerConnection, maxIdLength } = subscriptionLimits;
+  if (subscriptionCount > subscriptionsPerConnection)
+    throw new AppError(
+      "TooManyRequestsException",
+      `A WebSocket can have at most ${subscriptionsPerConnection} subscriptions`,
+    );
+  if (id.length > maxIdLength)
+    throw badRequest([], `The ID of a subscription must be at most ${maxIdLength} characters`);
+  await takeTokens(limits, rateLimitSubjectOf(authentication.principal), { kind: "read" }, () => undefined);
+  return await checkOperation(apollo, makeContext(currentRequest()), payload);
+}
+
+async function start<Context extends BaseContext>(
+  { makeContext, metrics, semaphore, tracing }: Shared<Context>,
+  connection: Connection,
+  args: ExecutionArgs,
+): Promise<SubscriptionResults | ExecutionResult> {
+  const results = await startSubscription(args, {
+    signal: connection.signal,
+    makeContext: () => makeContext(connection.request),
+    // Each event has its own trace: a subscription can last for days.
+    semaphore: (work) =>
+      semaphore.run(fairnessKey(connection), () =>
+        withSpan(tracing?.startTrace(...operationSpan("subscription", args.operationName)), work),
+      ),
+    async isAuthorized() {
+      const isValid = await revalidate(connection);
+      if (isValid) metrics.eventSent();
+      return isValid;
+    },
+    onStart: () => metrics.subscriptionStarted(),
+    onEnd() {
+      metrics.subscriptionEnded();
+      connection.subscriptionCount -= 1;
+    },
+    onFailure: (error) => closeOnFailure(connection, error),
+  });
+  if (!(Symbol.asyncIterator in results)) connection.subscriptionCount -= 1;
+  return results;
+}
+
+/** graphql-ws accepts only GraphQLErrors. */
+class FormattedError extends GraphQLError {
+  readonly formatted: GraphQLFormattedError;
+
+  constructor(formatted: GraphQLFormattedError) {
+    super(formatted.message);
+    this.formatted = formatted;
+  }
+}
+
+/** The partner or operator whose subscriptions share one semaphore queue. */
+function fairnessKey({ authentication, requestId }: Connection): string {
+  if (!authentication) return requestId;
+  const { principal } = authentication;
+  return partnerOf(principal) ?? principal.actor.id ?? requestId;
+}
+
+/**
+ * Sends a ping when a subscription becomes active, because the protocol has no acknowledgement. A client that reads jobs
+ * after this ping misses no change.
+ */
+function sendSubscribedPing(
+  connection: Connection,
+  subscribed: string,
+  { cursor }: SubscriptionResults,
+): void {
+  void connection.send(JSON.stringify({ type: MessageType.Ping, payload: { subscribed, cursor } }));
+}
+
+/** Closes the connection of a subscription that failed or could not start. Throws an unexpected error, for the client. */
+function closeOnFailure(connection: Connection, error: unknown): void {
+  if (error instanceof SlowReaderError) connection.close(closeCodes.tooSlow, TOO_SLOW_REASON);
+  else if (isUnavailable(error)) connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
+  else throw error;
+}

@@ -1,0 +1,173 @@
+/** The OpenAPI document of the partner API. */
+import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from "@asteasolutions/zod-to-openapi";
+import manifest from "../../../../package.json" with { type: "json" };
+import { guideSectionOf } from "../../../guide/api.ts";
+import { errorCodes } from "../../../core/errors.ts";
+import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
+import { getMe, getRequest, listRequests } from "./account.ts";
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "./api-keys.ts";
+import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
+import { listEvents, listFailureReasons, listStatuses } from "./events-and-reference.ts";
+import { headerComponents } from "./headers.ts";
+import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts";
+import { getJobStats, lookUpJobs } from "./jobs-lookup-and-stats.ts";
+import { testModeOperations } from "./test-mode.ts";
+import { webhookDeliveryOperations } from "./webhook-deliveries.ts";
+import { webhookEndpointActions } from "./webhook-endpoint-actions.ts";
+import { webhookEndpointOperations } from "./webhook-endpoints.ts";
+import { webhooks } from "./webhooks.ts";
+
+export type OpenApiDocument = ReturnType<OpenApiGeneratorV31["generateDocument"]>;
+
+const DESCRIPTION = `Waymark is the open API for delivery jobs: partner organizations list the jobs visible to them and
+update them by Marking Number.
+
+**Authentication.** Every request under \`/v1\` carries an API key, as \`x-api-key: KEY\` or as \`Authorization: Bearer KEY\`.
+A key belongs to an agent or contractor organization and sees only the jobs of that organization. Its scopes are its
+permissions; each operation names the scopes that it requires (\`x-required-scopes\`).
+
+**Envelope.** Every response under \`/v1\` is \`{request_id, success, data, error}\`. An unknown path returns 404
+(\`NotFoundException\`). A method that the path does not support returns 405 (\`MethodNotAllowedException\`, with
+\`Allow\`). Every path with GET also supports HEAD.
+
+**Rate limits.** Defaults per key: reads 50 a second (100 at once), single updates 25 a second (50 at once), batches 5 a
+second (10 at once). The operator can change them. All keys of an organization together have four times these limits. The
+headers \`RateLimit\`, \`RateLimit-Policy\` and \`X-RateLimit-*\` contain the limits and the remaining requests.
+
+**New fields and codes.** Objects in responses and events may get new fields, and codes with \`x-extensible-enum\` may get
+new values. The values in \`x-known-values\` are those of a new installation; others can exist.
+
+**Versions.** The version is the segment \`v1\` of the path. New fields, parameters, events and status codes can appear without
+notice; ignore those that you don't know. We remove or rename nothing in v1 without a deprecation period of at least 12 months,
+with the headers \`Deprecation\` (RFC 9745) and \`Sunset\` (RFC 8594). We never change the type or the meaning of a field.`;
+
+/** The header is no parameter of the operations: generated clients would get it in every method. */
+const TEST_DESCRIPTION = `Test mode, for keys that start with \`wmk_test_\`: test jobs, their runs, and events of any type.
+
+**Simulated failures.** With a test key, every operation accepts the header \`${SIMULATE_HEADER}\`: ${simulatedStatuses.join(", ")}
+returns this status as the real failure would, \`slow:3000\` waits that many milliseconds (${SLOW.min} to ${SLOW.max}) before the request
+is handled, and \`cut\` closes the connection. A simulated failure changes nothing and counts against the rate limit. Another
+value returns 400. With other keys the header has no effect.`;
+
+const apiConfig = {
+  openapi: "3.1.0",
+  info: {
+    title: "Waymark API",
+    summary: "List delivery jobs, update them by Marking Number and receive every change.",
+    description: DESCRIPTION,
+    version: manifest.version,
+    license: { name: "MIT", identifier: "MIT" },
+  },
+  tags: [
+    {
+      name: "Jobs",
+      description: "Delivery jobs: list them, read one, look up many, count them, update one or many.",
+    },
+    { name: "Events", description: "Changes of jobs. Poll them instead of using webhooks, or to catch up." },
+    { name: "Reference", description: "Status codes and failure reasons." },
+    { name: "Webhooks", description: "The same events, sent to your URL: endpoints and the delivery log." },
+    { name: "Webhook events", description: "The requests that your URL receives." },
+    { name: "Account", description: "Your organization, your limits and your requests." },
+    { name: "API keys", description: "Keys of your organization: list, create, replace and revoke them." },
+    { name: "Test", description: TEST_DESCRIPTION },
+  ],
+};
+
+const apiRoutes = [
+  listJobs,
+  getJobStats,
+  lookUpJobs,
+  updateJobs,
+  findJob,
+  updateJob,
+  jobHistory,
+  listEvents,
+  listStatuses,
+  listFailureReasons,
+  ...webhookEndpointOperations,
+  ...webhookEndpointActions,
+  ...webhookDeliveryOperations,
+  getMe,
+  listRequests,
+  getRequest,
+  listApiKeys,
+  createApiKey,
+  rotateApiKey,
+  revokeApiKey,
+  ...testModeOperations,
+];
+
+/** Returns the document of the partner API. If `publicUrl` is null, its server URL is relative. */
+export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument {
+  const registry = new OpenAPIRegistry();
+  registerComponents(registry);
+  registerResponses(registry);
+  for (const route of apiRoutes) registry.registerPath(withGuide(route, publicUrl));
+  for (const webhook of webhooks) registry.registerWebhook(withGuide(webhook, publicUrl));
+  return generate(registry, {
+    ...configFor(publicUrl),
+    servers: [{ url: `${publicUrl ?? ""}/v1` }],
+  });
+}
+
+/** Adds the contact, and to each tag a link to the guide. */
+function configFor(publicUrl: string | null) {
+  const tags = apiConfig.tags.map((tag) => ({ ...tag, ...guideLink(tag.name, publicUrl) }));
+  return { ...apiConfig, tags, info: { ...apiConfig.info, contact: contactOf(publicUrl) } };
+}
+
+function withGuide(route: RouteConfig, publicUrl: string | null): RouteConfig {
+  return { ...route, ...guideLink(route.operationId ?? "", publicUrl) };
+}
+
+/** Returns `externalDocs` with the section of the guide that explains an operation or a tag. */
+function guideLink(name: string, publicUrl: string | null) {
+  const section = guideSectionOf(name);
+  if (!section) return {};
+  const description = section.heading === null ? "Guide" : `Guide: ${section.heading}`;
+  return { externalDocs: { description, url: `${publicUrl ?? ""}/guide/${section.path}` } };
+}
+
+type Config = Parameters<OpenApiGeneratorV31["generateDocument"]>[0];
+
+function generate(registry: OpenAPIRegistry, config: Config): OpenApiDocument {
+  const definitions = [{ type: "schema" as const, schema: errorEnvelope }, ...registry.definitions];
+  const generator = new OpenApiGeneratorV31(definitions, { unionPreferredType: "oneOf" });
+  return generator.generateDocument(config);
+}
+
+function contactOf(publicUrl: string | null): { name: string; url?: string } {
+  return { name: "The operator of this service", ...(publicUrl !== null && { url: publicUrl }) };
+}
+
+/** Registers the responses that operations refer to. Linters report components that no operation uses. */
+function registerResponses(registry: OpenAPIRegistry): void {
+  const used = new Set(
+    apiRoutes.flatMap(({ responses }) =>
+      Object.values(responses).map((response) => ("$ref" in response ? response.$ref : null)),
+    ),
+  );
+  for (const code of errorCodes) {
+    const name = responseName(code);
+    if (used.has(`#/components/responses/${name}`))
+      registry.registerComponent("responses", name, errorResponse(code));
+  }
+}
+
+function registerComponents(registry: OpenAPIRegistry): void {
+  registry.registerComponent("securitySchemes", "ApiKey", {
+    type: "apiKey",
+    in: "header",
+    name: "x-api-key",
+    description:
+      "An API key (`wmk_…`, or `wmk_test_…` for test data) from the Integrations section of the console.",
+  });
+  registry.registerComponent("securitySchemes", "Bearer", {
+    type: "http",
+    scheme: "bearer",
+    description: "The same API key as a bearer token.",
+  });
+  // No operation declares 405, so linters would report `Allow` as unused.
+  const headers = headerComponents.filter(([name]) => name !== "Allow");
+  for (const [name, header] of headers) registry.registerComponent("headers", name, header);
+}

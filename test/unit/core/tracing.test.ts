@@ -1,0 +1,194 @@
+/** Parsing and settings of tracing, and its behaviour with an unreachable or unresponsive collector. */
+import { describe, expect, it } from "vitest";
+import { toConfig } from "../../../src/config/config.ts";
+import { readEnv } from "../../../src/config/env.ts";
+import { parseOtlpHeaders } from "../../../src/core/tracing/otlp-headers.ts";
+import { parseTraceparent } from "../../../src/core/tracing/sdk.ts";
+import { describeStatement, maskLiterals } from "../../../src/core/tracing/sql-summary.ts";
+import type { Tracing } from "../../../src/core/tracing/tracing.ts";
+import { startTraceCollector, openTracingTo } from "../../support/trace-collector.ts";
+
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+const SPAN = "b7ad6b7169203331";
+
+describe("parseTraceparent", () => {
+  it("parses a W3C traceparent of version 00", () => {
+    const ids = { traceId: TRACE, spanId: SPAN };
+    expect(parseTraceparent(`00-${TRACE}-${SPAN}-01`)).toEqual({ ...ids, traceFlags: 1 });
+    expect(parseTraceparent(`00-${TRACE}-${SPAN}-00`)).toEqual({ ...ids, traceFlags: 0 });
+  });
+
+  it.each([
+    ["empty text", ""],
+    ["missing flags", `00-${TRACE}-${SPAN}`],
+    ["a trace id of zeros", `00-${"0".repeat(32)}-${SPAN}-01`],
+    ["a span id of zeros", `00-${TRACE}-${"0".repeat(16)}-01`],
+    ["another version", `ff-${TRACE}-${SPAN}-01`],
+    ["upper-case digits", `00-${TRACE.toUpperCase()}-${SPAN}-01`],
+    ["two values", `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`],
+    ["a trailing line break", `00-${TRACE}-${SPAN}-01\n`],
+    ["a very long value", `00-${TRACE.repeat(500)}-${SPAN}-01`],
+  ])("returns null for %s", (_, text) => {
+    expect(parseTraceparent(text)).toBeNull();
+  });
+});
+
+describe("parseOtlpHeaders", () => {
+  it("parses names and percent-encoded values", () => {
+    expect(parseOtlpHeaders("")).toEqual({});
+    expect(parseOtlpHeaders("Authorization=Basic%20a2V5Og==, x-tenant=a%2Cb")).toEqual({
+      authorization: "Basic a2V5Og==",
+      "x-tenant": "a,b",
+    });
+  });
+
+  it.each(["secret", "=secret", "a b=secret", "x-key=%zz", "x-key=a%0d%0ax: y"])(
+    "returns null for %j",
+    (text) => {
+      expect(parseOtlpHeaders(text)).toBeNull();
+    },
+  );
+});
+
+it("describes a statement of MikroORM without its values", () => {
+  const text = `select "u0"."id" from "user_account" as "u0" where "u0"."email" = 'o''hara@a.example' and "u0"."name" in (E'a\\'b', 'c') limit 21`;
+  expect(describeStatement(maskLiterals(text))).toMatchObject({
+    name: "SELECT user_account",
+    attributes: {
+      "db.query.text":
+        "select u0.id from user_account as u0 where u0.email = ? and u0.name in (?, ?) limit ?",
+    },
+  });
+});
+
+describe("describeStatement", () => {
+  it.each([
+    ["select 1", "SELECT"],
+    ["select name from job join organization on true where name = $1", "SELECT job organization"],
+    ["select * from unnest($1::text[]) given where id is distinct from other", "SELECT"],
+    [
+      "with due as materialized (\n  select id from mail for update skip locked\n)\n  select * from due",
+      "SELECT mail",
+    ],
+    ["with gone as (delete from mail returning 1) select count(*) from gone", "DELETE mail"],
+    [
+      "insert into job (id) values ($1) on conflict (id) do update set id = excluded.id -- update job set x",
+      "INSERT job",
+    ],
+    ["update job set weight = $1 where extract(epoch from updated_at) > 1", "UPDATE job"],
+  ])("names the verbs and tables of %j", (text, name) => {
+    expect(describeStatement(text)).toMatchObject({ name, attributes: { "db.query.summary": name } });
+  });
+
+  it("removes comments and truncates the text", () => {
+    const { attributes } = describeStatement(`select 1 -- why\n, ${"x".repeat(10_000)}`);
+    expect(String(attributes["db.query.text"])).toMatch(/^select 1 , x+…$/);
+    expect(String(attributes["db.query.text"]).length).toBeLessThan(2_100);
+  });
+});
+
+const tracingOf = (env: Record<string, string>) => toConfig(readEnv(env)).tracing;
+
+describe("the tracing settings", () => {
+  const OTEL_EXPORTER_OTLP_ENDPOINT = "http://collector:4318/";
+
+  it("turn tracing off without a collector", () => {
+    expect(tracingOf({ OTEL_TRACES_SAMPLER: "always_on", OTEL_SERVICE_NAME: "x" })).toBeNull();
+  });
+
+  it("append /v1/traces to the base endpoint, and use the traces endpoint unchanged", () => {
+    const tracesUrl = "https://traces.example.com/in?team=1";
+    expect(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT })?.url).toBe("http://collector:4318/v1/traces");
+    const OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = tracesUrl;
+    expect(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT })?.url).toBe(
+      tracesUrl,
+    );
+  });
+
+  it.each([
+    [{}, 1],
+    [{ OTEL_TRACES_SAMPLER_ARG: "0.25" }, 0.25],
+    [{ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.5" }, 0.5],
+    [{ OTEL_TRACES_SAMPLER: "parentbased_always_on", OTEL_TRACES_SAMPLER_ARG: "0.5" }, 1],
+    [{ OTEL_TRACES_SAMPLER: "always_off" }, 0],
+  ])("%j sample a share of %d", (env, ratio) => {
+    expect(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, ...env })?.ratio).toBe(ratio);
+  });
+
+  it("are reported without the value of invalid headers", () => {
+    const headers = { OTEL_EXPORTER_OTLP_HEADERS: "x-key: hush-hush" };
+    expect(() => readEnv(headers)).toThrow(/OTEL_EXPORTER_OTLP_HEADERS: (?!.*hush)/);
+  });
+});
+
+/** Creates `count` spans of one trace. */
+function createSpans(tracing: Tracing, count: number): void {
+  const root = tracing.startTrace("root", { kind: "internal" });
+  root?.run(() => {
+    for (let created = 1; created < count; created += 1)
+      tracing.startSpan("span", { kind: "internal" })?.end();
+  });
+  root?.end();
+}
+
+async function countSpans({ spanCounter }: Tracing): Promise<Record<string, number>> {
+  const { values } = await spanCounter.get();
+  return Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]));
+}
+
+describe("a span", () => {
+  it("is null if its trace is not sampled, regardless of the client's traceparent", async () => {
+    await using collector = await startTraceCollector();
+    await using tracing = openTracingTo(collector, "test", 0);
+    const start = { kind: "server", linkedTraceparent: `00-${TRACE}-${SPAN}-01` } as const;
+    expect(tracing.startTrace("request", start)).toBeNull();
+    expect(tracing.continueTrace(`00-${TRACE}-${SPAN}-00`, "delivery", { kind: "consumer" })).toBeNull();
+    expect(tracing.continueTrace(null, "delivery", { kind: "consumer" })).toBeNull();
+  });
+
+  it("is null after its request has ended", async () => {
+    await using collector = await startTraceCollector();
+    await using tracing = openTracingTo(collector, "test");
+    const request = tracing.startTrace("request", { kind: "server" });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const loop = request?.run(async () => {
+      await promise;
+      return [tracing.startSpan("SQL", { kind: "client" }), tracing.currentIds()];
+    });
+    request?.end();
+    resolve();
+    expect(await loop).toEqual([null, null]);
+  });
+
+  it("that is queued when tracing is disposed is exported", async () => {
+    await using collector = await startTraceCollector();
+    const tracing = openTracingTo(collector, "test");
+    createSpans(tracing, 1_200);
+    await tracing[Symbol.asyncDispose]();
+    expect(collector.spans()).toHaveLength(1_200);
+    expect(await countSpans(tracing)).toEqual({ exported: 1_200, dropped: 0 });
+  });
+});
+
+describe("a collector", () => {
+  it.concurrent("that never answers causes dropped spans, one report and no long wait at disposal", async () => {
+    await using collector = await startTraceCollector();
+    collector.status = null;
+    const tracing = openTracingTo(collector, "test");
+    const reports: [string, number][] = [];
+    tracing.onDrop((...report) => reports.push(report));
+    for (let round = 0; round < 20; round += 1) createSpans(tracing, 500);
+    expect((await countSpans(tracing))["dropped"]).toBeGreaterThan(5_000);
+    await tracing[Symbol.asyncDispose]();
+    // The batch in flight and the 4,096 queued spans are neither exported nor dropped.
+    expect(await countSpans(tracing)).toEqual({ exported: 0, dropped: 10_000 - 512 - 4_096 });
+    expect(reports).toEqual([["queue full", 1]]);
+  });
+
+  it.concurrent("that is unreachable gets no spans and causes no error", async () => {
+    const tracing = openTracingTo({ url: "http://127.0.0.1:9" }, "test");
+    createSpans(tracing, 10);
+    await tracing[Symbol.asyncDispose]();
+    expect(await countSpans(tracing)).toMatchObject({ exported: 0 });
+  });
+});
