@@ -1,8 +1,9 @@
 import { glob, readFile, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { ICruiseResult } from "dependency-cruiser";
 import { beforeAll, describe, expect, it } from "vitest";
 import { cruiseTree } from "./cruise-tree.ts";
+import { budgets } from "./budgets.ts";
 import { rules } from "./rules.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -14,10 +15,10 @@ function violations(result: ICruiseResult): string[] {
   return result.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`);
 }
 
-/** Reads the source files under `src/` of a tree. */
-async function readSources(baseDir: string): Promise<Map<string, string>> {
+/** Reads the source files under `src/` of a tree, or those of another pattern. */
+async function readSources(baseDir: string, pattern = "src/**/*.{ts,tsx,mjs}"): Promise<Map<string, string>> {
   const sources = new Map<string, string>();
-  for await (const path of glob("src/**/*.{ts,tsx,mjs}", { cwd: baseDir })) {
+  for await (const path of glob(pattern, { cwd: baseDir })) {
     sources.set(path, await readFile(join(baseDir, path), "utf8"));
   }
   return sources;
@@ -56,6 +57,28 @@ function longFiles(sources: Map<string, string>): string[] {
     .filter(([path]) => !/^src\/(migrations|api\/graphql\/generated|console\/generated)\//.test(path))
     .filter(([, text]) => text.trimEnd().split("\n").length > 400)
     .map(([path]) => path);
+}
+
+/** Folders that have no budget: parts of the product beside the server, and what is generated or never changes. */
+const WITHOUT_BUDGET = /^src\/(console|guide|sdk|migrations)\/|^src\/[^/]+$|\/generated\//;
+
+/** Returns the lines of each folder with a budget, without those of folders in it that have their own. */
+function linesByFolder(sources: Map<string, string>): Map<string, number> {
+  const lines = new Map(Object.keys(budgets).map((folder) => [folder, 0]));
+  for (const [path, text] of sources) {
+    if (WITHOUT_BUDGET.test(path)) continue;
+    const folders = [...lines.keys()].filter((folder) => path.startsWith(`${folder}/`));
+    const folder = folders.toSorted((one, other) => other.length - one.length)[0] ?? dirname(path);
+    lines.set(folder, (lines.get(folder) ?? 0) + text.split("\n").length - 1);
+  }
+  return lines;
+}
+
+/** Returns the folders with more lines than their budget, or without one. */
+function overBudget(sources: Map<string, string>): string[] {
+  return [...linesByFolder(sources)]
+    .filter(([folder, count]) => count > (budgets[folder] ?? 0))
+    .map(([folder, count]) => `${folder}: ${count} lines, budget ${budgets[folder] ?? 0}`);
 }
 
 /** The `*.sql.ts` files that the decision record names, one in each row of its tables. */
@@ -97,6 +120,27 @@ describe("the code under src/", () => {
 
   it("has no file over 400 lines", async () => {
     expect(longFiles(await readSources(root))).toEqual([]);
+  });
+});
+
+describe("the lines of a folder", () => {
+  it("are within its budget", async () => {
+    const all = await readSources(root, "{src,test,bench}/**/*.{ts,tsx,mjs}");
+    const sources = new Map([...all].filter(([path]) => !path.includes("node_modules")));
+    expect(overBudget(sources)).toEqual([]);
+  });
+
+  it("are reported if they are over the budget, or if the folder has none", () => {
+    const sources = new Map([
+      ["src/audit/long.ts", "line\n".repeat(201)],
+      ["src/api/graphql/short.ts", "line\n"],
+      ["src/billing/invoice.ts", "line\n"],
+      ["src/main.ts", "line\n"],
+    ]);
+    expect(overBudget(sources)).toEqual([
+      "src/audit: 201 lines, budget 200",
+      "src/billing: 1 lines, budget 0",
+    ]);
   });
 });
 
