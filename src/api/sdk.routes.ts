@@ -56,8 +56,7 @@ export function sdkRoutes({ publicUrl, pageUrl }: SdkSettings, folder: URL = bui
       return;
     }
     // npm never asks again for an immutable file, so only a release is one.
-    if ("released" in found && found.released)
-      response.setHeader("Cache-Control", "public, max-age=31536000, immutable");
+    if (found.released) response.setHeader("Cache-Control", "public, max-age=31536000, immutable");
     response.setHeader("ETag", `"${sha256}${isChecksum ? CHECKSUM_SUFFIX : ""}"`);
     if (isChecksum) response.type("text/plain").send(`${sha256}  ${file}\n`);
     else response.type(file.endsWith(".tgz") ? "application/gzip" : "application/zip").send(content);

@@ -15,6 +15,8 @@ export interface SdkFile {
   sha256: string;
   /** In bytes. */
   size: number;
+  /** True if the file never changes. Otherwise it comes from sources that are not released. */
+  released?: boolean;
 }
 
 export interface SdkClient extends SdkFile {
@@ -23,7 +25,6 @@ export interface SdkClient extends SdkFile {
   name: string;
   /** The version of the product. */
   version: string;
-  /** True if the file never changes. Otherwise it comes from sources that are not released. */
   released: boolean;
   /** A name without version that redirects to `file`. Only the current version has it. */
   alias?: string;

@@ -16,8 +16,9 @@ import { startProgressBar, type ProgressBar } from "../progress-bar.ts";
 
 const HELP_TEXT = `
 The file is CSV (RFC 4180, UTF-8, with a header; columns in any order), the first sheet of an Excel workbook (.xlsx, up
-to 16 MiB) with the same columns, or NDJSON (one object per line, with the column names as keys). Columns: marking_number, agent and contractor (ID or exact name of an organisation),
-provider_status, and the 16 editable fields of the API. Each row updates the job with its Marking Number, or creates it.
+to 16 MiB) with the same columns, or NDJSON (one object per line, with the column names as keys). Columns: marking_number,
+agent and contractor (ID or exact name of an organisation), provider_status, and the 16 editable fields of the API. Each
+row updates the job with its Marking Number, or creates it.
 
 A missing column leaves the job's field unchanged. An empty cell means null; in CSV, an empty cell in quotes ("") means
 an empty string. Dates are YYYY-MM-DD or dates of Excel, and with --dates also 31/12/2026, 31.12.2026 or 31-12-2026.

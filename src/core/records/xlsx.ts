@@ -1,7 +1,7 @@
 /** Reads the first sheet of an `.xlsx` workbook as CSV records, so that one reader of rows serves both. */
 import { type UnzipFileFilter, unzipSync } from "fflate";
 import type { CellValue } from "hucre";
-import { AppError } from "../errors.ts";
+import { AppError, badRequest } from "../errors.ts";
 import type { CsvCell, CsvRecord } from "./csv.ts";
 import type { StreamRecord } from "./record-reader.ts";
 
@@ -15,13 +15,16 @@ const MAX_PART_BYTES = 32 * 1024 * 1024;
 const OLE2 = Buffer.from("d0cf11e0", "hex");
 
 /**
- * Yields the rows with their numbers, each as wide as the first, and skips blank ones. Numbers and booleans become text, dates `YYYY-MM-DD`. Throws
- * BadRequestException if the file is not a workbook, is protected by a password, or is too large.
+ * Yields the rows with their numbers, each as wide as the first, and skips blank ones. Numbers and booleans become text, dates
+ * `YYYY-MM-DD`. Throws BadRequestException if the file is not a workbook, is protected by a password, or is too large.
  */
 export async function* readXlsx(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamRecord<CsvRecord>> {
   const bytes = await readAll(chunks);
   if (bytes.subarray(0, OLE2.length).equals(OLE2))
-    throw badFile("The workbook has a password or is an .xls file; save it as .xlsx without a password");
+    throw badRequest(
+      [],
+      "The workbook has a password or is an .xls file; save it as .xlsx without a password",
+    );
   checkSizes(bytes);
   // Takes 65 ms to load, and few processes read a workbook.
   const { streamXlsxRows } = await import("hucre/xlsx");
@@ -46,7 +49,7 @@ async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   for await (const chunk of chunks) {
     size += chunk.length;
     if (size > MAX_XLSX_BYTES)
-      throw badFile(`The workbook is larger than ${inMib(MAX_XLSX_BYTES)}; save it as CSV`);
+      throw badRequest([], `The workbook is larger than ${MAX_XLSX_BYTES / 1024 / 1024} MiB; save it as CSV`);
     parts.push(chunk);
   }
   return Buffer.concat(parts);
@@ -70,7 +73,7 @@ function checkSizes(bytes: Uint8Array): void {
     throw notAWorkbook(error);
   }
   if (isTooLarge)
-    throw badFile("The workbook is too large when unpacked; save the sheet with the jobs as CSV");
+    throw badRequest([], "The workbook is too large when unpacked; save the sheet with the jobs as CSV");
 }
 
 function toCell(value: CellValue | undefined): CsvCell {
@@ -79,14 +82,7 @@ function toCell(value: CellValue | undefined): CsvCell {
   return { text, isQuoted: false };
 }
 
-function inMib(bytes: number): string {
-  return `${bytes / 1024 / 1024} MiB`;
-}
-
 function notAWorkbook(cause: unknown): AppError {
-  return badFile("The file is not a workbook that Excel can open; save it as .xlsx or CSV", cause);
-}
-
-function badFile(message: string, cause?: unknown): AppError {
+  const message = "The file is not a workbook that Excel can open; save it as .xlsx or CSV";
   return new AppError("BadRequestException", message, { cause });
 }
