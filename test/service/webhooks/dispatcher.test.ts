@@ -254,6 +254,12 @@ describe("the circuit", () => {
 });
 
 describe("limits of an endpoint", () => {
+  // A claim that an earlier test has woken would lease some of the deliveries, beside the limits of these dispatchers.
+  beforeAll(() => dispatcher[Symbol.asyncDispose]());
+  afterAll(async () => {
+    dispatcher = await rig.startDispatcher();
+  });
+
   it("its maximum number of deliveries in flight is reached and not exceeded", async () => {
     const replies: (() => void)[] = [];
     const respond: TestReceiver["respond"] = () => new Promise((resolve) => replies.push(() => resolve({})));
