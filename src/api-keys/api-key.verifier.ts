@@ -186,7 +186,7 @@ class KeyCache implements Disposable {
     return this.#keys.has(prefix);
   }
 
-  /** Reads the key from PostgreSQL and caches it. Null if there is none. Concurrent calls share a statement. */
+  /** Reads the key from PostgreSQL and caches it. Null if no key has the prefix. Concurrent calls share a statement. */
   load(prefix: string): Promise<CachedKey | null> {
     const inFlight = this.#loading.get(prefix);
     if (inFlight) return inFlight;

@@ -54,7 +54,7 @@ const POSITION = sql`select is_standby as "isStandby", system_identifier::text a
 
 class Replica {
   readonly name: string;
-  /** A pool of its own: a busy one would delay the polls. */
+  /** A separate pool: a busy one would delay the polls. */
   readonly poller: Database;
   /** Why it is left out, or null. */
   problem: string | null = "unprobed";

@@ -1,6 +1,6 @@
 /**
- * The most lines of code and tests, by folder. Who raises one says in a decision record how many lines came and who would miss
- * them. Lower it when a folder shrinks.
+ * The most lines of code and tests, by folder. To raise one, write in a decision record how many lines came and who would
+ * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
   "src/accounts": 3_950,

@@ -97,7 +97,7 @@ export class Database implements Reader, AsyncDisposable {
   }
 
   /**
-   * Opens another pool with settings of its own, on the same database or on a copy at `url`. It shares the entity metadata, whose
+   * Opens another pool with other settings, on the same database or on a copy at `url`. It shares the entity metadata, whose
    * discovery takes longer than the rest of opening it. Outside of transactions, its entity managers only read.
    */
   async openPool(

@@ -60,7 +60,7 @@ export async function findMongodBinary(
   return cached;
 }
 
-/** Returns an empty string if there is none. Asks the shell, because only the config reads the environment. */
+/** Returns an empty string if nothing is found. Asks the shell, because only the config reads the environment. */
 async function findOnPath(): Promise<string> {
   const result = promisify(execFile)("/bin/sh", ["-c", "command -v mongod"]);
   return await result.then(
