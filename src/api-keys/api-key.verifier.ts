@@ -5,6 +5,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { createCidrMatcher } from "../core/cidr.ts";
 import type { Clock } from "../core/clock.ts";
+import { singleFlightByKey } from "../core/concurrency/single-flight.ts";
 import { AppError } from "../core/errors.ts";
 import { networkOf } from "../core/network.ts";
 import type { Queryable } from "../core/postgres/database.ts";
@@ -160,7 +161,6 @@ class KeyCache implements Disposable {
   readonly #database: Queryable;
   /** By prefix, latest last. Null: created or changed since it was read. */
   readonly #keys = new Map<string, CachedKey | null>();
-  readonly #loading = new Map<string, Promise<CachedKey | null>>();
   /** When each miss expires, by prefix. */
   readonly #misses = new Map<string, number>();
   #revision: number | null = null;
@@ -187,13 +187,7 @@ class KeyCache implements Disposable {
   }
 
   /** Reads the key from PostgreSQL and caches it. Null if no key has the prefix. Concurrent calls share a statement. */
-  load(prefix: string): Promise<CachedKey | null> {
-    const inFlight = this.#loading.get(prefix);
-    if (inFlight) return inFlight;
-    const loading = this.#read(prefix).finally(() => this.#loading.delete(prefix));
-    this.#loading.set(prefix, loading);
-    return loading;
-  }
+  readonly load = singleFlightByKey((prefix: string) => this.#read(prefix));
 
   async #read(prefix: string): Promise<CachedKey | null> {
     const before = this.#revision;

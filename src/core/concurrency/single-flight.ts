@@ -1,4 +1,4 @@
-/** Shares one asynchronous call among concurrent callers, and caches its result for a while. */
+/** Shares an asynchronous call among concurrent callers, and can cache its result for a while. */
 
 export interface SingleFlightOptions {
   /** How long a result is cached. With 0, only callers that arrive while the call is in flight share it. */
@@ -25,5 +25,17 @@ export function singleFlight<T>(
     return (inFlight ??= refresh().finally(() => {
       inFlight = null;
     }));
+  };
+}
+
+/** Returns a function that calls `load` at most once at a time for each key. Nothing is cached. */
+export function singleFlightByKey<Key, T>(load: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
+  const inFlight = new Map<Key, Promise<T>>();
+  return (key) => {
+    const current = inFlight.get(key);
+    if (current) return current;
+    const loading = load(key).finally(() => inFlight.delete(key));
+    inFlight.set(key, loading);
+    return loading;
   };
 }

@@ -3,6 +3,7 @@
  * dead name server times out, so four dead names would block every other lookup.
  */
 import { lookup, Resolver } from "node:dns/promises";
+import { singleFlightByKey } from "../concurrency/single-flight.ts";
 import { withTimeout } from "../concurrency/timeout.ts";
 
 /** Resolves to all IP addresses of `hostname`, IPv4 first. Rejects with a DnsError if it has none. */
@@ -46,8 +47,6 @@ export function createDnsResolver({
   resolver = createResolver(),
   timeoutMs = 4_000,
 }: DnsOptions = {}): ResolveHostname {
-  const inFlight = new Map<string, Promise<readonly string[]>>();
-
   const resolveBothFamilies = async (hostname: string): Promise<readonly string[]> => {
     const results: [v4: string[], v6: string[]] = [[], []];
     const errors: unknown[] = [];
@@ -63,13 +62,7 @@ export function createDnsResolver({
     throw new DnsError(isMissing ? "not_found" : "no_answer", { cause: errors[0] });
   };
 
-  return (hostname) => {
-    const current = inFlight.get(hostname);
-    if (current) return current;
-    const resolution = resolveBothFamilies(hostname).finally(() => inFlight.delete(hostname));
-    inFlight.set(hostname, resolution);
-    return resolution;
-  };
+  return singleFlightByKey(resolveBothFamilies);
 }
 
 /** Returns a resolver that tries DNS, then the host's other sources (/etc/hosts, mDNS), for the operator's own receivers. */
