@@ -1,17 +1,7 @@
 /** The data folder: holds the embedded databases and the generated secrets. */
 import { randomBytes } from "node:crypto";
-import {
-  access,
-  chown,
-  constants,
-  link,
-  mkdir,
-  readFile,
-  realpath,
-  rm,
-  stat,
-  writeFile,
-} from "node:fs/promises";
+import { chownSync, statSync } from "node:fs";
+import { access, constants, link, mkdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { StartupError } from "../core/errors.ts";
 import { folderError, ignoreCode, systemCode } from "./system-errors.ts";
@@ -54,6 +44,12 @@ export async function readOrCreateKey(path: string): Promise<string> {
   );
 }
 
+/** If Waymark runs as root, gives a new file to the owner of its folder, who may run Waymark later. */
+export function giveToFolderOwner(path: string): void {
+  const { uid, gid } = statSync(dirname(path));
+  if (process.getuid?.() === 0 && uid !== 0) chownSync(path, uid, gid);
+}
+
 /** Returns the file's text; null if it does not exist. */
 export async function readIfPresent(path: string): Promise<string | null> {
   return (await readFile(path, "utf8").catch(ignoreCode("ENOENT"))) ?? null;
@@ -65,9 +61,7 @@ async function createKey(path: string): Promise<string> {
   try {
     const key = randomBytes(32).toString("base64url");
     await writeFile(temporaryFile, key, { flag: "wx", mode: 0o600, flush: true });
-    // Root gives the file to the folder's owner, who may run Waymark later.
-    const owner = await stat(dirname(path));
-    if (process.getuid?.() === 0 && owner.uid !== 0) await chown(temporaryFile, owner.uid, owner.gid);
+    giveToFolderOwner(temporaryFile);
     await link(temporaryFile, path).catch(ignoreCode("EEXIST"));
   } finally {
     await rm(temporaryFile, { force: true });

@@ -1,7 +1,7 @@
 /** Locks between processes. */
-import { chownSync, existsSync, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { giveToFolderOwner } from "./data-folder.ts";
 import { folderError, ignoreCode } from "./system-errors.ts";
 
 /** SQLite's result codes. */
@@ -51,7 +51,5 @@ function createFile(path: string): void {
     ignoreCode("EEXIST")(error);
     return;
   }
-  // Root gives the file to the folder's owner, who may run Waymark later.
-  const owner = statSync(dirname(path));
-  if (process.getuid?.() === 0 && owner.uid !== 0) chownSync(path, owner.uid, owner.gid);
+  giveToFolderOwner(path);
 }

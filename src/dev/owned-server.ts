@@ -4,7 +4,7 @@
  */
 import { open } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import { spawnAs, type RunAs } from "./postgres/account.ts";
+import { spawnAs, type RunAs } from "./account.ts";
 import { isRunning } from "./processes.ts";
 import { retry, type RetryOptions } from "./retry.ts";
 import { ignoreCode } from "./system-errors.ts";

@@ -36,8 +36,10 @@ export async function retry<T>(
       const waitedMs = performance.now() - startedAt;
       if (waitedMs > timeoutMs)
         throw new StartupError(`${message} Waymark waited ${timeoutMs / 1000} seconds and gave up.`, hint);
-      if (waitedMs > reportAfterMs && !reported.has(message)) onProgress(message);
-      if (waitedMs > reportAfterMs) reported.add(message);
+      if (waitedMs > reportAfterMs && !reported.has(message)) {
+        reported.add(message);
+        onProgress(message);
+      }
     }
     await pause(pauseMs);
   }

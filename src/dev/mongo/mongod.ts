@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { StartupError } from "../../core/errors.ts";
 import { readIfPresent } from "../data-folder.ts";
 import type { ServerProgram } from "../owned-server.ts";
-import { asCurrentUser } from "../postgres/account.ts";
+import { asCurrentUser } from "../account.ts";
 import { readCommandLine } from "../processes.ts";
 import { ignoreCode } from "../system-errors.ts";
 import { connectToMongod, replicaSet } from "./connect.ts";

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { StartupError } from "../../core/errors.ts";
 import { prepareDataFolder, readIfPresent, readOrCreateKey } from "../data-folder.ts";
 import { folderError, systemCode } from "../system-errors.ts";
-import { accountHint, chooseRunAs, spawnAs, type RunAs } from "./account.ts";
+import { accountHint, chooseRunAs, spawnAs, type RunAs } from "../account.ts";
 import { findPostgresBinaries, type PostgresBinaries } from "./binaries.ts";
 
 export type ClusterPaths = Readonly<ReturnType<typeof clusterPaths>>;

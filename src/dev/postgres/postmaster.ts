@@ -3,7 +3,7 @@ import { StartupError } from "../../core/errors.ts";
 import { findFreePort, MIN_PORT, PORT_LIMIT } from "../free-port.ts";
 import type { ServerProgram } from "../owned-server.ts";
 import { NotYet } from "../retry.ts";
-import { accountHint } from "./account.ts";
+import { accountHint } from "../account.ts";
 import type { Cluster } from "./cluster.ts";
 import { connectToPostmaster, findPostmaster, readLastPort } from "./connect.ts";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { spawnAs } from "../../../src/dev/postgres/account.ts";
+import { spawnAs } from "../../../src/dev/account.ts";
 import { prepareCluster } from "../../../src/dev/postgres/cluster.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";

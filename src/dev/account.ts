@@ -4,7 +4,7 @@ import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
 import { chmod, chown, readFile, realpath, stat } from "node:fs/promises";
 import type { Stats } from "node:fs";
 import { dirname } from "node:path";
-import { StartupError } from "../../core/errors.ts";
+import { StartupError } from "../core/errors.ts";
 
 export interface SystemAccount {
   readonly uid: number;
