@@ -47,6 +47,7 @@ const POLL_INTERVAL_MS = 250;
 const POLL_TIMEOUT_MS = 1_000;
 /** A replica that lags further behind is left out. */
 const MAX_LAG_MS = 2_000;
+const BEHIND = `more than ${MAX_LAG_MS / 1_000} s behind`;
 
 const POSITION = sql`select is_standby as "isStandby", system_identifier::text as "systemId",
   pg_wal_lsn_diff(case when is_standby then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end, '0/0')::float8 as position
@@ -54,6 +55,7 @@ const POSITION = sql`select is_standby as "isStandby", system_identifier::text a
 
 class Replica {
   readonly name: string;
+  readonly url: string;
   /** A separate pool: a busy one would delay the polls. */
   readonly poller: Database;
   /** Why it is left out, or null. */
@@ -63,8 +65,9 @@ class Replica {
   /** Aborted while there is a problem. */
   leftOut = new AbortController();
 
-  constructor(name: string, poller: Database) {
+  constructor(name: string, url: string, poller: Database) {
     this.name = name;
+    this.url = url;
     this.poller = poller;
   }
 
@@ -90,7 +93,9 @@ export async function openReplicas(options: ReplicasOptions): Promise<Replicas> 
     opened.use(await primary.openPool(settings));
   const poller = await openPool({ poolSize: 1 });
   const replicas = await Promise.all(
-    urls.map(async (url, index) => new Replica(`replica_${index + 1}`, await openPool({ url, poolSize: 1 }))),
+    urls.map(
+      async (url, index) => new Replica(`replica_${index + 1}`, url, await openPool({ url, poolSize: 1 })),
+    ),
   );
   const samples: { position: number; atMs: number }[] = [];
   const poll = (): Promise<void> => pollOnce(poller, replicas, samples, logger);
@@ -102,8 +107,8 @@ export async function openReplicas(options: ReplicasOptions): Promise<Replicas> 
     all: replicas,
     async connect(session = {}) {
       const connected = await Promise.all(
-        replicas.map(async (replica, index) => {
-          const database = await primary.openPool({ url: urls[index] as string, poolSize, session });
+        replicas.map(async (replica) => {
+          const database = await primary.openPool({ url: replica.url, poolSize, session });
           return { replica, database: resources.use(database) };
         }),
       );
@@ -132,7 +137,7 @@ async function pollOnce(
     const found = positions[index] ?? null;
     const sample = samples.findLast(({ position }) => found !== null && position <= found.position);
     replica.currentAtMs = sample?.atMs ?? -Infinity;
-    const problem = problemOf(found, newest) ?? (replica.lagMs > MAX_LAG_MS ? "more than 2 s behind" : null);
+    const problem = problemOf(found, newest) ?? (replica.lagMs > MAX_LAG_MS ? BEHIND : null);
     if (problem === replica.problem) continue;
     replica.problem = problem;
     const { name } = replica;
