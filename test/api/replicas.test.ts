@@ -7,6 +7,7 @@ import { createLogger } from "../../src/core/logger.ts";
 import { openReplicas, parseRows, withHorizon, type Replicas } from "../../src/core/replicas.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { queryData } from "../support/graphql/client.ts";
+import { openTransaction } from "../support/database/blocked-sessions.ts";
 import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { expectData } from "../support/app/assertions.ts";
@@ -350,23 +351,16 @@ describe("a statement that fails on a replica", () => {
     await postgres.primary.query(sql`create table locked (at int)`);
     await standby.catchUp();
     const reader = await connectReader();
-    const { promise: isDone, resolve: finish } = Promise.withResolvers<void>();
-    const { promise: locked, resolve: tellLocked } = Promise.withResolvers<void>();
-    const locking = postgres.primary.transaction(async (tx) => {
-      await tx.query(sql`lock table locked in access exclusive mode`);
-      tellLocked();
-      await isDone;
-    }, "rollback");
-    onTestFinished(() => finish());
-    await locked;
+    const lock = sql`lock table locked in access exclusive mode`;
+    const locking = await openTransaction(postgres.primary, lock);
+    onTestFinished(() => locking.commit());
     // A commit sends the log with the lock to the standby. Without one, PostgreSQL may keep it for 15 s.
     await postgres.primary.query(sql`create table written_after_lock ()`);
     await waitForLock("locked");
     await usable();
     const query = reader.query(sql`select count(*), pg_is_in_recovery() as "isStandby" from locked`);
     await standby.pause();
-    finish();
-    await locking;
+    await locking.commit();
     await postgres.primary.query(sql`create table written_meanwhile ()`);
     expect(await query).toMatchObject([{ isStandby: false }]);
     expect(replicas.all[0]?.problem).toBe("more than 2 s behind");
