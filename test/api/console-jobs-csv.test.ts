@@ -201,9 +201,12 @@ describe("the CSV file", () => {
   it("ends early if the session ends meanwhile", async () => {
     const many = await app.createOrganization("agent");
     const person = await createSignedInUser(app, many.id);
+    // 18 MB: more than the sockets can hold before the client reads.
+    const text = "語".repeat(1_000);
+    const patch = { instructions: text, delivery_address: text };
     await app.createJobs(
       many,
-      Array.from({ length: 3_000 }, () => ({ patch: { instructions: "x".repeat(1_000) } })),
+      Array.from({ length: 3_000 }, () => ({ patch })),
     );
     const pendingRequest = httpRequest(`${app.url}${pathOf({})}`, { headers: person.headers }).end();
     const [response] = (await once(pendingRequest, "response")) as [IncomingMessage];
