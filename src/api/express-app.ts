@@ -2,6 +2,7 @@
 import cors from "cors";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import type { ApiKeyService, KeyVerifier } from "../api-keys/api.ts";
+import type { Clock } from "../core/clock.ts";
 import { createHostCheck } from "../core/host-check.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
 import type { Config } from "../config/config.ts";
@@ -11,6 +12,7 @@ import type { IdempotencyService } from "../idempotency/api.ts";
 import type { DeliveryService, EndpointService } from "../webhooks/api.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import type { TestModeService } from "../test-mode/api.ts";
+import { webhookOperations } from "../webhooks/operations.ts";
 import { readJson } from "./json.ts";
 import { consoleRoutes } from "./console.routes.ts";
 import { accountRoutes, type AccountRouteServices } from "./console/routes.ts";
@@ -32,12 +34,12 @@ import { apiKeyRoutes } from "./rest/api-keys.routes.ts";
 import { jobRoutes } from "./rest/jobs.routes.ts";
 import { meRoutes } from "./rest/me.routes.ts";
 import { referenceRoutes } from "./rest/reference.routes.ts";
-import { webhookDeliveryRoutes } from "./rest/webhook-deliveries.routes.ts";
-import { webhookEndpointRoutes } from "./rest/webhook-endpoints.routes.ts";
+import { operationRoutes } from "./rest/operation-routes.ts";
 import { requestRoutes } from "./rest/requests.routes.ts";
 import { testModeRoutes } from "./rest/test-mode.routes.ts";
 
 export interface HttpServices extends AccountRouteServices, Omit<RequestServices, "shares" | "checkHost"> {
+  clock: Clock;
   config: Config;
   idempotency: IdempotencyService;
   jobs: JobService;
@@ -115,8 +117,7 @@ export function createHttpApp(services: HttpServices): Express {
     app.use("/v1", jobRoutes({ ...services, guards, baseUrl }));
     app.use("/v1", eventRoutes({ ...services, guards }));
     app.use("/v1", referenceRoutes({ ...services, guards }));
-    app.use("/v1", webhookEndpointRoutes({ ...services, guards, baseUrl }));
-    app.use("/v1", webhookDeliveryRoutes({ ...services, guards, baseUrl }));
+    app.use("/v1", operationRoutes(webhookOperations, { ...services, guards, baseUrl }));
     app.use("/v1", meRoutes({ ...services, guards }));
     app.use("/v1", requestRoutes({ ...services, guards, baseUrl }));
     app.use("/v1", apiKeyRoutes({ ...services, guards }));

@@ -11,6 +11,11 @@ export interface Problem {
   message: string;
 }
 
+/** Returns a function that makes a problem of a part of the request. */
+export const problemIn =
+  (location: Problem["location"]) =>
+  (field: string, code: string, message: string): Problem => ({ location, field, code, message });
+
 const statusByCode = {
   BadRequestException: 400,
   UnauthorizedException: 401,

@@ -2,12 +2,18 @@
 import type { z } from "zod";
 import type { Problem } from "./errors.ts";
 
-/** Returns a problem per issue. Messages are predicates (`must be a number`); `field` is `prefix` and the path (`jobs[3].weight`). */
+/**
+ * Returns a problem per issue. Messages are predicates (`must be a number`); `field` is `prefix` and the path (`jobs[3].weight`). A
+ * refinement can name its code in `params`.
+ */
 export function toProblems(error: z.ZodError, location: Problem["location"], prefix = ""): Problem[] {
   return error.issues.map((issue) => ({
     location,
     field: prefix + formatPath(issue.path),
-    code: issue.code === "custom" ? "invalid_value" : issue.code,
+    code:
+      issue.code === "custom"
+        ? ((issue.params?.["code"] as string | undefined) ?? "invalid_value")
+        : issue.code,
     message: issue.message,
   }));
 }

@@ -14,6 +14,14 @@ export {
   toEventWire,
   toHistoryEntryWire,
 } from "./event.wire.ts";
+export {
+  exampleEvents,
+  exampleHistoryEntry,
+  exampleJob,
+  exampleListedJob,
+  examplePatch,
+  exampleRequestId,
+} from "./examples.ts";
 export { deleteEventsOf, newestEventOf, trimTestEvents } from "./delete-test-events.sql.ts";
 export { feedCursor, type FeedPosition, LATEST, readFeedCursor } from "./feed-cursor.ts";
 export { advanceFeedSequence, isFeedAhead } from "./feed-sequence.sql.ts";

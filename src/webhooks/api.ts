@@ -2,34 +2,27 @@
 export { DELIVERIES_CHANNEL } from "./dispatcher/worker.ts";
 export { attemptsByDelivery, findAttemptsById, findDeliveriesById } from "./deliveries/log-lookups.sql.ts";
 export { ensurePartitions } from "./deliveries/weekly-partitions.sql.ts";
-export { type DeliveryWithAttempts, readDeliveryCursor } from "./deliveries/log-pages.sql.ts";
+export { type DeliveryDetail, readDeliveryCursor } from "./deliveries/log-pages.sql.ts";
 export { deleteTestDeliveries } from "./deliveries/delete-test-deliveries.sql.ts";
 export { deliverSampleEvent } from "./deliveries/sample-event.ts";
 export { requestBodiesOf } from "./deliveries/log-lookups.sql.ts";
 export { flagPending, isWorkerRunning } from "./deliveries/flag-after-restore.sql.ts";
 export type { DeliveryService, ReplaySelection } from "./deliveries/service.ts";
-export { TEST_EVENT_TYPE, type TestEventWire } from "./deliveries/test-event.ts";
-export { type AttemptView, deliveryStatuses, type DeliveryView } from "./deliveries/view.ts";
+export type { TestEventWire } from "./deliveries/test-event.ts";
+export {
+  type AttemptView,
+  deliveryStatuses,
+  type DeliveryView,
+  deliveryView,
+  TEST_EVENT_TYPE,
+} from "./deliveries/view.ts";
 export type { Sender } from "./dispatcher/sign-and-send.ts";
 export { startWebhookWorker, type WebhookWorker } from "./dispatcher/worker.ts";
 export { createAlertNotifier } from "./endpoints/alert-mails.ts";
 export type { AlertNotifier } from "./endpoints/alert-mails.ts";
-export { headersByName, toHeaderList } from "./endpoints/custom-headers.ts";
-export {
-  disabledReasons,
-  endpointStatuses,
-  IN_FLIGHT_LIMITS,
-  RATE_LIMITS,
-  WebhookEndpoint,
-} from "./endpoints/entity.ts";
+export { WebhookEndpoint } from "./endpoints/entity.ts";
 export type { PendingPolicy } from "./endpoints/service.ts";
 export type { EndpointService } from "./endpoints/service.ts";
-export {
-  type EndpointSettings,
-  MAX_HEADERS,
-  MAX_DESCRIPTION,
-  type ValidatedSettings,
-} from "./endpoints/validation.ts";
 export { type EndpointView, PENDING_COUNT_LIMIT } from "./endpoints/view.ts";
 export { retryPolicies } from "./retry-policy.ts";
 export { latestSealedSecret, unreadableEndpoints } from "./signing/unreadable-secrets.sql.ts";

@@ -1,7 +1,7 @@
 /** REST and GraphQL return the same results for the same filter and the same patch. */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { camelCase } from "../../src/api/graphql/field-names.ts";
+import { camelCase } from "../../src/core/names.ts";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { queryData } from "../support/graphql/client.ts";

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { groupNames } from "../../src/api/rest/jobs.stats.ts";
 import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
-import { snakeCase } from "../../src/api/graphql/field-names.ts";
+import { snakeCase } from "../../src/core/names.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";

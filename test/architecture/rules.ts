@@ -21,9 +21,12 @@ export const rules = [
   },
   {
     name: "one-entrance-per-feature",
-    comment: "Other features and the adapters may only import a feature's api.ts.",
+    comment: "Other features and the adapters may only import a feature's api.ts and operations.ts.",
     from: { path: "^src/([^/]+)(/|\\.ts$)", pathNot: "^src/console/" },
-    to: { path: `^src/(${features}|scheduling)/`, pathNot: ["^src/$1/", "^src/[^/]+/api\\.ts$"] },
+    to: {
+      path: `^src/(${features}|scheduling)/`,
+      pathNot: ["^src/$1/", "^src/[^/]+/(api|operations)\\.ts$"],
+    },
   },
   {
     name: "core-knows-no-feature",

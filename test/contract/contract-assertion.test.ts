@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { exampleRequestId } from "../../src/api/rest/openapi/examples.ts";
+import { exampleRequestId } from "../../src/events/examples.ts";
 import { expectToMatchContract } from "../support/app/openapi-contract.ts";
 
 describe("a response checked against the document", () => {

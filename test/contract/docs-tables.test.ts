@@ -18,7 +18,7 @@ import {
   takeTokens,
   type RateLimitClass,
 } from "../../src/rate-limits/rate-limit.ts";
-import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/test-event.ts";
+import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/view.ts";
 import { Sender } from "../../src/webhooks/dispatcher/sign-and-send.ts";
 import { newSecret } from "../../src/webhooks/signing/signature.ts";
 import { contract } from "../support/app/openapi-contract.ts";

@@ -10,7 +10,7 @@ import type { OutcomeClass } from "../../src/webhooks/dispatcher/lease.ts";
 import { retryPolicies } from "../../src/webhooks/retry-policy.ts";
 import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/core/retry-schedule.ts";
 import { sign } from "../../src/webhooks/signing/signature.ts";
-import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/test-event.ts";
+import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/view.ts";
 import { schemaViolations, contract } from "../support/app/openapi-contract.ts";
 import { blocksIn, onlyBlock, readPage, tableRows, testVectorOf } from "../support/docs/guide-pages.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";

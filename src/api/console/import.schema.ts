@@ -11,7 +11,8 @@ import {
 } from "../../jobs/api.ts";
 import { AppError } from "../../core/errors.ts";
 import { isObject } from "../json.ts";
-import { queryReader, booleanParameter } from "../rest/parameters.ts";
+import { queryReader } from "../rest/parameters.ts";
+import { booleanParameter } from "../../operations/schemas.ts";
 
 const formats: Readonly<Record<string, ImportFormat>> = {
   "text/csv": "csv",

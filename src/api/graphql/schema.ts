@@ -20,8 +20,10 @@ import { savedViewMutations, savedViewQueries } from "./resolvers/saved-view.ts"
 import { statsQueries } from "./resolvers/job-stats.ts";
 import { testModeMutations } from "./resolvers/test-mode.ts";
 import { viewer, viewerQueries } from "./resolvers/viewer.ts";
-import { webhookAttempt, webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
-import { webhookMutations } from "./resolvers/webhook-mutations.ts";
+import { webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
+import { webhookAdjustments, webhookMutations } from "./resolvers/webhook-mutations.ts";
+import { operationMutations } from "./operation-mutations.ts";
+import { webhookOperations } from "../../webhooks/operations.ts";
 import { scalars } from "./scalars.ts";
 import { readSdl } from "./sdl.ts";
 
@@ -71,14 +73,17 @@ const resolvers: Resolvers = {
   FailureReason: failureReason,
   WebhookEndpoint: webhookEndpoint,
   WebhookDelivery: webhookDelivery,
-  WebhookAttempt: webhookAttempt,
 };
 
 export function createSchema(): GraphQLSchema {
   const typeDefs = parse(readSdl());
   return makeExecutableSchema({
     typeDefs,
-    resolvers: [enumValues(typeDefs), resolvers],
+    resolvers: [
+      enumValues(typeDefs),
+      resolvers,
+      { Mutation: operationMutations(typeDefs, webhookOperations, webhookAdjustments) },
+    ],
     // By default, enums in the default of an input object keep their names.
     updateResolversInPlace: true,
     resolverValidationOptions: {

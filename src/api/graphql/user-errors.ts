@@ -1,7 +1,7 @@
 /** Converts expected errors of services to `userErrors` in the payload. */
 import { AppError, type ErrorCode, type Problem } from "../../core/errors.ts";
 import { ReauthenticationRequiredError } from "../../core/fresh-authentication.ts";
-import { camelCasePath } from "./field-names.ts";
+import { camelCasePath } from "../../core/names.ts";
 import type { UserError } from "./generated/schema-types.ts";
 
 export interface ExpectedFailure {

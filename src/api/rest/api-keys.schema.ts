@@ -1,12 +1,16 @@
 /** Requests and responses of the API key routes as zod: for the routes, for OpenAPI and for the contract tests. */
 import { z } from "zod";
 import { GRACE_HOURS, scopes } from "../../api-keys/api.ts";
-import { mustBe } from "./body.ts";
-import { extensibleEnum } from "./errors.schema.ts";
 import { organizationModes } from "../../organizations/api.ts";
 import { organizationTypes } from "../../core/principal.ts";
-import { booleanParameter, dateTimeParameter } from "./parameters.ts";
-import { dateTime, idSchema } from "./responses.schema.ts";
+import {
+  booleanParameter,
+  dateTime,
+  dateTimeParameter,
+  extensibleEnum,
+  idSchema,
+  mustBe,
+} from "../../operations/schemas.ts";
 
 export const modeSchema = extensibleEnum(
   organizationModes,

@@ -8,12 +8,6 @@ import type { JsonObject } from "../json.ts";
 /** Size limit of a JSON body, except that of a batch. */
 export const MAX_JSON_BYTES = 64 * 1024;
 
-/** Messages of a zod schema for a member: what is wrong with null, with an absent member, and with another type. */
-export const mustBe = (what: string) => ({
-  error: ({ input }: { input?: unknown }) =>
-    input === null ? "must not be null" : input === undefined ? "is required" : `must be ${what}`,
-});
-
 /** Returns the parsed body. Throws BadRequestException with all problems, also for a member that `schema` does not have. */
 export function parseBody<Schema extends z.ZodObject>(schema: Schema, body: JsonObject): z.output<Schema> {
   const result = schema.safeParse(body);
@@ -37,7 +31,7 @@ export function validMembers<Schema extends z.ZodObject>(
   return Object.fromEntries(members) as Partial<z.output<Schema>>;
 }
 
-function unknownMembers(known: readonly string[], body: JsonObject): Problem[] {
+export function unknownMembers(known: readonly string[], body: JsonObject): Problem[] {
   return unknownNames(Object.keys(body), known).map(({ name, nearest }) => {
     const advice = nearest === null ? `must be one of ${known.join(", ")}` : `did you mean ${nearest}?`;
     const message = `is not a known member; ${advice}`;

@@ -1,19 +1,7 @@
 /** Codes and problems of the error responses of v1, as zod. */
 import { z } from "zod";
 import type { ErrorCode, Problem } from "../../core/errors.ts";
-
-/**
- * A code whose list may grow. OpenAPI describes it as text, so that generated clients accept a code that they don't
- * know; the codes of today are in `x-extensible-enum` and in the description.
- */
-export function extensibleEnum<Code extends string>(codes: readonly Code[], description: string) {
-  return z.enum(codes, { error: `must be one of ${codes.join(", ")}` }).meta({
-    type: "string",
-    "x-extensible-enum": [...codes],
-    description: `${description}. More may be added. Now: ${codes.map((code) => `\`${code}\``).join(", ")}.`,
-    examples: [codes[0]],
-  });
-}
+import { extensibleEnum } from "../../operations/schemas.ts";
 
 /** Codes that one item of a batch can fail with while the request as a whole succeeds. */
 export const itemErrorCodes = [

@@ -14,15 +14,14 @@ import {
 import { toRequestHandler, type RouteResult } from "../json.ts";
 import { principalOf } from "../context.ts";
 import type { ApiKeyGuards } from "./api-key-guards.ts";
+import { invalid, queryReader } from "./parameters.ts";
 import {
+  MAX_PAGE_SIZE,
   cursorLength,
   integerParameter,
-  invalid,
   listMeta,
   listParameter,
-  MAX_PAGE_SIZE,
-  queryReader,
-} from "./parameters.ts";
+} from "../../operations/schemas.ts";
 
 export const feedParameters = z.object({
   after: z

@@ -28,26 +28,8 @@ export function idempotent(service: IdempotencyService, route: string, handler: 
   };
 }
 
-/**
- * The same for a change that needs slow work first, such as DNS. `prepare` does it before the transaction, changes nothing, and
- * returns the handler. It does not run for a repeated request.
- */
-export function idempotentAfter(
-  service: IdempotencyService,
-  route: string,
-  prepare: (request: Request, response: Response) => Promise<(tx?: Transaction) => Promise<ChangeResult>>,
-): RouteHandler {
-  return async (request, response) => {
-    const keyed = keyedRequest(route, request, response);
-    const replay = keyed && (await service.findReplay(keyed));
-    if (replay) return replay;
-    const change = await prepare(request, response);
-    return keyed === null ? await change() : await service.runOnce(keyed, change);
-  };
-}
-
 /** Returns null for a request without Idempotency-Key. Throws BadRequestException for a malformed one. */
-function keyedRequest(route: string, request: Request, response: Response): KeyedRequest | null {
+export function keyedRequest(route: string, request: Request, response: Response): KeyedRequest | null {
   const key = request.get("idempotency-key");
   if (key === undefined) return null;
   if (!KEY_PATTERN.test(key)) {

@@ -9,14 +9,8 @@ import {
   textValue,
 } from "../../jobs/api.ts";
 import { badRequest } from "../../core/errors.ts";
-import {
-  dateParameter,
-  dateTimeParameter,
-  optionalParameter,
-  problemsIn,
-  readQuery,
-  withAllProblems,
-} from "./parameters.ts";
+import { dateParameter, problemsIn, readQuery, withAllProblems } from "./parameters.ts";
+import { dateTimeParameter, optionalParameter } from "../../operations/schemas.ts";
 
 const filterText = (max: number, description: string, example: string, meta: object = {}) =>
   optionalParameter(textValue(max), description, example, { minLength: 1, ...meta });

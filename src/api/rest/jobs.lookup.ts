@@ -3,7 +3,8 @@ import { z } from "zod";
 import { type JobService, markingNumberValue, toListedJobWire } from "../../jobs/api.ts";
 import { principalOf } from "../context.ts";
 import { objectBody, type RouteHandler } from "../json.ts";
-import { mustBe, parseBody } from "./body.ts";
+import { parseBody } from "./body.ts";
+import { mustBe } from "../../operations/schemas.ts";
 
 const MAX_NUMBERS = 100;
 const sizeError = {

@@ -16,16 +16,13 @@ import { matchesEtag, type RouteHandler } from "../json.ts";
 import { filterParameters, readWithStatus, toJobFilter } from "./jobs.filter.ts";
 import { jobResult } from "./jobs.update.ts";
 import { linkHeader } from "./link-header.ts";
+import { cursorParameter, invalid, markingNumberOf, queryReader } from "./parameters.ts";
 import {
-  cursorParameter,
-  invalid,
   MALFORMED_CURSOR,
-  markingNumberOf,
   optionalParameter,
   pageParameter,
   pageSizeParameter,
-  queryReader,
-} from "./parameters.ts";
+} from "../../operations/schemas.ts";
 
 /** Not by Marking Number: pages in that order have no offset. */
 export const sortFields = ["created_at", "updated_at", "scheduled_date"] as const;

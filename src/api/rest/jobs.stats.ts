@@ -5,7 +5,8 @@ import { toTypedId } from "../../core/ids.ts";
 import { principalOf } from "../context.ts";
 import type { RouteHandler } from "../json.ts";
 import { filterParameters, readWithStatus, toJobFilter } from "./jobs.filter.ts";
-import { listMeta, listParameter, queryReader } from "./parameters.ts";
+import { queryReader } from "./parameters.ts";
+import { listMeta, listParameter } from "../../operations/schemas.ts";
 
 /** The service's key for each name of REST, which is a field of the job where there is one. */
 const groupKeys = {

@@ -18,14 +18,8 @@ import { toProblems } from "../../core/zod-problems.ts";
 import { contextOf, principalOf } from "../context.ts";
 import { isObject, type JsonObject, objectBody, type RouteHandler, type RouteResult } from "../json.ts";
 import { idempotent } from "./idempotent.ts";
-import {
-  booleanParameter,
-  invalid,
-  markingNumberOf,
-  problemsIn,
-  queryReader,
-  withAllProblems,
-} from "./parameters.ts";
+import { invalid, markingNumberOf, problemsIn, queryReader, withAllProblems } from "./parameters.ts";
+import { booleanParameter } from "../../operations/schemas.ts";
 
 export const writeParameters = z.object({
   dry_run: booleanParameter.default(false).meta({

@@ -17,8 +17,7 @@ import { type RouteHandler, toRequestHandler } from "../json.ts";
 import type { ApiKeyGuards } from "./api-key-guards.ts";
 import { toApiKeyWire } from "./api-keys.wire.ts";
 import { apiKeySchema, modeSchema } from "./api-keys.schema.ts";
-import { extensibleEnum } from "./errors.schema.ts";
-import { idSchema } from "./responses.schema.ts";
+import { extensibleEnum, idSchema } from "../../operations/schemas.ts";
 
 interface MeServices {
   keys: ApiKeyService;

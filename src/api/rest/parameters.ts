@@ -1,46 +1,12 @@
 /** Query and path parameters: zod schemas, whose input is always a string, and strict parsing. Collects all problems of a request. */
 import type { Request } from "express";
 import { z } from "zod";
-import { AppError, badRequest, type Problem } from "../../core/errors.ts";
+import { type AppError, badRequest, type Problem } from "../../core/errors.ts";
 import { toProblems } from "../../core/zod-problems.ts";
 import { dateValue, markingNumberValue } from "../../jobs/api.ts";
+import { problemsOf } from "../../operations/admit.ts";
+import { cursorLength, optionalParameter } from "../../operations/schemas.ts";
 
-export const MAX_PAGE_SIZE = 100;
-const MAX_INTEGER = 2_147_483_647;
-
-/** Returns the schema of an integer from `min` to `max`, written in decimal digits. */
-export function integerParameter(min: number, max: number = MAX_INTEGER) {
-  const message = `must be a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .regex(/^\d{1,10}$/, { error: message })
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, { error: message })
-    .meta({ type: "integer", minimum: min, maximum: max });
-}
-
-/** Declares no default, because a client that always sends `page` could not use `cursor`. */
-export const pageParameter = integerParameter(1)
-  .optional()
-  .meta({
-    description: "Page number, from 1; by default the first page. A page past the end is empty.",
-    examples: [2],
-  });
-export const pageSizeParameter = integerParameter(1, MAX_PAGE_SIZE)
-  .default(10)
-  .meta({ default: 10, description: "Items per page.", examples: [25] });
-/** Returns an optional parameter with its OpenAPI description. */
-export function optionalParameter<Value extends z.ZodType>(
-  value: Value,
-  description: string,
-  example: string,
-  rest: object = {},
-) {
-  return value.optional().meta({ ...rest, description, examples: [example] });
-}
-
-export const MALFORMED_CURSOR = "is not a cursor of this list; pass pagination.next_cursor unchanged";
-export const cursorLength = { minLength: 1, maxLength: 512 };
 /** For lists without page numbers. */
 export const cursorParameter = optionalParameter(
   z.string(),
@@ -49,36 +15,7 @@ export const cursorParameter = optionalParameter(
   cursorLength,
 );
 
-/** Returns the schema of a list of `names`, separated by commas; `queryReader` joins a repeated parameter. */
-export function listParameter<Name extends string>(names: readonly Name[]) {
-  const one = z.enum(names, {
-    error: ({ input }) => `must be one of ${names.join(", ")}; got ${JSON.stringify(input).slice(0, 100)}`,
-  });
-  return z
-    .string()
-    .transform((text) => text.split(","))
-    .pipe(z.array(one));
-}
-
-/** The OpenAPI description of a list parameter. `keyword` names its values as closed (`enum`) or open. */
-export const listMeta = (names: readonly string[], keyword: "enum" | "x-extensible-enum") => ({
-  type: "array" as const,
-  items: { type: "string", [keyword]: [...names] },
-  minItems: 1,
-  param: { style: "form" as const, explode: false },
-});
-
 export const dateParameter = dateValue;
-const DATE_TIME_ERROR = "must be an ISO 8601 timestamp with a zone, such as 2026-11-21T08:00:00Z";
-/** Limited to what PostgreSQL accepts: years 0001 to 9999, up to nine fractional digits, offsets up to 15:59. */
-export const dateTimeParameter = z.iso
-  .datetime({ offset: true, error: DATE_TIME_ERROR, abort: true })
-  .regex(/^(?!0000)[^.]{19}(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/, { error: DATE_TIME_ERROR })
-  .meta({ type: "string", format: "date-time" });
-export const booleanParameter = z
-  .enum(["true", "false"], { error: "must be true or false" })
-  .transform((text) => text === "true")
-  .meta({ type: "boolean" });
 
 /**
  * Returns a function that validates the query of a URL against `schema` and ignores other parameters. It throws
@@ -190,10 +127,4 @@ export function problemsIn(...reads: readonly (() => unknown)[]): Problem[] {
       return problemsOf(error);
     }
   });
-}
-
-/** Returns the problems of a BadRequestException; none for other errors. */
-export function problemsOf(error: unknown): readonly Problem[] {
-  const isBadRequest = error instanceof AppError && error.code === "BadRequestException";
-  return isBadRequest && Array.isArray(error.details) ? (error.details as Problem[]) : [];
 }

@@ -12,15 +12,18 @@ import { principalOf } from "../context.ts";
 import { type RouteHandler, toRequestHandler } from "../json.ts";
 import type { ApiKeyGuards } from "./api-key-guards.ts";
 import { cursorLinkHeader } from "./link-header.ts";
+import { cursorParameter, invalid, queryReader } from "./parameters.ts";
+import { wireSchema } from "./wire.ts";
 import {
-  cursorParameter,
-  invalid,
+  cursorPagination,
   MALFORMED_CURSOR,
+  dateTime,
+  idSchema,
   optionalParameter,
   pageSizeParameter,
-  queryReader,
-} from "./parameters.ts";
-import { cursorPaginationSchema, dateTime, idSchema, requestIdSchema, text } from "./responses.schema.ts";
+  requestIdSchema,
+  text,
+} from "../../operations/schemas.ts";
 
 interface RequestRouteServices {
   requests: Pick<RequestLog, "list" | "get">;
@@ -80,7 +83,7 @@ export const requestLogEntrySchema = z
 export const requestLogSchema = z
   .object({
     items: z.array(requestLogEntrySchema).meta({ description: "The requests, newest first" }),
-    pagination: cursorPaginationSchema,
+    pagination: wireSchema(cursorPagination),
   })
   .meta({ id: "RequestLog" });
 

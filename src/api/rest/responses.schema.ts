@@ -14,33 +14,24 @@ import {
   markingNumberValue,
   statusCategories,
 } from "../../jobs/api.ts";
-import type { IdPrefix } from "../../core/ids.ts";
 import { actorTypes } from "../../core/principal.ts";
-import { itemErrorCodes, extensibleEnum, problemSchema } from "./errors.schema.ts";
-import { MAX_PAGE_SIZE } from "./parameters.ts";
+import { itemErrorCodes, problemSchema } from "./errors.schema.ts";
+import {
+  count,
+  dateTime,
+  extensibleEnum,
+  idSchema,
+  MAX_PAGE_SIZE,
+  pageSize,
+  requestIdSchema,
+  wholeNumber,
+} from "../../operations/schemas.ts";
 
 type FieldValues = { [Name in JobFieldName]: (typeof jobFields)[Name]["value"] };
 
 const fieldValues = Object.fromEntries(
   jobFieldNames.map((name) => [name, jobFields[name].value]),
 ) as FieldValues;
-
-/** The schema of an ID, with an example. */
-export function idSchema(prefix: IdPrefix | "req", description: string, example: string) {
-  return z
-    .string()
-    .regex(new RegExp(`^${prefix}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`))
-    .meta({ description, examples: [example] });
-}
-
-export const dateTime = (description: string, example: string) =>
-  z.iso.datetime({ precision: 3 }).meta({ description, examples: [example] });
-
-export const requestIdSchema = idSchema(
-  "req",
-  "Request ID, also in `X-Request-Id`",
-  "req_01KAJQZ4T0W5H8M3N9PXR2VD7C",
-);
 
 const markingNumber = markingNumberValue.meta({
   minLength: 1,
@@ -62,16 +53,6 @@ export const jobSchema = z
   })
   .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>;
 
-const wholeNumber = (min: number, description: string, example: number) =>
-  z
-    .int()
-    .min(min)
-    .meta({ description, examples: [example] });
-/** A string with its OpenAPI description. */
-export const text = (description: string, example: string) =>
-  z.string().meta({ description, examples: [example] });
-export const count = (description: string, example: number) => wholeNumber(0, description, example);
-const pageSize = wholeNumber(1, "Items per page", 10).max(MAX_PAGE_SIZE);
 const page = wholeNumber(1, "Page number", 1);
 
 const listPaginationSchema = z
@@ -88,17 +69,6 @@ const listPaginationSchema = z
     id: "ListPagination",
     description: "Position of a page of jobs, and the cursor of the next page.",
   });
-
-/** Of a list that is read by cursor only. */
-export const cursorPaginationSchema = z
-  .object({
-    page_size: pageSize,
-    next_cursor: z
-      .string()
-      .nullable()
-      .meta({ description: "Pass it as `cursor` to read the next page; null on the last page" }),
-  })
-  .meta({ id: "CursorPagination", description: "The cursor of the next page." });
 
 const paginationSchema = z
   .object({ page, page_size: pageSize, total: count("Number of items on all pages", 3) })

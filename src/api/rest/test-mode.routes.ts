@@ -12,7 +12,8 @@ import { MAX_JSON_BYTES, parseBody } from "./body.ts";
 import { idempotent } from "./idempotent.ts";
 import { markingNumberOf } from "./parameters.ts";
 import { newTestJobsBody, sampleEventBody, testRunBody } from "./test-mode.schema.ts";
-import { toDeliveryWire } from "./webhooks.wire.ts";
+import { deliveryView } from "../../webhooks/api.ts";
+import { writerOf } from "./wire.ts";
 
 interface TestModeRouteServices {
   testMode: TestModeService;
@@ -98,7 +99,7 @@ function sendSampleEvent({ testMode, idempotency }: TestModeRouteServices): Rout
     );
     const event = { type: String(request.params["type"]), markingNumber, endpointId };
     const deliveries = await testMode.sendEvent(callerOf(request, response), event, tx);
-    return { data: { items: deliveries.map(toDeliveryWire) }, changed: true };
+    return { data: { items: deliveries.map(writerOf(deliveryView)) }, changed: true };
   });
 }
 

@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { knownStatuses, markingNumberValue } from "../../jobs/api.ts";
 import { JOBS_PER_REQUEST, MAX_STEPS, pathNames, STEP_INTERVAL } from "../../test-mode/api.ts";
-import { mustBe } from "./body.ts";
-import { extensibleEnum } from "./errors.schema.ts";
-import { count, dateTime, idSchema, listedJobSchema } from "./responses.schema.ts";
-import { deliverySchema } from "./webhooks.schema.ts";
+import { listedJobSchema } from "./responses.schema.ts";
+import { deliveryView } from "../../webhooks/api.ts";
+import { wireSchema } from "./wire.ts";
+import { count, dateTime, extensibleEnum, idSchema, mustBe } from "../../operations/schemas.ts";
 
 const wholeNumber = ({ min, max }: { min: number; max: number }) => {
   const message = mustBe(`a whole number from ${min} to ${max}`);
@@ -94,7 +94,9 @@ export const sampleEventBody = z
 
 export const sentEventSchema = z
   .object({
-    items: z.array(deliverySchema).meta({ description: "The new deliveries, one for each endpoint" }),
+    items: z
+      .array(wireSchema(deliveryView))
+      .meta({ description: "The new deliveries, one for each endpoint" }),
   })
   .meta({ id: "SentEvent" });
 

@@ -6,7 +6,7 @@ import {
   type DeliveryService,
   deliveryStatuses,
   type DeliveryView,
-  type DeliveryWithAttempts,
+  type DeliveryDetail,
   type EndpointView,
   type ReplaySelection,
   systemPrincipal,
@@ -82,7 +82,7 @@ const LIST_FORMAT: ListFormat<ListedDelivery> = {
       origin === "event" ? eventType : `${eventType} (${origin})`,
     "MARKING NUMBER": ({ delivery }) => delivery.markingNumber ?? "-",
     STATUS: ({ delivery }) => (delivery.isInFlight ? "in flight" : delivery.status),
-    ATTEMPTS: ({ delivery }) => String(delivery.attempts),
+    ATTEMPTS: ({ delivery }) => String(delivery.attemptCount),
     OUTCOME: ({ delivery }) => delivery.outcome ?? "-",
     MODE: ({ endpoint }) => endpoint?.mode ?? "-",
     NEXT: formatNextAttempt,
@@ -102,18 +102,13 @@ const show = webhookCommand("show", {
 });
 
 /** The delivery with its attempts. */
-export function deliveryResult(found: DeliveryWithAttempts): Result {
-  const { delivery, attempts, requestBody } = found;
-  const document = {
-    ...toDocument(delivery),
-    request_body: requestBody,
-    attempt_log: attempts.map(toDocument),
-  };
+export function deliveryResult(found: DeliveryDetail): Result {
+  const document = { ...toDocument(found), attempts: found.attempts.map(toDocument) };
   return { document, text: formatDelivery(found) };
 }
 
 /** Returns the delivery, its attempts with headers and the request body as text for a terminal. */
-function formatDelivery({ delivery, attempts, requestBody }: DeliveryWithAttempts): string {
+function formatDelivery({ attempts, requestBody, ...delivery }: DeliveryDetail): string {
   const summary = {
     Delivery: delivery.id,
     Endpoint: delivery.endpointId,
@@ -126,8 +121,9 @@ function formatDelivery({ delivery, attempts, requestBody }: DeliveryWithAttempt
   return [formatList(summary), ...attempts.map(formatAttempt), `Request body\n  ${body}`].join("\n\n");
 }
 
-function formatStatus({ status, outcome, attempts, nextAttemptAt, isInFlight }: DeliveryView): string {
-  const after = attempts === 0 ? "" : ` after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`;
+function formatStatus({ status, outcome, attemptCount, nextAttemptAt, isInFlight }: DeliveryView): string {
+  const noun = attemptCount === 1 ? "attempt" : "attempts";
+  const after = attemptCount === 0 ? "" : ` after ${attemptCount} ${noun}`;
   const last = outcome === null || outcome === status ? "" : `, ${outcome}`;
   const next = isInFlight ? ", in flight" : nextAttemptAt === null ? "" : `, next attempt ${nextAttemptAt}`;
   return `${status}${after}${last}${next}`;
@@ -139,16 +135,14 @@ function formatAttempt(attempt: AttemptView): string {
   if (attempt.error !== null) lines.push(`  ${escapeControlCharacters(attempt.error)}`);
   lines.push(
     ...formatHeaders(">", attempt.requestHeaders),
-    ...formatHeaders("<", attempt.responseHeaders ?? {}),
+    ...formatHeaders("<", attempt.responseHeaders ?? []),
   );
   if (attempt.responseBody) lines.push(`  < ${escapeControlCharacters(attempt.responseBody)}`);
   return lines.join("\n");
 }
 
-function formatHeaders(arrow: string, headers: Readonly<Record<string, string>>): string[] {
-  return Object.entries(headers).map(([name, value]) =>
-    escapeControlCharacters(`  ${arrow} ${name}: ${value}`),
-  );
+function formatHeaders(arrow: string, headers: AttemptView["requestHeaders"]): string[] {
+  return headers.map(({ name, value }) => escapeControlCharacters(`  ${arrow} ${name}: ${value}`));
 }
 
 const REPLAY_HELP_TEXT = `

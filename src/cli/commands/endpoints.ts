@@ -169,7 +169,7 @@ const test = webhookCommand("test", {
   argument: ENDPOINT,
   async run({ deliveries }, _options, id) {
     const sent = await deliveries.sendTest(systemPrincipal, id);
-    return { ...deliveryResult(sent), exitCode: sent.delivery.status === "delivered" ? 0 : 1 };
+    return { ...deliveryResult(sent), exitCode: sent.status === "delivered" ? 0 : 1 };
   },
 });
 

@@ -5,9 +5,10 @@ import type { OrganizationType } from "../../core/principal.ts";
 import { raw, sql } from "../../core/postgres/sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { tenantFilter } from "../tenant-scope.sql.ts";
-import { buildTestEvent, TEST_EVENT_TYPE } from "./test-event.ts";
+import { buildTestEvent } from "./test-event.ts";
 import {
   toAttemptView,
+  TEST_EVENT_TYPE,
   toDeliveryView,
   type AttemptRow,
   type AttemptView,
@@ -18,7 +19,7 @@ import {
 /** The columns of a `DeliveryRow` that come from `webhook_delivery`. */
 export const deliveryColumns =
   raw(`id, endpoint_id as "endpointId", event_id as "eventId", event_type as "eventType", job_id as "jobId", origin,
-  status, attempts, outcome, due_at as "dueAt", lease_token is not null and due_at > clock_timestamp() as "isLeased",
+  status, attempts as "attemptCount", outcome, due_at as "dueAt", lease_token is not null and due_at > clock_timestamp() as "isLeased",
   finished_at as "finishedAt"`);
 
 const attemptColumns = raw(`id, delivery_id as "deliveryId", number, started_at as "startedAt",

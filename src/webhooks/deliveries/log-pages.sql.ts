@@ -10,8 +10,8 @@ import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { tenantFilter } from "../tenant-scope.sql.ts";
 import { attemptsByDelivery, deliveryColumns, requestBodiesOf } from "./log-lookups.sql.ts";
 import {
+  type deliveryDetailView,
   toDeliveryView,
-  type AttemptView,
   type DeliveryRow,
   type DeliveryStatus,
   type DeliveryView,
@@ -42,12 +42,9 @@ export interface DeliveryPage {
   cursorOf: (delivery: DeliveryView) => string;
 }
 
-export interface DeliveryWithAttempts {
-  delivery: DeliveryView;
-  /** Oldest first. */
-  attempts: AttemptView[];
-  /** The exact body that is sent; null if the event no longer exists. */
-  requestBody: string | null;
+/** `requestBody` is the exact body that is sent; null if the event no longer exists. */
+export interface DeliveryDetail extends z.output<typeof deliveryDetailView> {
+  jobId: string | null;
 }
 
 const CURSOR_KIND = "deliveries";
@@ -161,12 +158,12 @@ export async function getDelivery(
   database: Queryable,
   principal: WebhookPrincipal,
   id: string,
-): Promise<DeliveryWithAttempts> {
+): Promise<DeliveryDetail> {
   const { isEndpointDeleted: _, ...row } = await getDeliveryRow(database, principal, id);
   const attempts = await attemptsByDelivery(database, principal, [row.id]);
   const bodies = await requestBodiesOf(database, principal, [row.id]);
   return {
-    delivery: toDeliveryView(row),
+    ...toDeliveryView(row),
     attempts: attempts.get(row.id) ?? [],
     requestBody: bodies.get(row.id) ?? null,
   };

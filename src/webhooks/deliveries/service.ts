@@ -20,7 +20,7 @@ import {
   listDeliveries,
   type DeliveryPage,
   type DeliveryPageRequest,
-  type DeliveryWithAttempts,
+  type DeliveryDetail,
 } from "./log-pages.sql.ts";
 import { ReplayLimit } from "./replay-limit.ts";
 import {
@@ -88,14 +88,14 @@ export class DeliveryService {
     principal: WebhookPrincipal,
     id: string,
     database: Queryable = this.#deps.database,
-  ): Promise<DeliveryWithAttempts> {
+  ): Promise<DeliveryDetail> {
     return getDelivery(database, principal, id);
   }
 
   /** Creates another delivery of the same event. Discards the original if it is pending. */
   async replay(principal: WebhookPrincipal, id: string, { tx }: InTransaction = {}): Promise<DeliveryView> {
     const replayId = await replayDelivery({ ...this.#deps, tx }, principal, id);
-    const { delivery } = await this.get(principal, replayId, tx);
+    const { attempts: _, requestBody: __, ...delivery } = await this.get(principal, replayId, tx);
     const endpoint = await getEndpoint(tx ?? this.#deps.database, principal, delivery.endpointId);
     await this.#recordReplay(principal, endpoint, { tx, details: { delivery: id } });
     return delivery;
@@ -143,7 +143,7 @@ export class DeliveryService {
    * Sends a test event and waits for the response, at any status of the endpoint. Throws TooManyRequestsException if five test
    * events of the partner are in flight, ConflictException if the endpoint's secrets cannot be read.
    */
-  async sendTest(principal: WebhookPrincipal, endpointId: string): Promise<DeliveryWithAttempts> {
+  async sendTest(principal: WebhookPrincipal, endpointId: string): Promise<DeliveryDetail> {
     const endpoint = await getEndpoint(this.#deps.database, principal, endpointId);
     const deliveryId = await this.#testEvents.run(partnerIdOf(endpoint.organization), () =>
       sendTestEvent(this.#deps, endpoint),

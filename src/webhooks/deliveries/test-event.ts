@@ -9,8 +9,7 @@ import type { Sender } from "../dispatcher/sign-and-send.ts";
 import type { WebhookEndpoint } from "../endpoints/entity.ts";
 import { openHeaders, openSecrets } from "../signing/secrets.ts";
 import { recordTestDelivery } from "./record-test-event.sql.ts";
-
-export const TEST_EVENT_TYPE = "webhook.test";
+import { TEST_EVENT_TYPE } from "./view.ts";
 
 export interface TestEventWire {
   id: string;

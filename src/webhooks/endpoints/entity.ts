@@ -5,7 +5,6 @@ import { Organization } from "../../organizations/api.ts";
 
 /** `paused` by its owner, `disabled` by Waymark. In both cases deliveries are on hold. */
 export const endpointStatuses = ["active", "paused", "disabled"] as const;
-export type EndpointStatus = (typeof endpointStatuses)[number];
 
 /** `gone`: the receiver returned 410. `failing`: nothing succeeded for too long (`disableRules`). */
 export const disabledReasons = ["gone", "failing"] as const;

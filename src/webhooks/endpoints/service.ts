@@ -71,8 +71,7 @@ export class EndpointService {
   }
 
   /**
-   * Returns the secret, which only `reveal` shows again. Throws ConflictException at `MAX_ENDPOINTS`, and
-   * ReauthenticationRequiredError without a recent authentication: the new receiver gets every job. With `tx`, pass the result
+   * Returns the secret, which only `reveal` shows again. Throws ConflictException at `MAX_ENDPOINTS`. With `tx`, pass the result
    * of `validate`, so that no connection to PostgreSQL is held meanwhile.
    */
   async create(
@@ -81,7 +80,6 @@ export class EndpointService {
     { tx, validated }: InTransaction & { validated?: ValidatedSettings | undefined } = {},
   ): Promise<{ endpoint: EndpointView; secret: string }> {
     const { database, secretBox, clock } = this.#deps;
-    requireFreshAuthentication(owner, clock.now());
     const { headers = {}, ...checked } = validated ?? (await this.validate(partnerOf(owner), settings));
     const id = newUuid();
     const { text, secrets } = addSecret(secretBox, id, { former: [], nowMs: clock.now() });
@@ -140,12 +138,28 @@ export class EndpointService {
     return findEndpoints({ ...this.#deps, database }, principal, { where: { id: { $in: [...ids] } } });
   }
 
-  /** Changing the URL requires a recent authentication; otherwise it throws ReauthenticationRequiredError. */
-  async update(principal: WebhookPrincipal, id: string, settings: EndpointSettings): Promise<EndpointView> {
+  /** As `validate`, for a change of an endpoint. NotFoundException comes before validation problems. */
+  async validateChange(
+    principal: WebhookPrincipal,
+    id: string,
+    settings: EndpointSettings,
+  ): Promise<ValidatedSettings> {
+    const { organization } = await getEndpoint(this.#deps.database, principal, id);
+    return await this.validate(partnerIdOf(organization), settings);
+  }
+
+  /**
+   * Changing the URL requires a recent authentication; otherwise it throws ReauthenticationRequiredError. `validated` is the
+   * result of `validateChange`, if the caller has it.
+   */
+  async update(
+    principal: WebhookPrincipal,
+    id: string,
+    settings: EndpointSettings,
+    { validated: known }: { validated?: ValidatedSettings | undefined } = {},
+  ): Promise<EndpointView> {
     const { database, secretBox, clock, notifyWorkers } = this.#deps;
-    // NotFoundException comes before validation problems.
-    const { organization } = await getEndpoint(database, principal, id);
-    const validated = await this.validate(partnerIdOf(organization), settings);
+    const validated = known ?? (await this.validateChange(principal, id, settings));
     const { headers, ...checked } = validated;
     const isUrlChanged = await database.transactional(async (em, tx) => {
       const endpoint = await lockEndpoint(em, principal, id);
@@ -243,14 +257,13 @@ export class EndpointService {
     return { discarded: await discardPending(database, { endpointId, endpointIs: "deleted" }) };
   }
 
-  /** The former secret stays active for 24 hours. Requires a recent authentication, like `create`. */
+  /** The former secret stays active for 24 hours. */
   async rotateSecret(
     principal: WebhookPrincipal,
     id: string,
     { tx }: InTransaction = {},
   ): Promise<{ endpoint: EndpointView; secret: string }> {
     const { database, secretBox, clock } = this.#deps;
-    requireFreshAuthentication(principal, clock.now());
     const secret = await database.transactionalIn(tx, async (em, own) => {
       const endpoint = await lockEndpoint(em, principal, id);
       const former = endpoint.secrets;

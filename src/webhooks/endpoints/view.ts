@@ -1,51 +1,87 @@
 /** Endpoints as the API shows them: typed ids, times in ISO 8601, no secrets. */
 import type { Loaded } from "@mikro-orm/postgresql";
-import type { EventType } from "../../events/api.ts";
+import { z } from "zod";
+import { eventTypes } from "../../events/api.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { modeOf, type OrganizationMode } from "../../organizations/api.ts";
 import type { OrganizationType } from "../../core/principal.ts";
 import type { SecretBox } from "../../core/secret-box.ts";
+import { count, dateTime, extensibleEnum, flag, idSchema, text } from "../../operations/schemas.ts";
 import { openHeaders, openSecrets } from "../signing/secrets.ts";
-import { maskHeaders } from "./custom-headers.ts";
-import type { DisabledReason, EndpointStatus, WebhookEndpoint } from "./entity.ts";
+import { maskHeaders, toHeaderList } from "./custom-headers.ts";
+import { disabledReasons, endpointStatuses, type WebhookEndpoint } from "./entity.ts";
 
-export interface EndpointView {
-  id: string;
+/** Higher counts are reported as this number. */
+export const PENDING_COUNT_LIMIT = 10_000;
+
+const exampleTime = "2026-11-21T09:15:42.318Z";
+
+export const endpointId = idSchema("whe", "Endpoint ID", "whe_01KAJQ8V5N3R7T1YC6GK2D9XWE");
+
+/** A header of a request or response, as lists show it. */
+export const shownHeader = z
+  .object({
+    name: text("Name", "X-Api-Key"),
+    value: text("Value; secret values are masked", "********"),
+  })
+  .meta({ id: "WebhookHeader", description: "A header of a request or response." });
+
+export const endpointView = z
+  .object({
+    id: endpointId,
+    url: text("URL that receives the events", "https://partner.example/webhooks"),
+    description: text("Description, set by the owner", "Dispatch board"),
+    eventTypes: z
+      .array(extensibleEnum(eventTypes, "An event type"))
+      .nullable()
+      .meta({ description: "Event types to send; null: all, including future types" }),
+    headers: z
+      .array(shownHeader)
+      .meta({ description: "Custom headers sent with every request; their values are masked" }),
+    maxInFlight: count("Maximum number of concurrent requests", 8),
+    perSecond: count("Maximum number of requests per second", 50),
+    status: extensibleEnum(
+      endpointStatuses,
+      "`paused` by its owner, `disabled` by the service. In both cases deliveries are on hold",
+    ),
+    disabledReason: extensibleEnum(
+      disabledReasons,
+      "Why it is disabled; null if it is not. `gone`: the receiver returned 410. `failing`: nothing succeeded for 5 days; for a test endpoint, for 75 seconds",
+    )
+      .nullable()
+      .meta({ type: ["string", "null"] }),
+    statusSince: dateTime("Time of the last status change", exampleTime),
+    blockedUntil: dateTime(
+      "Deliveries resume at this time, because the receiver asked to wait or recent deliveries failed; null if they are not blocked",
+      exampleTime,
+    ).nullable(),
+    isCircuitOpen: flag("True while recent deliveries failed and only occasional probes are sent"),
+    failingSince: dateTime(
+      "Time of the first failure since the last success; null if the last delivery succeeded",
+      exampleTime,
+    ).nullable(),
+    pending: count("Number of pending deliveries, counted up to 10,000", 0),
+    problem: text(
+      "Reason why requests cannot be signed; null if they can",
+      "The secrets were encrypted with another WAYMARK_SECRET",
+    ).nullable(),
+    secretCreatedAt: dateTime("Creation time of the current secret", exampleTime),
+    previousSecretsExpireAt: z
+      .array(dateTime("Expiry time", exampleTime))
+      .meta({ description: "Expiry times of previous secrets that still sign requests" }),
+    createdBy: text("ID of the user or key that created it, or `operator`", "key_01KAB7Q3M5E8RZ2C4WFX9TNH6D"),
+    createdAt: dateTime("Creation time", exampleTime),
+    updatedAt: dateTime("Time of the last change", exampleTime),
+  })
+  .meta({ id: "WebhookEndpoint", description: "A URL that receives events." });
+
+/** With its organisation, which only operators need. */
+export interface EndpointView extends z.output<typeof endpointView> {
   organizationId: string;
   organizationName: string;
   organizationType: OrganizationType;
   mode: OrganizationMode;
-  url: string;
-  description: string;
-  /** Null: all types, including future ones. */
-  eventTypes: EventType[] | null;
-  /** Custom headers with masked values. */
-  headers: Record<string, string>;
-  maxInFlight: number;
-  perSecond: number;
-  status: EndpointStatus;
-  /** Null unless disabled. */
-  disabledReason: DisabledReason | null;
-  /** When the status last changed. */
-  statusSince: string;
-  /** Nothing is sent before this time, because the receiver asked for a pause or the circuit is open. */
-  blockedUntil: string | null;
-  isCircuitOpen: boolean;
-  /** The first failure after the last success. */
-  failingSince: string | null;
-  /** The number of pending deliveries, at most `PENDING_COUNT_LIMIT`. */
-  pending: number;
-  /** Why secrets or headers cannot be decrypted; null if they can. */
-  problem: string | null;
-  secretCreatedAt: string;
-  previousSecretsExpireAt: string[];
-  createdBy: string;
-  createdAt: string;
-  updatedAt: string;
 }
-
-/** Higher counts are reported as this number. */
-export const PENDING_COUNT_LIMIT = 10_000;
 
 /** An endpoint with its organisation. */
 export type LoadedEndpoint = Loaded<WebhookEndpoint, "organization">;
@@ -67,7 +103,7 @@ export function toEndpointView(
     url: endpoint.url,
     description: endpoint.description,
     eventTypes: endpoint.eventTypes ?? null,
-    headers: maskHeaders(headers),
+    headers: toHeaderList(maskHeaders(headers)),
     maxInFlight: endpoint.maxInFlight,
     perSecond: endpoint.perSecond,
     status: endpoint.status,

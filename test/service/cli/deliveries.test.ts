@@ -25,7 +25,7 @@ describe("deliveries", () => {
       type: "job.created",
       data: { job: { marking_number: markingNumber } },
     });
-    expect(shown.attempt_log).toEqual([]);
+    expect(shown.attempts).toEqual([]);
   });
 
   it("shows when a pending delivery's endpoint is probed or unblocked", async () => {

@@ -42,7 +42,10 @@ describe("endpoint create", () => {
       url: UNUSED_URL,
       event_types: ["job.created", "job.assigned"],
       description: "Office",
-      headers: { "X-Token": "********", "X-Place": "********" },
+      headers: [
+        { name: "X-Token", value: "********" },
+        { name: "X-Place", value: "********" },
+      ],
       status: "active",
       pending: 0,
     });
@@ -184,7 +187,7 @@ describe("endpoint test", () => {
       endpoint_id: id,
       status: "failed",
       outcome: "http_404",
-      attempt_log: [{ number: 1, http_status: 404, error: expect.stringContaining("Check the path") }],
+      attempts: [{ number: 1, http_status: 404, error: expect.stringContaining("Check the path") }],
     });
   });
 });

@@ -5,6 +5,7 @@ import { newUuid, toTypedId, uuidV7Sql } from "../../../src/core/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
+import { headersByName } from "../../../src/webhooks/endpoints/custom-headers.ts";
 import { WebhookEndpoint } from "../../../src/webhooks/endpoints/entity.ts";
 import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/quota.ts";
 import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
@@ -54,7 +55,7 @@ describe("create", () => {
       url: UNREACHABLE_URL,
       description: "",
       eventTypes: null,
-      headers: {},
+      headers: [],
       maxInFlight: 8,
       perSecond: 50,
       status: "active",
@@ -88,7 +89,7 @@ describe("create", () => {
       url: "https://[2606:4700::1111]/hooks?a=1",
       description: "Dispatch office",
       eventTypes: ["job.created", "job.assigned"],
-      headers: { "X-Token": "********" },
+      headers: [{ name: "X-Token", value: "********" }],
       maxInFlight: 64,
       perSecond: 1,
       createdBy: toTypedId("key", key.id),
@@ -160,7 +161,10 @@ describe("create", () => {
       })
     ).endpoint;
     const { headers, description } = await services.endpoints.get(agent, id);
-    await services.endpoints.update(agent, id, { headers: { ...headers, "X-Other": "new" }, description });
+    await services.endpoints.update(agent, id, {
+      headers: { ...headersByName(headers), "X-Other": "new" },
+      description,
+    });
     const revealed = async () => (await services.endpoints.reveal(agent, id)).headers;
     expect(await revealed()).toEqual({ "X-Token": "s3cr3t", "X-Other": "new" });
     await services.endpoints.update(agent, id, { headers: { "x-token": "********" } });
@@ -228,13 +232,13 @@ describe("update", () => {
     expect(await services.endpoints.update(agent, id, { description: "two" })).toMatchObject({
       description: "two",
       eventTypes: ["job.created"],
-      headers: { "X-A": "********" },
+      headers: [{ name: "X-A", value: "********" }],
     });
     expect(
       await services.endpoints.update(agent, id, { eventTypes: null, headers: {}, perSecond: 10 }),
     ).toMatchObject({
       eventTypes: null,
-      headers: {},
+      headers: [],
       perSecond: 10,
       description: "two",
       url: UNREACHABLE_URL,

@@ -33,7 +33,7 @@ describe("replay", () => {
       eventType: before!.eventType,
       origin: "replay",
       status: "pending",
-      attempts: 0,
+      attemptCount: 0,
     });
     expect(await list()).toEqual([made, before]);
     expect(services.workerNotifications.count).toBe(announced + 1);
@@ -89,7 +89,7 @@ describe("replay", () => {
       message: expect.stringContaining("deleted"),
     });
     const other = await createAgentWithEndpoint(services);
-    const { delivery: test } = await services.deliveries.sendTest(other.agent, other.id);
+    const test = await services.deliveries.sendTest(other.agent, other.id);
     await expect(services.deliveries.replay(other.agent, test.id)).rejects.toMatchObject({
       code: "ConflictException",
     });

@@ -25,7 +25,7 @@ describe("sendTest", () => {
       headers: { "X-Token": "s3cr3t" },
     });
     await services.endpoints.pause(agent, endpoint.id);
-    const { delivery, attempts, requestBody } = await services.deliveries.sendTest(agent, endpoint.id);
+    const { attempts, requestBody, ...delivery } = await services.deliveries.sendTest(agent, endpoint.id);
     const received = await receiver.next();
     expect(received.headers).toMatchObject({ "x-token": "s3cr3t", "webhook-id": delivery.eventId });
     const headers = received.headers as Record<string, string>;
@@ -47,11 +47,11 @@ describe("sendTest", () => {
       markingNumber: null,
       origin: "test",
       status: "delivered",
-      attempts: 1,
+      attemptCount: 1,
       outcome: "delivered",
     });
     expect(attempts).toMatchObject([{ number: 1, httpStatus: 202, responseBody: "thanks", error: null }]);
-    expect(attempts[0]?.requestHeaders).toMatchObject({ "x-token": "********" });
+    expect(attempts[0]?.requestHeaders).toContainEqual({ name: "x-token", value: "********" });
     expect((await services.deliveries.list(agent, { filter: {}, limit: 5 })).items).toEqual([delivery]);
   });
 
@@ -60,11 +60,11 @@ describe("sendTest", () => {
     const agent = await services.createOrganization("agent");
     const { endpoint } = await services.endpoints.create(agent, { url: receiver.url });
     const gone = await services.deliveries.sendTest(agent, endpoint.id);
-    expect(gone.delivery).toMatchObject({ status: "failed", outcome: "http_410" });
+    expect(gone).toMatchObject({ status: "failed", outcome: "http_410" });
     expect(gone.attempts[0]?.error).toMatch(/^The receiver returned 410 Gone\. This was a test/);
     const { endpoint: closed } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     const refused = await services.deliveries.sendTest(agent, closed.id);
-    expect(refused.delivery).toMatchObject({ status: "failed", outcome: "connect_refused" });
+    expect(refused).toMatchObject({ status: "failed", outcome: "connect_refused" });
     expect(refused.attempts).toMatchObject([
       { httpStatus: null, error: expect.any(String), responseBody: null },
     ]);

@@ -1,6 +1,6 @@
 /** Runs an action through REST and through GraphQL, on an equal organisation each, and compares the effects and the refusals. */
 import { expect } from "vitest";
-import { camelCasePath } from "../../../src/api/graphql/field-names.ts";
+import { camelCasePath } from "../../../src/core/names.ts";
 import type { Problem } from "../../../src/core/errors.ts";
 import { graphql, type GraphqlError, type GraphqlResponse } from "../graphql/client.ts";
 import type { TestOrganization } from "./app.fixture.ts";

@@ -51,6 +51,7 @@ async function listRoutes(isIncluded: (layer: Layer) => boolean): Promise<string
   await using verifier = createKeyVerifier({ database, clock: systemClock });
   const referenceData = createJobReferenceData(database);
   const app = createHttpApp({
+    clock: systemClock,
     config: toConfig(readEnv({ DATABASE_URL: testDatabase.url })),
     logger: createLogger("silent"),
     metrics: createMetrics(() => database.pool()),

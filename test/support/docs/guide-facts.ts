@@ -11,7 +11,6 @@ import {
 import { MAX_QUOTES_AND_BRACKETS } from "../../../src/api/json.ts";
 import { MAX_PROBLEMS } from "../../../src/core/errors.ts";
 import { subscriptionLimits } from "../../../src/api/graphql/subscriptions/limits.ts";
-import { MAX_PAGE_SIZE } from "../../../src/api/rest/parameters.ts";
 import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
 import { MAX_GROUPS } from "../../../src/jobs/counters/stats.sql.ts";
 import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
@@ -43,6 +42,7 @@ import {
   type Fact,
   type Quantity,
 } from "./facts.ts";
+import { MAX_PAGE_SIZE } from "../../../src/operations/schemas.ts";
 
 const fact = (page: string, place: string, ...states: Quantity[]): Fact => ({
   page: `docs/guide/${page}`,
@@ -82,10 +82,7 @@ export const periods = {
   openTransaction: atMost(MINUTE_MS, constantIn("src/core/postgres/database.ts", "TRANSACTION_LIMIT_MS")),
 };
 
-const defaultPageSize = numberIn(
-  "src/api/rest/parameters.ts",
-  /default: (\d+), description: "Items per page/,
-);
+const defaultPageSize = numberIn("src/operations/schemas.ts", /default: (\d+), description: "Items per page/);
 
 const CLIENT = "src/core/http-client/client.ts";
 const SHARES = "src/api/partner-shares.ts";

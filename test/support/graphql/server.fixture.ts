@@ -127,6 +127,7 @@ export async function startGraphqlFixture({
   );
   const referenceData = createJobReferenceData(database);
   const app = createHttpApp({
+    clock: systemClock,
     config,
     logger,
     metrics,

@@ -1,5 +1,5 @@
 /** Organisations with endpoints and deliveries, for tests that run an action through REST and through GraphQL. */
-import { snakeCase } from "../../../src/api/graphql/field-names.ts";
+import { snakeCase } from "../../../src/core/names.ts";
 import type { Scope } from "../../../src/api-keys/api.ts";
 import { fromTypedId } from "../../../src/core/ids.ts";
 import { systemActor } from "../../../src/core/principal.ts";

@@ -8,7 +8,7 @@ import {
 import { jobFieldNames } from "../../../jobs/api.ts";
 import { toTypedId } from "../../../core/ids.ts";
 import { toIsoTime } from "../../../core/time.ts";
-import { camelCase } from "../field-names.ts";
+import { camelCase } from "../../../core/names.ts";
 
 export type JobEventNode = ReturnType<typeof toJobEventNode>;
 

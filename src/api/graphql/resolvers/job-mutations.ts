@@ -9,7 +9,7 @@ import type {
   UpdateJobPayloadResolvers,
 } from "../generated/schema-types.ts";
 import type { GraphqlContext } from "../context.ts";
-import { snakeCase } from "../field-names.ts";
+import { snakeCase } from "../../../core/names.ts";
 import type { JobNode } from "../nodes/job.node.ts";
 
 /** Prefix of problem fields, relative to the item. */

@@ -1,10 +1,9 @@
 /** Queries of webhook endpoints, deliveries and attempts. */
-import { readDeliveryCursor, toHeaderList } from "../../../webhooks/api.ts";
+import { readDeliveryCursor } from "../../../webhooks/api.ts";
 import { markingNumberValue } from "../../../jobs/api.ts";
 import { authorize, requireAdministrator, requireManager } from "../authorize.ts";
 import type {
   QueryResolvers,
-  WebhookAttemptResolvers,
   WebhookDeliveryResolvers,
   WebhookEndpointResolvers,
 } from "../generated/schema-types.ts";
@@ -72,16 +71,9 @@ export const webhookEndpoint: WebhookEndpointResolvers = {
     name,
     type,
   }),
-  headers: ({ headers }) => toHeaderList(headers),
-};
-
-export const webhookAttempt: WebhookAttemptResolvers = {
-  requestHeaders: ({ requestHeaders }) => toHeaderList(requestHeaders),
-  responseHeaders: ({ responseHeaders }) => responseHeaders && toHeaderList(responseHeaders),
 };
 
 export const webhookDelivery: WebhookDeliveryResolvers = {
-  attemptCount: ({ attempts }) => attempts,
   endpoint: ({ endpointId }, _args, { loaders }) => loaders.load("endpoints", uuidOf("whe", endpointId)),
   job({ jobId }, _args, context) {
     if (jobId === null) return null;

@@ -1,12 +1,12 @@
 /** OpenAPI operations of the caller's own key and of the request log. */
 import { z } from "zod";
-import { MALFORMED_CURSOR } from "../parameters.ts";
 import { meSchema } from "../me.routes.ts";
 import { requestLogEntrySchema, requestLogParameters, requestLogSchema } from "../requests.routes.ts";
 import { exampleApiKey } from "./api-keys.ts";
 import { inQuery, invalidExample } from "./error-examples.ts";
-import { exampleRequestId } from "./examples.ts";
+import { exampleRequestId } from "../../../events/api.ts";
 import { operation } from "./operation.ts";
+import { MALFORMED_CURSOR } from "../../../operations/schemas.ts";
 
 export const getMe = operation({
   method: "get",

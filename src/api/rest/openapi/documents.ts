@@ -12,9 +12,8 @@ import { headerComponents } from "./headers.ts";
 import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts";
 import { getJobStats, lookUpJobs } from "./jobs-lookup-and-stats.ts";
 import { testModeOperations } from "./test-mode.ts";
-import { webhookDeliveryOperations } from "./webhook-deliveries.ts";
-import { webhookEndpointActions } from "./webhook-endpoint-actions.ts";
-import { webhookEndpointOperations } from "./webhook-endpoints.ts";
+import { webhookOperations } from "../../../webhooks/operations.ts";
+import { describeOperation } from "./operation.ts";
 import { webhooks } from "./webhooks.ts";
 
 export type OpenApiDocument = ReturnType<OpenApiGeneratorV31["generateDocument"]>;
@@ -84,9 +83,7 @@ const apiRoutes = [
   listEvents,
   listStatuses,
   listFailureReasons,
-  ...webhookEndpointOperations,
-  ...webhookEndpointActions,
-  ...webhookDeliveryOperations,
+  ...webhookOperations.map(describeOperation),
   getMe,
   listRequests,
   getRequest,

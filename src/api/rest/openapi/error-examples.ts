@@ -1,11 +1,8 @@
 /** OpenAPI examples of invalid requests, and of a batch that fails in part. */
-import type { Problem } from "../../../core/errors.ts";
-import { exampleJob } from "./examples.ts";
+import { type Problem, problemIn } from "../../../core/errors.ts";
+import { exampleJob } from "../../../events/api.ts";
 import type { ErrorExample } from "./errors.ts";
 
-const problemIn =
-  (location: Problem["location"]) =>
-  (field: string, code: string, message: string): Problem => ({ location, field, code, message });
 export const inQuery = problemIn("query");
 export const inPath = problemIn("path");
 export const inBody = problemIn("body");

@@ -2,10 +2,9 @@
 import { z } from "zod";
 import { errorCodes, type ErrorCode, type Problem } from "../../../core/errors.ts";
 import { errorGuidePath } from "../../../guide/api.ts";
-import { exampleRequestId } from "./examples.ts";
-import { extensibleEnum } from "../errors.schema.ts";
+import { exampleRequestId } from "../../../events/api.ts";
 import { headersOf, rateLimitHeaders, inlineHeaders, type HeaderName } from "./headers.ts";
-import { requestIdSchema } from "../responses.schema.ts";
+import { extensibleEnum, requestIdSchema } from "../../../operations/schemas.ts";
 
 interface ErrorResponse {
   /** When the error occurs. */

@@ -1,7 +1,7 @@
 /** OpenAPI operations of the events feed and the reference data. */
 import { z } from "zod";
 import { feedParameters } from "../events.routes.ts";
-import { exampleEvents } from "./examples.ts";
+import { exampleEvents } from "../../../events/api.ts";
 import { inQuery, invalidExample } from "./error-examples.ts";
 import { operation } from "./operation.ts";
 import { failureReasonSchema, feedSchema, statusCodeSchema } from "../responses.schema.ts";

@@ -3,7 +3,7 @@ import { lookupBody } from "../jobs.lookup.ts";
 import { jobLookupSchema, jobStatsSchema } from "../jobs.schema.ts";
 import { statsParameters } from "../jobs.stats.ts";
 import { inBody, inQuery, invalidExample } from "./error-examples.ts";
-import { exampleListedJob } from "./examples.ts";
+import { exampleListedJob } from "../../../events/api.ts";
 import { jsonBody, operation } from "./operation.ts";
 
 const tag = "Jobs";

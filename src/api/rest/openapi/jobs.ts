@@ -3,7 +3,7 @@ import { z } from "zod";
 import { jobPatchShape, markingNumberValue, MAX_BATCH_ITEMS } from "../../../jobs/api.ts";
 import { historyParameters, listParameters } from "../jobs.read.ts";
 import { writeParameters } from "../jobs.update.ts";
-import { exampleHistoryEntry, exampleJob, exampleListedJob, examplePatch } from "./examples.ts";
+import { exampleHistoryEntry, exampleJob, exampleListedJob, examplePatch } from "../../../events/api.ts";
 import { etagUnlessDryRun, idempotencyKeyHeader, ifMatchHeader, ifNoneMatchHeader } from "./headers.ts";
 import {
   malformedBatch,

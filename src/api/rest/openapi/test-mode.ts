@@ -1,7 +1,6 @@
 /** OpenAPI operations of test mode. */
 import { z } from "zod";
 import { markingNumberValue } from "../../../jobs/api.ts";
-import { eventTypes } from "../../../events/api.ts";
 import { MAX_TEST_JOBS } from "../../../test-mode/api.ts";
 import {
   deletedTestDataSchema,
@@ -13,11 +12,13 @@ import {
   testRunSchema,
 } from "../test-mode.schema.ts";
 import { inBody, inPath, invalidExample, malformedMarkingNumber } from "./error-examples.ts";
-import { extensibleEnum } from "../errors.schema.ts";
-import { exampleListedJob } from "./examples.ts";
+import { eventTypes, exampleListedJob } from "../../../events/api.ts";
 import { idempotencyKeyHeader } from "./headers.ts";
 import { changeErrors, jsonBody, operation } from "./operation.ts";
-import { exampleDelivery } from "./webhook-examples.ts";
+import { deliveryView } from "../../../webhooks/api.ts";
+import { exampleDelivery } from "../../../webhooks/operations.ts";
+import { writerOf } from "../wire.ts";
+import { extensibleEnum } from "../../../operations/schemas.ts";
 
 const tag = "Test";
 const scopes = ["jobs:write", "jobs:read"] as const;
@@ -201,7 +202,7 @@ const sendSampleEvent = operation({
         all: { summary: "Any job, all endpoints", value: {} },
         one: {
           summary: "One job, one endpoint",
-          value: { marking_number: testNumber, endpoint_id: exampleDelivery.endpoint_id },
+          value: { marking_number: testNumber, endpoint_id: exampleDelivery.endpointId },
         },
       }),
       required: false,
@@ -216,7 +217,7 @@ const sendSampleEvent = operation({
       "One endpoint": {
         items: [
           {
-            ...exampleDelivery,
+            ...(writerOf(deliveryView)(exampleDelivery) as object),
             marking_number: testNumber,
             status: "pending",
             attempt_count: 0,

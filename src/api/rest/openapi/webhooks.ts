@@ -1,11 +1,10 @@
 /** OpenAPI descriptions of webhooks: the bodies of the events feed, with Standard Webhooks headers and signatures. */
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
-import { type EventType, eventTypes } from "../../../events/api.ts";
+import { API_VERSION, exampleEvents, type EventType, eventTypes } from "../../../events/api.ts";
 import { TEST_EVENT_TYPE, type TestEventWire } from "../../../webhooks/api.ts";
-import { exampleEvents, exampleTestEvent } from "./examples.ts";
-import { extensibleEnum } from "../errors.schema.ts";
-import { apiVersionSchema, dateTime, eventSchema, idSchema } from "../responses.schema.ts";
+import { apiVersionSchema, eventSchema } from "../responses.schema.ts";
+import { dateTime, extensibleEnum, idSchema } from "../../../operations/schemas.ts";
 
 const headers = z.object({
   "webhook-id": z.string().meta({
@@ -49,6 +48,18 @@ const eventDescriptions: Record<EventType, { summary: string; description: strin
 
 const DELIVERY_NOTE = `Delivery is at least once. Duplicates have the same \`webhook-id\`; \`data.sequence\` is the order of a job's events.
 \`GET /v1/events\` returns the same bodies, to catch up.`;
+
+/** A test event; it contains no job. */
+const exampleTestEvent: TestEventWire = {
+  id: "evt_01KAJR5M7Q2X8D4FW6ZB9TC3NH",
+  type: "webhook.test",
+  api_version: API_VERSION,
+  timestamp: "2026-11-21T09:21:05.911Z",
+  data: {
+    message: "This is a test event without a job. Respond with any 2xx status.",
+    endpoint_id: "whe_01KAJQ8V5N3R7T1YC6GK2D9XWE",
+  },
+};
 
 const testEventSchema = z
   .object({

@@ -1,13 +1,7 @@
-/** Example values of the OpenAPI document: a job whose delivery fails because of a wrong address. */
-import {
-  API_VERSION,
-  type EventChanges,
-  type EventType,
-  type EventWire,
-  type HistoryEntryWire,
-} from "../../../events/api.ts";
-import { exampleJobFields, jobFieldNames, type JobWire, type ListedJobWire } from "../../../jobs/api.ts";
-import type { TestEventWire } from "../../../webhooks/api.ts";
+/** Examples for the documentation: a job whose delivery fails because of a wrong address, and its events. */
+import { exampleJobFields, jobFieldNames, type JobWire, type ListedJobWire } from "../jobs/api.ts";
+import type { EventType } from "./event.entity.ts";
+import { API_VERSION, type EventChanges, type EventWire, type HistoryEntryWire } from "./event.wire.ts";
 
 export const exampleRequestId = "req_01KAJQZ4T0W5H8M3N9PXR2VD7C";
 
@@ -95,16 +89,4 @@ export const exampleEvents: Record<EventType, EventWire> = {
     actor: keyActor,
     request_id: exampleRequestId,
   }),
-};
-
-/** A test event; it contains no job. */
-export const exampleTestEvent: TestEventWire = {
-  id: "evt_01KAJR5M7Q2X8D4FW6ZB9TC3NH",
-  type: "webhook.test",
-  api_version: API_VERSION,
-  timestamp: "2026-11-21T09:21:05.911Z",
-  data: {
-    message: "This is a test event without a job. Respond with any 2xx status.",
-    endpoint_id: "whe_01KAJQ8V5N3R7T1YC6GK2D9XWE",
-  },
 };

@@ -1,0 +1,135 @@
+/** The routes of operations: reads the request, runs the operation, formats the result. */
+import { type Request, type RequestHandler, Router } from "express";
+import { z } from "zod";
+import type { Clock } from "../../core/clock.ts";
+import { toProblems } from "../../core/zod-problems.ts";
+import type { IdempotencyService } from "../../idempotency/api.ts";
+import { admit, type ReadInput } from "../../operations/admit.ts";
+import type { Operation } from "../../operations/operation.ts";
+import { addRoute, type RouteHandlers } from "../add-route.ts";
+import { callerOf } from "../context.ts";
+import { duringExternalCall } from "../in-share.ts";
+import { objectBody, readJson, readOptionalJson, toRequestHandler } from "../json.ts";
+import type { ApiKeyGuards } from "./api-key-guards.ts";
+import { MAX_JSON_BYTES, unknownMembers } from "./body.ts";
+import { keyedRequest } from "./idempotent.ts";
+import { cursorLinkHeader } from "./link-header.ts";
+import { readQuery } from "./parameters.ts";
+import { readerOf, wireSchema, writerOf } from "./wire.ts";
+
+export interface OperationRouteServices {
+  clock: Clock;
+  idempotency: IdempotencyService;
+  guards: ApiKeyGuards;
+  /** Prefix of the URLs in `Link`: empty, or the public URL of the service. */
+  baseUrl: string;
+}
+
+/** Returns the routes of all operations. Other methods of their paths return 405. */
+export function operationRoutes<Services>(
+  operations: readonly Operation<Services>[],
+  services: Services & OperationRouteServices,
+): Router {
+  const router = Router({ caseSensitive: true });
+  const byPath = Map.groupBy(operations, ({ rest }) => rest.path);
+  for (const [path, ofPath] of byPath) {
+    const name = `/v1${path}`;
+    const handlers = ofPath.map((operation) => [
+      operation.rest.method,
+      [
+        ...services.guards(operation.rate, operation.access.scopes),
+        ...bodyParsers(operation),
+        handlerOf(operation, services),
+      ],
+    ]);
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
+    addRoute(router, { path: pattern, name }, Object.fromEntries(handlers) as RouteHandlers);
+  }
+  return router;
+}
+
+function bodyParsers({ text: { body } }: Operation<never>): RequestHandler[] {
+  if (!body) return [];
+  return [body.isOptional ? readOptionalJson(MAX_JSON_BYTES) : readJson(MAX_JSON_BYTES)];
+}
+
+function handlerOf<Services>(
+  operation: Operation<Services>,
+  services: Services & OperationRouteServices,
+): RequestHandler {
+  const { rest, once, output } = operation;
+  const { idempotency, baseUrl } = services;
+  const route = `${rest.method.toUpperCase()} /v1${rest.path}`;
+  const readInput = inputReader(operation);
+  const write = writerOf(output);
+  const hasCursor = output instanceof z.ZodObject && "pagination" in output.shape;
+
+  return toRequestHandler(async (request, response) => {
+    const keyed = once ? keyedRequest(route, request, response) : null;
+    // Preparing takes long, and a repeated request doesn't need it.
+    const replay = keyed && operation.prepare ? await idempotency.findReplay(keyed) : null;
+    if (replay) return replay;
+    const change = await admit(operation, {
+      services,
+      principal: callerOf(request, response),
+      input: readInput(request),
+      external: (call) => duringExternalCall(response, call),
+    });
+    const run = async (tx?: Parameters<typeof change>[0]) => {
+      const result = await change(tx);
+      return {
+        data: write(result),
+        ...(hasCursor && { headers: linkHeader(baseUrl + request.originalUrl, result) }),
+        secrets: once?.secrets ?? [],
+        changed: once?.hasChanged?.(result) ?? true,
+      };
+    };
+    return await (keyed === null ? run() : idempotency.runOnce(keyed, run));
+  }, rest.status);
+}
+
+function linkHeader(url: string, result: unknown): Record<string, string> {
+  const { pagination } = result as { pagination: { nextCursor: string | null } };
+  return cursorLinkHeader(url, pagination.nextCursor);
+}
+
+/** Returns a function that reads the path, and the query or the body, with all their problems. */
+function inputReader({ rest, params, input, text }: Operation<never>): (request: Request) => ReadInput {
+  const schema = wireSchema(input);
+  const known = Object.keys(schema.shape);
+  const rename = readerOf(input);
+  const names = new Set(known);
+  const query = (url: string) => {
+    const { parameters, problems } = readQuery(url, names);
+    return { raw: Object.fromEntries(parameters), problems };
+  };
+  const body = (request: Request) => {
+    const raw = objectBody(request);
+    return { raw, problems: unknownMembers(known, raw) };
+  };
+  return (request) => {
+    const path = parse(params, request.params, "path");
+    if (rest.method !== "get" && !text.body) return path;
+    const { raw, problems } = rest.method === "get" ? query(request.originalUrl) : body(request);
+    const read = parse(schema, raw, rest.method === "get" ? "query" : "body");
+    return {
+      values: { ...path.values, ...(rename(read.values) as object) },
+      problems: [...path.problems, ...read.problems, ...problems],
+    };
+  };
+}
+
+/** Of an invalid value, returns the members that are valid by themselves. */
+function parse(
+  schema: z.ZodObject,
+  raw: Readonly<Record<string, unknown>>,
+  location: "path" | "query" | "body",
+): ReadInput {
+  const result = schema.safeParse(raw);
+  if (result.success) return { values: result.data, problems: [] };
+  const members = Object.entries(schema.shape).flatMap(([name, member]) => {
+    const read = (member as z.ZodType).safeParse(raw[name]);
+    return name in raw && read.success ? [[name, read.data] as const] : [];
+  });
+  return { values: Object.fromEntries(members), problems: toProblems(result.error, location) };
+}

@@ -1,0 +1,64 @@
+/** The gate of every operation: access, a recent sign-in and the input are checked here, for every interface. */
+import { requireScope } from "../api-keys/api.ts";
+import type { Clock } from "../core/clock.ts";
+import { AppError, badRequest, type Problem } from "../core/errors.ts";
+import { requireFreshAuthentication } from "../core/fresh-authentication.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import type { RequestPrincipal, Execution, Operation } from "./operation.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The input as an interface has read it. */
+export interface ReadInput {
+  /** The params and the input. If there are problems, only the members that are valid by themselves. */
+  readonly values: Values;
+  readonly problems: readonly Problem[];
+}
+
+export interface Call<Services> extends Pick<Execution, "external"> {
+  readonly services: Services & { readonly clock: Clock };
+  readonly principal: RequestPrincipal;
+  readonly input: ReadInput;
+}
+
+/** Throws ForbiddenException if the principal lacks a scope that the operation needs for this input. */
+export function authorize(
+  { access }: Pick<Operation<never>, "access">,
+  principal: RequestPrincipal,
+  input: Values,
+): void {
+  for (const scope of [...access.scopes, ...(access.scopesFor?.(input) ?? [])])
+    requireScope(principal, scope);
+}
+
+/**
+ * Returns the change, after everything that can be checked before it. Throws ForbiddenException, ReauthenticationRequiredError,
+ * BadRequestException with all problems, and what `prepare` throws.
+ */
+export async function admit<Services>(
+  operation: Operation<Services>,
+  { services, principal, input: { values, problems }, external }: Call<Services>,
+): Promise<(tx?: Transaction) => Promise<unknown>> {
+  authorize(operation, principal, values);
+  if (operation.fresh === true) requireFreshAuthentication(principal, services.clock.now());
+  const prepare = async () => await operation.prepare?.(services, principal, values, { external });
+  if (problems.length > 0) throw badRequest(await withProblemsOf(prepare, problems));
+  const prepared = await prepare();
+  return (tx) => operation.run(services, principal, values, { tx, prepared, external });
+}
+
+/** Returns `problems` and those that `prepare` finds, of each field the first. */
+async function withProblemsOf(
+  prepare: () => Promise<unknown>,
+  problems: readonly Problem[],
+): Promise<Problem[]> {
+  const found = await prepare().then(() => [], problemsOf);
+  const fields = new Set(problems.map(({ field }) => field));
+  return [...problems, ...found.filter(({ field }) => !fields.has(field))];
+}
+
+/** Returns the problems of a BadRequestException; none for other errors. */
+export function problemsOf(error: unknown): readonly Problem[] {
+  const isBadRequest = error instanceof AppError && error.code === "BadRequestException";
+  return isBadRequest && Array.isArray(error.details) ? (error.details as Problem[]) : [];
+}

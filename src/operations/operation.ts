@@ -1,0 +1,127 @@
+/**
+ * The unit of the interfaces: what principals can do, declared once in its feature. REST, OpenAPI and GraphQL are bound from the
+ * declarations; `admit` applies their rules for all of them.
+ */
+import type { z } from "zod";
+import type { Scope } from "../api-keys/api.ts";
+import type { ErrorCode, Problem } from "../core/errors.ts";
+import type { AuthenticatedActor } from "../core/fresh-authentication.ts";
+import type { Transaction } from "../core/postgres/transaction.ts";
+import type { Principal } from "../core/principal.ts";
+import type { RateLimitClass } from "../rate-limits/api.ts";
+
+/** Who calls an operation, with the data that the audit log records. */
+export type RequestPrincipal = Principal &
+  AuthenticatedActor & {
+    /** Null for a signed-in user. */
+    readonly keyId: string | null;
+    readonly scopes: readonly Scope[];
+    readonly requestId: string;
+    readonly ipAddress: string | null;
+  };
+
+export interface Access {
+  /** All of them are needed; an empty list: any key or user. */
+  readonly scopes: readonly Scope[];
+  /** Scopes that the given input needs in addition. */
+  readonly scopesFor?: (input: Readonly<Record<string, unknown>>) => readonly Scope[];
+}
+
+/** What a run may use besides its services. */
+export interface Execution<Prepared = unknown> {
+  /** Set if the change and the response to its Idempotency-Key commit together: the run must use no other connection. */
+  readonly tx?: Transaction | undefined;
+  /** The result of `prepare`. */
+  readonly prepared: Prepared;
+  /** Runs a request to another server. The request does not count as in flight meanwhile, and lends its partner's share. */
+  readonly external: <Value>(call: () => Promise<Value>) => Promise<Value>;
+}
+
+/** What OpenAPI says. Examples have the names of the input and output. */
+export interface OperationText {
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  /** The data of a success, and examples of it by their summary. */
+  readonly result: { readonly description: string; readonly examples: Readonly<Record<string, unknown>> };
+  /** Present if there is a body. */
+  readonly body?: {
+    readonly description: string;
+    readonly examples: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
+    readonly isOptional?: boolean;
+  };
+  /** Examples of requests with problems. */
+  readonly malformed?: readonly { readonly summary: string; readonly problems: readonly Problem[] }[];
+  /** Errors that the other attributes don't imply. */
+  readonly errors?: readonly ErrorCode[];
+  /** Replaces what the documentation says of an error. */
+  readonly ownErrors?: Partial<Record<"ForbiddenException" | "TooManyRequestsException", OwnErrorText>>;
+}
+
+export interface OwnErrorText {
+  readonly description: string;
+  readonly examples: readonly { readonly summary: string; readonly message: string }[];
+}
+
+export interface Operation<
+  Services,
+  Params extends z.ZodObject = z.ZodObject,
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodType = z.ZodType,
+  Result extends z.output<Output> = z.output<Output>,
+  Prepared = unknown,
+> {
+  /** OpenAPI's `operationId`. */
+  readonly name: string;
+  /** Method, path and status of a success. The default status is 200. */
+  readonly rest: {
+    readonly method: "get" | "post" | "patch" | "delete";
+    readonly path: string;
+    readonly status?: 201 | 202;
+  };
+  /** The mutation, if it has another name, and its arguments that have another name than the input. */
+  readonly graphql?: { readonly field?: string; readonly args?: Readonly<Record<string, string>> };
+  readonly access: Access;
+  readonly rate: RateLimitClass;
+  /** Whether a session needs a recent sign-in. `service`: that depends on what is stored, so the service requires it. */
+  readonly fresh: boolean | "service";
+  /** Present if it takes an Idempotency-Key. `secrets`: members of the output that are never stored. */
+  readonly once?: { readonly secrets?: readonly string[]; hasChanged?(result: Result): boolean };
+  /** The parts of the path. */
+  readonly params: Params;
+  /** The members of the body, or for `get` the parameters of the query. In camelCase; REST has them in snake_case. */
+  readonly input: Input;
+  /** What REST returns, in camelCase. The result may have further members. */
+  readonly output: Output;
+  readonly text: OperationText;
+  /**
+   * Slow work before the transaction, such as DNS. Throws BadRequestException with the problems that the schema can't find; of an
+   * invalid input it gets the valid members, so that one response has all problems.
+   */
+  prepare?(
+    services: Services,
+    principal: RequestPrincipal,
+    input: Partial<z.output<Input>> & z.output<Params>,
+    execution: Pick<Execution, "external">,
+  ): Promise<Prepared>;
+  run(
+    services: Services,
+    principal: RequestPrincipal,
+    input: z.output<Input> & z.output<Params>,
+    execution: Execution<Prepared>,
+  ): Promise<Result>;
+}
+
+/** Returns the declaration, whose types follow from its schemas. */
+export function operation<
+  Services,
+  Params extends z.ZodObject,
+  Input extends z.ZodObject,
+  Output extends z.ZodType,
+  Result extends z.output<Output>,
+  Prepared = undefined,
+>(
+  declaration: Operation<Services, Params, Input, Output, Result, Prepared>,
+): Operation<Services, Params, Input, Output, Result, Prepared> {
+  return declaration;
+}

@@ -1,0 +1,154 @@
+/** Schemas that operations of all features use: values of responses with their OpenAPI descriptions, and parameters of requests. */
+import { z } from "zod";
+import type { IdPrefix } from "../core/ids.ts";
+
+export const MAX_PAGE_SIZE = 100;
+const MAX_INTEGER = 2_147_483_647;
+
+/** Of an operation without a path, or without an input. */
+export const none = z.object({});
+
+/**
+ * A code whose list may grow. OpenAPI describes it as text, so that generated clients accept a code that they don't
+ * know; the codes of today are in `x-extensible-enum` and in the description.
+ */
+export function extensibleEnum<Code extends string>(codes: readonly Code[], description: string) {
+  return z.enum(codes, { error: `must be one of ${codes.join(", ")}` }).meta({
+    type: "string",
+    "x-extensible-enum": [...codes],
+    description: `${description}. More may be added. Now: ${codes.map((code) => `\`${code}\``).join(", ")}.`,
+    examples: [codes[0]],
+  });
+}
+
+/** The schema of an ID, with an example. */
+export function idSchema(prefix: IdPrefix | "req", description: string, example: string) {
+  return z
+    .string()
+    .regex(new RegExp(`^${prefix}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`))
+    .meta({ description, examples: [example] });
+}
+
+export const requestIdSchema = idSchema(
+  "req",
+  "Request ID, also in `X-Request-Id`",
+  "req_01KAJQZ4T0W5H8M3N9PXR2VD7C",
+);
+
+export const dateTime = (description: string, example: string) =>
+  z.iso.datetime({ precision: 3 }).meta({ description, examples: [example] });
+
+/** A string with its OpenAPI description. */
+export const text = (description: string, example: string) =>
+  z.string().meta({ description, examples: [example] });
+
+export const wholeNumber = (min: number, description: string, example: number) =>
+  z
+    .int()
+    .min(min)
+    .meta({ description, examples: [example] });
+
+export const count = (description: string, example: number) => wholeNumber(0, description, example);
+
+export const flag = (description: string) => z.boolean().meta({ description });
+
+export const pageSize = wholeNumber(1, "Items per page", 10).max(MAX_PAGE_SIZE);
+
+/** Of a list that is read by cursor only. */
+export const cursorPagination = z
+  .object({
+    pageSize,
+    nextCursor: z
+      .string()
+      .nullable()
+      .meta({ description: "Pass it as `cursor` to read the next page; null on the last page" }),
+  })
+  .meta({ id: "CursorPagination", description: "The cursor of the next page." });
+
+/** Messages of a zod schema for a member: what is wrong with null, with an absent member, and with another type. */
+export const mustBe = (what: string) => ({
+  error: ({ input }: { input?: unknown }) =>
+    input === null ? "must not be null" : input === undefined ? "is required" : `must be ${what}`,
+});
+
+/** The schema of an integer from `min` to `max` in a path or query, written in decimal digits. */
+export function integerParameter(min: number, max: number = MAX_INTEGER) {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,10}$/, { error: message })
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, { error: message })
+    .meta({ type: "integer", minimum: min, maximum: max });
+}
+
+/** Declares no default, because a client that always sends `page` could not use `cursor`. */
+export const pageParameter = integerParameter(1)
+  .optional()
+  .meta({
+    description: "Page number, from 1; by default the first page. A page past the end is empty.",
+    examples: [2],
+  });
+
+export const pageSizeParameter = integerParameter(1, MAX_PAGE_SIZE)
+  .default(10)
+  .meta({ default: 10, description: "Items per page.", examples: [25] });
+
+/** Returns an optional parameter with its OpenAPI description. */
+export function optionalParameter<Value extends z.ZodType>(
+  value: Value,
+  description: string,
+  example: string,
+  rest: object = {},
+) {
+  return value.optional().meta({ ...rest, description, examples: [example] });
+}
+
+export const MALFORMED_CURSOR = "is not a cursor of this list; pass pagination.next_cursor unchanged";
+export const cursorLength = { minLength: 1, maxLength: 512 };
+
+/** Returns the parameter of a list without page numbers. `read` returns null for a cursor of another list. */
+export function cursorParameter(
+  read: (cursor: string) => unknown,
+  example: string,
+  description = "`pagination.next_cursor` of the previous page, unchanged.",
+) {
+  const isOfThisList = (cursor: string): boolean => read(cursor) !== null;
+  return optionalParameter(
+    z.string().refine(isOfThisList, { error: MALFORMED_CURSOR }),
+    description,
+    example,
+    cursorLength,
+  );
+}
+
+/** The schema of a list of `names`, separated by commas; a repeated parameter is joined. */
+export function listParameter<Name extends string>(names: readonly Name[]) {
+  const one = z.enum(names, {
+    error: ({ input }) => `must be one of ${names.join(", ")}; got ${JSON.stringify(input).slice(0, 100)}`,
+  });
+  return z
+    .string()
+    .transform((list) => list.split(","))
+    .pipe(z.array(one));
+}
+
+/** The OpenAPI description of a list parameter. `keyword` names its values as closed (`enum`) or open. */
+export const listMeta = (names: readonly string[], keyword: "enum" | "x-extensible-enum") => ({
+  type: "array" as const,
+  items: { type: "string", [keyword]: [...names] },
+  minItems: 1,
+  param: { style: "form" as const, explode: false },
+});
+
+const DATE_TIME_ERROR = "must be an ISO 8601 timestamp with a zone, such as 2026-11-21T08:00:00Z";
+/** Limited to what PostgreSQL accepts: years 0001 to 9999, up to nine fractional digits, offsets up to 15:59. */
+export const dateTimeParameter = z.iso
+  .datetime({ offset: true, error: DATE_TIME_ERROR, abort: true })
+  .regex(/^(?!0000)[^.]{19}(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/, { error: DATE_TIME_ERROR })
+  .meta({ type: "string", format: "date-time" });
+
+export const booleanParameter = z
+  .enum(["true", "false"], { error: "must be true or false" })
+  .transform((value) => value === "true")
+  .meta({ type: "boolean" });
