@@ -24,7 +24,7 @@ const mappers = {
   AccountRequestNote: "../../../accounts/api.ts#AccountRequestNote as NoteEntity",
   AuditEntry: "../../../audit/api.ts#AuditEntryView",
   Invitation: "../nodes/account.node.ts#InvitationNode",
-  ApiKey: "../nodes/api-key.node.ts#ApiKeyNode",
+  ApiKey: "../../../api-keys/api.ts#ApiKeyView",
   WebhookEndpoint: "../../../webhooks/api.ts#EndpointView",
   WebhookDelivery: "../../../webhooks/api.ts#DeliveryView",
   WebhookAttempt: "../../../webhooks/api.ts#AttemptView",

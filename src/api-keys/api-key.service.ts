@@ -102,7 +102,8 @@ export class ApiKeyService {
   /**
    * Throws BadRequestException with every problem, ForbiddenException if the key would have more rights than the principal,
    * and ConflictException above 100 active keys. Throws ReauthenticationRequiredError for a user without a fresh
-   * authentication, as does `rotateFor`, except for a test key of the user's organisation. Both join the transaction `tx` if it is given.
+   * authentication, except for a test key of the user's organisation. Joins the transaction `tx` if it is given, as does
+   * `rotateFor`.
    */
   async createFor(principal: GrantorPrincipal, request: KeyRequest, tx?: Transaction): Promise<IssuedKey> {
     const { clock } = this.#deps;
@@ -140,7 +141,6 @@ export class ApiKeyService {
     tx?: Transaction,
   ): Promise<IssuedKey> {
     const { clock } = this.#deps;
-    requireFreshAuthentication(principal, clock.now());
     const problems = checkGraceHours(graceHours);
     if (problems.length > 0) throw badRequest(problems);
     const rotate = async (keys: KeyChanges): Promise<IssuedKey> => {

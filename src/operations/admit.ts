@@ -15,7 +15,7 @@ export interface ReadInput {
   readonly problems: readonly Problem[];
 }
 
-export interface Call<Services> extends Pick<Execution, "external"> {
+export interface Call<Services> extends Pick<Execution, "external" | "organizationId"> {
   readonly services: Services & { readonly clock: Clock };
   readonly principal: RequestPrincipal;
   readonly input: ReadInput;
@@ -37,14 +37,14 @@ export function authorize(
  */
 export async function admit<Services>(
   operation: Operation<Services>,
-  { services, principal, input: { values, problems }, external }: Call<Services>,
+  { services, principal, input: { values, problems }, ...execution }: Call<Services>,
 ): Promise<(tx?: Transaction) => Promise<unknown>> {
   authorize(operation, principal, values);
   if (operation.fresh === true) requireFreshAuthentication(principal, services.clock.now());
-  const prepare = async () => await operation.prepare?.(services, principal, values, { external });
+  const prepare = async () => await operation.prepare?.(services, principal, values, execution);
   if (problems.length > 0) throw badRequest(await withProblemsOf(prepare, problems));
   const prepared = await prepare();
-  return (tx) => operation.run(services, principal, values, { tx, prepared, external });
+  return (tx) => operation.run(services, principal, values, { ...execution, tx, prepared });
 }
 
 /** Returns `problems` and those that `prepare` finds, of each field the first. */

@@ -33,6 +33,8 @@ export interface Execution<Prepared = unknown> {
   readonly tx?: Transaction | undefined;
   /** The result of `prepare`. */
   readonly prepared: Prepared;
+  /** The organisation that an operator acts for (UUID); null if the request names none. */
+  readonly organizationId: string | null;
   /** Runs a request to another server. The request does not count as in flight meanwhile, and lends its partner's share. */
   readonly external: <Value>(call: () => Promise<Value>) => Promise<Value>;
 }
@@ -55,12 +57,16 @@ export interface OperationText {
   /** Errors that the other attributes don't imply. */
   readonly errors?: readonly ErrorCode[];
   /** Replaces what the documentation says of an error. */
-  readonly ownErrors?: Partial<Record<"ForbiddenException" | "TooManyRequestsException", OwnErrorText>>;
+  readonly ownErrors?: Partial<Record<ErrorCode, OwnErrorText>>;
 }
 
 export interface OwnErrorText {
   readonly description: string;
-  readonly examples: readonly { readonly summary: string; readonly message: string }[];
+  readonly examples: readonly {
+    readonly summary: string;
+    readonly message: string;
+    readonly details?: { readonly limit: number } | null;
+  }[];
 }
 
 export interface Operation<
@@ -89,7 +95,7 @@ export interface Operation<
   readonly once?: { readonly secrets?: readonly string[]; hasChanged?(result: Result): boolean };
   /** The parts of the path. */
   readonly params: Params;
-  /** The members of the body, or for `get` the parameters of the query. In camelCase; REST has them in snake_case. */
+  /** The members of the body, or for `get` and `delete` the parameters of the query. In camelCase; REST has them in snake_case. */
   readonly input: Input;
   /** What REST returns, in camelCase. The result may have further members. */
   readonly output: Output;
@@ -102,7 +108,7 @@ export interface Operation<
     services: Services,
     principal: RequestPrincipal,
     input: Partial<z.output<Input>> & z.output<Params>,
-    execution: Pick<Execution, "external">,
+    execution: Pick<Execution, "external" | "organizationId">,
   ): Promise<Prepared>;
   run(
     services: Services,
@@ -110,6 +116,11 @@ export interface Operation<
     input: z.output<Input> & z.output<Params>,
     execution: Execution<Prepared>,
   ): Promise<Result>;
+}
+
+/** True if the input is the query of the URL. */
+export function takesQuery({ method }: Operation<never>["rest"]): boolean {
+  return method === "get" || method === "delete";
 }
 
 /** Returns the declaration, whose types follow from its schemas. */

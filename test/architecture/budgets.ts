@@ -4,9 +4,9 @@
  */
 export const budgets: Readonly<Record<string, number>> = {
   "src/accounts": 3_950,
-  "src/api": 7_560,
-  "src/api/graphql": 5_850,
-  "src/api-keys": 1_400,
+  "src/api": 7_150,
+  "src/api/graphql": 5_760,
+  "src/api-keys": 1_700,
   "src/app": 950,
   "src/audit": 200,
   "src/cli": 2_000,
@@ -17,7 +17,7 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/idempotency": 300,
   "src/jobs": 3_950,
   "src/mail": 800,
-  "src/operations": 350,
+  "src/operations": 380,
   "src/organizations": 350,
   "src/rate-limits": 400,
   "src/request-log": 750,

@@ -3,7 +3,8 @@ import { Kind, type DocumentNode, type FieldDefinitionNode, type TypeNode } from
 import { z } from "zod";
 import { toProblems } from "../../core/zod-problems.ts";
 import { admit, authorize } from "../../operations/admit.ts";
-import type { RequestPrincipal, Operation } from "../../operations/operation.ts";
+import { type Operation, type RequestPrincipal, takesQuery } from "../../operations/operation.ts";
+import { organizationUuid } from "./arguments.ts";
 import { requirePrincipal } from "./authorize.ts";
 import type { GraphqlContext } from "./context.ts";
 import { type ErrorPath, thrownUserErrors } from "./user-errors.ts";
@@ -15,8 +16,6 @@ type Values = Readonly<Record<string, unknown>>;
 export interface Adjustment {
   /** Returns the input for the arguments. Throws BadRequestException. */
   readonly toInput?: (args: Values) => Values;
-  /** Returns the organisation for which an operator acts. */
-  readonly forOrganization?: (principal: RequestPrincipal, args: Values) => RequestPrincipal;
 }
 
 type MutationResolver = (root: unknown, args: Values, context: GraphqlContext) => Promise<object>;
@@ -85,20 +84,21 @@ function nameOf(type: TypeNode): string {
 function resolverOf(
   operation: Operation<GraphqlServices>,
   { args: names, inputArgument, payload }: MutationField,
-  { toInput = (args) => args, forOrganization = (principal) => principal }: Adjustment,
+  { toInput = (args) => args }: Adjustment,
 ): MutationResolver {
-  const { graphql: { args: renamed = {} } = {}, params, input, output } = operation;
+  const { graphql: { args: renamed = {} } = {}, rest, params, input, output } = operation;
   const subject = names.find((name) => (renamed[name] ?? name) in params.shape) ?? null;
   const errorPath: ErrorPath = { fields: inputArgument ?? "", subject };
   const schema = z.object({ ...params.shape, ...input.shape });
   const [onlyField = ""] = payload;
   const hasOwnPayload = output instanceof z.ZodObject && onlyField in output.shape;
 
-  /** Null and absent differ; times are text, as in REST. */
+  /** Times are text as in REST, and so is all of an input that is REST's query. */
+  const isText = takesQuery(rest);
   const read = (args: Values): Values => {
     const { [inputArgument ?? ""]: members, ...others } = args;
-    const entries = Object.entries(others).map(([name, value]) => [renamed[name] ?? name, toText(value)]);
-    return { ...Object.fromEntries(entries), ...(members as object) } as Values;
+    const entries = Object.entries({ ...others, ...(members as object) });
+    return Object.fromEntries(entries.map(([name, value]) => [renamed[name] ?? name, toText(value, isText)]));
   };
 
   return async (_root, args, context) => {
@@ -110,7 +110,8 @@ function resolverOf(
       const parsed = schema.safeParse(raw);
       const change = await admit(operation, {
         services,
-        principal: forOrganization(principal, args),
+        principal,
+        organizationId: organizationOf(raw),
         input: {
           values: parsed.data ?? raw,
           problems: parsed.error ? toProblems(parsed.error, "body") : [],
@@ -128,6 +129,11 @@ function resolverOf(
   };
 }
 
-function toText(value: unknown): unknown {
-  return value instanceof Date ? value.toISOString() : value;
+function toText(value: unknown, isText: boolean): unknown {
+  if (value instanceof Date) return value.toISOString();
+  return isText && typeof value === "boolean" ? String(value) : value;
+}
+
+function organizationOf({ organizationId = null }: Values): string | null {
+  return organizationId === null ? null : organizationUuid("organizationId", organizationId as string);
 }

@@ -7,7 +7,7 @@ import { accountRequest, accountRequestQueries, reviewMutations } from "./resolv
 import { auditEntry, auditQueries } from "./resolvers/audit.ts";
 import { mail, mailMutations, mailQueries } from "./resolvers/mail.ts";
 import { memberMutations, memberQueries } from "./resolvers/member.ts";
-import { apiKeyMutations, apiKeyQueries } from "./resolvers/api-key.ts";
+import { apiKeyQueries } from "./resolvers/api-key.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
 import { updatedJob, jobMutations } from "./resolvers/job-mutations.ts";
@@ -23,7 +23,7 @@ import { viewer, viewerQueries } from "./resolvers/viewer.ts";
 import { webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
 import { webhookAdjustments, webhookMutations } from "./resolvers/webhook-mutations.ts";
 import { operationMutations } from "./operation-mutations.ts";
-import { webhookOperations } from "../../webhooks/operations.ts";
+import { operations } from "../../operations/all.ts";
 import { scalars } from "./scalars.ts";
 import { readSdl } from "./sdl.ts";
 
@@ -53,7 +53,6 @@ const resolvers: Resolvers = {
     ...mailMutations,
     ...jobMutations,
     ...webhookMutations,
-    ...apiKeyMutations,
     ...operatorMutations,
     ...savedViewMutations,
     ...testModeMutations,
@@ -82,7 +81,7 @@ export function createSchema(): GraphQLSchema {
     resolvers: [
       enumValues(typeDefs),
       resolvers,
-      { Mutation: operationMutations(typeDefs, webhookOperations, webhookAdjustments) },
+      { Mutation: operationMutations(typeDefs, operations, webhookAdjustments) },
     ],
     // By default, enums in the default of an input object keep their names.
     updateResolversInPlace: true,

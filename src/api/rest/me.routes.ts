@@ -1,7 +1,7 @@
 /** GET /v1/me: the organisation and the API key of the request, and their limits. */
 import { Router } from "express";
 import { z } from "zod";
-import { type ApiKeyService, modeOfKey } from "../../api-keys/api.ts";
+import { type ApiKeyService, apiKeyView, keyMode, modeOfKey, toApiKeyView } from "../../api-keys/api.ts";
 import { invariant } from "../../core/errors.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { organizationTypes, partnerOf } from "../../core/principal.ts";
@@ -15,8 +15,7 @@ import { addRoute } from "../add-route.ts";
 import { principalOf } from "../context.ts";
 import { type RouteHandler, toRequestHandler } from "../json.ts";
 import type { ApiKeyGuards } from "./api-key-guards.ts";
-import { toApiKeyWire } from "./api-keys.wire.ts";
-import { apiKeySchema, modeSchema } from "./api-keys.schema.ts";
+import { wireSchema, writerOf } from "./wire.ts";
 import { extensibleEnum, idSchema } from "../../operations/schemas.ts";
 
 interface MeServices {
@@ -39,8 +38,8 @@ export const meSchema = z
         type: extensibleEnum(organizationTypes, "Type of organization"),
       })
       .meta({ id: "Organization", description: "The organization of the key." }),
-    api_key: apiKeySchema,
-    mode: modeSchema,
+    api_key: wireSchema(apiKeyView),
+    mode: keyMode,
     rate_limits: z
       .array(
         z
@@ -78,7 +77,7 @@ function getMe({ keys, limits }: MeServices): RouteHandler {
     return {
       data: {
         organization: { id: toTypedId("org", id), name, type },
-        api_key: toApiKeyWire(key),
+        api_key: writerOf(apiKeyView)(toApiKeyView(key)),
         mode: modeOfKey(key),
         rate_limits: rateLimitsOf(limits, { ...principal, partnerId: partnerOf(principal) }).map(
           toRateLimitWire,

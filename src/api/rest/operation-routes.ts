@@ -5,7 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import { toProblems } from "../../core/zod-problems.ts";
 import type { IdempotencyService } from "../../idempotency/api.ts";
 import { admit, type ReadInput } from "../../operations/admit.ts";
-import type { Operation } from "../../operations/operation.ts";
+import { type Operation, takesQuery } from "../../operations/operation.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import { callerOf } from "../context.ts";
 import { duringExternalCall } from "../in-share.ts";
@@ -74,6 +74,7 @@ function handlerOf<Services>(
       principal: callerOf(request, response),
       input: readInput(request),
       external: (call) => duringExternalCall(response, call),
+      organizationId: null,
     });
     const run = async (tx?: Parameters<typeof change>[0]) => {
       const result = await change(tx);
@@ -99,6 +100,7 @@ function inputReader({ rest, params, input, text }: Operation<never>): (request:
   const known = Object.keys(schema.shape);
   const rename = readerOf(input);
   const names = new Set(known);
+  const hasQuery = takesQuery(rest);
   const query = (url: string) => {
     const { parameters, problems } = readQuery(url, names);
     return { raw: Object.fromEntries(parameters), problems };
@@ -109,9 +111,9 @@ function inputReader({ rest, params, input, text }: Operation<never>): (request:
   };
   return (request) => {
     const path = parse(params, request.params, "path");
-    if (rest.method !== "get" && !text.body) return path;
-    const { raw, problems } = rest.method === "get" ? query(request.originalUrl) : body(request);
-    const read = parse(schema, raw, rest.method === "get" ? "query" : "body");
+    if (!hasQuery && !text.body) return path;
+    const { raw, problems } = hasQuery ? query(request.originalUrl) : body(request);
+    const read = parse(schema, raw, hasQuery ? "query" : "body");
     return {
       values: { ...path.values, ...(rename(read.values) as object) },
       problems: [...path.problems, ...read.problems, ...problems],

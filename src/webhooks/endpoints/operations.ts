@@ -1,9 +1,10 @@
 /** What principals can do with webhook endpoints. */
 import { z } from "zod";
-import { invariant, problemIn } from "../../core/errors.ts";
+import { AppError, badRequest, problemIn } from "../../core/errors.ts";
 import { partnerOf } from "../../core/principal.ts";
 import { type Access, type RequestPrincipal, operation } from "../../operations/operation.ts";
 import { count, dateTimeParameter, none, text } from "../../operations/schemas.ts";
+import type { EndpointOwner } from "../webhook-principal.ts";
 import { changedSettings, endpointPatch, newEndpoint, newSettings } from "./input.ts";
 import type { EndpointService } from "./service.ts";
 import { endpointId, endpointView, PENDING_COUNT_LIMIT } from "./view.ts";
@@ -155,16 +156,24 @@ another one returns 409.`,
     malformed,
     ownErrors: urlCheckLimit,
   },
-  prepare: ({ endpoints }: Services, principal, input, { external }) =>
-    external(() => endpoints.validate(partnerOf(ownerOf(principal)), newSettings(input))),
-  run: ({ endpoints }, principal, input, { tx, prepared: validated }) =>
-    endpoints.create(ownerOf(principal), { ...newSettings(input), url: input.url }, { tx, validated }),
+  async prepare({ endpoints }: Services, principal, input, { external, organizationId }) {
+    const owner = ownerOf(principal, organizationId);
+    return await external(() => endpoints.validate(partnerOf(owner), newSettings(input)));
+  },
+  run: ({ endpoints }, principal, input, { tx, prepared: validated, organizationId }) => {
+    const settings = { ...newSettings(input), url: input.url };
+    return endpoints.create(ownerOf(principal, organizationId), settings, { tx, validated });
+  },
 });
 
-/** GraphQL makes an operator name an organisation. */
-function ownerOf(principal: RequestPrincipal): RequestPrincipal & { organizationId: string } {
-  invariant(principal.organizationId !== null, "an endpoint belongs to an organisation");
-  return principal;
+/** Throws ForbiddenException for another organisation, and BadRequestException for an operator who names none. */
+function ownerOf(principal: RequestPrincipal, organizationId: string | null): EndpointOwner {
+  const id = organizationId ?? principal.organizationId;
+  if (principal.organizationId !== null && id !== principal.organizationId)
+    throw new AppError("ForbiddenException", "An organisation can create endpoints only for itself");
+  if (id !== null) return { ...principal, organizationId: id };
+  const message = "must be the ID of the organisation that owns the endpoint";
+  throw badRequest([inBody("organization_id", "invalid_value", message)]);
 }
 
 const getEndpoint = operation({

@@ -7,7 +7,7 @@ import type { AuthenticatedPrincipal } from '../authenticated-principal.ts';
 import type { UserNode, AccountRequestNode, InvitationNode } from '../nodes/account.node.ts';
 import type { AccountRequestNote as NoteEntity } from '../../../accounts/api.ts';
 import type { AuditEntryView } from '../../../audit/api.ts';
-import type { ApiKeyNode } from '../nodes/api-key.node.ts';
+import type { ApiKeyView } from '../../../api-keys/api.ts';
 import type { EndpointView, DeliveryView, AttemptView } from '../../../webhooks/api.ts';
 import type { MailView } from '../../../mail/api.ts';
 import type { JobStatusCode, FailureReasonCode } from '../../../jobs/api.ts';
@@ -2455,7 +2455,7 @@ export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = 
     | ( JobEventNode )
     | ( JobNode )
     | ( OrganizationNode )
-    | ( ApiKeyNode )
+    | ( ApiKeyView )
     | ( EndpointView )
     | ( DeliveryView )
     | ( AttemptView )
@@ -2551,7 +2551,7 @@ export type ResolversTypes = ResolversObject<{
   OrganizationMode: OrganizationMode;
   Scope: Scope;
   Limits: ResolverTypeWrapper<Limits>;
-  ApiKey: ResolverTypeWrapper<ApiKeyNode>;
+  ApiKey: ResolverTypeWrapper<ApiKeyView>;
   CreateApiKeyInput: CreateApiKeyInput;
   CreateApiKeyPayload: ResolverTypeWrapper<Omit<CreateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversTypes['ApiKey']> }>;
   RotateApiKeyPayload: ResolverTypeWrapper<Omit<RotateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversTypes['ApiKey']> }>;
@@ -2683,7 +2683,7 @@ export type ResolversParentTypes = ResolversObject<{
   RateLimit: RateLimit;
   OrganizationRateLimit: OrganizationRateLimit;
   Limits: Limits;
-  ApiKey: ApiKeyNode;
+  ApiKey: ApiKeyView;
   CreateApiKeyInput: CreateApiKeyInput;
   CreateApiKeyPayload: Omit<CreateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversParentTypes['ApiKey']> };
   RotateApiKeyPayload: Omit<RotateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversParentTypes['ApiKey']> };

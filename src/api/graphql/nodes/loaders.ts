@@ -6,7 +6,7 @@ import {
   accountRequestWarnings,
   countMembersByOrganization,
 } from "../../../accounts/api.ts";
-import { keysByIds } from "../../../api-keys/api.ts";
+import { keysByIds, toApiKeyView } from "../../../api-keys/api.ts";
 import { listAuditEntries } from "../../../audit/api.ts";
 import type { HistoryPage, HistoryRequest } from "../../../events/api.ts";
 import type { JobStatusCode } from "../../../jobs/api.ts";
@@ -38,7 +38,6 @@ import {
   toSavedViewNode,
   toUserNode,
 } from "./account.node.ts";
-import { toApiKeyNode } from "./api-key.node.ts";
 import { toJobEventNode } from "./event.node.ts";
 import { toJobNode } from "./job.node.ts";
 import { toOrganizationNode } from "./organization.node.ts";
@@ -81,7 +80,7 @@ const loads = {
       (row) => row && toJobEventNode(row, principal),
     ),
   apiKeys: async ({ principal, database }, ids) =>
-    alignToIds("key", ids, (await keysByIds(database, principal, ids)).map(toApiKeyNode)),
+    alignToIds("key", ids, (await keysByIds(database, principal, ids)).map(toApiKeyView)),
   endpoints: async ({ services, principal, database }, ids) =>
     alignToIds("whe", ids, await services.endpoints.findByIds(principal, ids, database)),
   deliveries: async ({ principal, database }, ids) =>

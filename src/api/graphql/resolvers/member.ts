@@ -1,9 +1,8 @@
 /** Members and invitations of the principal's organisation, or of the operator team. */
 import { toTypedId } from "../../../core/ids.ts";
-import { requireScope } from "../../../api-keys/api.ts";
+import { requireScope, toApiKeyView } from "../../../api-keys/api.ts";
 import { requireOwner, requirePrincipal } from "../authorize.ts";
 import type { MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
-import { toApiKeyNode } from "../nodes/api-key.node.ts";
 import { toInvitationNode, toUserNode } from "../nodes/account.node.ts";
 import { canViewMembers, memberGroupOf } from "../authenticated-principal.ts";
 import { BY_ID, mutation } from "../mutation.ts";
@@ -46,7 +45,7 @@ export const memberMutations: MutationResolvers = {
     const { keys, invitationIds } = await services.members.remove(caller, id, options);
     return {
       id,
-      revokedKeys: keys.map(toApiKeyNode),
+      revokedKeys: keys.map(toApiKeyView),
       revokedInvitations: invitationIds.map((uuid) => toTypedId("inv", uuid)),
     };
   }),

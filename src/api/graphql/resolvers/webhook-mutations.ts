@@ -1,15 +1,8 @@
 /** Mutations of webhooks whose arguments are not the input of their operations. */
-import { AppError } from "../../../core/errors.ts";
-import { fromTypedId } from "../../../core/ids.ts";
 import { requireManager, requireUser } from "../authorize.ts";
 import { invalidArgument } from "../arguments.ts";
-import type {
-  MutationCreateWebhookEndpointArgs,
-  MutationResolvers,
-  MutationResumeWebhookEndpointArgs,
-} from "../generated/schema-types.ts";
+import type { MutationResolvers, MutationResumeWebhookEndpointArgs } from "../generated/schema-types.ts";
 import { BY_ID, mutation } from "../mutation.ts";
-import type { RequestPrincipal } from "../../../operations/operation.ts";
 import type { Adjustment } from "../operation-mutations.ts";
 
 export const webhookMutations: MutationResolvers = {
@@ -24,18 +17,6 @@ export const webhookMutations: MutationResolvers = {
 };
 
 export const webhookAdjustments: Readonly<Record<string, Adjustment>> = {
-  createWebhookEndpoint: {
-    forOrganization(principal, args) {
-      const { input } = args as MutationCreateWebhookEndpointArgs;
-      const requested = input.organizationId ?? null;
-      const uuid = requested === null ? principal.organizationId : fromTypedId("org", requested);
-      if (principal.organizationId !== null && uuid !== principal.organizationId)
-        throw new AppError("ForbiddenException", "An organisation can create endpoints only for itself");
-      if (uuid === null)
-        throw invalidArgument("organizationId", "must be the ID of the organisation that owns the endpoint");
-      return { ...principal, organizationId: uuid } as RequestPrincipal;
-    },
-  },
   resumeWebhookEndpoint: {
     toInput(args) {
       const { id, pendingPolicy = "send", since } = args as unknown as MutationResumeWebhookEndpointArgs;

@@ -2,7 +2,9 @@
 import { z } from "zod";
 import { meSchema } from "../me.routes.ts";
 import { requestLogEntrySchema, requestLogParameters, requestLogSchema } from "../requests.routes.ts";
-import { exampleApiKey } from "./api-keys.ts";
+import { apiKeyView } from "../../../api-keys/api.ts";
+import { exampleApiKey } from "../../../api-keys/operations.ts";
+import { writerOf } from "../wire.ts";
 import { inQuery, invalidExample } from "./error-examples.ts";
 import { exampleRequestId } from "../../../events/api.ts";
 import { operation } from "./operation.ts";
@@ -24,7 +26,7 @@ export const getMe = operation({
     examples: {
       "A key that may read jobs": {
         organization: { id: "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB", name: "Harbour Logistics", type: "agent" },
-        api_key: exampleApiKey,
+        api_key: writerOf(apiKeyView)(exampleApiKey),
         mode: "live",
         rate_limits: [
           { class: "read", per_second: 50, burst: 100, organization: { per_second: 200, burst: 400 } },

@@ -5,7 +5,7 @@ import { guideSectionOf } from "../../../guide/api.ts";
 import { errorCodes } from "../../../core/errors.ts";
 import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
 import { getMe, getRequest, listRequests } from "./account.ts";
-import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "./api-keys.ts";
+import { apiKeyOperations } from "../../../api-keys/operations.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
 import { listEvents, listFailureReasons, listStatuses } from "./events-and-reference.ts";
 import { headerComponents } from "./headers.ts";
@@ -13,7 +13,7 @@ import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts"
 import { getJobStats, lookUpJobs } from "./jobs-lookup-and-stats.ts";
 import { testModeOperations } from "./test-mode.ts";
 import { webhookOperations } from "../../../webhooks/operations.ts";
-import { describeOperation } from "./operation.ts";
+import { describeOperation } from "./describe-operation.ts";
 import { webhooks } from "./webhooks.ts";
 
 export type OpenApiDocument = ReturnType<OpenApiGeneratorV31["generateDocument"]>;
@@ -87,10 +87,7 @@ const apiRoutes = [
   getMe,
   listRequests,
   getRequest,
-  listApiKeys,
-  createApiKey,
-  rotateApiKey,
-  revokeApiKey,
+  ...apiKeyOperations.map(describeOperation),
   ...testModeOperations,
 ];
 

@@ -2,23 +2,11 @@
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
 import type { Scope } from "../../../api-keys/api.ts";
-import { type ErrorCode, invariant, statusOf } from "../../../core/errors.ts";
+import { type ErrorCode, statusOf } from "../../../core/errors.ts";
 import { exampleRequestId } from "../../../events/api.ts";
 import { errorResponse, responseName, type ErrorExample, type OwnError } from "./errors.ts";
-import { invalidExample, malformedIdempotencyKey } from "./error-examples.ts";
-import {
-  headersOf,
-  idempotencyKeyHeader,
-  rateLimitHeaders,
-  secretIdempotencyKeyHeader,
-  type HeaderName,
-  type HeaderSpecs,
-} from "./headers.ts";
-import type { Operation, OperationText } from "../../../operations/operation.ts";
-import { wireSchema, writerOf } from "../wire.ts";
+import { headersOf, rateLimitHeaders, type HeaderName, type HeaderSpecs } from "./headers.ts";
 import { requestIdSchema } from "../../../operations/schemas.ts";
-
-type BodyText = NonNullable<OperationText["body"]>;
 
 interface SuccessResponse {
   /** Default: 200. */
@@ -78,90 +66,6 @@ export function jsonBody(
   examples: Record<string, { summary: string; value: object }>,
 ) {
   return { required: true, description, content: { "application/json": { schema, examples } } };
-}
-
-/** Returns the description of a declared operation. */
-export function describeOperation({
-  name,
-  rest,
-  access,
-  once,
-  params,
-  input,
-  output,
-  text,
-}: Operation<never>): RouteConfig {
-  const { tag, summary, description, result, body, errors = [], ownErrors = {} } = text;
-  const hasPath = Object.keys(params.shape).length > 0;
-  const hasQuery = rest.method === "get" && Object.keys(input.shape).length > 0;
-  const data = wireSchema(output);
-  const hasCursor = output instanceof z.ZodObject && "pagination" in output.shape;
-  const keyHeader = once?.secrets ? secretIdempotencyKeyHeader : idempotencyKeyHeader;
-  const malformed =
-    text.malformed?.map(({ summary: title, problems }) => invalidExample(title, problems)) ??
-    (once && malformedIdempotencyKey);
-  return operation({
-    method: rest.method,
-    path: rest.path,
-    operationId: name,
-    summary,
-    description,
-    tag,
-    scopes: access.scopes,
-    request: {
-      ...(hasPath && { params }),
-      ...(once && { headers: z.object({ "Idempotency-Key": keyHeader }) }),
-      ...(hasQuery && { query: wireSchema(input) }),
-      ...(body && { body: describeBody(input, body) }),
-    },
-    success: {
-      status: rest.status ?? 200,
-      description: result.description,
-      name: `${nameOf(output)}Envelope`,
-      data,
-      examples: Object.fromEntries(
-        Object.entries(result.examples).map(([title, value]) => [title, writerOf(output)(value)]),
-      ),
-      headers: [
-        ...(once ? (["Idempotency-Replayed"] as const) : []),
-        ...(hasCursor ? (["Link"] as const) : []),
-      ],
-    },
-    ...(malformed && { malformed }),
-    errors: [
-      ...(hasPath ? (["NotFoundException"] as const) : []),
-      ...(body ? (["PayloadTooLargeException", "UnsupportedMediaTypeException"] as const) : []),
-      ...(once ? (["ConflictException", "UnprocessableEntityException"] as const) : []),
-      ...errors,
-    ],
-    ownErrors: Object.fromEntries(
-      Object.entries(ownErrors).map(([code, own]) => [code, { ...own, headers: ownErrorHeaders[code] }]),
-    ),
-  });
-}
-
-/** Some of these responses lack the headers of the key's limit. */
-const ownErrorHeaders: Readonly<Record<string, readonly HeaderName[]>> = {
-  ForbiddenException: rateLimitHeaders,
-  TooManyRequestsException: ["Retry-After", ...rateLimitHeaders],
-};
-
-function nameOf(schema: z.ZodType): string {
-  const id = schema.meta()?.["id"];
-  invariant(typeof id === "string", "the output of an operation is a component");
-  return id;
-}
-
-function describeBody(input: z.ZodObject, { description, examples, isOptional = false }: BodyText) {
-  const write = writerOf(input);
-  const written = Object.entries(examples).map(([name, { summary, value }]) => [
-    name,
-    { summary, value: write(value) as object },
-  ]);
-  return {
-    ...jsonBody(description, wireSchema(input), Object.fromEntries(written) as typeof examples),
-    required: !isOptional,
-  };
 }
 
 /** Returns the operation with its security, its required scopes, and all its responses, by status. */

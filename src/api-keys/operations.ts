@@ -1,0 +1,304 @@
+/** What principals can do with API keys. */
+import { z } from "zod";
+import { badRequest, problemIn } from "../core/errors.ts";
+import { organizationTypes } from "../core/principal.ts";
+import { type Access, type Operation, operation, type OwnErrorText } from "../operations/operation.ts";
+import { booleanParameter, dateTimeParameter, extensibleEnum, mustBe, none } from "../operations/schemas.ts";
+import { organizationModes } from "../organizations/api.ts";
+import type { IssuedKey } from "./api-key.changes.ts";
+import { GRACE_HOURS } from "./api-key.grant.ts";
+import { type ApiKeyService, keyUuid } from "./api-key.service.ts";
+import { apiKeyView, keyCidrs, keyName, keyScope, toApiKeyView } from "./view.ts";
+
+interface Services {
+  readonly keys: ApiKeyService;
+}
+
+const tag = "API keys";
+const manage: Access = { scopes: ["keys:manage"] };
+const inBody = problemIn("body");
+
+export const exampleApiKey: z.output<typeof apiKeyView> = {
+  id: "key_01KAB7Q3M5E8RZ2C4WFX9TNH6D",
+  prefix: "wmk_ab12cd34",
+  name: "Warehouse sync",
+  mode: "live",
+  scopes: ["jobs:read"],
+  cidrs: ["203.0.113.0/24"],
+  createdBy: "usr_01KA4C0R6M8T2V5X9ZB3DFHJKN",
+  createdAt: "2026-11-20T06:30:00.000Z",
+  expiresAt: null,
+  revokedAt: null,
+  lastUsedAt: "2026-11-21T09:15:00.000Z",
+};
+const newKeyExample = {
+  "The new key": { apiKey: { ...exampleApiKey, lastUsedAt: null }, secret: "wmk_…" },
+};
+
+const keyPath = z.object({ id: z.string().meta({ description: "Key ID", examples: [exampleApiKey.id] }) });
+
+const newKey = z
+  .object({
+    name: z.string(mustBe("a string")).meta({ ...keyName, minLength: 1, maxLength: 100 }),
+    scopes: z
+      .array(keyScope, mustBe("a list of scopes"))
+      .nullish()
+      .meta({
+        description:
+          "Scopes of the key, at most those of the calling key; null or absent: the same scopes, without `keys:manage`. Required if that is the only one",
+        examples: [["jobs:read"]],
+      }),
+    expiresAt: dateTimeParameter.nullish().meta({
+      type: ["string", "null"],
+      description:
+        "Expiry time, no later than that of the calling key; null or absent: that of the calling key",
+      examples: ["2027-11-20T06:30:00Z"],
+    }),
+    cidrs: z
+      .array(z.string(mustBe("a CIDR range")), mustBe("a list of CIDR ranges"))
+      .nullish()
+      .meta({
+        ...keyCidrs,
+        description: `${keyCidrs.description}, within those of the calling key; null or absent: those of the calling key`,
+      }),
+    mode: extensibleEnum(
+      organizationModes,
+      "`test` creates a test key; null or absent: the mode of the calling key",
+    )
+      .nullish()
+      .meta({ type: ["string", "null"] }),
+    organizationType: extensibleEnum(
+      organizationTypes,
+      "For a test key: the side of test jobs that it sees; null or absent: the type of your organization",
+    )
+      .nullish()
+      .meta({ type: ["string", "null"] }),
+  })
+  .meta({ id: "ApiKeyInput", description: "A new API key." });
+
+const issuedKey = z
+  .object({
+    apiKey: apiKeyView,
+    secret: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          "The key itself. It is returned once; null in a response repeated for an Idempotency-Key",
+        examples: ["wmk_…"],
+      }),
+  })
+  .meta({ id: "IssuedApiKey", description: "A new API key." });
+
+const toIssued = ({ key, text }: IssuedKey) => ({ apiKey: toApiKeyView(key), secret: text });
+
+const unknownKey: OwnErrorText = {
+  description: "Your organization has no key with this ID.",
+  examples: [{ summary: "Unknown key", message: "No such key" }],
+};
+const forbidden: OwnErrorText = {
+  description:
+    "The calling key lacks a scope, or would exceed its own rights, or the request may not use it.",
+  examples: [
+    { summary: "No scope", message: "The API key lacks the scope keys:manage" },
+    {
+      summary: "More rights than the calling key",
+      message: "The key of this request does not have the scope webhooks:manage",
+    },
+  ],
+};
+const conflict = (summary: string, message: string, details: { limit: number } | null): OwnErrorText => ({
+  description: `${summary}, or the first request with this Idempotency-Key is still in progress.`,
+  examples: [
+    { summary, message, details },
+    { summary: "Still in progress", message: "A request with this Idempotency-Key is still in progress" },
+  ],
+});
+
+const listKeys = operation({
+  name: "listApiKeys",
+  rest: { method: "get", path: "/api-keys" },
+  access: manage,
+  rate: "read",
+  fresh: false,
+  params: none,
+  input: none,
+  output: z
+    .object({ items: z.array(apiKeyView).meta({ description: "The keys, oldest first" }) })
+    .meta({ id: "ApiKeyList" }),
+  text: {
+    tag,
+    summary: "List API keys",
+    description:
+      "Your organization's keys, oldest first: valid keys, and keys that expired or were revoked in the last 30 days. At most 1,000; valid keys take precedence, then the newest.",
+    result: { description: "The keys.", examples: { "One key": { items: [exampleApiKey] } } },
+  },
+  run: async ({ keys }: Services, principal) => ({
+    items: (await keys.listFor(principal)).map(toApiKeyView),
+  }),
+});
+
+const createKey = operation({
+  name: "createApiKey",
+  rest: { method: "post", path: "/api-keys", status: 201 },
+  access: manage,
+  rate: "write",
+  // Only for a test key of the user's own organisation a user needs none.
+  fresh: "service",
+  once: { secrets: ["secret"] },
+  params: none,
+  input: newKey,
+  output: issuedKey,
+  text: {
+    tag,
+    summary: "Create an API key",
+    description: `Creates a key with at most the scopes, expiry and IP address ranges of the calling key. The owners of the organization
+get an e-mail. An organization has at most 100 active keys.
+
+The key itself is in this response only. If you lose the response, revoke the key and create another.`,
+    body: {
+      description: "The new key.",
+      examples: {
+        reader: {
+          summary: "A key that may read jobs from one network",
+          value: { name: "Warehouse sync", scopes: ["jobs:read"], cidrs: ["203.0.113.0/24"] },
+        },
+      },
+    },
+    result: { description: "The new key.", examples: newKeyExample },
+    malformed: [
+      {
+        summary: "Several problems",
+        problems: [
+          inBody(
+            "scopes[0]",
+            "invalid_value",
+            "must be one of jobs:read, jobs:write, webhooks:manage, keys:manage",
+          ),
+          inBody("cidrs[0]", "invalid_value", "must be a CIDR range such as 203.0.113.0/24"),
+        ],
+      },
+      {
+        summary: "A misspelt member",
+        problems: [inBody("scope", "unknown_member", "is not a known member; did you mean scopes?")],
+      },
+    ],
+    ownErrors: {
+      ForbiddenException: forbidden,
+      ConflictException: conflict(
+        "There are 100 active keys",
+        "There are already 100 active keys; revoke one first",
+        { limit: 100 },
+      ),
+    },
+  },
+  async prepare({ keys }: Services, _principal, input) {
+    const problems = keys.requestProblems(toRequest(input));
+    if (problems.length > 0) throw badRequest(problems);
+  },
+  run: async ({ keys }, principal, input, { tx, organizationId }) =>
+    toIssued(await keys.createFor(principal, { ...toRequest(input), name: input.name, organizationId }, tx)),
+});
+
+function toRequest({ expiresAt, ...input }: Partial<z.output<typeof newKey>>) {
+  return { ...input, expiresAt: typeof expiresAt === "string" ? new Date(expiresAt) : null };
+}
+
+const rotateKey = operation({
+  name: "rotateApiKey",
+  rest: { method: "post", path: "/api-keys/{id}/rotate", status: 201 },
+  access: manage,
+  rate: "write",
+  fresh: true,
+  once: { secrets: ["secret"] },
+  params: keyPath,
+  input: z
+    .object({
+      graceHours: z
+        .int(mustBe("a whole number"))
+        .optional()
+        .meta({
+          minimum: GRACE_HOURS.min,
+          maximum: GRACE_HOURS.max,
+          description: `Hours for which the old key remains valid; default: ${GRACE_HOURS.default}`,
+          examples: [GRACE_HOURS.default],
+        }),
+    })
+    .meta({ id: "ApiKeyRotation" }),
+  output: issuedKey,
+  text: {
+    tag,
+    summary: "Replace an API key",
+    description: `Creates a key with the same rights, which must not exceed those of the calling key. The old key remains valid for
+\`grace_hours\`. The body is optional.`,
+    body: {
+      description: "How long the old key remains valid.",
+      isOptional: true,
+      examples: { immediately: { summary: "Replace a leaked key immediately", value: { graceHours: 0 } } },
+    },
+    result: { description: "The new key.", examples: newKeyExample },
+    malformed: [
+      { summary: "Too long", problems: [inBody("grace_hours", "invalid_value", "must be from 0 to 24")] },
+    ],
+    ownErrors: {
+      NotFoundException: unknownKey,
+      ForbiddenException: forbidden,
+      ConflictException: conflict(
+        "The key has expired or is revoked, or there are 100 active keys",
+        "A revoked key cannot be rotated; create a new one",
+        null,
+      ),
+    },
+  },
+  run: async ({ keys }: Services, principal, { id, graceHours = GRACE_HOURS.default }, { tx }) =>
+    toIssued(await keys.rotateFor(principal, keyUuid(id), graceHours, tx)),
+});
+
+const revokeKey = operation({
+  name: "revokeApiKey",
+  rest: { method: "delete", path: "/api-keys/{id}" },
+  access: manage,
+  rate: "write",
+  fresh: false,
+  params: keyPath,
+  input: z.object({
+    includeCreatedKeys: booleanParameter.default(false).meta({
+      default: false,
+      description: "Revoke the keys that it created too, directly or through other keys.",
+      examples: [true],
+    }),
+  }),
+  output: z
+    .object({
+      apiKey: apiKeyView,
+      alsoRevoked: z
+        .array(apiKeyView)
+        .meta({ description: "Other keys revoked with it; empty without `include_created_keys`" }),
+    })
+    .meta({ id: "RevokedApiKeys", description: "The revoked keys." }),
+  text: {
+    tag,
+    summary: "Revoke an API key",
+    description: `All servers reject the key within a second. The key must not have scopes that the calling key lacks; a key may revoke
+itself. Revoking a revoked key changes nothing.`,
+    result: {
+      description: "The revoked keys.",
+      examples: {
+        "One key": { apiKey: { ...exampleApiKey, revokedAt: "2026-11-21T09:15:42.318Z" }, alsoRevoked: [] },
+      },
+    },
+    malformed: [
+      {
+        summary: "A malformed parameter",
+        problems: [problemIn("query")("include_created_keys", "invalid_value", "must be true or false")],
+      },
+    ],
+    ownErrors: { NotFoundException: unknownKey, ForbiddenException: forbidden },
+  },
+  async run({ keys }: Services, principal, { id, includeCreatedKeys }) {
+    const { key, created } = await keys.revokeFor(principal, keyUuid(id), { includeCreatedKeys });
+    return { apiKey: toApiKeyView(key), alsoRevoked: created.map(toApiKeyView) };
+  },
+});
+
+export const apiKeyOperations: readonly Operation<Services>[] = [listKeys, createKey, rotateKey, revokeKey];

@@ -1,0 +1,13 @@
+/** All operations that are declared. */
+import { apiKeyOperations } from "../api-keys/operations.ts";
+import { webhookOperations } from "../webhooks/operations.ts";
+import type { Operation } from "./operation.ts";
+
+type ServicesOf<Operations> = Operations extends readonly Operation<infer Services>[] ? Services : never;
+
+export type OperationServices = ServicesOf<typeof webhookOperations> & ServicesOf<typeof apiKeyOperations>;
+
+export const operations: readonly Operation<OperationServices>[] = [
+  ...webhookOperations,
+  ...apiKeyOperations,
+];
