@@ -2,7 +2,7 @@
 export { changeKeys, type IssuedKey, purgeEndedKeys, setSuspended } from "./api-key.changes.ts";
 export { AccessRevision, ApiKey, modeOfKey, type Scope, scopes } from "./api-key.entity.ts";
 export { GRACE_HOURS } from "./api-key.grant.ts";
-export { apiKeyView, type ApiKeyView, keyMode, toApiKeyView } from "./view.ts";
+export { type ApiKeyView, toApiKeyView } from "./view.ts";
 export { parsePrefix } from "./api-key.format.ts";
 export { ApiKeyService, keysByIds, keyUuid } from "./api-key.service.ts";
 export {

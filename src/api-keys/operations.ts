@@ -1,17 +1,27 @@
 /** What principals can do with API keys. */
 import { z } from "zod";
-import { badRequest, problemIn } from "../core/errors.ts";
-import { organizationTypes } from "../core/principal.ts";
+import { badRequest, invariant, problemIn } from "../core/errors.ts";
+import { organizationTypes, partnerOf } from "../core/principal.ts";
 import { type Access, type Operation, operation, type OwnErrorText } from "../operations/operation.ts";
-import { booleanParameter, dateTimeParameter, extensibleEnum, mustBe, none } from "../operations/schemas.ts";
+import {
+  booleanParameter,
+  dateTimeParameter,
+  extensibleEnum,
+  idSchema,
+  mustBe,
+  none,
+} from "../operations/schemas.ts";
 import { organizationModes } from "../organizations/api.ts";
+import { rateLimitClasses, type RateLimits, rateLimitsOf } from "../rate-limits/api.ts";
 import type { IssuedKey } from "./api-key.changes.ts";
 import { GRACE_HOURS } from "./api-key.grant.ts";
 import { type ApiKeyService, keyUuid } from "./api-key.service.ts";
-import { apiKeyView, keyCidrs, keyName, keyScope, toApiKeyView } from "./view.ts";
+import { apiKeyView, keyCidrs, keyMode, keyName, keyScope, toApiKeyView } from "./view.ts";
 
 interface Services {
   readonly keys: ApiKeyService;
+  /** Null: rate limits are off. */
+  readonly limits: RateLimits | null;
 }
 
 const tag = "API keys";
@@ -301,4 +311,83 @@ itself. Revoking a revoked key changes nothing.`,
   },
 });
 
+const tokenRate = {
+  perSecond: z.number().meta({ description: "Sustained number of requests per second", examples: [50] }),
+  burst: z.number().meta({ description: "Number of requests at once", examples: [100] }),
+};
+const rateLimit = z
+  .object({
+    class: extensibleEnum(rateLimitClasses, "Class of requests"),
+    ...tokenRate,
+    organization: z.object(tokenRate).meta({
+      id: "SharedRateLimit",
+      description: "Limit of all keys of the organization together.",
+    }),
+  })
+  .meta({ id: "RateLimit", description: "The key's limit for a class of requests." });
+
+const me = z
+  .object({
+    organization: z
+      .object({
+        id: idSchema("org", "Organization ID", "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB"),
+        name: z.string().meta({ description: "Name", examples: ["Harbour Logistics"] }),
+        type: extensibleEnum(organizationTypes, "Type of organization"),
+      })
+      .meta({ id: "Organization", description: "The organization of the key." }),
+    apiKey: apiKeyView,
+    mode: keyMode,
+    rateLimits: z
+      .array(rateLimit)
+      .meta({ description: "Rate limits by class of request; a class without an entry is unlimited" }),
+  })
+  .meta({ id: "Me", description: "Who the key is and what it may do." });
+
+const getMe = operation({
+  name: "getMe",
+  rest: { method: "get", path: "/me" },
+  access: { scopes: [] },
+  rate: "read",
+  fresh: false,
+  params: none,
+  input: none,
+  output: me,
+  text: {
+    tag: "Account",
+    summary: "Get your organization, key and limits",
+    description:
+      "The organization and the API key of the request, its scopes and its rate limits. Use it to test a key.",
+    result: {
+      description: "The organization and the key.",
+      examples: {
+        "A key that may read jobs": {
+          organization: { id: "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB", name: "Harbour Logistics", type: "agent" },
+          apiKey: exampleApiKey,
+          mode: "live",
+          rateLimits: [
+            { class: "read", perSecond: 50, burst: 100, organization: { perSecond: 200, burst: 400 } },
+          ],
+        },
+      },
+    },
+  },
+  async run({ keys, limits }: Services, principal) {
+    const { keyId, organizationId, rateLimits } = principal;
+    invariant(keyId !== null && organizationId !== null, "the request has the key of an organisation");
+    const apiKey = toApiKeyView(await keys.getFor(principal, keyId));
+    invariant(apiKey.organization, "the key belongs to an organisation");
+    const ofPartner = rateLimitsOf(limits, { rateLimits, partnerId: partnerOf(principal) });
+    return {
+      organization: apiKey.organization,
+      apiKey,
+      mode: apiKey.mode,
+      rateLimits: ofPartner.map((limit) => {
+        invariant(limit.organization, "keys of an organisation have a shared limit");
+        return { ...limit, organization: limit.organization };
+      }),
+    };
+  },
+});
+
+export const accountOperations: readonly Operation<Services>[] = [getMe];
 export const apiKeyOperations: readonly Operation<Services>[] = [listKeys, createKey, rotateKey, revokeKey];

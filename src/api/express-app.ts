@@ -31,10 +31,8 @@ import { eventRoutes } from "./rest/events.routes.ts";
 import { createApiKeyGuards } from "./rest/api-key-guards.ts";
 import { createSimulator, type Simulate } from "./simulate.ts";
 import { jobRoutes } from "./rest/jobs.routes.ts";
-import { meRoutes } from "./rest/me.routes.ts";
 import { referenceRoutes } from "./rest/reference.routes.ts";
 import { operationRoutes } from "./rest/operation-routes.ts";
-import { requestRoutes } from "./rest/requests.routes.ts";
 import { testModeRoutes } from "./rest/test-mode.routes.ts";
 
 export interface HttpServices extends AccountRouteServices, Omit<RequestServices, "shares" | "checkHost"> {
@@ -117,8 +115,6 @@ export function createHttpApp(services: HttpServices): Express {
     app.use("/v1", eventRoutes({ ...services, guards }));
     app.use("/v1", referenceRoutes({ ...services, guards }));
     app.use("/v1", operationRoutes(operations, { ...services, guards, baseUrl }));
-    app.use("/v1", meRoutes({ ...services, guards }));
-    app.use("/v1", requestRoutes({ ...services, guards, baseUrl }));
     app.use("/v1", testModeRoutes({ ...services, guards }));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));

@@ -14,7 +14,7 @@ import type { Queryable } from "../core/postgres/database.ts";
 import type { Principal } from "../core/principal.ts";
 
 interface GraphqlModuleOptions {
-  services: Omit<GraphqlServices, "tail" | "rateLimits"> & Pick<GraphqlAdapterDeps<never>, "errorUrl">;
+  services: Omit<GraphqlServices, "tail" | "limits"> & Pick<GraphqlAdapterDeps<never>, "errorUrl">;
   verifier: KeyVerifier;
   sessions: SessionVerifier;
   /** Null: rate limits are off. */
@@ -40,7 +40,7 @@ export async function openGraphql(
   const database = opened.use(await context.database.openPool({ poolSize, session: SESSION_SETTINGS }));
   const createReader = await replicas.connect(SESSION_SETTINGS);
   const tail = opened.use(new EventTail({ database, databaseUrl, logger }));
-  const contextFactory = createContextFactory({ ...services, tail, rateLimits: limits });
+  const contextFactory = createContextFactory({ ...services, tail, limits });
   const schema = createSchema();
   const readerFor = (principal: Principal, signal: AbortSignal): Queryable =>
     createReader(database.withSignal(signal), principal, signal);

@@ -1,13 +1,18 @@
 /** All operations that are declared. */
-import { apiKeyOperations } from "../api-keys/operations.ts";
+import { accountOperations, apiKeyOperations } from "../api-keys/operations.ts";
+import { requestLogOperations } from "../request-log/operations.ts";
 import { webhookOperations } from "../webhooks/operations.ts";
 import type { Operation } from "./operation.ts";
 
 type ServicesOf<Operations> = Operations extends readonly Operation<infer Services>[] ? Services : never;
 
-export type OperationServices = ServicesOf<typeof webhookOperations> & ServicesOf<typeof apiKeyOperations>;
+export type OperationServices = ServicesOf<typeof webhookOperations> &
+  ServicesOf<typeof apiKeyOperations> &
+  ServicesOf<typeof requestLogOperations>;
 
 export const operations: readonly Operation<OperationServices>[] = [
   ...webhookOperations,
+  ...accountOperations,
+  ...requestLogOperations,
   ...apiKeyOperations,
 ];

@@ -8,7 +8,7 @@ import type { ErrorCode, Problem } from "../core/errors.ts";
 import type { AuthenticatedActor } from "../core/fresh-authentication.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import type { Principal } from "../core/principal.ts";
-import type { RateLimitClass } from "../rate-limits/api.ts";
+import type { RateLimitClass, RateLimitOverrides } from "../rate-limits/api.ts";
 
 /** Who calls an operation, with the data that the audit log records. */
 export type RequestPrincipal = Principal &
@@ -16,6 +16,8 @@ export type RequestPrincipal = Principal &
     /** Null for a signed-in user. */
     readonly keyId: string | null;
     readonly scopes: readonly Scope[];
+    /** Null: the limits of the service apply. */
+    readonly rateLimits: RateLimitOverrides | null;
     readonly requestId: string;
     readonly ipAddress: string | null;
   };

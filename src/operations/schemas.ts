@@ -110,16 +110,16 @@ export const cursorLength = { minLength: 1, maxLength: 512 };
 /** Returns the parameter of a list without page numbers. `read` returns null for a cursor of another list. */
 export function cursorParameter(
   read: (cursor: string) => unknown,
-  example: string,
-  description = "`pagination.next_cursor` of the previous page, unchanged.",
+  {
+    example = "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd",
+    description = "`pagination.next_cursor` of the previous page, unchanged.",
+    code = "invalid_value",
+  } = {},
 ) {
-  const isOfThisList = (cursor: string): boolean => read(cursor) !== null;
-  return optionalParameter(
-    z.string().refine(isOfThisList, { error: MALFORMED_CURSOR }),
-    description,
-    example,
-    cursorLength,
-  );
+  const cursor = z
+    .string()
+    .refine((value) => read(value) !== null, { error: MALFORMED_CURSOR, params: { code } });
+  return optionalParameter(cursor, description, example, cursorLength);
 }
 
 /** The schema of a list of `names`, separated by commas; a repeated parameter is joined. */

@@ -30,11 +30,11 @@ export interface GraphqlServices {
   readonly suspensions: SuspensionService;
   readonly views: SavedViewService;
   readonly mails: MailService;
-  readonly requests: Pick<RequestLog, "list" | "usage">;
+  readonly requests: Pick<RequestLog, "get" | "list" | "usage">;
   readonly events: EventService;
   readonly tail: EventTail;
   readonly testMode: TestModeService;
   readonly clock: Clock;
   /** Null: rate limits are off. */
-  readonly rateLimits: RateLimits | null;
+  readonly limits: RateLimits | null;
 }

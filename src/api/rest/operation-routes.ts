@@ -2,6 +2,7 @@
 import { type Request, type RequestHandler, Router } from "express";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
 import { toProblems } from "../../core/zod-problems.ts";
 import type { IdempotencyService } from "../../idempotency/api.ts";
 import { admit, type ReadInput } from "../../operations/admit.ts";
@@ -66,17 +67,20 @@ function handlerOf<Services>(
 
   return toRequestHandler(async (request, response) => {
     const keyed = once ? keyedRequest(route, request, response) : null;
-    // Preparing takes long, and a repeated request doesn't need it.
+    // Preparing can take long, so it runs before the transaction, and not for a repeated request.
     const replay = keyed && operation.prepare ? await idempotency.findReplay(keyed) : null;
     if (replay) return replay;
-    const change = await admit(operation, {
-      services,
-      principal: callerOf(request, response),
-      input: readInput(request),
-      external: (call) => duringExternalCall(response, call),
-      organizationId: null,
-    });
-    const run = async (tx?: Parameters<typeof change>[0]) => {
+    const admitRequest = () =>
+      admit(operation, {
+        services,
+        principal: callerOf(request, response),
+        input: readInput(request),
+        external: (call) => duringExternalCall(response, call),
+        organizationId: null,
+      });
+    const prepared = operation.prepare && (await admitRequest());
+    const run = async (tx?: Transaction) => {
+      const change = prepared ?? (await admitRequest());
       const result = await change(tx);
       return {
         data: write(result),

@@ -130,11 +130,10 @@ const listDeliveries = operation({
       "2026-11-21T20:00:00Z",
     ),
     pageSize: pageSizeParameter,
-    cursor: cursorParameter(
-      readDeliveryCursor,
-      exampleCursor,
-      "`pagination.next_cursor` of the previous page, or `cursor` of a replay, unchanged.",
-    ),
+    cursor: cursorParameter(readDeliveryCursor, {
+      example: exampleCursor,
+      description: "`pagination.next_cursor` of the previous page, or `cursor` of a replay, unchanged.",
+    }),
   }),
   output: z
     .object({

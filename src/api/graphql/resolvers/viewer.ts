@@ -28,5 +28,5 @@ export const viewer: ViewerResolvers = {
   },
   limits: () => limits,
   rateLimits: (principal, _args, { services }) =>
-    rateLimitsOf(services.rateLimits, rateLimitSubjectOf(principal)),
+    rateLimitsOf(services.limits, rateLimitSubjectOf(principal)),
 };

@@ -4,15 +4,13 @@ import manifest from "../../../../package.json" with { type: "json" };
 import { guideSectionOf } from "../../../guide/api.ts";
 import { errorCodes } from "../../../core/errors.ts";
 import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
-import { getMe, getRequest, listRequests } from "./account.ts";
-import { apiKeyOperations } from "../../../api-keys/operations.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
 import { listEvents, listFailureReasons, listStatuses } from "./events-and-reference.ts";
 import { headerComponents } from "./headers.ts";
 import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts";
 import { getJobStats, lookUpJobs } from "./jobs-lookup-and-stats.ts";
 import { testModeOperations } from "./test-mode.ts";
-import { webhookOperations } from "../../../webhooks/operations.ts";
+import { operations } from "../../../operations/all.ts";
 import { describeOperation } from "./describe-operation.ts";
 import { webhooks } from "./webhooks.ts";
 
@@ -83,11 +81,7 @@ const apiRoutes = [
   listEvents,
   listStatuses,
   listFailureReasons,
-  ...webhookOperations.map(describeOperation),
-  getMe,
-  listRequests,
-  getRequest,
-  ...apiKeyOperations.map(describeOperation),
+  ...operations.map(describeOperation),
   ...testModeOperations,
 ];
 
