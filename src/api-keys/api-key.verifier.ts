@@ -66,12 +66,17 @@ export function requireScope({ keyId, scopes }: ScopedPrincipal, scope: Scope): 
 export function createKeyVerifier({ database, clock }: { database: Queryable; clock: Clock }): KeyVerifier {
   const cache = new KeyCache(database);
   const limitUnknownKeys = createUnknownKeyLimit(clock);
+  // Many first requests of a key share one look-up, and so one token of the limit. A network's limit is its own.
+  const loadUnknown = singleFlightByKey((request: string) => {
+    const [ipAddress = "", prefix = ""] = request.split(" ");
+    return limitUnknownKeys(ipAddress, () => cache.load(prefix));
+  });
 
   const find = async (prefix: string, ipAddress: string): Promise<CachedKey | null> => {
     const cached = cache.get(prefix);
     if (cached !== undefined) return cached;
     if (cache.isKnown(prefix)) return await cache.load(prefix);
-    return await limitUnknownKeys(ipAddress, () => cache.load(prefix));
+    return await loadUnknown(`${ipAddress} ${prefix}`);
   };
 
   /** Times of last use by key id, not saved yet. */
