@@ -1,10 +1,9 @@
 /** The exports of this feature: other features and the adapters import only from here. */
-export { changeKeys, type IssuedKey, purgeEndedKeys, setSuspended } from "./api-key.changes.ts";
+export { changeKeys, purgeEndedKeys, setSuspended } from "./api-key.changes.ts";
 export { AccessRevision, ApiKey, modeOfKey, type Scope, scopes } from "./api-key.entity.ts";
-export { GRACE_HOURS } from "./api-key.grant.ts";
 export { type ApiKeyView, toApiKeyView } from "./view.ts";
 export { parsePrefix } from "./api-key.format.ts";
-export { ApiKeyService, keysByIds, keyUuid } from "./api-key.service.ts";
+export { ApiKeyService, keysByIds } from "./api-key.service.ts";
 export {
   findApiKey,
   isKeyHeader,

@@ -28,7 +28,7 @@ const tag = "API keys";
 const manage: Access = { scopes: ["keys:manage"] };
 const inBody = problemIn("body");
 
-export const exampleApiKey: z.output<typeof apiKeyView> = {
+const exampleApiKey: z.output<typeof apiKeyView> = {
   id: "key_01KAB7Q3M5E8RZ2C4WFX9TNH6D",
   prefix: "wmk_ab12cd34",
   name: "Warehouse sync",

@@ -33,7 +33,6 @@ import { createSimulator, type Simulate } from "./simulate.ts";
 import { jobRoutes } from "./rest/jobs.routes.ts";
 import { referenceRoutes } from "./rest/reference.routes.ts";
 import { operationRoutes } from "./rest/operation-routes.ts";
-import { testModeRoutes } from "./rest/test-mode.routes.ts";
 
 export interface HttpServices extends AccountRouteServices, Omit<RequestServices, "shares" | "checkHost"> {
   clock: Clock;
@@ -115,7 +114,6 @@ export function createHttpApp(services: HttpServices): Express {
     app.use("/v1", eventRoutes({ ...services, guards }));
     app.use("/v1", referenceRoutes({ ...services, guards }));
     app.use("/v1", operationRoutes(operations, { ...services, guards, baseUrl }));
-    app.use("/v1", testModeRoutes({ ...services, guards }));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));
     if (schedulerDashboard) app.use(schedulerDashboard);

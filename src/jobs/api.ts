@@ -21,8 +21,9 @@ export type { ImportCounts, RowFailure } from "./import-export/import.ts";
 export { exportJobs, type JobExport } from "./import-export/export.ts";
 export { exampleJobFields } from "./example-job.ts";
 export { Job } from "./job.entity.ts";
-export { type JobFieldName, jobFieldNames, jobFields, type JobPatch, jobPatchShape } from "./job.fields.ts";
+export { jobFieldNames, type JobPatch, jobPatchShape } from "./job.fields.ts";
 export { knownFailureReasons, knownStatuses } from "./job.known-codes.ts";
+export { jobMarkingNumber, jobSchema, listedJobSchema } from "./job.schema.ts";
 export { OperatorJobService } from "./job.operator.service.ts";
 export { FailureReason, JobStatus, statusCategories } from "./job.reference-data.entity.ts";
 export {

@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError, badRequest, type Problem } from "../core/errors.ts";
 import { requireFreshAuthentication } from "../core/fresh-authentication.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
+import { isTestPrincipal } from "../core/principal.ts";
 import type { RequestPrincipal, Execution, Operation } from "./operation.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -40,6 +41,8 @@ export async function admit<Services>(
   { services, principal, input: { values, problems }, ...execution }: Call<Services>,
 ): Promise<(tx?: Transaction) => Promise<unknown>> {
   authorize(operation, principal, values);
+  if (operation.access.mode === "test" && !isTestPrincipal(principal))
+    throw new AppError("NotFoundException", "This works only in test mode: use a test key");
   if (operation.fresh === true) requireFreshAuthentication(principal, services.clock.now());
   const prepare = async () => await operation.prepare?.(services, principal, values, execution);
   if (problems.length > 0) throw badRequest(await withProblemsOf(prepare, problems));

@@ -1,6 +1,7 @@
 /** All operations that are declared. */
 import { accountOperations, apiKeyOperations } from "../api-keys/operations.ts";
 import { requestLogOperations } from "../request-log/operations.ts";
+import { testModeOperations } from "../test-mode/operations.ts";
 import { webhookOperations } from "../webhooks/operations.ts";
 import type { Operation } from "./operation.ts";
 
@@ -8,11 +9,13 @@ type ServicesOf<Operations> = Operations extends readonly Operation<infer Servic
 
 export type OperationServices = ServicesOf<typeof webhookOperations> &
   ServicesOf<typeof apiKeyOperations> &
-  ServicesOf<typeof requestLogOperations>;
+  ServicesOf<typeof requestLogOperations> &
+  ServicesOf<typeof testModeOperations>;
 
 export const operations: readonly Operation<OperationServices>[] = [
   ...webhookOperations,
   ...accountOperations,
   ...requestLogOperations,
   ...apiKeyOperations,
+  ...testModeOperations,
 ];

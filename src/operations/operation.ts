@@ -25,6 +25,8 @@ export type RequestPrincipal = Principal &
 export interface Access {
   /** All of them are needed; an empty list: any key or user. */
   readonly scopes: readonly Scope[];
+  /** Only for principals of a test organisation. REST hides the path from live keys. */
+  readonly mode?: "test";
   /** Scopes that the given input needs in addition. */
   readonly scopesFor?: (input: Readonly<Record<string, unknown>>) => readonly Scope[];
 }
@@ -47,7 +49,12 @@ export interface OperationText {
   readonly summary: string;
   readonly description: string;
   /** The data of a success, and examples of it by their summary. */
-  readonly result: { readonly description: string; readonly examples: Readonly<Record<string, unknown>> };
+  readonly result: {
+    /** The component of the response, if it is not that of the output. */
+    readonly name?: string;
+    readonly description: string;
+    readonly examples: Readonly<Record<string, unknown>>;
+  };
   /** Present if there is a body. */
   readonly body?: {
     readonly description: string;
@@ -55,7 +62,12 @@ export interface OperationText {
     readonly isOptional?: boolean;
   };
   /** Examples of requests with problems. */
-  readonly malformed?: readonly { readonly summary: string; readonly problems: readonly Problem[] }[];
+  readonly malformed?: readonly {
+    readonly summary: string;
+    readonly problems: readonly Problem[];
+    /** Default: the first problem as a sentence. */
+    readonly message?: string;
+  }[];
   /** Errors that the other attributes don't imply. */
   readonly errors?: readonly ErrorCode[];
   /** Replaces what the documentation says of an error. */
@@ -67,7 +79,7 @@ export interface OwnErrorText {
   readonly examples: readonly {
     readonly summary: string;
     readonly message: string;
-    readonly details?: { readonly limit: number } | null;
+    readonly details?: { readonly limit: number } | { readonly ends_at: string } | null;
   }[];
 }
 

@@ -12,6 +12,5 @@ export {
   type RateLimits,
   rateLimitsOf,
   type RateLimitSubject,
-  type RateLimitView,
   takeTokens,
 } from "./rate-limit.ts";

@@ -34,9 +34,10 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-async function keyWith(scopes: readonly Scope[]): Promise<string> {
+/** Returns a key of the mode that the operation needs. */
+async function keyFor({ access }: AnyOperation, scopes: readonly Scope[] = allScopes): Promise<string> {
   const settings = { organizationId: agent.id, name: "test", scopes: [...scopes], createdBy: "test" };
-  return (await app.keys.create(settings)).text;
+  return (await app.keys.create({ ...settings, ...(access.mode && { testSide: "agent" as const }) })).text;
 }
 
 const mutations = buildSchema(readSdl()).getMutationType()!.getFields();
@@ -76,7 +77,10 @@ const scoped = operations.flatMap((operation) =>
 
 describe("the scopes of an operation", () => {
   it.each(scoped)("$name needs $scope in REST", async ({ scope, operation }) => {
-    const key = await keyWith(allScopes.filter((other) => other !== scope));
+    const key = await keyFor(
+      operation,
+      allScopes.filter((other) => other !== scope),
+    );
     const { status, body } = await request(operation, key);
     expect(status).toBe(403);
     expect(body.error).toMatchObject({ message: `The API key lacks the scope ${scope}` });
@@ -84,8 +88,11 @@ describe("the scopes of an operation", () => {
 
   it.each(mutating.flatMap((entry) => entry.operation.access.scopes.map((scope) => ({ ...entry, scope }))))(
     "$name needs $scope in GraphQL",
-    async ({ scope, field }) => {
-      const key = await keyWith(allScopes.filter((other) => other !== scope));
+    async ({ scope, operation, field }) => {
+      const key = await keyFor(
+        operation,
+        allScopes.filter((other) => other !== scope),
+      );
       const { errors } = await graphql(app, documentOf(field), { key });
       expect(errors?.map(({ message }) => message)).toEqual([`The API key lacks the scope ${scope}`]);
     },
@@ -119,7 +126,7 @@ describe("the input of an operation", () => {
   it.each(
     operations.filter(({ text }) => text.body).map((operation) => ({ name: operation.name, operation })),
   )("$name rejects a member that it does not have, in REST", async ({ operation }) => {
-    const { status, body } = await request(operation, agent.key, { unknownMember: 1 });
+    const { status, body } = await request(operation, await keyFor(operation), { unknownMember: 1 });
     expect(status).toBe(400);
     expect(body.error?.details).toContainEqual(
       expect.objectContaining({ location: "body", field: "unknownMember", code: "unknown_member" }),

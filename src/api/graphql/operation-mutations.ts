@@ -16,6 +16,8 @@ type Values = Readonly<Record<string, unknown>>;
 export interface Adjustment {
   /** Returns the input for the arguments. Throws BadRequestException. */
   readonly toInput?: (args: Values) => Values;
+  /** Returns the payload for the result, without `userErrors`. */
+  readonly toPayload?: (result: never) => object;
 }
 
 type MutationResolver = (root: unknown, args: Values, context: GraphqlContext) => Promise<object>;
@@ -84,21 +86,34 @@ function nameOf(type: TypeNode): string {
 function resolverOf(
   operation: Operation<GraphqlServices>,
   { args: names, inputArgument, payload }: MutationField,
-  { toInput = (args) => args }: Adjustment,
+  { toInput = (args) => args, toPayload }: Adjustment,
 ): MutationResolver {
   const { graphql: { args: renamed = {} } = {}, rest, params, input, output } = operation;
-  const subject = names.find((name) => (renamed[name] ?? name) in params.shape) ?? null;
-  const errorPath: ErrorPath = { fields: inputArgument ?? "", subject };
+  const target = ["id", "markingNumber"].find((name) => name in params.shape);
+  const targetArgument = names.find((name) => (renamed[name] ?? name) === target);
+  const errorPath: ErrorPath = {
+    fields: inputArgument ?? "",
+    subject: target === undefined ? null : (targetArgument ?? `${inputArgument}.${target}`),
+  };
   const schema = z.object({ ...params.shape, ...input.shape });
   const [onlyField = ""] = payload;
   const hasOwnPayload = output instanceof z.ZodObject && onlyField in output.shape;
 
-  /** Times are text as in REST, and so is all of an input that is REST's query. */
+  /** Times are text as in REST, and so is all of an input that is REST's query. Null is absent, except in a patch. */
   const isText = takesQuery(rest);
   const read = (args: Values): Values => {
     const { [inputArgument ?? ""]: members, ...others } = args;
     const entries = Object.entries({ ...others, ...(members as object) });
-    return Object.fromEntries(entries.map(([name, value]) => [renamed[name] ?? name, toText(value, isText)]));
+    return Object.fromEntries(
+      entries
+        .filter(([, value]) => value !== null || inputArgument === "patch")
+        .map(([name, value]) => [renamed[name] ?? name, toText(value, isText)]),
+    );
+  };
+
+  const payloadOf = (result: unknown): object => {
+    if (toPayload) return toPayload(result as never);
+    return hasOwnPayload ? (result as object) : { [onlyField]: result };
   };
 
   return async (_root, args, context) => {
@@ -118,8 +133,7 @@ function resolverOf(
         },
         external,
       });
-      const result = await change();
-      return { ...(hasOwnPayload ? (result as object) : { [onlyField]: result }), userErrors: [] };
+      return { ...payloadOf(await change()), userErrors: [] };
     } catch (error) {
       const userErrors = thrownUserErrors(error, errorPath);
       if (userErrors === null) throw error;

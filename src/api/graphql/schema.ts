@@ -18,7 +18,7 @@ import { failureReason, jobStatus, referenceQueries } from "./resolvers/referenc
 import { requestLogQueries } from "./resolvers/request-log.ts";
 import { savedViewMutations, savedViewQueries } from "./resolvers/saved-view.ts";
 import { statsQueries } from "./resolvers/job-stats.ts";
-import { testModeMutations } from "./resolvers/test-mode.ts";
+import { testModeAdjustments } from "./resolvers/test-mode.ts";
 import { viewer, viewerQueries } from "./resolvers/viewer.ts";
 import { webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
 import { webhookAdjustments, webhookMutations } from "./resolvers/webhook-mutations.ts";
@@ -55,7 +55,6 @@ const resolvers: Resolvers = {
     ...webhookMutations,
     ...operatorMutations,
     ...savedViewMutations,
-    ...testModeMutations,
   },
   Subscription: subscriptions,
   Node: node,
@@ -81,7 +80,9 @@ export function createSchema(): GraphQLSchema {
     resolvers: [
       enumValues(typeDefs),
       resolvers,
-      { Mutation: operationMutations(typeDefs, operations, webhookAdjustments) },
+      {
+        Mutation: operationMutations(typeDefs, operations, { ...webhookAdjustments, ...testModeAdjustments }),
+      },
     ],
     // By default, enums in the default of an input object keep their names.
     updateResolversInPlace: true,

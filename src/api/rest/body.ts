@@ -19,18 +19,6 @@ export function parseBody<Schema extends z.ZodObject>(schema: Schema, body: Json
   return result.data as z.output<Schema>;
 }
 
-/** Returns the members of the body that are valid by themselves, to find the other problems of an invalid body. */
-export function validMembers<Schema extends z.ZodObject>(
-  schema: Schema,
-  body: JsonObject,
-): Partial<z.output<Schema>> {
-  const members = Object.entries(schema.shape).flatMap(([name, member]) => {
-    const result = (member as z.ZodType).safeParse(body[name]);
-    return name in body && result.success ? [[name, result.data]] : [];
-  });
-  return Object.fromEntries(members) as Partial<z.output<Schema>>;
-}
-
 export function unknownMembers(known: readonly string[], body: JsonObject): Problem[] {
   return unknownNames(Object.keys(body), known).map(({ name, nearest }) => {
     const advice = nearest === null ? `must be one of ${known.join(", ")}` : `did you mean ${nearest}?`;

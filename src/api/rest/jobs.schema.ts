@@ -1,8 +1,7 @@
 /** Responses of the look-up and of the statistics of jobs, for OpenAPI and for the contract tests. */
 import { z } from "zod";
-import { MAX_GROUPS } from "../../jobs/api.ts";
+import { listedJobSchema, MAX_GROUPS } from "../../jobs/api.ts";
 import { groupNames } from "./jobs.stats.ts";
-import { listedJobSchema } from "./responses.schema.ts";
 import { count, extensibleEnum } from "../../operations/schemas.ts";
 
 export const jobLookupSchema = z

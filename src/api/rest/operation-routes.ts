@@ -1,6 +1,7 @@
 /** The routes of operations: reads the request, runs the operation, formats the result. */
 import { type Request, type RequestHandler, Router } from "express";
 import { z } from "zod";
+import type { KeyVerifier } from "../../api-keys/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import { toProblems } from "../../core/zod-problems.ts";
@@ -11,17 +12,18 @@ import { addRoute, type RouteHandlers } from "../add-route.ts";
 import { callerOf } from "../context.ts";
 import { duringExternalCall } from "../in-share.ts";
 import { objectBody, readJson, readOptionalJson, toRequestHandler } from "../json.ts";
-import type { ApiKeyGuards } from "./api-key-guards.ts";
+import { type ApiKeyGuards, hideFromLiveKeys } from "./api-key-guards.ts";
 import { MAX_JSON_BYTES, unknownMembers } from "./body.ts";
 import { keyedRequest } from "./idempotent.ts";
 import { cursorLinkHeader } from "./link-header.ts";
-import { readQuery } from "./parameters.ts";
+import { markingNumberOf, readQuery } from "./parameters.ts";
 import { readerOf, wireSchema, writerOf } from "./wire.ts";
 
 export interface OperationRouteServices {
   clock: Clock;
   idempotency: IdempotencyService;
   guards: ApiKeyGuards;
+  verifier: KeyVerifier;
   /** Prefix of the URLs in `Link`: empty, or the public URL of the service. */
   baseUrl: string;
 }
@@ -32,6 +34,7 @@ export function operationRoutes<Services>(
   services: Services & OperationRouteServices,
 ): Router {
   const router = Router({ caseSensitive: true });
+  router.use("/test", hideFromLiveKeys(services.verifier));
   const byPath = Map.groupBy(operations, ({ rest }) => rest.path);
   for (const [path, ofPath] of byPath) {
     const name = `/v1${path}`;
@@ -114,6 +117,7 @@ function inputReader({ rest, params, input, text }: Operation<never>): (request:
     return { raw, problems: unknownMembers(known, raw) };
   };
   return (request) => {
+    if ("markingNumber" in params.shape) markingNumberOf(request);
     const path = parse(params, request.params, "path");
     if (!hasQuery && !text.body) return path;
     const { raw, problems } = hasQuery ? query(request.originalUrl) : body(request);

@@ -3,15 +3,12 @@ import { z } from "zod";
 import { API_VERSION, eventTypes, type EventWire, type HistoryEntryWire } from "../../events/api.ts";
 import {
   type FailureReasonCode,
-  type JobFieldName,
-  jobFieldNames,
-  jobFields,
+  jobMarkingNumber,
+  jobSchema,
   type JobStatusCode,
-  type JobWire,
   knownFailureReasons,
   knownStatuses,
-  type ListedJobWire,
-  markingNumberValue,
+  listedJobSchema,
   statusCategories,
 } from "../../jobs/api.ts";
 import { actorTypes } from "../../core/principal.ts";
@@ -26,32 +23,6 @@ import {
   requestIdSchema,
   wholeNumber,
 } from "../../operations/schemas.ts";
-
-type FieldValues = { [Name in JobFieldName]: (typeof jobFields)[Name]["value"] };
-
-const fieldValues = Object.fromEntries(
-  jobFieldNames.map((name) => [name, jobFields[name].value]),
-) as FieldValues;
-
-const markingNumber = markingNumberValue.meta({
-  minLength: 1,
-  description: "Marking Number: unique in the whole service, case-sensitive",
-  examples: ["MN-2026-000123"],
-});
-
-export const jobSchema = z
-  .object({
-    id: idSchema("job", "Delivery job ID", "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
-    marking_number: markingNumber,
-    ...fieldValues,
-    provider_status: z
-      .string()
-      .nullable()
-      .meta({ description: "Current provider status value", examples: ["DEX03"] }),
-    created_at: dateTime("Creation timestamp", "2026-11-20T06:30:00.000Z"),
-    updated_at: dateTime("Last update timestamp", "2026-11-21T09:15:42.318Z"),
-  })
-  .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>;
 
 const page = wholeNumber(1, "Page number", 1);
 
@@ -74,19 +45,13 @@ const paginationSchema = z
   .object({ page, page_size: pageSize, total: count("Number of items on all pages", 3) })
   .meta({ id: "Pagination", description: "Position of a page." });
 
-export const listedJobSchema = jobSchema
-  .extend({
-    version: wholeNumber(1, "Version of the job; send it in quotes as `If-Match`", 4),
-  })
-  .meta({ id: "ListedJob", description: "A delivery job in a list." }) satisfies z.ZodType<ListedJobWire>;
-
 export const jobListSchema = z
   .object({ items: z.array(listedJobSchema).max(MAX_PAGE_SIZE), pagination: listPaginationSchema })
   .meta({ id: "JobList" });
 
 const batchItemResultSchema = z
   .object({
-    marking_number: markingNumber,
+    marking_number: jobMarkingNumber,
     success: z.boolean().meta({ description: "Whether the item was updated" }),
     job: jobSchema.optional(),
     error: z

@@ -50,7 +50,8 @@ type Convert = (value: unknown) => unknown;
 /** Null if every value stays as it is. `rename` returns the old and the new name of a member. */
 function converterOf(schema: z.ZodType, rename: (name: string) => [string, string]): Convert | null {
   const def = schema.def as Definition;
-  if (def.type === "object") {
+  // An object with any further members is a value of its own, such as the fields of a job.
+  if (def.type === "object" && def.catchall === undefined) {
     const members = Object.entries(def.shape).map(
       ([name, member]) => [...rename(name), converterOf(member as z.ZodType, rename)] as const,
     );

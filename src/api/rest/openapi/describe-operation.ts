@@ -19,7 +19,10 @@ export function describeOperation(declared: Operation<never>): RouteConfig {
   const { id } = output.meta() ?? {};
   invariant(typeof id === "string", "the output of an operation is a component");
   const malformed =
-    text.malformed?.map(({ summary, problems }) => invalidExample(summary, problems)) ??
+    text.malformed?.map(({ summary, problems, message }) => ({
+      ...invalidExample(summary, problems),
+      ...(message !== undefined && { message }),
+    })) ??
     (once && malformedIdempotencyKey);
   return operation({
     method: rest.method,
@@ -33,7 +36,7 @@ export function describeOperation(declared: Operation<never>): RouteConfig {
     success: {
       status: rest.status ?? 200,
       description: text.result.description,
-      name: `${id}Envelope`,
+      name: `${text.result.name ?? id}Envelope`,
       data: wireSchema(output),
       examples: mapValues(text.result.examples, writerOf(output)),
       headers: [...(once ? ["Idempotency-Replayed" as const] : []), ...(hasCursor ? ["Link" as const] : [])],

@@ -9,7 +9,6 @@ import { listEvents, listFailureReasons, listStatuses } from "./events-and-refer
 import { headerComponents } from "./headers.ts";
 import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts";
 import { getJobStats, lookUpJobs } from "./jobs-lookup-and-stats.ts";
-import { testModeOperations } from "./test-mode.ts";
 import { operations } from "../../../operations/all.ts";
 import { describeOperation } from "./describe-operation.ts";
 import { webhooks } from "./webhooks.ts";
@@ -82,7 +81,6 @@ const apiRoutes = [
   listStatuses,
   listFailureReasons,
   ...operations.map(describeOperation),
-  ...testModeOperations,
 ];
 
 /** Returns the document of the partner API. If `publicUrl` is null, its server URL is relative. */

@@ -4,7 +4,6 @@ import { exampleJob } from "../../../events/api.ts";
 import type { ErrorExample } from "./errors.ts";
 
 export const inQuery = problemIn("query");
-export const inPath = problemIn("path");
 export const inBody = problemIn("body");
 
 /** Returns an example whose message names its first problem, as real messages do. */

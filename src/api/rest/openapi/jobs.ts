@@ -1,6 +1,6 @@
 /** OpenAPI operations of jobs. */
 import { z } from "zod";
-import { jobPatchShape, markingNumberValue, MAX_BATCH_ITEMS } from "../../../jobs/api.ts";
+import { jobSchema, jobPatchShape, markingNumberValue, MAX_BATCH_ITEMS } from "../../../jobs/api.ts";
 import { historyParameters, listParameters } from "../jobs.read.ts";
 import { writeParameters } from "../jobs.update.ts";
 import { exampleHistoryEntry, exampleJob, exampleListedJob, examplePatch } from "../../../events/api.ts";
@@ -14,7 +14,7 @@ import {
   partialFailure,
 } from "./error-examples.ts";
 import { changeErrors, jsonBody, operation } from "./operation.ts";
-import { batchResultSchema, historySchema, jobListSchema, jobSchema } from "../responses.schema.ts";
+import { batchResultSchema, historySchema, jobListSchema } from "../responses.schema.ts";
 
 const tag = "Jobs";
 const onePath = "/jobs/by-marking/{markingNumber}";

@@ -1,0 +1,38 @@
+/** Delivery jobs as REST returns them, as zod. */
+import { z } from "zod";
+import { dateTime, idSchema, wholeNumber } from "../operations/schemas.ts";
+import { type JobFieldName, jobFieldNames, jobFields } from "./job.fields.ts";
+import { markingNumberValue } from "./job.values.ts";
+import type { JobWire, ListedJobWire } from "./job.wire.ts";
+
+type FieldValues = { [Name in JobFieldName]: (typeof jobFields)[Name]["value"] };
+
+const fieldValues = Object.fromEntries(
+  jobFieldNames.map((name) => [name, jobFields[name].value]),
+) as FieldValues;
+
+export const jobMarkingNumber = markingNumberValue.meta({
+  minLength: 1,
+  description: "Marking Number: unique in the whole service, case-sensitive",
+  examples: ["MN-2026-000123"],
+});
+
+export const jobSchema = z
+  .object({
+    id: idSchema("job", "Delivery job ID", "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
+    marking_number: jobMarkingNumber,
+    ...fieldValues,
+    provider_status: z
+      .string()
+      .nullable()
+      .meta({ description: "Current provider status value", examples: ["DEX03"] }),
+    created_at: dateTime("Creation timestamp", "2026-11-20T06:30:00.000Z"),
+    updated_at: dateTime("Last update timestamp", "2026-11-21T09:15:42.318Z"),
+  })
+  .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>;
+
+export const listedJobSchema = jobSchema
+  .extend({
+    version: wholeNumber(1, "Version of the job; send it in quotes as `If-Match`", 4),
+  })
+  .meta({ id: "ListedJob", description: "A delivery job in a list." }) satisfies z.ZodType<ListedJobWire>;

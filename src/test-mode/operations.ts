@@ -1,0 +1,249 @@
+/** What principals can do in test mode. */
+import { z } from "zod";
+import { problemIn } from "../core/errors.ts";
+import { eventTypes, exampleListedJob } from "../events/api.ts";
+import { type JobRow, listedJobSchema, markingNumberValue, toListedJobWire } from "../jobs/api.ts";
+import { type Operation, operation, type OwnErrorText } from "../operations/operation.ts";
+import { count, extensibleEnum, idSchema, mustBe, none } from "../operations/schemas.ts";
+import { deliveryView } from "../webhooks/api.ts";
+import { exampleDelivery } from "../webhooks/operations.ts";
+import {
+  cancelRun,
+  changeTestJobs,
+  liveKey,
+  noSuchJob,
+  startRun,
+  TEST_NUMBER,
+  testPrincipal,
+  wholeNumber,
+} from "./run.operations.ts";
+import { JOBS_PER_REQUEST, MAX_TEST_JOBS, type TestModeService } from "./test-mode.service.ts";
+
+interface Services {
+  readonly testMode: TestModeService;
+}
+
+const tag = "Test";
+const inBody = problemIn("body");
+
+const notATestKey: OwnErrorText = { description: "The key is not a test key.", examples: [liveKey] };
+
+const createJobs = operation({
+  name: "createTestJobs",
+  rest: { method: "post", path: "/test/jobs", status: 201 },
+  access: changeTestJobs,
+  rate: "write",
+  fresh: false,
+  once: {},
+  params: none,
+  input: z
+    .object({
+      count: wholeNumber(JOBS_PER_REQUEST)
+        .optional()
+        .meta({ description: `Number of jobs; default: ${JOBS_PER_REQUEST.default}`, examples: [3] }),
+      template: z
+        .looseObject({}, mustBe("an object of editable fields"))
+        .optional()
+        .meta({
+          type: "object",
+          description: "Editable fields of each job, as in a PATCH",
+          examples: [{ recipient_name: "Harbour Street Bakery", weight: 8.25 }],
+        }),
+      assigned: z
+        .boolean(mustBe("true or false"))
+        .optional()
+        .meta({
+          description: "Whether the jobs are assigned to your test contractor; default: true",
+          examples: [true],
+        }),
+    })
+    .meta({ id: "JobsInput", description: "Test jobs to create." }),
+  output: z
+    .object({ items: z.array(listedJobSchema).meta({ description: "The new jobs" }) })
+    .meta({ id: "CreatedJobs" }),
+  text: {
+    tag,
+    summary: "Create test jobs",
+    description:
+      "Creates jobs with their events and webhooks. Their Marking Numbers are random and start with `TEST-`. At most " +
+      `${MAX_TEST_JOBS.toLocaleString("en")} can exist. For test keys only.`,
+    body: {
+      description: "The jobs to create.",
+      isOptional: true,
+      examples: { three: { summary: "Three jobs", value: { count: 3, template: { weight: 8.25 } } } },
+    },
+    result: {
+      description: "The new jobs.",
+      examples: { "One job": { items: [{ ...exampleListedJob, marking_number: TEST_NUMBER, version: 2 }] } },
+    },
+    malformed: [
+      {
+        summary: "Too many jobs",
+        problems: [inBody("count", "too_big", "must be a whole number from 1 to 100")],
+      },
+    ],
+    ownErrors: {
+      NotFoundException: notATestKey,
+      ConflictException: {
+        description:
+          "There are too many test jobs, or the first request with this Idempotency-Key is in progress.",
+        examples: [
+          {
+            summary: "Too many test jobs",
+            message: "There are 1000 test jobs; at most 1000 can exist. Delete them with POST /v1/test/reset",
+            details: { limit: MAX_TEST_JOBS },
+          },
+        ],
+      },
+    },
+  },
+  async run({ testMode }: Services, principal, { template = {}, assigned = true, ...input }, { tx }) {
+    const request = { count: input.count ?? JOBS_PER_REQUEST.default, template, assigned };
+    const rows: readonly JobRow[] = await testMode.createJobs(testPrincipal(principal), request, tx);
+    return { items: rows.map(toListedJobWire), rows };
+  },
+});
+
+const sendSampleEvent = operation({
+  name: "sendSampleEvent",
+  rest: { method: "post", path: "/test/events/{type}", status: 201 },
+  // An endpoint receives whole jobs.
+  access: { scopes: ["webhooks:manage", "jobs:read"], mode: "test" },
+  rate: "write",
+  fresh: false,
+  once: {},
+  params: z.object({ type: extensibleEnum(eventTypes, "An event type") }),
+  input: z
+    .object({
+      markingNumber: markingNumberValue.optional().meta({
+        description:
+          "The job that the event is about; default: the newest test job, or an example if there is none",
+        examples: [TEST_NUMBER],
+      }),
+      endpointId: idSchema(
+        "whe",
+        "The only endpoint that receives the event; default: all that receive its type",
+        exampleDelivery.endpointId,
+      ).optional(),
+    })
+    .meta({ id: "SampleEventInput", description: "An event to send to test endpoints." }),
+  output: z
+    .object({
+      items: z.array(deliveryView).meta({ description: "The new deliveries, one for each endpoint" }),
+    })
+    .meta({ id: "SentEvent" }),
+  text: {
+    tag,
+    summary: "Send an event to test endpoints",
+    description:
+      "Sends an event of the type to each of your active endpoints that receive it. The deliveries are signed, logged, retried and " +
+      "replayable like any others, and the event is in the feed. The job does not change: `changes` are made up, and " +
+      "`sequence` is the job's present version. For test keys only.",
+    body: {
+      description: "The job and the endpoint.",
+      isOptional: true,
+      examples: {
+        all: { summary: "Any job, all endpoints", value: {} },
+        one: {
+          summary: "One job, one endpoint",
+          value: { markingNumber: TEST_NUMBER, endpointId: exampleDelivery.endpointId },
+        },
+      },
+    },
+    result: {
+      description: "The new deliveries.",
+      examples: {
+        "One endpoint": {
+          items: [
+            {
+              ...exampleDelivery,
+              markingNumber: TEST_NUMBER,
+              status: "pending",
+              attemptCount: 0,
+              outcome: null,
+              finishedAt: null,
+            },
+          ],
+        },
+      },
+    },
+    malformed: [
+      {
+        summary: "An unknown type",
+        problems: [problemIn("path")("type", "invalid_value", `must be one of ${eventTypes.join(", ")}`)],
+      },
+    ],
+    ownErrors: {
+      NotFoundException: {
+        description: "There is no such test job or endpoint, or the key is not a test key.",
+        examples: [noSuchJob, liveKey],
+      },
+      ConflictException: {
+        description:
+          "No active endpoint receives the type, or the first request with this Idempotency-Key is in progress.",
+        examples: [
+          {
+            summary: "No endpoint",
+            message: "No active endpoint receives job.updated. Create one with POST /v1/webhook-endpoints",
+          },
+        ],
+      },
+    },
+  },
+  run: async ({ testMode }: Services, principal, event, { tx }) => ({
+    items: await testMode.sendEvent(testPrincipal(principal), event, tx),
+  }),
+});
+
+const resetData = operation({
+  name: "resetTestData",
+  rest: { method: "post", path: "/test/reset" },
+  access: changeTestJobs,
+  rate: "write",
+  fresh: false,
+  params: none,
+  input: none,
+  output: z
+    .object({
+      jobs: count("Number of deleted jobs", 12),
+      events: count("Number of deleted events", 84),
+      deliveries: count("Number of deleted webhook deliveries", 84),
+      requests: count("Number of deleted entries of the request log", 31),
+    })
+    .meta({ id: "DeletedTestData" }),
+  text: {
+    tag,
+    summary: "Delete all test data",
+    description:
+      "Deletes your test jobs with their events, webhook deliveries and logged requests. Keys and webhook endpoints stay. For test " +
+      "keys only.",
+    result: {
+      description: "What was deleted.",
+      examples: { "Twelve jobs": { jobs: 12, events: 84, deliveries: 84, requests: 31 } },
+    },
+    ownErrors: {
+      NotFoundException: notATestKey,
+      ConflictException: {
+        description: "A run is in progress.",
+        examples: [
+          {
+            summary: "A run is in progress",
+            message:
+              "A run is in progress. Try again at 2026-11-21T09:15:43.318Z, or cancel it with " +
+              "DELETE /v1/test/jobs/by-marking/{markingNumber}/run",
+            details: { ends_at: "2026-11-21T09:15:43.318Z" },
+          },
+        ],
+      },
+    },
+  },
+  run: ({ testMode }: Services, principal) => testMode.reset(testPrincipal(principal)),
+});
+
+export const testModeOperations: readonly Operation<Services>[] = [
+  createJobs,
+  startRun,
+  cancelRun,
+  sendSampleEvent,
+  resetData,
+];
