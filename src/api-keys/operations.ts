@@ -1,4 +1,4 @@
-/** What principals can do with API keys. */
+/** The operations of API keys. */
 import { z } from "zod";
 import { badRequest, invariant, problemIn } from "../core/errors.ts";
 import { organizationTypes, partnerOf } from "../core/principal.ts";

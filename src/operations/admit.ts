@@ -1,17 +1,19 @@
 /** The gate of every operation: access, a recent sign-in and the input are checked here, for every interface. */
+import type { z } from "zod";
 import { requireScope } from "../api-keys/api.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError, badRequest, type Problem } from "../core/errors.ts";
 import { requireFreshAuthentication } from "../core/fresh-authentication.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { isTestPrincipal } from "../core/principal.ts";
+import { toProblems } from "../core/zod-problems.ts";
 import type { RequestPrincipal, Execution, Operation } from "./operation.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
 /** The input as an interface has read it. */
 export interface ReadInput {
-  /** The params and the input. If there are problems, only the members that are valid by themselves. */
+  /** The params and the input. If there are problems: their valid members. */
   readonly values: Values;
   readonly problems: readonly Problem[];
 }
@@ -20,6 +22,17 @@ export interface Call<Services> extends Pick<Execution, "external" | "organizati
   readonly services: Services & { readonly clock: Clock };
   readonly principal: RequestPrincipal;
   readonly input: ReadInput;
+}
+
+/** Parses `raw`. Every problem has this location. */
+export function parseInput(schema: z.ZodObject, raw: Values, location: Problem["location"]): ReadInput {
+  const result = schema.safeParse(raw);
+  if (result.success) return { values: result.data, problems: [] };
+  const members = Object.entries(schema.shape).flatMap(([name, member]) => {
+    const read = (member as z.ZodType).safeParse(raw[name]);
+    return name in raw && read.success ? [[name, read.data] as const] : [];
+  });
+  return { values: Object.fromEntries(members), problems: toProblems(result.error, location) };
 }
 
 /** Throws ForbiddenException if the principal lacks a scope that the operation needs for this input. */
@@ -50,7 +63,7 @@ export async function admit<Services>(
   return (tx) => operation.run(services, principal, values, { ...execution, tx, prepared });
 }
 
-/** Returns `problems` and those that `prepare` finds, of each field the first. */
+/** Returns `problems` and those that `prepare` finds in other fields. */
 async function withProblemsOf(
   prepare: () => Promise<unknown>,
   problems: readonly Problem[],

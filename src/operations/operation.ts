@@ -1,6 +1,6 @@
 /**
- * The unit of the interfaces: what principals can do, declared once in its feature. REST, OpenAPI and GraphQL are bound from the
- * declarations; `admit` applies their rules for all of them.
+ * An operation is a capability of the API, declared once in its feature. REST, OpenAPI and GraphQL are bound from the declarations,
+ * and `admit` applies their rules in each of them.
  */
 import type { z } from "zod";
 import type { Scope } from "../api-keys/api.ts";
@@ -10,7 +10,7 @@ import type { Transaction } from "../core/postgres/transaction.ts";
 import type { Principal } from "../core/principal.ts";
 import type { RateLimitClass, RateLimitOverrides } from "../rate-limits/api.ts";
 
-/** Who calls an operation, with the data that the audit log records. */
+/** The principal of a request, with the data that the audit log records. */
 export type RequestPrincipal = Principal &
   AuthenticatedActor & {
     /** Null for a signed-in user. */
@@ -31,7 +31,7 @@ export interface Access {
   readonly scopesFor?: (input: Readonly<Record<string, unknown>>) => readonly Scope[];
 }
 
-/** What a run may use besides its services. */
+/** The context of a run. */
 export interface Execution<Prepared = unknown> {
   /** Set if the change and the response to its Idempotency-Key commit together: the run must use no other connection. */
   readonly tx?: Transaction | undefined;
@@ -43,7 +43,7 @@ export interface Execution<Prepared = unknown> {
   readonly external: <Value>(call: () => Promise<Value>) => Promise<Value>;
 }
 
-/** What OpenAPI says. Examples have the names of the input and output. */
+/** The documentation in OpenAPI. Examples have the names of the input and output. */
 export interface OperationText {
   readonly tag: string;
   readonly summary: string;
@@ -70,7 +70,7 @@ export interface OperationText {
   }[];
   /** Errors that the other attributes don't imply. */
   readonly errors?: readonly ErrorCode[];
-  /** Replaces what the documentation says of an error. */
+  /** Replaces the documentation of an error. */
   readonly ownErrors?: Partial<Record<ErrorCode, OwnErrorText>>;
 }
 
@@ -103,7 +103,7 @@ export interface Operation<
   readonly graphql?: { readonly field?: string; readonly args?: Readonly<Record<string, string>> };
   readonly access: Access;
   readonly rate: RateLimitClass;
-  /** Whether a session needs a recent sign-in. `service`: that depends on what is stored, so the service requires it. */
+  /** Whether a session needs a recent sign-in. `service`: the service decides, because it depends on stored data. */
   readonly fresh: boolean | "service";
   /** Present if it takes an Idempotency-Key. `secrets`: members of the output that are never stored. */
   readonly once?: { readonly secrets?: readonly string[]; hasChanged?(result: Result): boolean };
@@ -111,7 +111,7 @@ export interface Operation<
   readonly params: Params;
   /** The members of the body, or for `get` and `delete` the parameters of the query. In camelCase; REST has them in snake_case. */
   readonly input: Input;
-  /** What REST returns, in camelCase. The result may have further members. */
+  /** The data of a response of REST, in camelCase. The result may have further members. */
   readonly output: Output;
   readonly text: OperationText;
   /**

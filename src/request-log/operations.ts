@@ -1,4 +1,4 @@
-/** What principals can do with the request log: any key of the organisation may read it. */
+/** The operations of the request log: any key of the organisation may read it. */
 import { z } from "zod";
 import { problemIn } from "../core/errors.ts";
 import { type Access, type Operation, operation, type OwnErrorText } from "../operations/operation.ts";

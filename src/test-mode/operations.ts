@@ -1,4 +1,4 @@
-/** What principals can do in test mode. */
+/** The operations of test mode. */
 import { z } from "zod";
 import { problemIn } from "../core/errors.ts";
 import { eventTypes, exampleListedJob } from "../events/api.ts";

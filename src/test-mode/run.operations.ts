@@ -1,4 +1,4 @@
-/** What principals can do with the runs of test jobs. */
+/** The operations of the runs of test jobs. */
 import { z } from "zod";
 import { invariant, problemIn } from "../core/errors.ts";
 import { knownStatuses, markingNumberValue } from "../jobs/api.ts";

@@ -1,8 +1,7 @@
 /** The mutations of operations: each is bound to the field of the SDL that has its name. */
 import { Kind, type DocumentNode, type FieldDefinitionNode, type TypeNode } from "graphql";
 import { z } from "zod";
-import { toProblems } from "../../core/zod-problems.ts";
-import { admit, authorize } from "../../operations/admit.ts";
+import { admit, authorize, parseInput } from "../../operations/admit.ts";
 import { type Operation, type RequestPrincipal, takesQuery } from "../../operations/operation.ts";
 import { organizationUuid } from "./arguments.ts";
 import { requirePrincipal } from "./authorize.ts";
@@ -12,7 +11,7 @@ import type { GraphqlServices } from "./services.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What a mutation does differently, where its arguments are not those of the operation. */
+/** Converts arguments that are not the input of the operation, and results that are not the payload. */
 export interface Adjustment {
   /** Returns the input for the arguments. Throws BadRequestException. */
   readonly toInput?: (args: Values) => Values;
@@ -23,7 +22,7 @@ export interface Adjustment {
 type MutationResolver = (root: unknown, args: Values, context: GraphqlContext) => Promise<object>;
 
 /**
- * Returns a resolver for every operation that has a field. An error of access is a top-level error; an expected error of the change
+ * Returns a resolver for every operation that has a field. `adjustments` are by the name of the field. An error of access is a top-level error; an expected error of the change
  * becomes `userErrors`, and the payload's other fields null.
  */
 export function operationMutations(
@@ -122,15 +121,11 @@ function resolverOf(
     authorize(operation, principal, read(args));
     const raw = read(toInput(args));
     try {
-      const parsed = schema.safeParse(raw);
       const change = await admit(operation, {
         services,
         principal,
         organizationId: organizationOf(raw),
-        input: {
-          values: parsed.data ?? raw,
-          problems: parsed.error ? toProblems(parsed.error, "body") : [],
-        },
+        input: parseInput(schema, raw, "body"),
         external,
       });
       return { ...payloadOf(await change()), userErrors: [] };

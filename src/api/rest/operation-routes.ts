@@ -3,10 +3,10 @@ import { type Request, type RequestHandler, Router } from "express";
 import { z } from "zod";
 import type { KeyVerifier } from "../../api-keys/api.ts";
 import type { Clock } from "../../core/clock.ts";
+import { snakeCase } from "../../core/names.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
-import { toProblems } from "../../core/zod-problems.ts";
 import type { IdempotencyService } from "../../idempotency/api.ts";
-import { admit, type ReadInput } from "../../operations/admit.ts";
+import { admit, type ReadInput, parseInput } from "../../operations/admit.ts";
 import { type Operation, takesQuery } from "../../operations/operation.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import { callerOf } from "../context.ts";
@@ -66,6 +66,7 @@ function handlerOf<Services>(
   const route = `${rest.method.toUpperCase()} /v1${rest.path}`;
   const readInput = inputReader(operation);
   const write = writerOf(output);
+  const secrets = (once?.secrets ?? []).map(snakeCase);
   const hasCursor = output instanceof z.ZodObject && "pagination" in output.shape;
 
   return toRequestHandler(async (request, response) => {
@@ -88,7 +89,7 @@ function handlerOf<Services>(
       return {
         data: write(result),
         ...(hasCursor && { headers: linkHeader(baseUrl + request.originalUrl, result) }),
-        secrets: once?.secrets ?? [],
+        secrets,
         changed: once?.hasChanged?.(result) ?? true,
       };
     };
@@ -117,29 +118,15 @@ function inputReader({ rest, params, input, text }: Operation<never>): (request:
     return { raw, problems: unknownMembers(known, raw) };
   };
   return (request) => {
+    // Its message names the Marking Number.
     if ("markingNumber" in params.shape) markingNumberOf(request);
-    const path = parse(params, request.params, "path");
+    const path = parseInput(params, request.params, "path");
     if (!hasQuery && !text.body) return path;
     const { raw, problems } = hasQuery ? query(request.originalUrl) : body(request);
-    const read = parse(schema, raw, hasQuery ? "query" : "body");
+    const read = parseInput(schema, raw, hasQuery ? "query" : "body");
     return {
       values: { ...path.values, ...(rename(read.values) as object) },
       problems: [...path.problems, ...read.problems, ...problems],
     };
   };
-}
-
-/** Of an invalid value, returns the members that are valid by themselves. */
-function parse(
-  schema: z.ZodObject,
-  raw: Readonly<Record<string, unknown>>,
-  location: "path" | "query" | "body",
-): ReadInput {
-  const result = schema.safeParse(raw);
-  if (result.success) return { values: result.data, problems: [] };
-  const members = Object.entries(schema.shape).flatMap(([name, member]) => {
-    const read = (member as z.ZodType).safeParse(raw[name]);
-    return name in raw && read.success ? [[name, read.data] as const] : [];
-  });
-  return { values: Object.fromEntries(members), problems: toProblems(result.error, location) };
 }

@@ -26,7 +26,7 @@ function renamed(schema: z.ZodType): z.ZodType {
   return "innerType" in def ? copyOf(schema, { innerType: wireSchema(def.innerType as z.ZodType) }) : schema;
 }
 
-/** Returns a copy with other parts, or `schema` itself if they are the same. */
+/** Returns a copy with other parts and the same metadata. */
 function copyOf(schema: z.ZodType, parts: object): z.ZodType {
   // The OpenAPI generator finds the component's name only in schemas with a parent, as those of `meta` are.
   const copy = z.core.clone(schema, { ...schema.def, ...parts }, { parent: true });
@@ -47,10 +47,10 @@ export function readerOf(schema: z.ZodType): (value: unknown) => unknown {
 
 type Convert = (value: unknown) => unknown;
 
-/** Null if every value stays as it is. `rename` returns the old and the new name of a member. */
+/** Returns null if no value needs a conversion. `rename` returns the old and the new name of a member. */
 function converterOf(schema: z.ZodType, rename: (name: string) => [string, string]): Convert | null {
   const def = schema.def as Definition;
-  // An object with any further members is a value of its own, such as the fields of a job.
+  // An object with further members keeps its names, such as the fields of a job.
   if (def.type === "object" && def.catchall === undefined) {
     const members = Object.entries(def.shape).map(
       ([name, member]) => [...rename(name), converterOf(member as z.ZodType, rename)] as const,

@@ -1,4 +1,4 @@
-/** What principals can do with the delivery log and with test events. */
+/** The operations of the delivery log and of test events. */
 import { z } from "zod";
 import { problemIn } from "../../core/errors.ts";
 import { exampleEvents } from "../../events/api.ts";

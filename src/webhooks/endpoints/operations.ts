@@ -1,4 +1,4 @@
-/** What principals can do with webhook endpoints. */
+/** The operations of webhook endpoints. */
 import { z } from "zod";
 import { AppError, badRequest, problemIn } from "../../core/errors.ts";
 import { partnerOf } from "../../core/principal.ts";

@@ -1,4 +1,4 @@
-/** What mutations of test mode take and return, where it is not as in the operation. */
+/** Arguments and payloads of test mode that differ from its operations. */
 import type { JobPatch } from "../generated/schema-types.ts";
 import { toJobNode } from "../nodes/job.node.ts";
 import type { Adjustment } from "../operation-mutations.ts";

@@ -1,4 +1,4 @@
-/** Mutations of webhooks whose arguments are not the input of their operations. */
+/** Mutations of webhooks that differ from their operations, or have none. */
 import { requireManager, requireUser } from "../authorize.ts";
 import { invalidArgument } from "../arguments.ts";
 import type { MutationResolvers, MutationResumeWebhookEndpointArgs } from "../generated/schema-types.ts";
