@@ -31,7 +31,6 @@ import { eventRoutes } from "./rest/events.routes.ts";
 import { createApiKeyGuards } from "./rest/api-key-guards.ts";
 import { createSimulator, type Simulate } from "./simulate.ts";
 import { jobRoutes } from "./rest/jobs.routes.ts";
-import { referenceRoutes } from "./rest/reference.routes.ts";
 import { operationRoutes } from "./rest/operation-routes.ts";
 
 export interface HttpServices extends AccountRouteServices, Omit<RequestServices, "shares" | "checkHost"> {
@@ -112,7 +111,6 @@ export function createHttpApp(services: HttpServices): Express {
     if (graphql) app.use(graphql.routes(adapterHost));
     app.use("/v1", jobRoutes({ ...services, guards, baseUrl }));
     app.use("/v1", eventRoutes({ ...services, guards }));
-    app.use("/v1", referenceRoutes({ ...services, guards }));
     app.use("/v1", operationRoutes(operations, { ...services, guards, baseUrl }));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));

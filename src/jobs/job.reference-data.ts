@@ -5,11 +5,33 @@ import type { Database, Reader } from "../core/postgres/database.ts";
 import { badRequest } from "../core/errors.ts";
 import type { OperatorPrincipal } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
+import { extensibleEnum } from "../operations/schemas.ts";
+import { knownFailureReasons, knownStatuses } from "./job.known-codes.ts";
 import { FailureReason, JobStatus, statusCategories } from "./job.reference-data.entity.ts";
 import { textValue } from "./job.values.ts";
 
-export type JobStatusCode = ReturnType<typeof toStatusCode>;
-export type FailureReasonCode = ReturnType<typeof toFailureReasonCode>;
+export const statusView = z
+  .object({
+    code: z.string().meta({ ...knownStatuses, examples: ["failed"] }),
+    label: z.string().meta({ examples: ["Delivery failed"] }),
+    category: extensibleEnum(statusCategories, "Group of the status").meta({ examples: ["attention"] }),
+    isTerminal: z.boolean().meta({ description: "Whether this is usually the final status of a job" }),
+  })
+  .meta({ id: "Status" });
+export type JobStatusCode = z.output<typeof statusView>;
+
+export const failureReasonView = z
+  .object({
+    code: z.string().meta({ ...knownFailureReasons, examples: ["wrong_incomplete_address"] }),
+    label: z.string().meta({ examples: ["Wrong incomplete address"] }),
+    appliesTo: z
+      .array(extensibleEnum(["failed", "on_hold"], "A status code"))
+      .meta({ description: "Statuses that it applies to" }),
+    nextStep: extensibleEnum(["retry", "action", "return"], "Usual next step"),
+  })
+  .meta({ id: "FailureReason" });
+export type FailureReasonCode = z.output<typeof failureReasonView>;
+
 export type JobReferenceData = ReturnType<typeof createJobReferenceData>;
 
 export interface StatusSettings {
@@ -31,16 +53,16 @@ const statusSettingsSchema = z.object({
 
 const ORDER = { position: "asc", code: "asc" } as const;
 
-function toStatusCode({ code, label, category, isTerminal }: StatusSettings) {
-  return { code, label, category, is_terminal: isTerminal };
+function toStatusCode({ code, label, category, isTerminal }: InferEntity<typeof JobStatus>): JobStatusCode {
+  return { code, label, category, isTerminal };
 }
 
-function toFailureReasonCode(reason: InferEntity<typeof FailureReason>) {
+function toFailureReasonCode(reason: InferEntity<typeof FailureReason>): FailureReasonCode {
   const { code, label, nextStep, appliesToFailed, appliesToOnHold } = reason;
-  const appliesTo: ("failed" | "on_hold")[] = [];
+  const appliesTo: FailureReasonCode["appliesTo"] = [];
   if (appliesToFailed) appliesTo.push("failed");
   if (appliesToOnHold) appliesTo.push("on_hold");
-  return { code, label, next_step: nextStep, applies_to: appliesTo };
+  return { code, label, nextStep, appliesTo };
 }
 
 export function createJobReferenceData(database: Database) {

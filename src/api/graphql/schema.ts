@@ -14,7 +14,7 @@ import { updatedJob, jobMutations } from "./resolvers/job-mutations.ts";
 import { node, nodeQueries } from "./resolvers/node.ts";
 import { organization, organizationMutations, organizationQueries } from "./resolvers/organization.ts";
 import { operatorMutations } from "./resolvers/operator-mutations.ts";
-import { failureReason, jobStatus, referenceQueries } from "./resolvers/reference.ts";
+import { referenceQueries } from "./resolvers/reference.ts";
 import { requestLogQueries } from "./resolvers/request-log.ts";
 import { savedViewMutations, savedViewQueries } from "./resolvers/saved-view.ts";
 import { statsQueries } from "./resolvers/job-stats.ts";
@@ -67,8 +67,6 @@ const resolvers: Resolvers = {
   UpdateJobPayload: updatedJob,
   BulkJobResult: updatedJob,
   Mail: mail,
-  JobStatus: jobStatus,
-  FailureReason: failureReason,
   WebhookEndpoint: webhookEndpoint,
   WebhookDelivery: webhookDelivery,
 };

@@ -1,16 +1,7 @@
 /** The successful responses of v1 as zod schemas, for OpenAPI and for the contract tests. */
 import { z } from "zod";
 import { API_VERSION, eventTypes, type EventWire, type HistoryEntryWire } from "../../events/api.ts";
-import {
-  type FailureReasonCode,
-  jobMarkingNumber,
-  jobSchema,
-  type JobStatusCode,
-  knownFailureReasons,
-  knownStatuses,
-  listedJobSchema,
-  statusCategories,
-} from "../../jobs/api.ts";
+import { jobMarkingNumber, jobSchema, listedJobSchema } from "../../jobs/api.ts";
 import { actorTypes } from "../../core/principal.ts";
 import { itemErrorCodes, problemSchema } from "./errors.schema.ts";
 import {
@@ -177,23 +168,3 @@ export const feedSchema = z
       .meta({ description: "True if there may be another page, even if this page is empty" }),
   })
   .meta({ id: "Feed" });
-
-export const statusCodeSchema = z
-  .object({
-    code: z.string().meta({ ...knownStatuses, examples: ["failed"] }),
-    label: z.string().meta({ examples: ["Delivery failed"] }),
-    category: extensibleEnum(statusCategories, "Group of the status").meta({ examples: ["attention"] }),
-    is_terminal: z.boolean().meta({ description: "Whether this is usually the final status of a job" }),
-  })
-  .meta({ id: "Status" }) satisfies z.ZodType<JobStatusCode>;
-
-export const failureReasonSchema = z
-  .object({
-    code: z.string().meta({ ...knownFailureReasons, examples: ["wrong_incomplete_address"] }),
-    label: z.string().meta({ examples: ["Wrong incomplete address"] }),
-    applies_to: z
-      .array(extensibleEnum(["failed", "on_hold"], "A status code"))
-      .meta({ description: "Statuses that it applies to" }),
-    next_step: extensibleEnum(["retry", "action", "return"], "Usual next step"),
-  })
-  .meta({ id: "FailureReason" }) satisfies z.ZodType<FailureReasonCode>;

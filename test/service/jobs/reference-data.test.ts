@@ -15,7 +15,7 @@ describe("the catalogue of statuses", () => {
       code: "at_customs",
       label: "At customs",
       category: "attention",
-      is_terminal: false,
+      isTerminal: false,
     });
     await services().referenceData.upsertStatus(operatorPrincipal, { ...atCustoms, code: "a_later_one" });
     expect((await services().referenceData.statuses()).slice(-2).map(({ code }) => code)).toEqual([
@@ -38,7 +38,7 @@ describe("the catalogue of statuses", () => {
       code: "on_hold",
       label: "Held",
       category: "return",
-      is_terminal: true,
+      isTerminal: true,
     });
   });
 

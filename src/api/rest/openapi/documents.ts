@@ -5,7 +5,7 @@ import { guideSectionOf } from "../../../guide/api.ts";
 import { errorCodes } from "../../../core/errors.ts";
 import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
-import { listEvents, listFailureReasons, listStatuses } from "./events-and-reference.ts";
+import { listEvents } from "./events.ts";
 import { headerComponents } from "./headers.ts";
 import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts";
 import { getJobStats, lookUpJobs } from "./jobs-lookup-and-stats.ts";
@@ -78,8 +78,6 @@ const apiRoutes = [
   updateJob,
   jobHistory,
   listEvents,
-  listStatuses,
-  listFailureReasons,
   ...operations.map(describeOperation),
 ];
 

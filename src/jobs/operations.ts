@@ -1,0 +1,72 @@
+/** The operations of the reference data. */
+import { z } from "zod";
+import { type Operation, operation } from "../operations/operation.ts";
+import { none } from "../operations/schemas.ts";
+import { failureReasonView, type JobReferenceData, statusView } from "./job.reference-data.ts";
+
+interface Services {
+  readonly referenceData: JobReferenceData;
+}
+
+const common = {
+  access: { scopes: ["jobs:read"] },
+  rate: "read",
+  fresh: false,
+  params: none,
+  input: none,
+} as const;
+
+const listStatuses = operation({
+  ...common,
+  name: "listStatuses",
+  rest: { method: "get", path: "/reference/statuses" },
+  output: z.object({ items: z.array(statusView) }).meta({ id: "StatusList" }),
+  text: {
+    tag: "Reference",
+    summary: "List the status codes",
+    description: "The codes of `normalized_status`. New codes may be added at any time.",
+    result: {
+      description: "The status codes.",
+      examples: {
+        "Two status codes": {
+          items: [
+            { code: "completed", label: "Completed", category: "success", isTerminal: true },
+            { code: "failed", label: "Delivery failed", category: "attention", isTerminal: false },
+          ],
+        },
+      },
+    },
+  },
+  run: async ({ referenceData }: Services) => ({ items: await referenceData.statuses() }),
+});
+
+const listFailureReasons = operation({
+  ...common,
+  name: "listFailureReasons",
+  rest: { method: "get", path: "/reference/failure-reasons" },
+  output: z.object({ items: z.array(failureReasonView) }).meta({ id: "FailureReasonList" }),
+  text: {
+    tag: "Reference",
+    summary: "List the failure reasons",
+    description:
+      "Suggested values of `failure_reason`. Any other text of up to 64 characters is accepted too.",
+    result: {
+      description: "The failure reasons.",
+      examples: {
+        "One failure reason": {
+          items: [
+            {
+              code: "wrong_incomplete_address",
+              label: "Wrong incomplete address",
+              appliesTo: ["failed", "on_hold"],
+              nextStep: "action",
+            },
+          ],
+        },
+      },
+    },
+  },
+  run: async ({ referenceData }: Services) => ({ items: await referenceData.failureReasons() }),
+});
+
+export const referenceOperations: readonly Operation<Services>[] = [listStatuses, listFailureReasons];
