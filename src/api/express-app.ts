@@ -27,7 +27,6 @@ import { opsRoutes } from "./ops/routes.ts";
 import { PartnerShares } from "./partner-shares.ts";
 import { duringExternalCall, inShare } from "./in-share.ts";
 
-import { eventRoutes } from "./rest/events.routes.ts";
 import { createApiKeyGuards } from "./rest/api-key-guards.ts";
 import { createSimulator, type Simulate } from "./simulate.ts";
 import { jobRoutes } from "./rest/jobs.routes.ts";
@@ -110,7 +109,6 @@ export function createHttpApp(services: HttpServices): Express {
   if (config.role !== "worker") {
     if (graphql) app.use(graphql.routes(adapterHost));
     app.use("/v1", jobRoutes({ ...services, guards, baseUrl }));
-    app.use("/v1", eventRoutes({ ...services, guards }));
     app.use("/v1", operationRoutes(operations, { ...services, guards, baseUrl }));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));

@@ -1,6 +1,7 @@
 /** The public API of the events feature. Other modules import only from here. */
 export { SlowReaderError } from "./buffer.ts";
 export { type EventType, eventTypes, JobEvent } from "./event.entity.ts";
+export { apiVersionSchema, eventSchema, historyEntrySchema } from "./event.schema.ts";
 export { createEventService, type EventService } from "./event.service.ts";
 export {
   API_VERSION,
@@ -8,7 +9,6 @@ export {
   type EventChanges,
   type EventRow,
   type EventWire,
-  type HistoryEntryWire,
   toActorWire,
   toChangeWire,
   toEventWire,
@@ -23,7 +23,7 @@ export {
   exampleRequestId,
 } from "./examples.ts";
 export { deleteEventsOf, newestEventOf, trimTestEvents } from "./delete-test-events.sql.ts";
-export { feedCursor, type FeedPosition, LATEST, readFeedCursor } from "./feed-cursor.ts";
+export { feedCursor, LATEST, readFeedCursor } from "./feed-cursor.ts";
 export { advanceFeedSequence, isFeedAhead } from "./feed-sequence.sql.ts";
 export { FEED_DAYS, feedLagSeconds } from "./feed.sql.ts";
 export { newestChange } from "./newest-change.sql.ts";

@@ -25,7 +25,7 @@ export { jobFieldNames, type JobPatch, jobPatchShape } from "./job.fields.ts";
 export { knownFailureReasons, knownStatuses } from "./job.known-codes.ts";
 export { jobMarkingNumber, jobSchema, listedJobSchema } from "./job.schema.ts";
 export { OperatorJobService } from "./job.operator.service.ts";
-export { FailureReason, JobStatus, statusCategories } from "./job.reference-data.entity.ts";
+export { FailureReason, JobStatus } from "./job.reference-data.entity.ts";
 export {
   createJobReferenceData,
   type FailureReasonCode,

@@ -1,6 +1,6 @@
 /** Delivery jobs as REST returns them, as zod. */
 import { z } from "zod";
-import { dateTime, idSchema, wholeNumber } from "../operations/schemas.ts";
+import { dateTime, idSchema, inRestForm, wholeNumber } from "../operations/schemas.ts";
 import { type JobFieldName, jobFieldNames, jobFields } from "./job.fields.ts";
 import { markingNumberValue } from "./job.values.ts";
 import type { JobWire, ListedJobWire } from "./job.wire.ts";
@@ -31,8 +31,10 @@ export const jobSchema = z
   })
   .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>;
 
-export const listedJobSchema = jobSchema
-  .extend({
-    version: wholeNumber(1, "Version of the job; send it in quotes as `If-Match`", 4),
-  })
-  .meta({ id: "ListedJob", description: "A delivery job in a list." }) satisfies z.ZodType<ListedJobWire>;
+export const listedJobSchema = inRestForm(
+  jobSchema
+    .extend({
+      version: wholeNumber(1, "Version of the job; send it in quotes as `If-Match`", 4),
+    })
+    .meta({ id: "ListedJob", description: "A delivery job in a list." }) satisfies z.ZodType<ListedJobWire>,
+);

@@ -1,5 +1,6 @@
 /** All operations that are declared. */
 import { accountOperations, apiKeyOperations } from "../api-keys/operations.ts";
+import { eventOperations } from "../events/operations.ts";
 import { referenceOperations } from "../jobs/operations.ts";
 import { requestLogOperations } from "../request-log/operations.ts";
 import { testModeOperations } from "../test-mode/operations.ts";
@@ -8,13 +9,15 @@ import type { Operation } from "./operation.ts";
 
 type ServicesOf<Operations> = Operations extends readonly Operation<infer Services>[] ? Services : never;
 
-export type OperationServices = ServicesOf<typeof referenceOperations> &
+export type OperationServices = ServicesOf<typeof eventOperations> &
+  ServicesOf<typeof referenceOperations> &
   ServicesOf<typeof webhookOperations> &
   ServicesOf<typeof apiKeyOperations> &
   ServicesOf<typeof requestLogOperations> &
   ServicesOf<typeof testModeOperations>;
 
 export const operations: readonly Operation<OperationServices>[] = [
+  ...eventOperations,
   ...referenceOperations,
   ...webhookOperations,
   ...accountOperations,

@@ -8,6 +8,16 @@ const MAX_INTEGER = 2_147_483_647;
 /** Of an operation without a path, or without an input. */
 export const none = z.object({});
 
+const restForms = new WeakSet<z.ZodType>();
+
+/** Marks a schema whose names and values are already those of REST, such as a job, so that they are not converted. */
+export function inRestForm<Schema extends z.ZodType>(schema: Schema): Schema {
+  restForms.add(schema);
+  return schema;
+}
+
+export const isInRestForm = (schema: z.ZodType): boolean => restForms.has(schema);
+
 /**
  * A code whose list may grow. OpenAPI describes it as text, so that generated clients accept a code that they don't
  * know; the codes of today are in `x-extensible-enum` and in the description.

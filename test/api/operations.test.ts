@@ -14,7 +14,6 @@ import { readSdl } from "../../src/api/graphql/sdl.ts";
 import { scopes as allScopes, type Scope } from "../../src/api-keys/api.ts";
 import { snakeCase } from "../../src/core/names.ts";
 import { operations } from "../../src/operations/all.ts";
-import type { Operation } from "../../src/operations/operation.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
@@ -48,7 +47,7 @@ const mutating = operations.flatMap((operation) => {
   return field ? [{ name: operation.name, operation, field }] : [];
 });
 
-/** A value of the type; the arguments of a mutation that is refused before they are checked. */
+/** A value of the type, for a mutation that is refused before its arguments are checked. */
 function literalOf(type: GraphQLInputType): string {
   if (isNonNullType(type)) return literalOf(type.ofType);
   if (isListType(type)) return `[${literalOf(type.ofType)}]`;
@@ -151,7 +150,7 @@ function argumentsOf({ graphql: binding }: AnyOperation, { args }: GraphQLField<
   return names.filter((name) => name !== "organizationId");
 }
 
-function membersOf({ params, input }: Operation<never>): string[] {
+function membersOf({ params, input }: AnyOperation): string[] {
   return [...Object.keys(params.shape), ...Object.keys(input.shape)];
 }
 

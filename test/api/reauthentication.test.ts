@@ -162,7 +162,7 @@ describe("two-factor", () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
     const { uri } = await enableTwoFactor(browser, person);
-    // PostgreSQL sets the time of the session that this creates, and its clock is ahead of one that no test has advanced.
+    // The new session has PostgreSQL's time, which is ahead of a clock that no test has advanced.
     clock.advance(60 * MINUTE_MS);
     for (const path of ["recovery-codes", "disable"]) {
       const refused = expectFailure(await browser.post(`/auth/two-factor/${path}`, {}), 403, MESSAGE);

@@ -4,7 +4,7 @@
  */
 export const budgets: Readonly<Record<string, number>> = {
   "src/accounts": 3_950,
-  "src/api": 6_130,
+  "src/api": 5_830,
   "src/api/graphql": 5_690,
   "src/api-keys": 1_830,
   "src/app": 950,
@@ -13,11 +13,11 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/config": 500,
   "src/core": 5_400,
   "src/dev": 2_050,
-  "src/events": 1_350,
+  "src/events": 1_560,
   "src/idempotency": 300,
-  "src/jobs": 3_970,
+  "src/jobs": 4_070,
   "src/mail": 800,
-  "src/operations": 410,
+  "src/operations": 430,
   "src/organizations": 350,
   "src/rate-limits": 400,
   "src/request-log": 900,

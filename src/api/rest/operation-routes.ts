@@ -108,9 +108,14 @@ function inputReader({ rest, params, input, text }: Operation<never>): (request:
   const known = Object.keys(schema.shape);
   const rename = readerOf(input);
   const names = new Set(known);
+  const members = Object.entries<z.ZodType>(schema.shape);
+  // Lists may be repeated.
+  const lists = new Set(
+    members.flatMap(([name, member]) => (member.meta()?.["type"] === "array" ? [name] : [])),
+  );
   const hasQuery = takesQuery(rest);
   const query = (url: string) => {
-    const { parameters, problems } = readQuery(url, names);
+    const { parameters, problems } = readQuery(url, names, lists);
     return { raw: Object.fromEntries(parameters), problems };
   };
   const body = (request: Request) => {

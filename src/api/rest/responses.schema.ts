@@ -1,19 +1,9 @@
 /** The successful responses of v1 as zod schemas, for OpenAPI and for the contract tests. */
 import { z } from "zod";
-import { API_VERSION, eventTypes, type EventWire, type HistoryEntryWire } from "../../events/api.ts";
+import { historyEntrySchema } from "../../events/api.ts";
 import { jobMarkingNumber, jobSchema, listedJobSchema } from "../../jobs/api.ts";
-import { actorTypes } from "../../core/principal.ts";
 import { itemErrorCodes, problemSchema } from "./errors.schema.ts";
-import {
-  count,
-  dateTime,
-  extensibleEnum,
-  idSchema,
-  MAX_PAGE_SIZE,
-  pageSize,
-  requestIdSchema,
-  wholeNumber,
-} from "../../operations/schemas.ts";
+import { count, extensibleEnum, MAX_PAGE_SIZE, pageSize, wholeNumber } from "../../operations/schemas.ts";
 
 const page = wholeNumber(1, "Page number", 1);
 
@@ -74,97 +64,6 @@ export const batchResultSchema = z
   })
   .meta({ id: "BatchResult" });
 
-const actorSchema = z
-  .object({
-    type: extensibleEnum(actorTypes, "Type of actor: an API key, a signed-in user or the service itself"),
-    id: z
-      .string()
-      .regex(/^(key|usr)_[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
-      .nullable()
-      .meta({
-        description: "ID of the key or user; null for the service",
-        examples: ["key_01KAB7Q3M5E8RZ2C4WFX9TNH6D"],
-      }),
-  })
-  .meta({ id: "Actor", description: "The actor of the change." });
-
-/** Declared without a type, because some client generators don't support unions of primitive types. */
-const fieldValue = (description: string, example: string) =>
-  z.any().meta({ description: `${description}: a string, number, boolean or null`, examples: [example] });
-const fieldChangeSchema = z
-  .object({
-    from: fieldValue("The value before the change", "out_for_delivery"),
-    to: fieldValue("The value after the change", "failed"),
-  })
-  .meta({ id: "FieldChange" });
-const changesSchema = z.record(z.string(), fieldChangeSchema).meta({
-  id: "Changes",
-  description:
-    "The fields that changed, each with its value before and after. An assignment shows as `contractor_id`.",
-});
-
-const eventIdSchema = idSchema(
-  "evt",
-  "Event ID: the same in the feed, the history and webhooks",
-  "evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H",
-);
-const eventTypeSchema = extensibleEnum(eventTypes, "Type of the event").meta({
-  examples: ["job.status_changed"],
-});
-const sequenceSchema = wholeNumber(1, "Version of the job. Increases with every change, usually by one", 4);
-const causeSchema = requestIdSchema
-  .nullable()
-  .meta({ description: "ID of the request that made the change; null if there was none" });
-
-const historyEntrySchema = z
-  .object({
-    id: eventIdSchema,
-    type: eventTypeSchema,
-    sequence: sequenceSchema,
-    occurred_at: dateTime("Time of the change", "2026-11-21T09:15:42.318Z"),
-    actor: actorSchema,
-    request_id: causeSchema,
-    changes: changesSchema,
-  })
-  .meta({ id: "HistoryEntry", description: "A change of a job." }) satisfies z.ZodType<HistoryEntryWire>;
-
 export const historySchema = z
   .object({ items: z.array(historyEntrySchema), pagination: paginationSchema })
   .meta({ id: "History" });
-
-export const apiVersionSchema = z
-  .literal(API_VERSION)
-  .meta({ type: "string", description: "Version of the event format", examples: [API_VERSION] });
-
-export const eventSchema = z
-  .object({
-    id: eventIdSchema,
-    type: eventTypeSchema,
-    api_version: apiVersionSchema,
-    timestamp: dateTime("Time of the change", "2026-11-21T09:15:42.318Z"),
-    data: z.object({
-      job: jobSchema,
-      changes: changesSchema,
-      sequence: sequenceSchema,
-      actor: actorSchema,
-      request_id: causeSchema,
-    }),
-  })
-  .meta({
-    id: "Event",
-    description:
-      "A change of a job, with the whole job after the change. The same in the feed and in webhooks.",
-  }) satisfies z.ZodType<EventWire>;
-
-export const feedSchema = z
-  .object({
-    items: z.array(eventSchema).max(MAX_PAGE_SIZE).meta({ description: "The events, oldest first" }),
-    next_cursor: z
-      .string()
-      .nullable()
-      .meta({ description: "Pass it as `after` to continue, now or later; null if there are no events yet" }),
-    has_more: z
-      .boolean()
-      .meta({ description: "True if there may be another page, even if this page is empty" }),
-  })
-  .meta({ id: "Feed" });

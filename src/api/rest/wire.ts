@@ -1,6 +1,7 @@
 /** REST's names: schemas and values of operations have camelCase names, requests and responses have snake_case ones. */
 import { z } from "zod";
 import { snakeCase } from "../../core/names.ts";
+import { isInRestForm } from "../../operations/schemas.ts";
 
 type Definition = z.core.$ZodTypes["_zod"]["def"];
 
@@ -14,6 +15,7 @@ export function wireSchema<Schema extends z.ZodType>(schema: Schema): Schema {
 }
 
 function renamed(schema: z.ZodType): z.ZodType {
+  if (isInRestForm(schema)) return schema;
   const def = schema.def as Definition;
   if (def.type === "object") {
     const shape = Object.entries(def.shape).map(([name, member]) => [
@@ -49,6 +51,7 @@ type Convert = (value: unknown) => unknown;
 
 /** Returns null if no value needs a conversion. `rename` returns the old and the new name of a member. */
 function converterOf(schema: z.ZodType, rename: (name: string) => [string, string]): Convert | null {
+  if (isInRestForm(schema)) return null;
   const def = schema.def as Definition;
   // An object with further members keeps its names, such as the fields of a job.
   if (def.type === "object" && def.catchall === undefined) {

@@ -5,7 +5,6 @@ import { guideSectionOf } from "../../../guide/api.ts";
 import { errorCodes } from "../../../core/errors.ts";
 import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
-import { listEvents } from "./events.ts";
 import { headerComponents } from "./headers.ts";
 import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts";
 import { getJobStats, lookUpJobs } from "./jobs-lookup-and-stats.ts";
@@ -77,7 +76,6 @@ const apiRoutes = [
   findJob,
   updateJob,
   jobHistory,
-  listEvents,
   ...operations.map(describeOperation),
 ];
 

@@ -1,9 +1,15 @@
 /** OpenAPI descriptions of webhooks: the bodies of the events feed, with Standard Webhooks headers and signatures. */
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
-import { API_VERSION, exampleEvents, type EventType, eventTypes } from "../../../events/api.ts";
+import {
+  API_VERSION,
+  apiVersionSchema,
+  eventSchema,
+  exampleEvents,
+  type EventType,
+  eventTypes,
+} from "../../../events/api.ts";
 import { TEST_EVENT_TYPE, type TestEventWire } from "../../../webhooks/api.ts";
-import { apiVersionSchema, eventSchema } from "../responses.schema.ts";
 import { dateTime, extensibleEnum, idSchema } from "../../../operations/schemas.ts";
 
 const headers = z.object({
