@@ -4,7 +4,8 @@ import { partnerIdOf } from "../../organizations/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import { InFlightLimit } from "../../core/concurrency/in-flight-limit.ts";
 import type { TokenRate } from "../../core/concurrency/token-bucket.ts";
-import { AppError, badRequest, type Problem } from "../../core/errors.ts";
+import { AppError, badRequest, invariant, type Problem, problemIn } from "../../core/errors.ts";
+import { fromTypedId } from "../../core/ids.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { InTransaction } from "../../core/postgres/transaction.ts";
 import { DAY_MS } from "../../core/time.ts";
@@ -15,6 +16,7 @@ import {
   type EndpointChangeRecorder,
 } from "../endpoints/record-change.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
+import { findDeliveriesById } from "./log-lookups.sql.ts";
 import {
   getDelivery,
   listDeliveries,
@@ -95,8 +97,12 @@ export class DeliveryService {
   /** Creates another delivery of the same event. Discards the original if it is pending. */
   async replay(principal: WebhookPrincipal, id: string, { tx }: InTransaction = {}): Promise<DeliveryView> {
     const replayId = await replayDelivery({ ...this.#deps, tx }, principal, id);
-    const { attempts: _, requestBody: __, ...delivery } = await this.get(principal, replayId, tx);
-    const endpoint = await getEndpoint(tx ?? this.#deps.database, principal, delivery.endpointId);
+    const database = tx ?? this.#deps.database;
+    const [delivery] = await findDeliveriesById(database, principal, [
+      fromTypedId("dlv", replayId) as string,
+    ]);
+    invariant(delivery, "a replay is visible to the principal who can see the original");
+    const endpoint = await getEndpoint(database, principal, delivery.endpointId);
     await this.#recordReplay(principal, endpoint, { tx, details: { delivery: id } });
     return delivery;
   }
@@ -167,13 +173,10 @@ function latest(time: Date, other = time): Date {
 
 /** Throws BadRequestException if a time is invalid, or if `until` is not after `since`. */
 function checkTimeRange({ since, until }: TimeRange, location: Problem["location"]): void {
-  const problem = (field: string, message: string): Problem => ({
-    location,
-    field,
-    code: "invalid_value",
-    message,
-  });
+  const problem = problemIn(location);
   for (const [field, time] of Object.entries({ since, until }))
-    if (time && Number.isNaN(time.getTime())) throw badRequest([problem(field, "is not a valid time")]);
-  if (since && until && until <= since) throw badRequest([problem("until", "must be after since")]);
+    if (time && Number.isNaN(time.getTime()))
+      throw badRequest([problem(field, "invalid_value", "is not a valid time")]);
+  if (since && until && until <= since)
+    throw badRequest([problem("until", "invalid_value", "must be after since")]);
 }
