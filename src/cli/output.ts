@@ -1,5 +1,6 @@
 /** Prints a command's result on standard output and everything else on standard error. */
 import type { Writable } from "node:stream";
+import { snakeCase } from "../core/names.ts";
 
 export interface Output {
   isJson: boolean;
@@ -78,9 +79,6 @@ export function formatList(entries: Readonly<Record<string, string>>): string {
 /** Returns a service's view as JSON with the key names of the REST API: `createdAt` becomes `created_at`. */
 export function toDocument(view: object): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(view).map(([name, value]: [string, unknown]) => [
-      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      value,
-    ]),
+    Object.entries(view).map(([name, value]: [string, unknown]) => [snakeCase(name), value]),
   );
 }

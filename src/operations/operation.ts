@@ -2,7 +2,7 @@
  * An operation is a capability of the API, declared once in its feature. REST, OpenAPI and GraphQL are bound from the declarations,
  * and `admit` applies their rules in each of them.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import type { Scope } from "../api-keys/api.ts";
 import type { ErrorCode, Problem } from "../core/errors.ts";
 import type { AuthenticatedActor } from "../core/fresh-authentication.ts";
@@ -103,7 +103,7 @@ export interface Operation<
   readonly graphql?: { readonly field?: string; readonly args?: Readonly<Record<string, string>> };
   readonly access: Access;
   readonly rate: RateLimitClass;
-  /** Whether a session needs a recent sign-in. `service`: the service decides, because it depends on stored data. */
+  /** True if a session needs a recent sign-in. `service`: the service decides, because it depends on stored data. */
   readonly fresh: boolean | "service";
   /** Present if it takes an Idempotency-Key. `secrets`: members of the output that are never stored. */
   readonly once?: { readonly secrets?: readonly string[]; hasChanged?(result: Result): boolean };
@@ -135,6 +135,11 @@ export interface Operation<
 /** True if the input is the query of the URL. */
 export function takesQuery({ method }: Operation<never>["rest"]): boolean {
   return method === "get" || method === "delete";
+}
+
+/** True if the output is a page of a list that is read by cursor. */
+export function isPage({ output }: Pick<Operation<never>, "output">): boolean {
+  return output instanceof z.ZodObject && "pagination" in output.shape;
 }
 
 /** Returns the declaration, whose types follow from its schemas. */

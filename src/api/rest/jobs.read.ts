@@ -16,8 +16,9 @@ import { matchesEtag, type RouteHandler } from "../json.ts";
 import { filterParameters, readWithStatus, toJobFilter } from "./jobs.filter.ts";
 import { jobResult } from "./jobs.update.ts";
 import { linkHeader } from "./link-header.ts";
-import { cursorParameter, invalid, markingNumberOf, queryReader } from "./parameters.ts";
+import { invalid, markingNumberOf, queryReader } from "./parameters.ts";
 import {
+  cursorLength,
   MALFORMED_CURSOR,
   optionalParameter,
   pageParameter,
@@ -40,10 +41,12 @@ export const listParameters = z.object({
   ...contractFilters,
   page: pageParameter,
   page_size: pageSizeParameter,
-  cursor: cursorParameter.meta({
-    ...cursorParameter.meta(),
-    description: "`pagination.next_cursor` of the previous page, unchanged. Cannot be combined with `page`.",
-  }),
+  cursor: optionalParameter(
+    z.string(),
+    "`pagination.next_cursor` of the previous page, unchanged. Cannot be combined with `page`.",
+    "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd",
+    cursorLength,
+  ),
   sort: optionalParameter(
     z.enum(sortNames, { error: `must be one of ${sortNames.join(", ")}` }),
     "Order of the list, with `-` for descending; newest first by default. Ties are ordered by ID and nulls come last.",

@@ -1,13 +1,13 @@
 /** The routes of operations: reads the request, runs the operation, formats the result. */
 import { type Request, type RequestHandler, Router } from "express";
-import { z } from "zod";
+import type { z } from "zod";
 import type { KeyVerifier } from "../../api-keys/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import { snakeCase } from "../../core/names.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import type { IdempotencyService } from "../../idempotency/api.ts";
 import { admit, type ReadInput, parseInput } from "../../operations/admit.ts";
-import { type Operation, takesQuery } from "../../operations/operation.ts";
+import { isPage, type Operation, takesQuery } from "../../operations/operation.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import { callerOf } from "../context.ts";
 import { duringExternalCall } from "../in-share.ts";
@@ -67,7 +67,7 @@ function handlerOf<Services>(
   const readInput = inputReader(operation);
   const write = writerOf(output);
   const secrets = (once?.secrets ?? []).map(snakeCase);
-  const hasCursor = output instanceof z.ZodObject && "pagination" in output.shape;
+  const hasLink = isPage(operation);
 
   return toRequestHandler(async (request, response) => {
     const keyed = once ? keyedRequest(route, request, response) : null;
@@ -88,7 +88,7 @@ function handlerOf<Services>(
       const result = await change(tx);
       return {
         data: write(result),
-        ...(hasCursor && { headers: linkHeader(baseUrl + request.originalUrl, result) }),
+        ...(hasLink && { headers: linkHeader(baseUrl + request.originalUrl, result) }),
         secrets,
         changed: once?.hasChanged?.(result) ?? true,
       };

@@ -1,19 +1,10 @@
 /** Query and path parameters: zod schemas, whose input is always a string, and strict parsing. Collects all problems of a request. */
 import type { Request } from "express";
-import { z } from "zod";
+import type { z } from "zod";
 import { type AppError, badRequest, type Problem } from "../../core/errors.ts";
 import { toProblems } from "../../core/zod-problems.ts";
 import { dateValue, markingNumberValue } from "../../jobs/api.ts";
 import { problemsOf } from "../../operations/admit.ts";
-import { cursorLength, optionalParameter } from "../../operations/schemas.ts";
-
-/** For lists without page numbers. */
-export const cursorParameter = optionalParameter(
-  z.string(),
-  "`pagination.next_cursor` of the previous page, unchanged.",
-  "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd",
-  cursorLength,
-);
 
 export const dateParameter = dateValue;
 

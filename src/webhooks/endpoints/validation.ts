@@ -1,6 +1,6 @@
 /** Validates endpoint settings. Messages say what would be right and never repeat values that can be secret. */
 import type { AddressGuard } from "../../core/http-client/address-guard.ts";
-import { badRequest, MAX_PROBLEMS, type Problem } from "../../core/errors.ts";
+import { badRequest, MAX_PROBLEMS, type Problem, problemIn } from "../../core/errors.ts";
 import { suggestClosest } from "../../core/did-you-mean.ts";
 import { headerProblem } from "./custom-headers.ts";
 import { type EventType, eventTypes } from "../../events/api.ts";
@@ -26,6 +26,8 @@ export interface ValidatedSettings {
   maxInFlight?: number;
   perSecond?: number;
 }
+
+const problem = problemIn("body");
 
 export const MAX_HEADERS = 20;
 export const MAX_DESCRIPTION = 500;
@@ -112,8 +114,4 @@ function headerProblems(headers: Readonly<Record<string, string>>): Problem[] {
 function limitProblems(field: string, value: number, { min, max }: { min: number; max: number }): Problem[] {
   if (Number.isInteger(value) && value >= min && value <= max) return [];
   return [problem(field, "invalid_value", `must be a whole number from ${min} to ${max}`)];
-}
-
-function problem(field: string, code: string, message: string): Problem {
-  return { location: "body", field, code, message };
 }

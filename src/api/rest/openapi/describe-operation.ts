@@ -2,7 +2,7 @@
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
 import { type ErrorCode, invariant } from "../../../core/errors.ts";
-import { type Operation, type OperationText, takesQuery } from "../../../operations/operation.ts";
+import { isPage, type Operation, type OperationText, takesQuery } from "../../../operations/operation.ts";
 import { wireSchema, writerOf } from "../wire.ts";
 import { invalidExample, malformedIdempotencyKey } from "./error-examples.ts";
 import {
@@ -15,7 +15,6 @@ import { jsonBody, operation } from "./operation.ts";
 
 export function describeOperation(declared: Operation<never>): RouteConfig {
   const { name, rest, access, once, output, text } = declared;
-  const hasCursor = output instanceof z.ZodObject && "pagination" in output.shape;
   const { id } = output.meta() ?? {};
   invariant(typeof id === "string", "the output of an operation is a component");
   const malformed =
@@ -39,7 +38,10 @@ export function describeOperation(declared: Operation<never>): RouteConfig {
       name: `${text.result.name ?? id}Envelope`,
       data: wireSchema(output),
       examples: mapValues(text.result.examples, writerOf(output)),
-      headers: [...(once ? ["Idempotency-Replayed" as const] : []), ...(hasCursor ? ["Link" as const] : [])],
+      headers: [
+        ...(once ? ["Idempotency-Replayed" as const] : []),
+        ...(isPage(declared) ? ["Link" as const] : []),
+      ],
     },
     ...(malformed && { malformed }),
     errors: errorsOf(declared),
