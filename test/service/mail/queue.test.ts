@@ -145,21 +145,21 @@ describe("a mail server that rejects a mail", () => {
         callback(new Error(`wrong: ${password} ${Buffer.from(String(password)).toString("base64")}`)),
     });
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
-    await using worker = rig.startWorker(`smtp://waymark:pass%2Fword@localhost:${locked.port}`);
-    await worker.sweep();
+    const refused = rig.startWorker(`smtp://waymark:pass%2Fword@localhost:${locked.port}`);
+    await refused.sweep();
+    // It would send again when its connection to PostgreSQL is ready.
+    await refused[Symbol.asyncDispose]();
     // A wrong SMTP password is not a fault of the mail.
     expect(await rig.onlyMail()).toMatchObject({
       status: "pending",
       lastError: "535 wrong: [secret] [secret]",
     });
 
-    rig.server.rejections.message.push({
-      code: 554,
-      message: `spam: https://waymark.example/register#token=${LINK_TOKEN}`,
-    });
+    const message = `spam: https://waymark.example/register#token=${LINK_TOKEN}`;
+    rig.server.rejections.message.push({ code: 554, message });
     await rig.makeDue();
-    await using second = rig.startSmtpWorker();
-    await second.sweep();
+    await using worker = rig.startSmtpWorker();
+    await worker.sweep();
     expect((await rig.onlyMail()).lastError).toContain("spam: [link]");
     expect(rig.log.join()).toContain("mail");
     for (const text of [await rig.dump(), rig.log.join()]) {
