@@ -29,7 +29,6 @@ import { duringExternalCall, inShare } from "./in-share.ts";
 
 import { createApiKeyGuards } from "./rest/api-key-guards.ts";
 import { createSimulator, type Simulate } from "./simulate.ts";
-import { jobRoutes } from "./rest/jobs.routes.ts";
 import { operationRoutes } from "./rest/operation-routes.ts";
 
 export interface HttpServices extends AccountRouteServices, Omit<RequestServices, "shares" | "checkHost"> {
@@ -108,7 +107,6 @@ export function createHttpApp(services: HttpServices): Express {
 
   if (config.role !== "worker") {
     if (graphql) app.use(graphql.routes(adapterHost));
-    app.use("/v1", jobRoutes({ ...services, guards, baseUrl }));
     app.use("/v1", operationRoutes(operations, { ...services, guards, baseUrl }));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));

@@ -3,10 +3,9 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { AppError, badRequest, type ErrorCode } from "../core/errors.ts";
+import { isObject, type JsonObject } from "../core/json.ts";
 import { contextOf } from "./context.ts";
 import { inShare } from "./in-share.ts";
-
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 const rawBodies = new WeakMap<IncomingMessage, Buffer>();
 
@@ -90,10 +89,6 @@ export function objectBody(request: Request): JsonObject {
   return body;
 }
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isJsonInUtf8(contentType: string): boolean {
   const [type, ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith("charset="));
@@ -171,8 +166,10 @@ export function toRequestHandler(handler: RouteHandler, status: 200 | 201 | 202 
   };
 }
 
-/** True if an `If-None-Match` header is `*` or names `etag`, by the weak comparison of RFC 9110, which ignores `W/`. */
-export function matchesEtag(header: string, etag: string): boolean {
+/** True if the `If-None-Match` header is `*` or names `etag`, by the weak comparison of RFC 9110, which ignores `W/`. */
+export function matchesEtag(request: Request, etag: string): boolean {
+  const header = request.get("if-none-match");
+  if (header === undefined) return false;
   if (header.trim() === "*") return true;
   const opaque = etag.replace(/^W\//, "");
   return (header.match(/"[^"]*"/g) ?? []).some((tag) => tag === opaque);

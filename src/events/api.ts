@@ -1,7 +1,7 @@
 /** The public API of the events feature. Other modules import only from here. */
 export { SlowReaderError } from "./buffer.ts";
 export { type EventType, eventTypes, JobEvent } from "./event.entity.ts";
-export { apiVersionSchema, eventSchema, historyEntrySchema } from "./event.schema.ts";
+export { apiVersionSchema, eventSchema } from "./event.schema.ts";
 export { createEventService, type EventService } from "./event.service.ts";
 export {
   API_VERSION,
@@ -12,16 +12,8 @@ export {
   toActorWire,
   toChangeWire,
   toEventWire,
-  toHistoryEntryWire,
 } from "./event.wire.ts";
-export {
-  exampleEvents,
-  exampleHistoryEntry,
-  exampleJob,
-  exampleListedJob,
-  examplePatch,
-  exampleRequestId,
-} from "./examples.ts";
+export { exampleEvents, exampleRequestId } from "./examples.ts";
 export { deleteEventsOf, newestEventOf, trimTestEvents } from "./delete-test-events.sql.ts";
 export { feedCursor, LATEST, readFeedCursor } from "./feed-cursor.ts";
 export { advanceFeedSequence, isFeedAhead } from "./feed-sequence.sql.ts";

@@ -55,17 +55,19 @@ const causeSchema = requestIdSchema
   .nullable()
   .meta({ description: "ID of the request that made the change; null if there was none" });
 
-export const historyEntrySchema = z
-  .object({
-    id: eventIdSchema,
-    type: eventTypeSchema,
-    sequence: sequenceSchema,
-    occurred_at: dateTime("Time of the change", "2026-11-21T09:15:42.318Z"),
-    actor: actorSchema,
-    request_id: causeSchema,
-    changes: changesSchema,
-  })
-  .meta({ id: "HistoryEntry", description: "A change of a job." }) satisfies z.ZodType<HistoryEntryWire>;
+export const historyEntrySchema = inRestForm(
+  z
+    .object({
+      id: eventIdSchema,
+      type: eventTypeSchema,
+      sequence: sequenceSchema,
+      occurred_at: dateTime("Time of the change", "2026-11-21T09:15:42.318Z"),
+      actor: actorSchema,
+      request_id: causeSchema,
+      changes: changesSchema,
+    })
+    .meta({ id: "HistoryEntry", description: "A change of a job." }) satisfies z.ZodType<HistoryEntryWire>,
+);
 
 export const apiVersionSchema = z
   .literal(API_VERSION)

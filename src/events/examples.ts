@@ -1,26 +1,9 @@
 /** Examples for the documentation: a job whose delivery fails because of a wrong address, and its events. */
-import { exampleJobFields, jobFieldNames, type JobWire, type ListedJobWire } from "../jobs/api.ts";
+import { exampleJob, jobFieldNames, type JobWire } from "../jobs/api.ts";
 import type { EventType } from "./event.entity.ts";
 import { API_VERSION, type EventChanges, type EventWire, type HistoryEntryWire } from "./event.wire.ts";
 
 export const exampleRequestId = "req_01KAJQZ4T0W5H8M3N9PXR2VD7C";
-
-export const exampleJob: JobWire = {
-  id: "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N",
-  marking_number: "MN-2026-000123",
-  ...exampleJobFields,
-  created_at: "2026-11-20T06:30:00.000Z",
-  updated_at: "2026-11-21T09:15:42.318Z",
-};
-
-export const exampleListedJob: ListedJobWire = { ...exampleJob, version: 4 };
-
-/** The update that results in `exampleJob`. */
-export const examplePatch = {
-  normalized_status: "failed",
-  failure_reason: "wrong_incomplete_address",
-  scheduled_delivery_pending: true,
-};
 
 const exampleChanges: EventChanges = {
   normalized_status: { from: "out_for_delivery", to: "failed" },

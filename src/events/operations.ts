@@ -1,6 +1,7 @@
-/** The operation of the events feed. */
+/** The operations that read the events of all jobs, and the history of one. */
 import { z } from "zod";
 import { problemIn } from "../core/errors.ts";
+import { markingNumberPath, noMarkingNumber } from "../jobs/api.ts";
 import { type Operation, operation } from "../operations/operation.ts";
 import {
   cursorLength,
@@ -9,12 +10,16 @@ import {
   listParameter,
   MAX_PAGE_SIZE,
   none,
+  malformedPage,
+  pageParameter,
+  pageSizeParameter,
+  pagination,
 } from "../operations/schemas.ts";
 import { eventTypes } from "./event.entity.ts";
-import { eventSchema } from "./event.schema.ts";
+import { eventSchema, historyEntrySchema } from "./event.schema.ts";
 import type { EventService } from "./event.service.ts";
-import { toEventWire } from "./event.wire.ts";
-import { exampleEvents } from "./examples.ts";
+import { toEventWire, toHistoryEntryWire } from "./event.wire.ts";
+import { exampleEvents, exampleHistoryEntry } from "./examples.ts";
 import { feedCursor, LATEST, readFeedCursor } from "./feed-cursor.ts";
 
 interface Services {
@@ -24,12 +29,14 @@ interface Services {
 const EXAMPLE_CURSOR = "WzEsImV2ZW50cyIsIjEwNDIiLCIyMTciXQ";
 const MALFORMED = "is not a cursor of this feed; pass next_cursor unchanged";
 
+const inQuery = problemIn("query");
+
+const read = { access: { scopes: ["jobs:read"] }, rate: "read", fresh: false } as const;
+
 const listEvents = operation({
+  ...read,
   name: "listEvents",
   rest: { method: "get", path: "/events" },
-  access: { scopes: ["jobs:read"] },
-  rate: "read",
-  fresh: false,
   params: none,
   input: z.object({
     after: z
@@ -93,7 +100,7 @@ periodically. Following the cursors, you get every event exactly once. With \`ty
     malformed: [
       {
         summary: "A cursor of another list",
-        problems: [problemIn("query")("after", "malformed", MALFORMED)],
+        problems: [inQuery("after", "malformed", MALFORMED)],
       },
     ],
     errors: ["GoneException"],
@@ -112,4 +119,37 @@ periodically. Following the cursors, you get every event exactly once. With \`ty
   },
 });
 
-export const eventOperations: readonly Operation<Services>[] = [listEvents];
+const listJobHistory = operation({
+  ...read,
+  name: "listJobHistory",
+  rest: { method: "get", path: "/jobs/by-marking/{markingNumber}/history" },
+  params: markingNumberPath,
+  input: z.object({ page: pageParameter, pageSize: pageSizeParameter }),
+  output: z.object({ items: z.array(historyEntrySchema), pagination }).meta({ id: "History" }),
+  text: {
+    tag: "Jobs",
+    summary: "List a job's changes",
+    description:
+      "Every change of the job, newest first: actor, time, request ID, and the old and new value of each field.",
+    result: {
+      description: "A page of changes.",
+      examples: {
+        "A page of one change": {
+          items: [exampleHistoryEntry],
+          pagination: { page: 1, pageSize: 10, total: 1 },
+        },
+      },
+    },
+    malformed: [malformedPage, noMarkingNumber],
+  },
+  async run({ events }: Services, principal, { markingNumber, page = 1, pageSize }) {
+    const part = { limit: pageSize, offset: (page - 1) * pageSize, beforeSequence: null };
+    const { items, total } = await events.history(principal, markingNumber, part);
+    return {
+      items: items.map((item) => toHistoryEntryWire(item, principal)),
+      pagination: { page, pageSize, total },
+    };
+  },
+});
+
+export const eventOperations: readonly Operation<Services>[] = [listJobHistory, listEvents];

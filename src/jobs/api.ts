@@ -1,7 +1,7 @@
 /** The public API of the jobs feature. Other modules import only from here. */
 export { JobCounter, JobCounterDelta } from "./counters/counter.entity.ts";
 export { compactCounters, rebuildCounters } from "./counters/counters.sql.ts";
-export { type GroupKey, groupKeyProblem, type JobStatsGroup, MAX_GROUPS } from "./counters/stats.sql.ts";
+export { MAX_GROUPS } from "./counters/stats.sql.ts";
 export { type ColumnMapping, dateOrders, fileColumns, isFileColumn } from "./import-export/file-codec.ts";
 export { readSample } from "./import-export/file-sample.ts";
 export {
@@ -19,11 +19,11 @@ export {
 } from "./import-export/import.service.ts";
 export type { ImportCounts, RowFailure } from "./import-export/import.ts";
 export { exportJobs, type JobExport } from "./import-export/export.ts";
-export { exampleJobFields } from "./example-job.ts";
+export { exampleJob, exampleJobFields, exampleListedJob } from "./example-job.ts";
 export { Job } from "./job.entity.ts";
-export { jobFieldNames, type JobPatch, jobPatchShape } from "./job.fields.ts";
-export { knownFailureReasons, knownStatuses } from "./job.known-codes.ts";
-export { jobMarkingNumber, jobSchema, listedJobSchema } from "./job.schema.ts";
+export { jobFieldNames, type JobPatch } from "./job.fields.ts";
+export { knownStatuses } from "./job.known-codes.ts";
+export { jobSchema, listedJobSchema, markingNumberPath, noMarkingNumber } from "./job.schema.ts";
 export { OperatorJobService } from "./job.operator.service.ts";
 export { FailureReason, JobStatus } from "./job.reference-data.entity.ts";
 export {
@@ -33,16 +33,15 @@ export {
   type JobStatusCode,
 } from "./job.reference-data.ts";
 export type { JobRow, JobWithOrganizations } from "./job.row.sql.ts";
-export { JobService, type JobServiceDeps, type UpdateItem } from "./job.service.ts";
-export { dateValue, markingNumberValue, TEST_PREFIX, textValue } from "./job.values.ts";
+export { JobService, type JobServiceDeps } from "./job.service.ts";
+export { dateValue, markingNumberValue, TEST_PREFIX } from "./job.values.ts";
 export { raiseVersionFloor } from "./job.version.sql.ts";
 export { isTestColumn, isVisibleTo, visibleTo, visibleToAny } from "./job.visibility.sql.ts";
 export { createTestJobs, deleteTestJobs } from "./test-jobs.ts";
-export { type JobWire, type ListedJobWire, toJobWire, toListedJobWire } from "./job.wire.ts";
+export { type JobWire, toJobWire, toListedJobWire } from "./job.wire.ts";
 export { findJob } from "./list/find.sql.ts";
 export { defaultFilterLimits, validateFilter } from "./list/filter-validation.ts";
-export { jobCursor, type JobOrder, orderName, readJobCursor, toOrder } from "./list/cursor.ts";
+export { jobCursor, type JobOrder, orderName, readJobCursor } from "./list/cursor.ts";
 export { filterToSql, type JobFilterTree } from "./list/filter.sql.ts";
-export type { JobListQuery } from "./list/list.sql.ts";
-export { type BulkOptions, type ItemResult, JOB_NOT_FOUND, MAX_BATCH_ITEMS } from "./update/bulk.ts";
-export { type ItemFailure, unknownStatusProblem } from "./update/validate-patch.ts";
+export { type BulkOptions, type ItemResult, JOB_NOT_FOUND } from "./update/bulk.ts";
+export { type ItemFailure, unknownStatus } from "./update/validate-patch.ts";

@@ -1,5 +1,6 @@
 /** The job of the documentation: a delivery that failed because of a wrong address. Test mode sends it if there is no job. */
 import type { JobRow } from "./job.row.sql.ts";
+import type { JobWire, ListedJobWire } from "./job.wire.ts";
 
 export const exampleJobFields = {
   batch_number: "B-2026-118",
@@ -20,3 +21,20 @@ export const exampleJobFields = {
   scheduled_delivery_pending: true,
   provider_status: "DEX03",
 } as const satisfies Partial<JobRow>;
+
+export const exampleJob: JobWire = {
+  id: "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N",
+  marking_number: "MN-2026-000123",
+  ...exampleJobFields,
+  created_at: "2026-11-20T06:30:00.000Z",
+  updated_at: "2026-11-21T09:15:42.318Z",
+};
+
+export const exampleListedJob: ListedJobWire = { ...exampleJob, version: 4 };
+
+/** The update that results in `exampleJob`. */
+export const examplePatch = {
+  normalized_status: "failed",
+  failure_reason: "wrong_incomplete_address",
+  scheduled_delivery_pending: true,
+};

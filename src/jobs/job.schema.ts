@@ -1,5 +1,6 @@
 /** Delivery jobs as REST returns them, as zod. */
 import { z } from "zod";
+import { problemIn } from "../core/errors.ts";
 import { dateTime, idSchema, inRestForm, wholeNumber } from "../operations/schemas.ts";
 import { type JobFieldName, jobFieldNames, jobFields } from "./job.fields.ts";
 import { markingNumberValue } from "./job.values.ts";
@@ -17,7 +18,23 @@ export const jobMarkingNumber = markingNumberValue.meta({
   examples: ["MN-2026-000123"],
 });
 
-export const jobSchema = z
+/** The path of operations on one job. */
+export const markingNumberPath = z.object({
+  markingNumber: markingNumberValue.meta({
+    minLength: 1,
+    description: "Marking Number, percent-encoded (`/` as `%2F`). The match is exact and case-sensitive.",
+    examples: ["MN-2026-000123"],
+  }),
+});
+
+/** The example of a path without one. */
+export const noMarkingNumber = {
+  summary: "No Marking Number",
+  problems: [problemIn("path")("markingNumber", "invalid_value", "must not be empty")],
+  message: "The Marking Number must not be empty",
+};
+
+const jobObject = z
   .object({
     id: idSchema("job", "Delivery job ID", "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
     marking_number: jobMarkingNumber,
@@ -31,8 +48,10 @@ export const jobSchema = z
   })
   .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>;
 
+export const jobSchema = inRestForm(jobObject);
+
 export const listedJobSchema = inRestForm(
-  jobSchema
+  jobObject
     .extend({
       version: wholeNumber(1, "Version of the job; send it in quotes as `If-Match`", 4),
     })

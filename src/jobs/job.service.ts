@@ -3,7 +3,7 @@ import type { Database, Queryable } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { FairSemaphore } from "../core/concurrency/semaphore.ts";
 import { isDataError } from "../core/postgres/errors.ts";
-import { AppError, invariant, type Problem } from "../core/errors.ts";
+import { AppError, invariant, type Problem, problemIn } from "../core/errors.ts";
 import { partnerOf, type Principal } from "../core/principal.ts";
 import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
 import type { JobReferenceData } from "./job.reference-data.ts";
@@ -24,7 +24,7 @@ import {
   checkedItem,
   checkFields,
   markingNumberProblems,
-  unknownStatusProblem,
+  unknownStatus,
   type CheckedFields,
   type CheckedItem,
 } from "./update/validate-patch.ts";
@@ -121,7 +121,7 @@ export class JobService {
   async statusProblems(code: string | null | undefined): Promise<Problem[]> {
     return typeof code !== "string" || (await this.#deps.referenceData.isKnownStatus(code))
       ? []
-      : [unknownStatusProblem(code, "query", "normalized_status")];
+      : [problemIn("query")("normalized_status", ...unknownStatus(code))];
   }
 
   /** The problems for which `updateOne` would reject `body`. `path` is prepended to field names. */

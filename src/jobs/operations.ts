@@ -1,8 +1,21 @@
-/** The operations of the reference data. */
+/** The operations of jobs and of the reference data. */
 import { z } from "zod";
 import { type Operation, operation } from "../operations/operation.ts";
 import { none } from "../operations/schemas.ts";
+import { getJobStats } from "./counters/operations.ts";
 import { failureReasonView, type JobReferenceData, statusView } from "./job.reference-data.ts";
+import type { JobService } from "./job.service.ts";
+import { getJob, listJobs, lookUpJobs } from "./list/operations.ts";
+import { updateJob, updateJobs } from "./update/operations.ts";
+
+export const jobOperations: readonly Operation<{ readonly jobs: JobService }>[] = [
+  listJobs,
+  getJobStats,
+  lookUpJobs,
+  updateJobs,
+  getJob,
+  updateJob,
+];
 
 interface Services {
   readonly referenceData: JobReferenceData;

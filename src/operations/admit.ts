@@ -7,7 +7,7 @@ import { requireFreshAuthentication } from "../core/fresh-authentication.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { isTestPrincipal } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
-import type { RequestPrincipal, Execution, Operation } from "./operation.ts";
+import { Answer, type RequestPrincipal, type Execution, type Operation } from "./operation.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -16,9 +16,11 @@ export interface ReadInput {
   /** The params and the input. If there are problems: their valid members. */
   readonly values: Values;
   readonly problems: readonly Problem[];
+  /** The message of the problems. Default: the first one as a sentence. */
+  readonly message?: string | undefined;
 }
 
-export interface Call<Services> extends Pick<Execution, "external" | "organizationId"> {
+export interface Call<Services> extends Pick<Execution, "external" | "organizationId" | "tx"> {
   readonly services: Services & { readonly clock: Clock };
   readonly principal: RequestPrincipal;
   readonly input: ReadInput;
@@ -51,30 +53,28 @@ export function authorize(
  */
 export async function admit<Services>(
   operation: Operation<Services>,
-  { services, principal, input: { values, problems }, ...execution }: Call<Services>,
-): Promise<(tx?: Transaction) => Promise<unknown>> {
+  { services, principal, input: { values, problems, message }, ...execution }: Call<Services>,
+): Promise<(tx?: Transaction) => Promise<Answer<unknown>>> {
   authorize(operation, principal, values);
   if (operation.access.mode === "test" && !isTestPrincipal(principal))
     throw new AppError("NotFoundException", "This works only in test mode: use a test key");
   if (operation.fresh === true) requireFreshAuthentication(principal, services.clock.now());
   const prepare = async () => await operation.prepare?.(services, principal, values, execution);
-  if (problems.length > 0) throw badRequest(await withProblemsOf(prepare, problems));
+  if (problems.length > 0) {
+    const others = (await operation.problems?.(services, values, execution.tx)) ?? [];
+    const found = [...others, ...(await prepare().then(() => [], problemsOf))];
+    const fields = new Set(problems.map(({ field }) => field));
+    throw badRequest([...problems, ...found.filter(({ field }) => !fields.has(field))], message);
+  }
   const prepared = await prepare();
-  return (tx) => operation.run(services, principal, values, { ...execution, tx, prepared });
-}
-
-/** Returns `problems` and those that `prepare` finds in other fields. */
-async function withProblemsOf(
-  prepare: () => Promise<unknown>,
-  problems: readonly Problem[],
-): Promise<Problem[]> {
-  const found = await prepare().then(() => [], problemsOf);
-  const fields = new Set(problems.map(({ field }) => field));
-  return [...problems, ...found.filter(({ field }) => !fields.has(field))];
+  return async (tx) => {
+    const result = await operation.run(services, principal, values, { ...execution, tx, prepared });
+    return result instanceof Answer ? result : new Answer(result);
+  };
 }
 
 /** Returns the problems of a BadRequestException; none for other errors. */
-export function problemsOf(error: unknown): readonly Problem[] {
+function problemsOf(error: unknown): readonly Problem[] {
   const isBadRequest = error instanceof AppError && error.code === "BadRequestException";
   return isBadRequest && Array.isArray(error.details) ? (error.details as Problem[]) : [];
 }

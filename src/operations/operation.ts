@@ -43,6 +43,27 @@ export interface Execution<Prepared = unknown> {
   readonly external: <Value>(call: () => Promise<Value>) => Promise<Value>;
 }
 
+/** A result with facts that its data does not contain. */
+export class Answer<Data> {
+  readonly data: Data;
+  /** The version of the data, which is the ETag in REST. */
+  readonly version: number | null;
+  /** The names in the body that have no effect. */
+  readonly ignored: readonly string[];
+  /** False if nothing was changed: a repeated request with its Idempotency-Key runs again. */
+  readonly changed: boolean;
+
+  constructor(
+    data: Data,
+    { version = null, ignored = [], changed = true }: Partial<Omit<Answer<Data>, "data">> = {},
+  ) {
+    this.data = data;
+    this.version = version;
+    this.ignored = ignored;
+    this.changed = changed;
+  }
+}
+
 /** The documentation in OpenAPI. Examples have the names of the input and output. */
 export interface OperationText {
   readonly tag: string;
@@ -60,11 +81,13 @@ export interface OperationText {
     readonly description: string;
     readonly examples: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
     readonly isOptional?: boolean;
+    /** The schema, if the input checks less. In REST's names. */
+    readonly schema?: z.ZodType;
   };
   /** Examples of requests with problems. */
   readonly malformed?: readonly {
     readonly summary: string;
-    readonly problems: readonly Problem[];
+    readonly problems?: readonly Problem[];
     /** Default: the first problem as a sentence. */
     readonly message?: string;
   }[];
@@ -93,23 +116,32 @@ export interface Operation<
 > {
   /** OpenAPI's `operationId`. */
   readonly name: string;
-  /** Method, path and status of a success. The default status is 200. */
   readonly rest: {
     readonly method: "get" | "post" | "patch" | "delete";
     readonly path: string;
+    /** The status of a success. Default: 200. */
     readonly status?: 201 | 202;
+    /** The parts of the request that are members of the input. Default: the query of `get` and `delete`, or the members of the body. */
+    readonly places?: Readonly<Record<string, InputPlace>>;
+    /** Default: 64 KiB. */
+    readonly maxBodyBytes?: number;
   };
-  /** The mutation, if it has another name, and its arguments that have another name than the input. */
-  readonly graphql?: { readonly field?: string; readonly args?: Readonly<Record<string, string>> };
+  /**
+   * The mutation, if it has another name, and its arguments that have another name than the input. Null: the mutation of this name
+   * has a resolver of its own.
+   */
+  readonly graphql?: { readonly field?: string; readonly args?: Readonly<Record<string, string>> } | null;
   readonly access: Access;
   readonly rate: RateLimitClass;
   /** True if a session needs a recent sign-in. `service`: the service decides, because it depends on stored data. */
   readonly fresh: boolean | "service";
   /** Present if it takes an Idempotency-Key. `secrets`: members of the output that are never stored. */
-  readonly once?: { readonly secrets?: readonly string[]; hasChanged?(result: Result): boolean };
+  readonly once?: { readonly secrets?: readonly string[] };
+  /** True if its answers have a version: REST returns it as ETag, and 304 if a `get` has a matching If-None-Match. */
+  readonly versioned?: boolean;
   /** The parts of the path. */
   readonly params: Params;
-  /** The members of the body, or for `get` and `delete` the parameters of the query. In camelCase; REST has them in snake_case. */
+  /** The members of the body, or the parameters of the query. In camelCase; REST has them in snake_case. */
   readonly input: Input;
   /** The data of a response of REST, in camelCase. The result may have further members. */
   readonly output: Output;
@@ -124,20 +156,43 @@ export interface Operation<
     input: Partial<z.output<Input>> & z.output<Params>,
     execution: Pick<Execution, "external" | "organizationId">,
   ): Promise<Prepared>;
+  /** Of an invalid input: the problems that `run` would find in its valid members, so that one response has all problems. */
+  problems?(
+    services: Services,
+    input: Partial<z.output<Input>> & z.output<Params>,
+    tx?: Transaction,
+  ): Promise<readonly Problem[]>;
   run(
     services: Services,
     principal: RequestPrincipal,
     input: z.output<Input> & z.output<Params>,
     execution: Execution<Prepared>,
-  ): Promise<Result>;
+  ): Promise<Result | Answer<Result>>;
 }
+
+/** `body`: the whole body, in REST's names. `If-Match`: the versions in the header, as numbers; undefined for any. */
+export type InputPlace = "body" | "query" | "If-Match";
 
 /** True if the input is the query of the URL. */
 export function takesQuery({ method }: Operation<never>["rest"]): boolean {
   return method === "get" || method === "delete";
 }
 
-/** True if the output is a page of a list that is read by cursor. */
+/** Returns the schema of the query; null if no member of the input comes from there. */
+export function queryOf({ rest, input }: Operation<never>): z.ZodObject | null {
+  const otherwise = takesQuery(rest) ? "query" : "body";
+  const members = Object.entries(input.shape).filter(
+    ([name]) => (rest.places?.[name] ?? otherwise) === "query",
+  );
+  return members.length > 0 ? z.object(Object.fromEntries(members)) : null;
+}
+
+/** Returns the member of the input that comes from a part of the request, if there is one. */
+export function memberFrom(place: InputPlace, { places = {} }: Operation<never>["rest"]): string | undefined {
+  return Object.keys(places).find((name) => places[name] === place);
+}
+
+/** True if the output is a page of a list. */
 export function isPage({ output }: Pick<Operation<never>, "output">): boolean {
   return output instanceof z.ZodObject && "pagination" in output.shape;
 }

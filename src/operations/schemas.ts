@@ -1,5 +1,6 @@
 /** Schemas that operations of all features use: values of responses with their OpenAPI descriptions, and parameters of requests. */
 import { z } from "zod";
+import { type Problem, problemIn } from "../core/errors.ts";
 import type { IdPrefix } from "../core/ids.ts";
 
 export const MAX_PAGE_SIZE = 100;
@@ -64,16 +65,38 @@ export const flag = (description: string) => z.boolean().meta({ description });
 
 export const pageSize = wholeNumber(1, "Items per page", 10).max(MAX_PAGE_SIZE);
 
+export const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: "Pass it as `cursor` to read the next page; null on the last page" });
+
 /** Of a list that is read by cursor only. */
 export const cursorPagination = z
   .object({
     pageSize,
-    nextCursor: z
-      .string()
-      .nullable()
-      .meta({ description: "Pass it as `cursor` to read the next page; null on the last page" }),
+    nextCursor,
   })
   .meta({ id: "CursorPagination", description: "The cursor of the next page." });
+
+export const pageNumber = wholeNumber(1, "Page number", 1);
+
+/** Of a list that is read by page number only. */
+export const pagination = z
+  .object({ page: pageNumber, pageSize, total: count("Number of items on all pages", 3) })
+  .meta({ id: "Pagination", description: "Position of a page." });
+
+/** A problem of a request, as errors list them. */
+export const problemSchema = z
+  .object({
+    location: extensibleEnum(["body", "query", "path", "header"], "The part of the request"),
+    field: text("Path of the parameter or member; empty for the whole body", "jobs[3].weight"),
+    code: text("Machine-readable code of the problem", "invalid_type"),
+    message: text("Human-readable description of the problem", "must be a number or null"),
+  })
+  .meta({
+    id: "Problem",
+    description: "A problem of a request, with its location.",
+  }) satisfies z.ZodType<Problem>;
 
 /** Messages of a zod schema for a member: what is wrong with null, with an absent member, and with another type. */
 export const mustBe = (what: string) => ({
@@ -103,6 +126,15 @@ export const pageParameter = integerParameter(1)
 export const pageSizeParameter = integerParameter(1, MAX_PAGE_SIZE)
   .default(10)
   .meta({ default: 10, description: "Items per page.", examples: [25] });
+
+/** The example of a page that is not a number. */
+export const malformedPage = {
+  summary: "A malformed parameter",
+  problems: [
+    problemIn("query")("page", "invalid_format", `must be a whole number from 1 to ${MAX_INTEGER}`),
+    problemIn("query")("page_size", "invalid_value", `must be a whole number from 1 to ${MAX_PAGE_SIZE}`),
+  ],
+};
 
 /** Returns an optional parameter with its OpenAPI description. */
 export function optionalParameter<Value extends z.ZodType>(

@@ -1,8 +1,14 @@
 /** The operations of test mode. */
 import { z } from "zod";
 import { problemIn } from "../core/errors.ts";
-import { eventTypes, exampleListedJob } from "../events/api.ts";
-import { type JobRow, listedJobSchema, markingNumberValue, toListedJobWire } from "../jobs/api.ts";
+import { eventTypes } from "../events/api.ts";
+import {
+  exampleListedJob,
+  type JobRow,
+  listedJobSchema,
+  markingNumberValue,
+  toListedJobWire,
+} from "../jobs/api.ts";
 import { type Operation, operation, type OwnErrorText } from "../operations/operation.ts";
 import { count, extensibleEnum, idSchema, mustBe, none } from "../operations/schemas.ts";
 import { deliveryView } from "../webhooks/api.ts";

@@ -1,7 +1,7 @@
 /** The operations of the runs of test jobs. */
 import { z } from "zod";
 import { invariant, problemIn } from "../core/errors.ts";
-import { knownStatuses, markingNumberValue } from "../jobs/api.ts";
+import { knownStatuses, markingNumberValue, noMarkingNumber } from "../jobs/api.ts";
 import { type Access, operation, type RequestPrincipal } from "../operations/operation.ts";
 import { count, dateTime, extensibleEnum, mustBe, none } from "../operations/schemas.ts";
 import { pathNames } from "./paths.ts";
@@ -180,13 +180,7 @@ export const cancelRun = operation({
         },
       },
     },
-    malformed: [
-      {
-        summary: "No Marking Number",
-        problems: [problemIn("path")("markingNumber", "invalid_value", "must not be empty")],
-        message: "The Marking Number must not be empty",
-      },
-    ],
+    malformed: [noMarkingNumber],
     ownErrors: {
       NotFoundException: {
         description:

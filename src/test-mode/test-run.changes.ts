@@ -1,8 +1,8 @@
 /** Starts and cancels runs of test jobs. */
 import { type EntityManager, LockMode } from "@mikro-orm/postgresql";
-import { Job, JOB_NOT_FOUND, type JobServiceDeps, unknownStatusProblem } from "../jobs/api.ts";
+import { Job, JOB_NOT_FOUND, type JobServiceDeps, unknownStatus } from "../jobs/api.ts";
 import type { Clock } from "../core/clock.ts";
-import { AppError, badRequest } from "../core/errors.ts";
+import { AppError, badRequest, problemIn } from "../core/errors.ts";
 import type { OrganizationPrincipal } from "../core/principal.ts";
 import { assertInRange, invalidMember } from "./check-members.ts";
 import { type PathName, pathNames, paths } from "./paths.ts";
@@ -119,7 +119,7 @@ async function assertKnownStatuses(
 ): Promise<void> {
   const known = new Set((await referenceData.statuses()).map(({ code }) => code));
   const problems = steps.flatMap((code, index) =>
-    known.has(code) ? [] : unknownStatusProblem(code.slice(0, 100), "body", `steps[${index}]`),
+    known.has(code) ? [] : problemIn("body")(`steps[${index}]`, ...unknownStatus(code.slice(0, 100))),
   );
   if (problems.length > 0) throw badRequest(problems);
 }

@@ -1,7 +1,6 @@
 /** GET /v1/jobs/stats counts the jobs that GET /v1/jobs lists. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { filterParameters } from "../../src/api/rest/jobs.filter.ts";
-import { groupNames } from "../../src/api/rest/jobs.stats.ts";
+import { groupNames } from "../../src/jobs/counters/operations.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
@@ -69,7 +68,7 @@ const sumOf = (values: readonly (number | null)[]): number | null => {
 };
 
 /** A value of each filter that some jobs match and others don't. */
-const filters: Record<keyof typeof filterParameters.shape, () => string> = {
+const filters = {
   marking_number: () => numbers[4] ?? "",
   batch_number: () => "B-2",
   normalized_status: () => "failed",
@@ -81,7 +80,7 @@ const filters: Record<keyof typeof filterParameters.shape, () => string> = {
   failure_reason: () => "wrong_incomplete_address",
   group_code: () => "WEST,1",
   q: () => "harbour",
-};
+} satisfies Record<string, () => string>;
 const names = Object.keys(filters) as (keyof typeof filters)[];
 
 describe("each filter of the list counts the jobs that the list returns", () => {

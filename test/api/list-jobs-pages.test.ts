@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { sortFields } from "../../src/api/rest/jobs.read.ts";
+import { sortFields } from "../../src/jobs/list/operations.ts";
 import { encodeCursor } from "../../src/core/cursor.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";

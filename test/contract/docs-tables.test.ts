@@ -4,7 +4,7 @@ import { scopes } from "../../src/api-keys/api-key.entity.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
 import { eventTypes } from "../../src/events/api.ts";
-import { sortFields } from "../../src/api/rest/jobs.read.ts";
+import { sortFields } from "../../src/jobs/list/operations.ts";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
 import type { TokenRate } from "../../src/core/concurrency/token-bucket.ts";
 import { systemClock } from "../../src/core/clock.ts";
@@ -83,7 +83,7 @@ describe("the guide on jobs", () => {
     const [, orders = ""] = /`sort` takes (.*?)\. /.exec(jobs) ?? [];
     expect([...orders.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual([...sortFields]);
     expect(jobs).toContain("The default is `-created_at`.");
-    expect(read("src/api/rest/jobs.read.ts")).toContain('toOrder(sort ?? "-created_at")');
+    expect(read("src/jobs/list/operations.ts")).toContain('DEFAULT_SORT = "-created_at"');
     for (const order of sortFields.flatMap((name) => [name, `-${name}`]))
       expect(firstColumn("guide/jobs.md", "Order")).toContain(order);
   });

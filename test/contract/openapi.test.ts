@@ -1,6 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
-import { sortFields } from "../../src/api/rest/jobs.read.ts";
+import { sortFields } from "../../src/jobs/list/operations.ts";
 import { operationsOf } from "../../src/api/rest/openapi/operations.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import {

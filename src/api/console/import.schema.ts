@@ -9,8 +9,8 @@ import {
   type ImportRequest,
   isFileColumn,
 } from "../../jobs/api.ts";
-import { AppError } from "../../core/errors.ts";
-import { isObject } from "../json.ts";
+import { AppError, badRequest } from "../../core/errors.ts";
+import { isObject } from "../../core/json.ts";
 import { queryReader } from "../rest/parameters.ts";
 import { booleanParameter } from "../../operations/schemas.ts";
 
@@ -27,16 +27,16 @@ const organizationReference = z
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, { error: "must not contain control characters" })
   .optional();
 
-const readQuery = queryReader(
-  z.object({
-    agent: organizationReference,
-    contractor: organizationReference,
-    dry_run: booleanParameter.default(false),
-    columns: z.string().transform(readColumnNames).optional(),
-    dates: z.enum(dateOrders, { error: `must be ${dateOrders.join(" or ")}` }).optional(),
-    file_name: organizationReference,
-  }),
-);
+const importParameters = z.object({
+  agent: organizationReference,
+  contractor: organizationReference,
+  dry_run: booleanParameter.default(false),
+  columns: z.string().transform(readColumnNames).optional(),
+  dates: z.enum(dateOrders, { error: `must be ${dateOrders.join(" or ")}` }).optional(),
+  file_name: organizationReference,
+});
+
+const readQuery = queryReader(importParameters);
 
 /** Throws UnsupportedMediaTypeException for another file format or a compressed file. */
 export function readImportFormat({ headers }: IncomingMessage): ImportFormat {
@@ -52,7 +52,9 @@ export function readImportFormat({ headers }: IncomingMessage): ImportFormat {
 
 /** Throws BadRequestException for an invalid query. */
 export function readImportOptions(url: string): Omit<ImportRequest, "format"> {
-  const { dry_run: dryRun, file_name: fileName, ...options } = readQuery(url);
+  const { values, problems } = readQuery(url);
+  if (problems.length > 0) throw badRequest(problems);
+  const { dry_run: dryRun, file_name: fileName, ...options } = values as z.output<typeof importParameters>;
   return { dryRun, fileName, ...options };
 }
 

@@ -15,7 +15,8 @@ import {
 } from "../../accounts/api.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
-import { type JsonObject, objectBody, toRequestHandler } from "../json.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { objectBody, toRequestHandler } from "../json.ts";
 import {
   clientInfoOf,
   createSessionGuards,

@@ -58,8 +58,7 @@ function sendDocument(create: () => object): RequestHandler {
     document ??= withEtag(JSON.stringify(create()));
     response.setHeader("Cache-Control", "no-cache");
     response.setHeader("ETag", document.etag);
-    const etags = request.get("If-None-Match");
-    if (etags !== undefined && matchesEtag(etags, document.etag)) response.status(304).end();
+    if (matchesEtag(request, document.etag)) response.status(304).end();
     else response.type("json").send(document.text);
   };
 }

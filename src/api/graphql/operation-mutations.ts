@@ -34,7 +34,7 @@ export function operationMutations(
   return Object.fromEntries(
     operations.flatMap((operation) => {
       const name = operation.graphql?.field ?? operation.name;
-      const field = sdl.get(name);
+      const field = operation.graphql === null ? undefined : sdl.get(name);
       return field ? [[name, resolverOf(operation, field, adjustments[name] ?? {})] as const] : [];
     }),
   );
@@ -87,7 +87,8 @@ function resolverOf(
   { args: names, inputArgument, payload }: MutationField,
   { toInput = (args) => args, toPayload }: Adjustment,
 ): MutationResolver {
-  const { graphql: { args: renamed = {} } = {}, rest, params, input, output } = operation;
+  const { graphql, rest, params, input, output } = operation;
+  const renamed = graphql?.args ?? {};
   const target = ["id", "markingNumber"].find((name) => name in params.shape);
   const targetArgument = names.find((name) => (renamed[name] ?? name) === target);
   const errorPath: ErrorPath = {
@@ -128,7 +129,8 @@ function resolverOf(
         input: parseInput(schema, raw, "body"),
         external,
       });
-      return { ...payloadOf(await change()), userErrors: [] };
+      const { data } = await change();
+      return { ...payloadOf(data), userErrors: [] };
     } catch (error) {
       const userErrors = thrownUserErrors(error, errorPath);
       if (userErrors === null) throw error;

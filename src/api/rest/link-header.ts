@@ -1,11 +1,12 @@
 /** The `Link` header of a list (RFC 8288). */
 
-interface ListPosition {
-  /** Null if the list is read by cursor, which has only a first and a next page. */
-  page: number | null;
+export interface ListPosition {
+  /** Absent if the list is read by cursor, which has only a first and a next page. */
+  page?: number | undefined;
   pageSize: number;
-  total: number;
-  nextCursor: string | null;
+  /** The items on all pages. Present with `page`. */
+  total?: number;
+  nextCursor?: string | null;
 }
 
 /** In characters. Links repeat the query, which may be long, and clients limit the size of response headers. */
@@ -17,13 +18,8 @@ export function linkHeader(url: string, page: ListPosition): Record<string, stri
   return links.length > MAX_LENGTH ? {} : { Link: links };
 }
 
-/** The same for a list that is read by cursor only. */
-export function cursorLinkHeader(url: string, nextCursor: string | null): Record<string, string> {
-  return linkHeader(url, { page: null, pageSize: 0, total: 0, nextCursor });
-}
-
-function pageLinks(url: string, { page, pageSize, total, nextCursor }: ListPosition): string {
-  if (page === null) {
+function pageLinks(url: string, { page, pageSize, total = 0, nextCursor = null }: ListPosition): string {
+  if (page === undefined) {
     const link = createLinkBuilder(url, "cursor");
     return nextCursor === null ? link(null, "first") : `${link(null, "first")}, ${link(nextCursor, "next")}`;
   }

@@ -1,23 +1,22 @@
 /** The routes of operations: reads the request, runs the operation, formats the result. */
-import { type Request, type RequestHandler, Router } from "express";
-import type { z } from "zod";
+import { createHash } from "node:crypto";
+import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { KeyVerifier } from "../../api-keys/api.ts";
 import type { Clock } from "../../core/clock.ts";
+import { badRequest, problemIn } from "../../core/errors.ts";
 import { snakeCase } from "../../core/names.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
-import type { IdempotencyService } from "../../idempotency/api.ts";
-import { admit, type ReadInput, parseInput } from "../../operations/admit.ts";
-import { isPage, type Operation, takesQuery } from "../../operations/operation.ts";
+import type { IdempotencyService, KeyedRequest } from "../../idempotency/api.ts";
+import { admit } from "../../operations/admit.ts";
+import { isPage, type Operation } from "../../operations/operation.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
-import { callerOf } from "../context.ts";
+import { callerOf, principalOf } from "../context.ts";
 import { duringExternalCall } from "../in-share.ts";
-import { objectBody, readJson, readOptionalJson, toRequestHandler } from "../json.ts";
+import { matchesEtag, rawBody, readJson, readOptionalJson, toRequestHandler } from "../json.ts";
 import { type ApiKeyGuards, hideFromLiveKeys } from "./api-key-guards.ts";
-import { MAX_JSON_BYTES, unknownMembers } from "./body.ts";
-import { keyedRequest } from "./idempotent.ts";
-import { cursorLinkHeader } from "./link-header.ts";
-import { markingNumberOf, readQuery } from "./parameters.ts";
-import { readerOf, wireSchema, writerOf } from "./wire.ts";
+import { linkHeader, type ListPosition } from "./link-header.ts";
+import { inputReader } from "./read-input.ts";
+import { writerOf } from "./wire.ts";
 
 export interface OperationRouteServices {
   clock: Clock;
@@ -28,6 +27,8 @@ export interface OperationRouteServices {
   baseUrl: string;
 }
 
+const MAX_BODY_BYTES = 64 * 1024;
+
 /** Returns the routes of all operations. Other methods of their paths return 405. */
 export function operationRoutes<Services>(
   operations: readonly Operation<Services>[],
@@ -37,7 +38,6 @@ export function operationRoutes<Services>(
   router.use("/test", hideFromLiveKeys(services.verifier));
   const byPath = Map.groupBy(operations, ({ rest }) => rest.path);
   for (const [path, ofPath] of byPath) {
-    const name = `/v1${path}`;
     const handlers = ofPath.map((operation) => [
       operation.rest.method,
       [
@@ -46,22 +46,31 @@ export function operationRoutes<Services>(
         handlerOf(operation, services),
       ],
     ]);
-    const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
-    addRoute(router, { path: pattern, name }, Object.fromEntries(handlers) as RouteHandlers);
+    const route = { path: patternsOf(path), name: `/v1${path}` };
+    addRoute(router, route, Object.fromEntries(handlers) as RouteHandlers);
   }
   return router;
 }
 
-function bodyParsers({ text: { body } }: Operation<never>): RequestHandler[] {
+const LAST_PART = "/{markingNumber}";
+
+/** An empty Marking Number at the end of a path has its own pattern, so that it returns 400 instead of 404. */
+function patternsOf(path: string): string[] {
+  const paths = path.endsWith(LAST_PART) ? [path, path.slice(0, -LAST_PART.length)] : [path];
+  return paths.map((one) => one.replaceAll(/\{(\w+)\}/g, ":$1"));
+}
+
+function bodyParsers({ rest, text: { body } }: Operation<never>): RequestHandler[] {
   if (!body) return [];
-  return [body.isOptional ? readOptionalJson(MAX_JSON_BYTES) : readJson(MAX_JSON_BYTES)];
+  const { maxBodyBytes = MAX_BODY_BYTES } = rest;
+  return [body.isOptional ? readOptionalJson(maxBodyBytes) : readJson(maxBodyBytes)];
 }
 
 function handlerOf<Services>(
   operation: Operation<Services>,
   services: Services & OperationRouteServices,
 ): RequestHandler {
-  const { rest, once, output } = operation;
+  const { rest, once, output, versioned = false } = operation;
   const { idempotency, baseUrl } = services;
   const route = `${rest.method.toUpperCase()} /v1${rest.path}`;
   const readInput = inputReader(operation);
@@ -74,64 +83,70 @@ function handlerOf<Services>(
     // Preparing can take long, so it runs before the transaction, and not for a repeated request.
     const replay = keyed && operation.prepare ? await idempotency.findReplay(keyed) : null;
     if (replay) return replay;
-    const admitRequest = () =>
+    const admitRequest = (tx?: Transaction) =>
       admit(operation, {
         services,
         principal: callerOf(request, response),
         input: readInput(request),
         external: (call) => duringExternalCall(response, call),
         organizationId: null,
+        tx,
       });
     const prepared = operation.prepare && (await admitRequest());
     const run = async (tx?: Transaction) => {
-      const change = prepared ?? (await admitRequest());
-      const result = await change(tx);
+      const change = prepared ?? (await admitRequest(tx));
+      const { data, version, ignored, changed } = await change(tx);
+      const etag = versioned && version !== null ? `"${version}"` : null;
       return {
-        data: write(result),
-        ...(hasLink && { headers: linkHeader(baseUrl + request.originalUrl, result) }),
+        data: write(data),
+        headers: {
+          ...(etag !== null && { ETag: etag }),
+          ...(hasLink && linkHeader(baseUrl + request.originalUrl, (data as Page).pagination)),
+          ...ignoredFieldsHeader(ignored),
+        },
+        isNotModified: rest.method === "get" && etag !== null && matchesEtag(request, etag),
         secrets,
-        changed: once?.hasChanged?.(result) ?? true,
+        changed,
       };
     };
     return await (keyed === null ? run() : idempotency.runOnce(keyed, run));
   }, rest.status);
 }
 
-function linkHeader(url: string, result: unknown): Record<string, string> {
-  const { pagination } = result as { pagination: { nextCursor: string | null } };
-  return cursorLinkHeader(url, pagination.nextCursor);
+interface Page {
+  readonly pagination: ListPosition;
 }
 
-/** Returns a function that reads the path, and the query or the body, with all their problems. */
-function inputReader({ rest, params, input, text }: Operation<never>): (request: Request) => ReadInput {
-  const schema = wireSchema(input);
-  const known = Object.keys(schema.shape);
-  const rename = readerOf(input);
-  const names = new Set(known);
-  const members = Object.entries<z.ZodType>(schema.shape);
-  // Lists may be repeated.
-  const lists = new Set(
-    members.flatMap(([name, member]) => (member.meta()?.["type"] === "array" ? [name] : [])),
-  );
-  const hasQuery = takesQuery(rest);
-  const query = (url: string) => {
-    const { parameters, problems } = readQuery(url, names, lists);
-    return { raw: Object.fromEntries(parameters), problems };
-  };
-  const body = (request: Request) => {
-    const raw = objectBody(request);
-    return { raw, problems: unknownMembers(known, raw) };
-  };
-  return (request) => {
-    // Its message names the Marking Number.
-    if ("markingNumber" in params.shape) markingNumberOf(request);
-    const path = parseInput(params, request.params, "path");
-    if (!hasQuery && !text.body) return path;
-    const { raw, problems } = hasQuery ? query(request.originalUrl) : body(request);
-    const read = parseInput(schema, raw, hasQuery ? "query" : "body");
-    return {
-      values: { ...path.values, ...(rename(read.values) as object) },
-      problems: [...path.problems, ...read.problems, ...problems],
-    };
-  };
+/** In characters. Clients limit the size of response headers, and a body may have many keys. */
+const MAX_HEADER_LENGTH = 4_000;
+
+/** Returns the first of `names` that fit, percent-encoded because the client chose them. */
+function ignoredFieldsHeader(names: readonly string[]): Record<string, string> {
+  let list = "";
+  for (const name of names) {
+    const next = (list === "" ? "" : ", ") + encodeURIComponent(name.slice(0, 100).toWellFormed());
+    if (list.length + next.length > MAX_HEADER_LENGTH) break;
+    list += next;
+  }
+  return list === "" ? {} : { "X-Ignored-Fields": list };
+}
+
+const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
+
+/** Returns null for a request without Idempotency-Key. Throws BadRequestException for a malformed one. */
+function keyedRequest(route: string, request: Request, response: Response): KeyedRequest | null {
+  const key = request.get("idempotency-key");
+  if (key === undefined) return null;
+  if (!KEY_PATTERN.test(key)) {
+    const message = "must be 1 to 255 visible ASCII characters";
+    throw badRequest([problemIn("header")("Idempotency-Key", "malformed", message)]);
+  }
+  const { organizationId } = principalOf(response);
+  return { organizationId, route, key, fingerprint: fingerprintOf(request) };
+}
+
+/** SHA-256 of path, query, If-Match and body. */
+function fingerprintOf(request: Request): Buffer {
+  const head = JSON.stringify([request.originalUrl, request.get("if-match") ?? null]);
+  return createHash("sha256").update(`${head}\n`).update(rawBody(request)).digest();
 }

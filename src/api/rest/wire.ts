@@ -25,7 +25,9 @@ function renamed(schema: z.ZodType): z.ZodType {
     return copyOf(schema, { shape: Object.fromEntries(shape) as z.ZodRawShape });
   }
   if (def.type === "array") return copyOf(schema, { element: wireSchema(def.element as z.ZodType) });
-  return "innerType" in def ? copyOf(schema, { innerType: wireSchema(def.innerType as z.ZodType) }) : schema;
+  if (!("innerType" in def)) return schema;
+  const innerType = wireSchema(def.innerType as z.ZodType);
+  return innerType === def.innerType ? schema : copyOf(schema, { innerType });
 }
 
 /** Returns a copy with other parts and the same metadata. */

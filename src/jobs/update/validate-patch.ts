@@ -1,5 +1,5 @@
 /** Validates a change of a job, its Marking Number and its editable fields, and reports every problem. */
-import type { ErrorCode, Problem } from "../../core/errors.ts";
+import { type ErrorCode, type Problem, problemIn } from "../../core/errors.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import { toProblems } from "../../core/zod-problems.ts";
 import type { JobReferenceData } from "../job.reference-data.ts";
@@ -25,6 +25,7 @@ export interface FieldCheckOptions {
   reader?: Reader | undefined;
 }
 
+const inBody = problemIn("body");
 const editableFields: ReadonlySet<string> = new Set(jobFieldNames);
 
 /** Validates the editable fields of `body`. */
@@ -49,16 +50,17 @@ export async function checkFields(
   const status = input["normalized_status"];
   const isText = typeof status === "string" && !problems.some((problem) => problem.field === field);
   if (isText && !(await referenceData.isKnownStatus(status, reader)))
-    problems.push(unknownStatusProblem(status, "body", field));
+    problems.push(inBody(field, ...unknownStatus(status)));
   const [first] = problems;
   if (!first) return { patch: result.data ?? {}, problems, ignored, message: undefined };
   const message = `${first.field.slice(path.length)} ${first.message}`;
   return { patch: {}, problems, ignored, message };
 }
 
-export function unknownStatusProblem(code: string, location: Problem["location"], field: string): Problem {
+/** The code and the message of the problem. */
+export function unknownStatus(code: string): [string, string] {
   const message = `is not a known status (${JSON.stringify(code)}); GET /v1/reference/statuses lists them`;
-  return { location, field, code: "unknown_status", message };
+  return ["unknown_status", message];
 }
 
 export interface ItemFailure {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { problemIn } from "../../core/errors.ts";
 import { exampleEvents } from "../../events/api.ts";
 import { markingNumberValue } from "../../jobs/api.ts";
-import { type RequestPrincipal, operation } from "../../operations/operation.ts";
+import { Answer, type RequestPrincipal, operation } from "../../operations/operation.ts";
 import {
   count,
   cursorPagination,
@@ -271,7 +271,7 @@ const replayDeliveries = operation({
   access: manage,
   rate: "write",
   fresh: false,
-  once: { hasChanged: ({ replayed }) => replayed > 0 },
+  once: {},
   params: endpointPath,
   input: z
     .object({
@@ -344,8 +344,11 @@ means that nothing was replayed.`,
       2,
     ),
   },
-  run: ({ deliveries }: Services, principal, { id, which, since, until }, { tx }) =>
-    deliveries.replayMany(principal, id, { which, since: toDate(since), until: toDate(until) }, { tx }),
+  async run({ deliveries }: Services, principal, { id, which, since, until }, { tx }) {
+    const period = { which, since: toDate(since), until: toDate(until) };
+    const result = await deliveries.replayMany(principal, id, period, { tx });
+    return new Answer(result, { changed: result.replayed > 0 });
+  },
 });
 
 export const endpointDeliveryOperations = [sendTestEvent, replayDeliveries];

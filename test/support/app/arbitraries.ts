@@ -1,7 +1,7 @@
 /** Random valid and hostile request values for property-based tests. */
 import fc from "fast-check";
 import { jobFieldNames, jobFields, type JobFieldName } from "../../../src/jobs/job.fields.ts";
-import { sortFields } from "../../../src/api/rest/jobs.read.ts";
+import { sortFields } from "../../../src/jobs/list/operations.ts";
 
 const hostile = fc.constantFrom(
   "",

@@ -94,15 +94,15 @@ const attempt = {
   headers: bytes(constantIn(CLIENT, "defaultLimits.headerBytes")),
 };
 export const bodies = {
-  job: bytes(constantIn("src/api/rest/body.ts", "MAX_JSON_BYTES")),
-  batch: bytes(constantIn("src/api/rest/jobs.routes.ts", "MAX_BATCH_BYTES")),
+  job: bytes(constantIn("src/api/rest/operation-routes.ts", "MAX_BODY_BYTES")),
+  batch: bytes(constantIn("src/jobs/update/operations.ts", "MAX_BATCH_BYTES")),
   graphql: bytes(MAX_BODY_BYTES),
 };
 export const replays = [count(defaultReplayRate.burst), count(defaultReplayRate.perSecond)];
 
 const activeKeys = count(constantIn(KEY_SERVICE, "MAX_ACTIVE_KEYS"));
 const testJobs = count(constantIn("src/test-mode/test-mode.service.ts", "MAX_TEST_JOBS"));
-const lookUpItems = count(constantIn("src/api/rest/jobs.lookup.ts", "MAX_NUMBERS"));
+const lookUpItems = count(constantIn("src/jobs/list/operations.ts", "MAX_NUMBERS"));
 const statsAtOnce = count(numberIn("src/jobs/job.service.ts", /permitsPerKey: (\d+)/));
 const replaysPerRequest = count(constantIn("src/webhooks/deliveries/replay.sql.ts", "MAX_REPLAYED"));
 const replaysAtOnce = count(
@@ -171,7 +171,7 @@ const clients = [
   fact(
     "updating.md",
     "Retry without applying a change twice",
-    count(numberIn("src/api/rest/idempotent.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+    count(numberIn("src/api/rest/operation-routes.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
   ),
   fact("updating.md", "Update up to 100 jobs", count(MAX_BATCH_ITEMS)),
   fact("clients.md", "Clients", ...concurrencyOfClients),
@@ -244,7 +244,7 @@ const clients = [
   fact(
     "limits.md",
     "Sizes > Idempotency-Key",
-    count(numberIn("src/api/rest/idempotent.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+    count(numberIn("src/api/rest/operation-routes.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
     periods.idempotency,
   ),
   fact(

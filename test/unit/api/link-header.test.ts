@@ -29,11 +29,11 @@ describe("the Link header", () => {
   });
 
   it("has only first and next for cursor pagination", () => {
-    expect(linksOf("/l?cursor=old&q=x", { page: null, nextCursor: "new" })).toEqual({
+    expect(linksOf("/l?cursor=old&q=x", { page: undefined, nextCursor: "new" })).toEqual({
       first: "/l?q=x",
       next: "/l?q=x&cursor=new",
     });
-    expect(linksOf("/l?cursor=old", { page: null })).toEqual({ first: "/l" });
+    expect(linksOf("/l?cursor=old", { page: undefined })).toEqual({ first: "/l" });
   });
 
   // evidence: pagination-links-keep-parameters

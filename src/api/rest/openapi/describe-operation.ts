@@ -1,92 +1,196 @@
 /** Describes a declared operation for OpenAPI. Its names become those of REST. */
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
-import { type ErrorCode, invariant } from "../../../core/errors.ts";
-import { isPage, type Operation, type OperationText, takesQuery } from "../../../operations/operation.ts";
-import { wireSchema, writerOf } from "../wire.ts";
-import { invalidExample, malformedIdempotencyKey } from "./error-examples.ts";
+import type { Scope } from "../../../api-keys/api.ts";
+import { type ErrorCode, invariant, problemIn, statusOf } from "../../../core/errors.ts";
+import { exampleRequestId } from "../../../events/api.ts";
 import {
+  isPage,
+  memberFrom,
+  type Operation,
+  type OperationText,
+  queryOf,
+} from "../../../operations/operation.ts";
+import { requestIdSchema } from "../../../operations/schemas.ts";
+import { wireSchema, writerOf } from "../wire.ts";
+import { type ErrorExample, errorResponse, responseName } from "./errors.ts";
+import {
+  etagUnlessDryRun,
   type HeaderName,
+  headersOf,
   idempotencyKeyHeader,
+  ifMatchHeader,
+  ifNoneMatchHeader,
   rateLimitHeaders,
   secretIdempotencyKeyHeader,
 } from "./headers.ts";
-import { jsonBody, operation } from "./operation.ts";
 
-export function describeOperation(declared: Operation<never>): RouteConfig {
-  const { name, rest, access, once, output, text } = declared;
-  const { id } = output.meta() ?? {};
-  invariant(typeof id === "string", "the output of an operation is a component");
-  const malformed =
-    text.malformed?.map(({ summary, problems, message }) => ({
-      ...invalidExample(summary, problems),
-      ...(message !== undefined && { message }),
-    })) ??
-    (once && malformedIdempotencyKey);
-  return operation({
+/** Returns the operation with its security, its scopes, and all its responses, by status. */
+export function describeOperation(operation: Operation<never>): RouteConfig {
+  const { name, rest, access, text } = operation;
+  return {
     method: rest.method,
     path: rest.path,
     operationId: name,
     summary: text.summary,
-    description: text.description,
-    tag: text.tag,
-    scopes: access.scopes,
-    request: requestOf(declared),
-    success: {
-      status: rest.status ?? 200,
-      description: text.result.description,
-      name: `${text.result.name ?? id}Envelope`,
-      data: wireSchema(output),
-      examples: mapValues(text.result.examples, writerOf(output)),
-      headers: [
-        ...(once ? ["Idempotency-Replayed" as const] : []),
-        ...(isPage(declared) ? ["Link" as const] : []),
-      ],
+    request: requestOf(operation),
+    description: `${text.description}\n\n${scopesSentence(access.scopes)}`,
+    tags: [text.tag],
+    security: [{ ApiKey: [] }, { Bearer: [] }],
+    "x-required-scopes": [...access.scopes],
+    responses: {
+      [rest.status ?? 200]: successOf(operation),
+      ...(isConditional(operation) && { 304: notModified }),
+      ...errorsOf(operation),
     },
-    ...(malformed && { malformed }),
-    errors: errorsOf(declared),
-    ownErrors: mapValues(text.ownErrors ?? {}, (own, code) => ({ ...own, ...ownErrorHeaders[code] })),
-  });
-}
-
-function requestOf({ rest, once, params, input, text: { body } }: Operation<never>) {
-  const hasQuery = takesQuery(rest) && Object.keys(input.shape).length > 0;
-  const keyHeader = once?.secrets ? secretIdempotencyKeyHeader : idempotencyKeyHeader;
-  return {
-    ...(Object.keys(params.shape).length > 0 && { params }),
-    ...(once && { headers: z.object({ "Idempotency-Key": keyHeader }) }),
-    ...(hasQuery && { query: wireSchema(input) }),
-    ...(body && { body: bodyOf(input, body) }),
   };
 }
 
-function bodyOf(
-  input: z.ZodObject,
-  { description, examples, isOptional = false }: NonNullable<OperationText["body"]>,
-) {
-  const write = writerOf(input);
-  const written = mapValues(examples, ({ summary, value }) => ({ summary, value: write(value) as object }));
-  return { ...jsonBody(description, wireSchema(input), written), required: !isOptional };
+function scopesSentence(scopes: readonly Scope[]): string {
+  if (scopes.length === 0) return "Any key can use it; no scope is required.";
+  const names = scopes.map((scope) => `\`${scope}\``).join(" and ");
+  return `Required ${scopes.length === 1 ? "scope" : "scopes"}: ${names}.`;
 }
 
-function errorsOf({ once, params, text: { body, errors = [] } }: Operation<never>): ErrorCode[] {
-  return [
-    ...(Object.keys(params.shape).length > 0 ? ["NotFoundException" as const] : []),
-    ...(body ? (["PayloadTooLargeException", "UnsupportedMediaTypeException"] as const) : []),
-    ...(once ? (["ConflictException", "UnprocessableEntityException"] as const) : []),
-    ...errors,
+/** True if it returns 304 for a matching `If-None-Match`. */
+function isConditional({ rest, versioned }: Operation<never>): boolean {
+  return versioned === true && rest.method === "get";
+}
+
+const notModified = {
+  description: "`If-None-Match` matches the job's ETag. There is no body.",
+  headers: headersOf(["ETag", ...rateLimitHeaders]),
+};
+
+function requestOf(operation: Operation<never>) {
+  const { rest, once, params, input, text } = operation;
+  const query = queryOf(operation);
+  const headers = {
+    ...(once && {
+      "Idempotency-Key": once.secrets ? secretIdempotencyKeyHeader : idempotencyKeyHeader,
+    }),
+    ...(memberFrom("If-Match", rest) !== undefined && { "If-Match": ifMatchHeader }),
+    ...(isConditional(operation) && { "If-None-Match": ifNoneMatchHeader }),
+  };
+  return {
+    ...(Object.keys(params.shape).length > 0 && { params }),
+    ...(Object.keys(headers).length > 0 && { headers: z.object(headers) }),
+    ...(query && { query: wireSchema(query) }),
+    ...(text.body && { body: bodyOf(input, text.body) }),
+  };
+}
+
+function bodyOf(input: z.ZodObject, body: NonNullable<OperationText["body"]>) {
+  const write = body.schema ? (value: object) => value : writerOf(input);
+  return {
+    required: body.isOptional !== true,
+    description: body.description,
+    content: {
+      "application/json": {
+        schema: body.schema ?? wireSchema(input),
+        examples: mapValues(body.examples, ({ summary, value }) => ({
+          summary,
+          value: write(value) as object,
+        })),
+      },
+    },
+  };
+}
+
+function successOf(operation: Operation<never>): RouteConfig["responses"][string] {
+  const { output, text, once, rest, versioned } = operation;
+  const { id } = output.meta() ?? {};
+  invariant(typeof id === "string", "the output of an operation is a component");
+  const envelope = z
+    .object({
+      request_id: requestIdSchema,
+      success: z.boolean().meta({ description: "Always true" }),
+      data: wireSchema(output),
+      error: z.null().meta({ type: ["object", "null"], description: "Always null" }),
+    })
+    .meta({ id: `${text.result.name ?? id}Envelope` });
+  const write = writerOf(output);
+  const examples = Object.entries(text.result.examples).map(([summary, example], index) => {
+    const value = { request_id: exampleRequestId, success: true, data: write(example), error: null };
+    return [`example${index + 1}`, { summary, value }] as const;
+  });
+  const headers: HeaderName[] = [
+    ...(memberFrom("body", rest) === undefined ? [] : ["X-Ignored-Fields" as const]),
+    ...(once ? ["Idempotency-Replayed" as const] : []),
+    ...(isConditional(operation) ? ["ETag" as const] : []),
+    ...(isPage(operation) ? ["Link" as const] : []),
   ];
+  return {
+    description: text.result.description,
+    headers: {
+      ...headersOf([...headers, ...rateLimitHeaders]),
+      ...(versioned && !isConditional(operation) && etagUnlessDryRun),
+    },
+    content: { "application/json": { schema: envelope, examples: Object.fromEntries(examples) } },
+  };
 }
 
-/** Some of these responses lack the headers of the key's limit. */
+const commonErrors: readonly ErrorCode[] = [
+  "UnauthorizedException",
+  "ForbiddenException",
+  "TooManyRequestsException",
+  "InternalServerErrorException",
+  "ServiceUnavailableException",
+];
+
+/** Of these, some responses lack the headers of the key's limit. */
 const ownErrorHeaders: Readonly<Record<string, { headers: readonly HeaderName[] }>> = {
   ForbiddenException: { headers: rateLimitHeaders },
   TooManyRequestsException: { headers: ["Retry-After", ...rateLimitHeaders] },
 };
 
+function errorsOf(operation: Operation<never>): RouteConfig["responses"] {
+  const { once, params, text } = operation;
+  const codes: ErrorCode[] = [
+    ...(Object.keys(params.shape).length > 0 ? ["NotFoundException" as const] : []),
+    ...(text.body ? (["PayloadTooLargeException", "UnsupportedMediaTypeException"] as const) : []),
+    ...(once ? (["ConflictException", "UnprocessableEntityException"] as const) : []),
+    ...(text.errors ?? []),
+    ...commonErrors,
+  ];
+  const malformed = malformedOf(operation);
+  const shared = codes.map((code) => [
+    statusOf(code),
+    { $ref: `#/components/responses/${responseName(code)}` },
+  ]);
+  const own = Object.entries(text.ownErrors ?? {}).map(([code, error]) => [
+    statusOf(code as ErrorCode),
+    errorResponse(code as ErrorCode, { ...error, ...ownErrorHeaders[code] }),
+  ]);
+  return {
+    ...(malformed && { 400: errorResponse("BadRequestException", { examples: malformed }) }),
+    ...(Object.fromEntries([...shared, ...own]) as RouteConfig["responses"]),
+  };
+}
+
+const malformedIdempotencyKey = {
+  summary: "A malformed Idempotency-Key",
+  problems: [
+    problemIn("header")("Idempotency-Key", "malformed", "must be 1 to 255 visible ASCII characters"),
+  ],
+};
+
+/** Returns examples whose messages are the first problem, as real messages are; undefined if no request can be malformed. */
+function malformedOf({ once, text }: Operation<never>): ErrorExample[] | undefined {
+  const malformed = text.malformed ?? (once && [malformedIdempotencyKey]);
+  return malformed?.map(({ summary, problems, message }: NonNullable<OperationText["malformed"]>[number]) => {
+    const [first] = problems ?? [];
+    return {
+      summary,
+      message: message ?? `${first?.field} ${first?.message}`,
+      ...(problems && { details: problems }),
+    };
+  });
+}
+
 function mapValues<Value, Mapped>(
   values: Readonly<Record<string, Value>>,
-  map: (value: Value, name: string) => Mapped,
+  map: (value: Value) => Mapped,
 ): Record<string, Mapped> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value, name)]));
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 }

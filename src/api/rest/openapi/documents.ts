@@ -6,8 +6,6 @@ import { errorCodes } from "../../../core/errors.ts";
 import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
 import { headerComponents } from "./headers.ts";
-import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts";
-import { getJobStats, lookUpJobs } from "./jobs-lookup-and-stats.ts";
 import { operations } from "../../../operations/all.ts";
 import { describeOperation } from "./describe-operation.ts";
 import { webhooks } from "./webhooks.ts";
@@ -68,16 +66,7 @@ const apiConfig = {
   ],
 };
 
-const apiRoutes = [
-  listJobs,
-  getJobStats,
-  lookUpJobs,
-  updateJobs,
-  findJob,
-  updateJob,
-  jobHistory,
-  ...operations.map(describeOperation),
-];
+const apiRoutes = operations.map(describeOperation);
 
 /** Returns the document of the partner API. If `publicUrl` is null, its server URL is relative. */
 export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument {

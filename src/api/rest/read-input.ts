@@ -1,0 +1,88 @@
+/** Reads the input of an operation from the path, the query, the body and If-Match of a request, with all problems. */
+import type { Request } from "express";
+import type { z } from "zod";
+import { unknownNames } from "../../core/did-you-mean.ts";
+import { type Problem, problemIn } from "../../core/errors.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
+import { parseInput, type ReadInput } from "../../operations/admit.ts";
+import { memberFrom, type Operation, queryOf } from "../../operations/operation.ts";
+import { queryReader } from "./parameters.ts";
+import { readerOf, wireSchema } from "./wire.ts";
+
+type Read = (request: Request) => ReadInput;
+
+/** Returns a function that reads the input. */
+export function inputReader(operation: Operation<never>): Read {
+  const { rest, params, input, text } = operation;
+  const bodyMember = memberFrom("body", rest);
+  const versions = memberFrom("If-Match", rest);
+  const query = queryOf(operation);
+  const readers: Read[] = [(request) => parseInput(params, request.params, "path")];
+  if (versions) readers.push((request) => readIfMatch(versions, request.get("if-match")));
+  if (query) readers.push(inNamesOf(query, parametersOf(query)));
+  if (bodyMember !== undefined) readers.push((request) => readWholeBody(bodyMember, request.body));
+  else if (text.body) readers.push(inNamesOf(input, membersOf(input)));
+
+  return (request) => {
+    const parts = readers.map((read) => read(request));
+    const problems = parts.flatMap((part) => part.problems);
+    const [first] = problems;
+    return {
+      values: Object.assign({}, ...parts.map(({ values }) => values)) as ReadInput["values"],
+      problems,
+      ...(first?.field === "markingNumber" && { message: `The Marking Number ${first.message}` }),
+    };
+  };
+}
+
+/** Returns `read` with the names of the input in place of REST's. */
+function inNamesOf(schema: z.ZodObject, read: Read): Read {
+  const rename = readerOf(schema);
+  return (request) => {
+    const { values, problems } = read(request);
+    return { values: rename(values) as JsonObject, problems };
+  };
+}
+
+function parametersOf(query: z.ZodObject): Read {
+  const read = queryReader(wireSchema(query));
+  return ({ originalUrl }) => read(originalUrl);
+}
+
+const NOT_AN_OBJECT = problemIn("body")("", "invalid_type", "The body must be a JSON object");
+
+/** Every member that the input does not have is a problem. */
+function membersOf(input: z.ZodObject): Read {
+  const schema = wireSchema(input);
+  const known = Object.keys(schema.shape);
+  return ({ body }: { body?: unknown }) => {
+    if (!isObject(body)) return { values: {}, problems: [NOT_AN_OBJECT] };
+    const { values, problems } = parseInput(schema, body, "body");
+    return { values, problems: [...problems, ...unknownMembers(known, body)] };
+  };
+}
+
+function unknownMembers(known: readonly string[], body: JsonObject): Problem[] {
+  return unknownNames(Object.keys(body), known).map(({ name, nearest }) => {
+    const advice = nearest === null ? `must be one of ${known.join(", ")}` : `did you mean ${nearest}?`;
+    return problemIn("body")(name, "unknown_member", `is not a known member; ${advice}`);
+  });
+}
+
+function readWholeBody(member: string, body: unknown): ReadInput {
+  return isObject(body)
+    ? { values: { [member]: body }, problems: [] }
+    : { values: {}, problems: [NOT_AN_OBJECT] };
+}
+
+const ETAGS = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/;
+const NOT_ETAGS = problemIn("header")("If-Match", "malformed", 'must be an ETag such as "3", or *');
+
+/** Reads the versions that the header allows. Weak ETags match nothing. */
+function readIfMatch(member: string, header: string | undefined): ReadInput {
+  if (header === undefined || header.trim() === "*") return { values: {}, problems: [] };
+  if (!ETAGS.test(header)) return { values: {}, problems: [NOT_ETAGS] };
+  const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  const versions = tags.filter((tag) => /^"[1-9]\d{0,8}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1)));
+  return { values: { [member]: versions }, problems: [] };
+}

@@ -1,0 +1,280 @@
+/** The operations that list, get and look up jobs. */
+import { z } from "zod";
+import { badRequest, invariant, type Problem, problemIn } from "../../core/errors.ts";
+import { Answer, operation } from "../../operations/operation.ts";
+import {
+  count,
+  cursorParameter,
+  malformedPage,
+  MAX_PAGE_SIZE,
+  mustBe,
+  nextCursor,
+  none,
+  optionalParameter,
+  pageNumber,
+  pageParameter,
+  pageSize,
+  pageSizeParameter,
+} from "../../operations/schemas.ts";
+import { exampleJob, exampleListedJob } from "../example-job.ts";
+import { jobSchema, listedJobSchema, markingNumberPath, noMarkingNumber } from "../job.schema.ts";
+import type { JobService } from "../job.service.ts";
+import { markingNumberValue } from "../job.values.ts";
+import { toJobWire, toListedJobWire } from "../job.wire.ts";
+import { unknownStatus } from "../update/validate-patch.ts";
+import { jobCursor, orderName, readJobCursor, toOrder } from "./cursor.ts";
+import { filterParameters, toJobFilter } from "./parameters.ts";
+
+interface Services {
+  readonly jobs: JobService;
+}
+
+const tag = "Jobs";
+const inQuery = problemIn("query");
+const inBody = problemIn("body");
+
+const read = { access: { scopes: ["jobs:read"] }, rate: "read", fresh: false } as const;
+
+/** Not by Marking Number: pages in that order have no offset. */
+export const sortFields = ["created_at", "updated_at", "scheduled_date"] as const;
+const sortNames = sortFields.flatMap((field) => [field, `-${field}`] as const);
+const DEFAULT_SORT = "-created_at";
+
+/** Returns the enum name for generated clients: `CREATED_AT_DESC` for `-created_at`. */
+function toEnumName(sort: string): string {
+  return sort.replace(/^-(.*)/, "$1_desc").toUpperCase();
+}
+
+/** Returns null for text that is no cursor of a list in one of these orders. */
+function readCursor(text: string) {
+  const cursor = readJobCursor(text);
+  const name = cursor && orderName(cursor.order);
+  return cursor && sortNames.some((sortName) => sortName === name) ? cursor : null;
+}
+
+/** The contract's parameters come first. */
+const { updatedSince, failureReason, groupCode, q, ...contractFilters } = filterParameters;
+
+const listParameters = z.object({
+  ...contractFilters,
+  page: pageParameter,
+  pageSize: pageSizeParameter,
+  cursor: cursorParameter(readCursor, {
+    description: "`pagination.next_cursor` of the previous page, unchanged. Cannot be combined with `page`.",
+    code: "malformed",
+  }),
+  sort: optionalParameter(
+    z.enum(sortNames, { error: `must be one of ${sortNames.join(", ")}` }),
+    "Order of the list, with `-` for descending; newest first by default. Ties are ordered by ID and nulls come last.",
+    "-updated_at",
+    { "x-enum-varnames": sortNames.map(toEnumName) },
+  ),
+  updatedSince,
+  failureReason,
+  groupCode,
+  q,
+});
+
+type ListInput = z.output<typeof listParameters>;
+
+const jobPage = z
+  .object({
+    items: z.array(listedJobSchema).max(MAX_PAGE_SIZE),
+    pagination: z
+      .object({
+        page: pageNumber
+          .optional()
+          .meta({ description: "Page number; absent if the list is read by cursor" }),
+        pageSize,
+        total: count("Number of matching jobs on all pages", 25),
+        nextCursor,
+      })
+      .meta({
+        id: "ListPagination",
+        description: "Position of a page of jobs, and the cursor of the next page.",
+      }),
+  })
+  .meta({ id: "JobList" });
+
+export const listJobs = operation({
+  ...read,
+  name: "listJobs",
+  rest: { method: "get", path: "/jobs" },
+  params: none,
+  input: listParameters,
+  output: jobPage,
+  text: {
+    tag,
+    summary: "List delivery jobs",
+    description: `The delivery jobs visible to the key's organization, newest first, in pages.
+
+A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown parameters are
+ignored. To read many pages, pass \`pagination.next_cursor\` as \`cursor\`: every page is equally fast, and no job is
+skipped if jobs are added meanwhile.
+
+Jobs can change while you read. What a list by \`cursor\` guarantees depends on \`sort\`:
+
+- \`created_at\`, \`-created_at\`: each job is returned exactly once.
+- \`updated_at\`: no job is skipped, and a job that changes is returned again at the end. A change that is still being written can
+  be missing, so start the next list with \`updated_since\` at the newest \`updated_at\` minus 60 seconds.
+- \`-updated_at\`: a job that changes before you reach it is not returned. It is on the first page of a new list.
+- \`scheduled_date\`, \`-scheduled_date\`: a job whose scheduled date changes can be returned twice or not at all.
+
+With \`page\`, a job can be returned twice or not at all in each order if jobs are added or change. To keep a copy of the jobs,
+follow \`GET /v1/events\`: it has each change exactly once and depends on no time.`,
+    result: {
+      description: "A page of jobs.",
+      examples: {
+        "A page of one job": {
+          items: [exampleListedJob],
+          pagination: { page: 1, pageSize: 10, total: 1, nextCursor: null },
+        },
+        "A page read by cursor, with further pages": {
+          items: [exampleListedJob],
+          pagination: { pageSize: 1, total: 25, nextCursor: "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd" },
+        },
+      },
+    },
+    malformed: [
+      malformedPage,
+      {
+        summary: "An unknown status",
+        problems: [inQuery("normalized_status", ...unknownStatus("lost"))],
+      },
+    ],
+  },
+  problems: listProblems,
+  async run({ jobs }: Services, principal, input) {
+    const problems = await listProblems({ jobs }, input);
+    if (problems.length > 0) throw badRequest(problems);
+    const { page = 1, pageSize: limit, sort = DEFAULT_SORT, cursor } = input;
+    const start = cursor === undefined ? null : readCursor(cursor);
+    const order = start?.order ?? toOrder(sort);
+    const { items, hasNext, total } = await jobs.list(principal, {
+      filter: toJobFilter(input),
+      order,
+      page: start
+        ? { direction: "forward", limit, position: start.position }
+        : { limit, offset: (page - 1) * limit },
+      include: { items: true, organizations: false, total: true },
+    });
+    invariant(total !== null, "the query includes the total");
+    const last = items.at(-1);
+    return {
+      items: items.map(toListedJobWire),
+      pagination: {
+        ...(!start && { page }),
+        pageSize: limit,
+        total,
+        nextCursor: hasNext && last ? jobCursor(order, last) : null,
+      },
+    };
+  },
+});
+
+/** The problems that the schema does not find: an unknown status, and parameters that a cursor excludes. */
+async function listProblems(
+  { jobs }: Services,
+  { cursor, page, sort, normalizedStatus }: Partial<ListInput>,
+): Promise<Problem[]> {
+  const problems = await jobs.statusProblems(normalizedStatus);
+  const start = cursor === undefined ? null : readCursor(cursor);
+  if (!start) return problems;
+  const name = orderName(start.order);
+  if (page !== undefined) problems.push(inQuery("page", "conflict", "cannot be combined with cursor"));
+  if (sort !== undefined && sort !== name)
+    problems.push(inQuery("sort", "conflict", `must be ${name}, the order of the cursor`));
+  return problems;
+}
+
+export const getJob = operation({
+  ...read,
+  name: "getJob",
+  rest: { method: "get", path: "/jobs/by-marking/{markingNumber}" },
+  versioned: true,
+  params: markingNumberPath,
+  input: none,
+  output: jobSchema,
+  text: {
+    tag,
+    summary: "Get one delivery job",
+    description:
+      "The job with this Marking Number. Returns 404 if it doesn't exist or isn't visible to the key's organization.",
+    result: { description: "The job.", examples: { "The job": exampleJob } },
+    malformed: [noMarkingNumber],
+  },
+  async run({ jobs }: Services, principal, { markingNumber }) {
+    const job = await jobs.get(principal, markingNumber);
+    return new Answer(toJobWire(job), { version: job.version });
+  },
+});
+
+const MAX_NUMBERS = 100;
+const sizeError = {
+  error: ({ input }: { input?: unknown }) =>
+    `must have 1 to ${MAX_NUMBERS} items, got ${(input as unknown[]).length}`,
+};
+
+export const lookUpJobs = operation({
+  ...read,
+  name: "lookUpJobs",
+  rest: { method: "post", path: "/jobs/lookup" },
+  params: none,
+  input: z
+    .object({
+      markingNumbers: z
+        .array(
+          markingNumberValue.meta({ minLength: 1, examples: ["MN-2026-000123"] }),
+          mustBe(`a list of 1 to ${MAX_NUMBERS} Marking Numbers`),
+        )
+        .min(1, sizeError)
+        .max(MAX_NUMBERS, sizeError)
+        .meta({
+          description: "Marking Numbers; each is matched exactly, and may occur more than once",
+          examples: [["MN-2026-000123", "MN-2026-000124"]],
+        }),
+    })
+    .meta({ id: "JobLookup" }),
+  output: z
+    .object({
+      items: z.array(z.union([listedJobSchema, z.null()])).meta({
+        description:
+          "One entry per Marking Number, in the order of the request: the job, or null if no visible job has it",
+      }),
+    })
+    .meta({ id: "JobLookupResult" }),
+  text: {
+    tag,
+    summary: "Look up 1 to 100 jobs by Marking Number",
+    description: `Returns the jobs in the order of the request, with null for a job that doesn't exist or isn't visible to the key's
+organization. The request reads only, so it takes no Idempotency-Key. The body may have up to 64 KiB.`,
+    body: {
+      description: "The Marking Numbers.",
+      examples: {
+        two: { summary: "Two jobs", value: { markingNumbers: ["MN-2026-000123", "MN-2026-999999"] } },
+      },
+    },
+    result: {
+      name: "JobLookup",
+      description: "The jobs.",
+      examples: { "A job, and null for one that isn't visible": { items: [exampleListedJob, null] } },
+    },
+    malformed: [
+      {
+        summary: "No Marking Numbers",
+        problems: [inBody("marking_numbers", "too_small", "must have 1 to 100 items, got 0")],
+      },
+      {
+        summary: "Two malformed Marking Numbers",
+        problems: [
+          inBody("marking_numbers[1]", "invalid_type", "must be a string"),
+          inBody("marking_numbers[4]", "too_big", "must be at most 120 characters"),
+        ],
+      },
+    ],
+  },
+  async run({ jobs }: Services, principal, { markingNumbers }) {
+    const found = await jobs.findByMarkingNumbers(principal, markingNumbers, { organizations: false });
+    return { items: found.map((job) => job && toListedJobWire(job)) };
+  },
+});

@@ -1,0 +1,339 @@
+/** The operations that update one job, or a batch. The service validates the values. */
+import { z } from "zod";
+import {
+  AppError,
+  badRequest,
+  type ErrorCode,
+  invariant,
+  type Problem,
+  problemIn,
+} from "../../core/errors.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
+import { toProblems } from "../../core/zod-problems.ts";
+import { Answer, operation, type RequestPrincipal } from "../../operations/operation.ts";
+import {
+  booleanParameter,
+  count,
+  extensibleEnum,
+  flag,
+  none,
+  problemSchema,
+  text,
+} from "../../operations/schemas.ts";
+import { exampleJob, examplePatch } from "../example-job.ts";
+import { jobPatchShape } from "../job.fields.ts";
+import type { JobRow } from "../job.row.sql.ts";
+import { jobMarkingNumber, jobSchema, markingNumberPath, noMarkingNumber } from "../job.schema.ts";
+import type { JobService, UpdateItem } from "../job.service.ts";
+import { markingNumberValue } from "../job.values.ts";
+import { toJobWire } from "../job.wire.ts";
+import { type ItemResult, MAX_BATCH_ITEMS } from "./bulk.ts";
+import { unknownStatus } from "./validate-patch.ts";
+
+interface Services {
+  readonly jobs: JobService;
+}
+
+const tag = "Jobs";
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+const inBody = problemIn("body");
+
+/** Changes need jobs:read too, because they return the job. The mutations of the same names return it only to keys that have it. */
+const change = {
+  access: { scopes: ["jobs:write", "jobs:read"] },
+  fresh: false,
+  once: {},
+  graphql: null,
+} as const;
+
+const anyObject = z.record(z.string(), z.unknown());
+
+const dryRun = booleanParameter.default(false).meta({
+  default: false,
+  description: "Validate and return the result without changing anything.",
+  examples: [true],
+});
+
+const optionsOf = (
+  { actor, requestId }: RequestPrincipal,
+  isDryRun: boolean,
+  tx: Transaction | undefined,
+) => ({
+  actor,
+  requestId,
+  dryRun: isDryRun,
+  tx,
+});
+
+export const updateJob = operation({
+  ...change,
+  name: "updateJob",
+  rest: {
+    method: "patch",
+    path: "/jobs/by-marking/{markingNumber}",
+    places: { patch: "body", dryRun: "query", expectedVersions: "If-Match" },
+  },
+  rate: "write",
+  versioned: true,
+  params: markingNumberPath,
+  input: z.object({ patch: anyObject, dryRun, expectedVersions: z.array(z.number()).optional() }),
+  output: jobSchema,
+  text: {
+    tag,
+    summary: "Update one delivery job",
+    description: `Updates the job with this Marking Number and returns the whole job.
+
+At least one editable field is required. Unknown and read-only fields are ignored and listed in \`X-Ignored-Fields\`. If
+all values are equal to the current ones, the request succeeds without creating a new version. The body may have up to
+64 KiB.`,
+    body: {
+      description: "One or more of the editable fields.",
+      schema: z.object(jobPatchShape).meta({
+        id: "JobPatch",
+        minProperties: 1,
+        description: "The fields to change. Absent fields stay as they are; null clears a field.",
+      }),
+      examples: {
+        failed: { summary: "The delivery failed", value: examplePatch },
+        completed: { summary: "The delivery is complete", value: { normalized_status: "completed" } },
+        cleared: {
+          summary: "A new date; the failure reason is cleared",
+          value: { scheduled_delivery_date: "2026-11-25", failure_reason: null },
+        },
+      },
+    },
+    result: { description: "The current job.", examples: { "The current job": exampleJob } },
+    malformed: [
+      { summary: "No editable field", message: "No editable fields were provided" },
+      {
+        summary: "Values of the wrong type",
+        problems: [
+          inBody("piece_quantity", "too_small", "must be at least 1"),
+          inBody("weight", "invalid_type", "must be a number or null"),
+        ],
+      },
+      { summary: "An unknown status", problems: [inBody("normalized_status", ...unknownStatus("lost"))] },
+      noMarkingNumber,
+    ],
+    errors: ["PreconditionFailedException"],
+  },
+  problems: async ({ jobs }: Services, { patch }, tx) =>
+    patch ? await jobs.fieldProblems(patch, { tx }) : [],
+  async run({ jobs }, principal, { markingNumber, patch, expectedVersions, ...input }, { tx }) {
+    const item = { markingNumber, body: patch, expectedVersions };
+    const options = optionsOf(principal, input.dryRun, tx);
+    const { result, ignored } = await jobs.updateOne(principal, item, options);
+    if (!("job" in result)) throw toError(result);
+    const { job, outcome } = result;
+    const isUpdate = outcome === "updated";
+    // The version of a dry run does not exist, and another change may get its number.
+    const version = isUpdate && input.dryRun ? null : job.version;
+    return new Answer(toJobWire(job), { version, ignored, changed: isUpdate && !input.dryRun });
+  },
+});
+
+function toError(result: Exclude<ItemResult, { job: JobRow }>): unknown {
+  invariant("failure" in result, "one update is not applied only if it fails");
+  const { code, message, problems, currentVersion, cause } = result.failure;
+  if (cause) return cause;
+  if (currentVersion === undefined)
+    return new AppError(code, message, { details: problems.length > 0 ? problems : null });
+  return new AppError(code, `The job is at version ${currentVersion}, which If-Match does not allow`, {
+    details: { current_etag: `"${currentVersion}"` },
+  });
+}
+
+/** Codes that one item of a batch can fail with while the request as a whole succeeds. */
+const itemErrorCodes = [
+  "BadRequestException",
+  "NotFoundException",
+  "UnprocessableEntityException",
+  "InternalServerErrorException",
+] as const satisfies readonly ErrorCode[];
+
+const batchItemResult = z
+  .object({
+    markingNumber: jobMarkingNumber,
+    success: flag("Whether the item was updated"),
+    job: jobSchema.optional(),
+    error: text("The error message; present if the item failed", "Delivery job not found").optional(),
+    errorCode: extensibleEnum(itemErrorCodes, "The error code; present if the item failed").optional(),
+    errorDetails: z
+      .array(problemSchema)
+      .nullable()
+      .optional()
+      .meta({ description: "All problems of the item, or null; present if the item failed" }),
+  })
+  .meta({
+    id: "BatchItemResult",
+    description: "The result of one item: `job` if it was updated, `error` and `error_code` if it failed.",
+  });
+
+const batchItem = z
+  .object({
+    marking_number: markingNumberValue.meta({
+      minLength: 1,
+      description: "Marking Number of the job",
+      examples: ["MN-2026-000123"],
+    }),
+    ...jobPatchShape,
+  })
+  .meta({
+    id: "BatchItem",
+    minProperties: 2,
+    description: "The fields to change of the job with this Marking Number.",
+  });
+
+export const updateJobs = operation({
+  ...change,
+  name: "updateJobs",
+  rest: {
+    method: "patch",
+    path: "/jobs/batch",
+    places: { batch: "body", dryRun: "query" },
+    maxBodyBytes: MAX_BATCH_BYTES,
+  },
+  rate: "batch",
+  params: none,
+  input: z.object({ batch: anyObject, dryRun }),
+  output: z
+    .object({
+      updatedCount: count("Number of items updated", 1),
+      failedCount: count("Number of items that failed", 1),
+      results: z
+        .array(batchItemResult)
+        .meta({ description: "One entry per item, in the order of the request" }),
+    })
+    .meta({ id: "BatchResult" }),
+  text: {
+    tag,
+    summary: "Update up to 100 delivery jobs",
+    description: `Updates each job of the list independently and returns one result per item in \`results\`.
+
+The status is 200 if the request itself is well-formed, even if every item fails. If \`jobs\` is not a list of 1 to
+${MAX_BATCH_ITEMS} objects, each with a valid \`marking_number\`, the request returns 400 and nothing is applied. Items with the same
+Marking Number are applied in order. The body may have up to 4 MiB.`,
+    body: {
+      description: "The jobs to change.",
+      schema: z.object({ jobs: z.array(batchItem).min(1).max(MAX_BATCH_ITEMS) }).meta({ id: "BatchUpdate" }),
+      examples: {
+        two: {
+          summary: "Two jobs",
+          value: {
+            jobs: [
+              { marking_number: "MN-2026-000123", ...examplePatch },
+              { marking_number: "MN-2026-000124", normalized_status: "completed" },
+            ],
+          },
+        },
+      },
+    },
+    result: {
+      description: "The result of each item.",
+      examples: {
+        "One item was updated, two failed": {
+          updatedCount: 1,
+          failedCount: 2,
+          results: [
+            { markingNumber: "MN-2026-000123", success: true, job: exampleJob },
+            {
+              markingNumber: "MN-2026-000124",
+              success: false,
+              error: "Delivery job not found",
+              errorCode: "NotFoundException",
+              errorDetails: null,
+            },
+            {
+              markingNumber: "MN-2026-000125",
+              success: false,
+              error: "weight must be a number or null",
+              errorCode: "BadRequestException",
+              errorDetails: [inBody("jobs[2].weight", "invalid_type", "must be a number or null")],
+            },
+          ],
+        },
+      },
+    },
+    malformed: [
+      { summary: "No items", problems: [inBody("jobs", "too_small", "must hold at least one job")] },
+      {
+        summary: "An item without a Marking Number",
+        problems: [inBody("jobs[3].marking_number", "invalid_type", "must be a string")],
+      },
+      { summary: "Not JSON", message: "The body is not valid JSON" },
+    ],
+  },
+  problems: async (services: Services, { batch }, tx) =>
+    batch ? await batchProblems(services, batch, tx) : [],
+  async run({ jobs }, principal, { batch, ...input }, { tx }) {
+    if (shapeProblems(batch).length > 0) throw badRequest(await batchProblems({ jobs }, batch, tx));
+    const { jobs: bodies, ...others } = batch;
+    const items = (bodies as JsonObject[]).map((body): UpdateItem => ({
+      markingNumber: body["marking_number"] as string,
+      body,
+    }));
+    const options = optionsOf(principal, input.dryRun, tx);
+    const { results, ignored } = await jobs.updateBatch(principal, items, options);
+    const updated = results.filter((result) => "job" in result).length;
+    return new Answer(
+      {
+        updatedCount: updated,
+        failedCount: results.length - updated,
+        results: results.map(toResultView),
+      },
+      {
+        // Such as a `dry_run` that belongs in the query.
+        ignored: [...Object.keys(others), ...ignored],
+        changed: !input.dryRun && results.some(({ outcome }) => outcome === "updated"),
+      },
+    );
+  },
+});
+
+/** Why the batch is rejected as a whole: `jobs` must be a list of 1 to 100 items with valid Marking Numbers. */
+function shapeProblems({ jobs }: JsonObject): Problem[] {
+  if (!Array.isArray(jobs)) {
+    const message = `must be a list of 1 to ${MAX_BATCH_ITEMS} jobs`;
+    return [inBody("jobs", jobs === undefined ? "required" : "invalid_type", message)];
+  }
+  if (jobs.length === 0) return [inBody("jobs", "too_small", "must hold at least one job")];
+  if (jobs.length > MAX_BATCH_ITEMS)
+    return [inBody("jobs", "too_big", `must hold at most ${MAX_BATCH_ITEMS} jobs`)];
+  return jobs.flatMap((item: unknown, index) => {
+    const path = `jobs[${index}]`;
+    if (!isObject(item)) return [inBody(path, "invalid_type", "must be an object")];
+    const { error } = markingNumberValue.safeParse(item["marking_number"]);
+    return error ? toProblems(error, "body", `${path}.marking_number`) : [];
+  });
+}
+
+/** All problems of a batch that is rejected as a whole, also those of its items' fields. */
+async function batchProblems(
+  { jobs }: Services,
+  batch: JsonObject,
+  tx: Transaction | undefined,
+): Promise<Problem[]> {
+  const { jobs: items } = batch;
+  if (!Array.isArray(items) || items.length > MAX_BATCH_ITEMS) return shapeProblems(batch);
+  const ofFields = await Promise.all(
+    items.map(async (item: unknown, index) =>
+      isObject(item) ? await jobs.fieldProblems(item, { path: `jobs[${index}].`, tx }) : [],
+    ),
+  );
+  return [...shapeProblems(batch), ...ofFields.flat()];
+}
+
+function toResultView(result: ItemResult): z.output<typeof batchItemResult> {
+  const { markingNumber } = result;
+  if ("job" in result) return { markingNumber, success: true, job: toJobWire(result.job) };
+  invariant("failure" in result, "items of a batch fail independently");
+  const { message, code, problems } = result.failure;
+  return {
+    markingNumber,
+    success: false,
+    error: message,
+    errorCode: code as (typeof itemErrorCodes)[number],
+    errorDetails: problems.length > 0 ? [...problems] : null,
+  };
+}
