@@ -54,5 +54,4 @@ export const secretExceptions: readonly SecretException[] = [
     kind: "WebhookSecret",
     reason: "The test vector of docs/guide/webhooks/verify.md.",
   },
-  { file: "test/api/parity-webhook-endpoints.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
 ];

@@ -121,6 +121,21 @@ describe("a session without a recent sign-in", () => {
   );
 });
 
+it.each(mutating.filter(({ operation }) => operation.access.mode === "test"))(
+  "$name exists for test keys only",
+  async ({ operation, field }) => {
+    const { text: key } = await app.keys.create({
+      organizationId: agent.id,
+      name: "live",
+      createdBy: "test",
+    });
+    const { status, body } = await request(operation, key, {});
+    expect([status, body.error?.message]).toEqual([404, "There is no such route"]);
+    const { data } = await graphql(app, documentOf(field), { key });
+    expect(data).toEqual({ [field.name]: { userErrors: [{ code: "NOT_FOUND" }] } });
+  },
+);
+
 describe("the input of an operation", () => {
   const strict = operations.filter(({ text, rest }) => text.body && !rest.places);
   it.each(strict.map((operation) => ({ name: operation.name, operation })))(

@@ -1,22 +1,27 @@
-/** The delivery log and replays have the same effects, results and refusals in REST and GraphQL. */
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+/** The delivery log is the same in REST and GraphQL. */
+import { beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { lockForTransaction } from "../../src/core/postgres/transaction-lock.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
-import { expectSameData, expectSameEffect, expectSameRefusal, runBoth } from "../support/app/parity.ts";
-import { waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import {
-  DELIVERY_DETAIL_FIELDS,
-  DELIVERY_FIELDS,
-  USER_ERRORS,
-  type WebhookAction as Action,
-} from "../support/webhooks/webhook-parity.actions.ts";
+  expectSameData,
+  expectSameEffect,
+  expectSameRefusal,
+  type ParityAction,
+  runBoth,
+} from "../support/app/parity.ts";
 import {
   inRestForm,
   setUpWebhooks,
   type WebhookFixture,
   type WebhookSetUp,
 } from "../support/webhooks/webhook-parity.fixture.ts";
+
+type Action = ParityAction<WebhookFixture>;
+
+const DELIVERY_FIELDS = `id endpointId eventId eventType markingNumber origin status attemptCount outcome nextAttemptAt
+  isInFlight createdAt finishedAt`;
+const DELIVERY_DETAIL_FIELDS = `${DELIVERY_FIELDS} requestBody attempts { id number startedAt durationMs outcome
+  httpStatus error requestHeaders { name value } responseHeaders { name value } responseBody }`;
 
 let app: SharedApp;
 
@@ -44,48 +49,6 @@ function list(filters: (fixture: WebhookFixture) => Filters, setUpFixture: Actio
   };
 }
 
-function replayOne(setUpFixture: Action["setUp"]): Action {
-  return {
-    setUp: setUpFixture,
-    rest: ({ delivery }) => ({ method: "POST", path: `/v1/webhook-deliveries/${delivery}/replay` }),
-    graphql: ({ delivery: id }) => ({
-      document: `mutation ($id: ID!) { replayDelivery(id: $id) { delivery { ${DELIVERY_FIELDS} } ${USER_ERRORS} } }`,
-      variables: { id },
-    }),
-  };
-}
-
-interface Selection {
-  which: "failed" | "missing";
-  since?: string;
-  until?: string;
-}
-
-function replayMany({ which, ...range }: Selection, setUpFixture: Action["setUp"]): Action {
-  return {
-    setUp: setUpFixture,
-    rest: ({ endpoint }) => ({
-      method: "POST",
-      path: `/v1/webhook-endpoints/${endpoint}/replay`,
-      body: { which, ...range },
-    }),
-    graphql: ({ endpoint }) => ({
-      document: `mutation ($id: ID!, $only: ReplaySelection!, $since: DateTime, $until: DateTime) {
-        replayDeliveries(endpointId: $id, only: $only, since: $since, until: $until) { replayed cursor ${USER_ERRORS} } }`,
-      variables: { id: endpoint, only: which.toUpperCase(), ...range },
-    }),
-  };
-}
-
-/** A fixture whose delivery rows were changed by `change`, a list of assignments. */
-const withDeliveries =
-  (change: ReturnType<typeof sql>, options: WebhookSetUp = { jobs: 1 }) =>
-  async () => {
-    const fixture = await setUpWebhooks(app, options);
-    await app.database.query(sql`update webhook_delivery set ${change} where endpoint_id = ${fixture.uuid}`);
-    return fixture;
-  };
-
 const PAST = "2020-01-01T00:00:00.000Z";
 const FUTURE = "2100-01-01T00:00:00.000Z";
 
@@ -102,18 +65,6 @@ const ofEndpoint = ({ endpoint }: WebhookFixture): Filters => ({
   rest: { endpoint_id: endpoint },
   graphql: `, endpointId: "${endpoint}"`,
 });
-
-const deleted = async () => {
-  const fixture = await setUpWebhooks(app, { jobs: 1 });
-  await app.database.query(sql`update webhook_endpoint set deleted_at = now() where id = ${fixture.uuid}`);
-  return fixture;
-};
-
-const withoutDeliveries = async () => {
-  const fixture = await setUpWebhooks(app, { jobs: 1 });
-  await app.database.query(sql`delete from webhook_delivery where endpoint_id = ${fixture.uuid}`);
-  return fixture;
-};
 
 describe("the delivery log", () => {
   it.each<[string, WebhookSetUp, (fixture: WebhookFixture) => Filters, number]>([
@@ -206,98 +157,5 @@ describe("the delivery log", () => {
     // The ID is an argument of a query.
     expect(both.graphql.refusal?.code).toBe("invalid");
     expect(both.rest.refusal?.messages).toEqual(both.graphql.refusal?.messages);
-  });
-});
-
-describe("replaying one delivery", () => {
-  it.each<[string, WebhookSetUp]>([
-    ["failed", { jobs: 1, finished: "failed" }],
-    ["delivered", { jobs: 1, finished: "delivered" }],
-    ["pending, which is discarded", { jobs: 1 }],
-  ])("creates the same delivery: one that is %s", async (_what, options) => {
-    const { rest, graphql } = await expectSameEffect(app, replayOne(setUp(options)));
-    expect(rest.response.status).toBe(201);
-    expectSameData(rest.response.body.data, inRestForm(graphql.response.data.replayDelivery.delivery));
-    expect(rest.stored["webhook_delivery"]).toHaveLength(2);
-  });
-
-  const inFlight = sql`attempts = 1, lease_token = gen_random_uuid(), due_at = now() + interval '1 hour'`;
-  const testEvent = sql`origin = 'test'`;
-  it.each<[string, string, Action["setUp"]]>([
-    ["409", "in flight", withDeliveries(inFlight)],
-    ["409", "a test event", withDeliveries(testEvent)],
-    ["409", "of a deleted endpoint", deleted],
-    ["404", "unknown", setUp(UNKNOWN)],
-    ["404", "of another organisation", setUp(FOREIGN)],
-  ])("%s is for the same reason: %s", async (status, _what, setUpFixture) => {
-    const code = { 404: "not_found", 409: "conflict" }[status] ?? "";
-    const { rest } = await expectSameRefusal(app, replayOne(setUpFixture), code);
-    expect(String(rest.response.status)).toBe(status);
-  });
-});
-
-describe("replaying many deliveries", () => {
-  const failed = setUp({ jobs: 1, finished: "failed" });
-
-  it.each<[string, Selection, Action["setUp"], number]>([
-    ["failed ones", { which: "failed" }, failed, 1],
-    ["failed ones of a time range", { which: "failed", since: PAST, until: FUTURE }, failed, 1],
-    ["failed ones before a time", { which: "failed", until: PAST }, failed, 0],
-    ["failed ones after a time", { which: "failed", since: FUTURE }, failed, 0],
-    ["missing ones", { which: "missing" }, withoutDeliveries, 1],
-    ["missing ones before a time", { which: "missing", until: PAST }, withoutDeliveries, 0],
-  ])(
-    "creates the same deliveries and returns a cursor that lists them: %s",
-    async (_what, selection, set, count) => {
-      const { rest, graphql } = await expectSameEffect(app, replayMany(selection, set));
-      expect(rest.response.body.data.replayed).toBe(count);
-      expect(graphql.response.data.replayDeliveries.replayed).toBe(count);
-      const cursors = [
-        { ...rest, cursor: rest.response.body.data.cursor },
-        { ...graphql, cursor: graphql.response.data.replayDeliveries.cursor },
-      ].filter(({ cursor }) => cursor !== null);
-      expect(cursors).toHaveLength(2 * count);
-      for (const { fixture, cursor } of cursors) {
-        const { body } = await app.call(`/v1/webhook-deliveries?cursor=${cursor}`, { key: fixture.key });
-        expect(body.data.items).toMatchObject([{ origin: "replay", endpoint_id: fixture.endpoint }]);
-      }
-    },
-  );
-
-  it.each<[string, string, Selection, Action["setUp"]]>([
-    ["400", "an empty time range", { which: "failed", since: FUTURE, until: PAST }, failed],
-    ["404", "an unknown endpoint", { which: "failed" }, setUp(UNKNOWN)],
-    ["404", "another organisation's endpoint", { which: "missing" }, setUp(FOREIGN)],
-  ])("%s is for the same reason: %s", async (status, _what, selection, set) => {
-    const code = { 400: "invalid", 404: "not_found" }[status] ?? "";
-    const { rest } = await expectSameRefusal(app, replayMany(selection, set), code);
-    expect(String(rest.response.status)).toBe(status);
-  });
-
-  it("429 is for the same reason: the organisation runs two replays already", async () => {
-    const busy = async () => {
-      const fixture = await setUpWebhooks(app, { jobs: 1, finished: "failed" });
-      const { promise: finish, resolve: release } = Promise.withResolvers<void>();
-      const { promise: holder, resolve: hold } = Promise.withResolvers<number>();
-      const held = app.database.transaction(async (tx) => {
-        await lockForTransaction(tx, `replay to ${fixture.uuid}`);
-        const [session] = await tx.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
-        hold(session?.pid ?? 0);
-        await finish;
-      });
-      const holderPid = await holder;
-      const owner = { organizationId: fixture.organization.id, actor: { type: "system", id: null } } as const;
-      const replay = () => app.webhooks.deliveries.replayMany(owner, fixture.endpoint, { which: "failed" });
-      const running = [replay(), replay()];
-      onTestFinished(async () => {
-        release();
-        await Promise.all([held, ...running]);
-      });
-      await waitForBlockedSessions(app.database, running.length, holderPid);
-      return fixture;
-    };
-    const { rest } = await expectSameRefusal(app, replayMany({ which: "failed" }, busy), "rate_limited");
-    expect(rest.response.status).toBe(429);
-    expect(rest.response.headers.get("retry-after")).toBe("5");
   });
 });

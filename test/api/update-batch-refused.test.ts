@@ -84,8 +84,8 @@ describe("400 for a whole batch, with no change", () => {
     const response = await patchBatch(app, { ...agent, query: "dry_run=maybe" }, jobs);
     const details = expectFailure(response, 400).details as { field: string }[];
     expect(details.map(({ field }) => field)).toEqual([
-      "jobs[0].marking_number",
       "dry_run",
+      "jobs[0].marking_number",
       "jobs[0].normalized_status",
       "jobs[1].piece_quantity",
     ]);

@@ -3,14 +3,13 @@ import { snakeCase } from "../../../src/core/names.ts";
 import type { Scope } from "../../../src/api-keys/api.ts";
 import { fromTypedId } from "../../../src/core/ids.ts";
 import { systemActor } from "../../../src/core/principal.ts";
-import { sql } from "../../../src/core/postgres/sql.ts";
 import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
 import type { TestOrganization } from "../app/app.fixture.ts";
 import type { SharedApp } from "../app/shared-app.ts";
 import { finishPendingDeliveries } from "./delivery.fixture.ts";
 
 /** A public IP address, so that no name is looked up. Nothing is sent there, because no worker runs. */
-export const PUBLIC_URL = "https://93.184.216.34/hooks";
+const PUBLIC_URL = "https://93.184.216.34/hooks";
 
 export interface WebhookFixture {
   organization: TestOrganization;
@@ -55,20 +54,6 @@ export async function setUpWebhooks(
   const own = { endpoint: endpoint.id, delivery: items[0]?.id ?? "" };
   const named = target === "unknown" ? UNKNOWN : target ? await setUpWebhooks(app, { jobs: 1 }) : own;
   return { organization, key: text, uuid, endpoint: named.endpoint, delivery: named.delivery };
-}
-
-/** Changes the stored row of the fixture's endpoint. */
-export async function changeEndpointRow(
-  app: SharedApp,
-  { uuid }: WebhookFixture,
-  change: "paused" | "disabled" | "unreadable",
-): Promise<void> {
-  const assignment = {
-    paused: sql`status = 'paused'`,
-    disabled: sql`status = 'disabled', disabled_reason = 'gone'`,
-    unreadable: sql`secrets = jsonb_set(secrets, '{0,sealed}', '"damaged"')`,
-  }[change];
-  await app.database.query(sql`update webhook_endpoint set ${assignment} where id = ${uuid}`);
 }
 
 const ENUM_FIELDS = new Set(["status", "disabledReason", "origin"]);
