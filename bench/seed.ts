@@ -1,6 +1,6 @@
 /** The benchmark's test data: 200 organisations of uneven size and their jobs, inserted in bulk with SQL. */
 import type pg from "pg";
-import { generateKey } from "../src/api-keys/api-key.format.ts";
+import { generateKey } from "../src/api-keys/format.ts";
 import { rebuildCounters } from "../src/jobs/counters/counters.sql.ts";
 import type { Queryable } from "../src/core/postgres/database.ts";
 import { newUuid } from "../src/core/ids.ts";

@@ -1,6 +1,6 @@
 /** The data of the delivery benchmarks: jobs, their events and 200 endpoints, in a new database for each run. */
 import pg from "pg";
-import { toEventWire, type EventRow } from "../../src/events/event.wire.ts";
+import { toEventWire, type EventRow } from "../../src/events/wire.ts";
 import { entities } from "../../src/app/entities.ts";
 import { newUuid, uuidV7Sql, toTypedId } from "../../src/core/ids.ts";
 import { migrateDatabase } from "../../src/core/postgres/migrate.ts";

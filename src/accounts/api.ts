@@ -1,5 +1,5 @@
 /** The exports of this feature: other features and the adapters import only from here. */
-export { accountEmail, parseOrThrow, userNameField } from "./account.fields.ts";
+export { accountEmail, parseOrThrow, userNameField } from "./fields.ts";
 export type { ClientInfo } from "./auth/client-info.ts";
 export type { SignInResult } from "./auth/sign-in.service.ts";
 export { UserCredential, UserTwoFactor } from "./credential.entity.ts";

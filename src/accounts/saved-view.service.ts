@@ -5,7 +5,7 @@ import { User } from "../organizations/api.ts";
 import type { Database, Reader } from "../core/postgres/database.ts";
 import { AppError } from "../core/errors.ts";
 import { fromTypedId, newUuid } from "../core/ids.ts";
-import { parseOrThrow, savedViewNameField } from "./account.fields.ts";
+import { parseOrThrow, savedViewNameField } from "./fields.ts";
 import { SavedView } from "./saved-view.entity.ts";
 
 const MAX_VIEWS = 50;

@@ -2,7 +2,7 @@
 import { setSuspended } from "../api-keys/api.ts";
 import { AppError } from "../core/errors.ts";
 import { fromTypedId } from "../core/ids.ts";
-import { parseOrThrow, freeText } from "./account.fields.ts";
+import { parseOrThrow, freeText } from "./fields.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import { Organization } from "../organizations/api.ts";
 import type { AccountContext } from "./context.ts";

@@ -3,7 +3,7 @@ import type { Queryable } from "../core/postgres/database.ts";
 import type { OrganizationType } from "../core/principal.ts";
 import { sql } from "../core/postgres/sql.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
-import type { Scope } from "./api-key.entity.ts";
+import type { Scope } from "./entity.ts";
 
 export interface KeyRow {
   id: string;

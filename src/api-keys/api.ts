@@ -1,9 +1,9 @@
 /** The exports of this feature: other features and the adapters import only from here. */
-export { changeKeys, purgeEndedKeys, setSuspended } from "./api-key.changes.ts";
-export { AccessRevision, ApiKey, modeOfKey, type Scope, scopes } from "./api-key.entity.ts";
+export { changeKeys, purgeEndedKeys, setSuspended } from "./changes.ts";
+export { AccessRevision, ApiKey, modeOfKey, type Scope, scopes } from "./entity.ts";
 export { type ApiKeyView, toApiKeyView } from "./view.ts";
-export { parsePrefix } from "./api-key.format.ts";
-export { ApiKeyService, keysByIds } from "./api-key.service.ts";
+export { parsePrefix } from "./format.ts";
+export { ApiKeyService, keysByIds } from "./service.ts";
 export {
   findApiKey,
   isKeyHeader,
@@ -12,7 +12,7 @@ export {
   keyRequired,
   requireApiKey,
   unauthorized,
-} from "./api-key.headers.ts";
+} from "./headers.ts";
 export {
   type ApiKeyPrincipal,
   createKeyVerifier,
@@ -20,4 +20,4 @@ export {
   type OperatorKeyPrincipal,
   type OrganizationKeyPrincipal,
   requireScope,
-} from "./api-key.verifier.ts";
+} from "./verifier.ts";

@@ -13,9 +13,9 @@ import {
 } from "../operations/schemas.ts";
 import { organizationModes } from "../organizations/api.ts";
 import { rateLimitClasses, type RateLimits, rateLimitsOf } from "../rate-limits/api.ts";
-import type { IssuedKey } from "./api-key.changes.ts";
-import { GRACE_HOURS } from "./api-key.grant.ts";
-import { type ApiKeyService, keyUuid } from "./api-key.service.ts";
+import type { IssuedKey } from "./changes.ts";
+import { GRACE_HOURS } from "./grant.ts";
+import { type ApiKeyService, keyUuid } from "./service.ts";
 import { apiKeyView, keyCidrs, keyMode, keyName, keyScope, toApiKeyView } from "./view.ts";
 
 interface Services {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { toTypedId } from "../core/ids.ts";
 import { dateTime, extensibleEnum, idSchema } from "../operations/schemas.ts";
 import { organizationModes } from "../organizations/api.ts";
-import { type ApiKey, modeOfKey, scopes } from "./api-key.entity.ts";
+import { type ApiKey, modeOfKey, scopes } from "./entity.ts";
 
 export const keyMode = extensibleEnum(
   organizationModes,

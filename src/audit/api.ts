@@ -1,5 +1,5 @@
 /** The exports of this feature: other features and the adapters import only from here. */
-export { AuditEntry } from "./audit.entity.ts";
+export { AuditEntry } from "./entity.ts";
 export {
   actorDisplayName,
   type AuditContext,
@@ -10,4 +10,4 @@ export {
   listAuditEntries,
   NO_SOURCE,
   recordAuditEvent,
-} from "./audit.service.ts";
+} from "./service.ts";

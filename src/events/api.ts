@@ -1,8 +1,8 @@
 /** The public API of the events feature. Other modules import only from here. */
 export { SlowReaderError } from "./buffer.ts";
-export { type EventType, eventTypes, JobEvent } from "./event.entity.ts";
-export { apiVersionSchema, eventSchema } from "./event.schema.ts";
-export { createEventService, type EventService } from "./event.service.ts";
+export { type EventType, eventTypes, JobEvent } from "./entity.ts";
+export { apiVersionSchema, eventSchema } from "./schema.ts";
+export { createEventService, type EventService } from "./service.ts";
 export {
   API_VERSION,
   type EventAudience,
@@ -12,7 +12,7 @@ export {
   toActorWire,
   toChangeWire,
   toEventWire,
-} from "./event.wire.ts";
+} from "./wire.ts";
 export { exampleEvents, exampleRequestId } from "./examples.ts";
 export { deleteEventsOf, newestEventOf, trimTestEvents } from "./delete-test-events.sql.ts";
 export { feedCursor, LATEST, readFeedCursor } from "./feed-cursor.ts";

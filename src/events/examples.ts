@@ -1,7 +1,7 @@
 /** Examples for the documentation: a job whose delivery fails because of a wrong address, and its events. */
 import { exampleJob, jobFieldNames, type JobWire } from "../jobs/api.ts";
-import type { EventType } from "./event.entity.ts";
-import { API_VERSION, type EventChanges, type EventWire, type HistoryEntryWire } from "./event.wire.ts";
+import type { EventType } from "./entity.ts";
+import { API_VERSION, type EventChanges, type EventWire, type HistoryEntryWire } from "./wire.ts";
 
 export const exampleRequestId = "req_01KAJQZ4T0W5H8M3N9PXR2VD7C";
 

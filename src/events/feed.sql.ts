@@ -6,7 +6,7 @@ import type { Principal } from "../core/principal.ts";
 import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { HOUR_MS, DAY_MS } from "../core/time.ts";
 import { visibleTo } from "../jobs/api.ts";
-import type { EventType } from "./event.entity.ts";
+import type { EventType } from "./entity.ts";
 import { feedCursor, type FeedPosition } from "./feed-cursor.ts";
 
 export interface FeedQuery {

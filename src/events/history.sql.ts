@@ -6,7 +6,7 @@ import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { visibleTo } from "../jobs/api.ts";
 import type { FeedPosition } from "./feed-cursor.ts";
 import { feedPositionColumns } from "./feed.sql.ts";
-import type { EventRow } from "./event.wire.ts";
+import type { EventRow } from "./wire.ts";
 
 /** An event without the job snapshot, with its feed position; `job_id` is a UUID. */
 export type EventWithPosition = Omit<EventRow, "job"> & FeedPosition & { job_id: string };

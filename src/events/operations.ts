@@ -15,10 +15,10 @@ import {
   pageSizeParameter,
   pagination,
 } from "../operations/schemas.ts";
-import { eventTypes } from "./event.entity.ts";
-import { eventSchema, historyEntrySchema } from "./event.schema.ts";
-import type { EventService } from "./event.service.ts";
-import { toEventWire, toHistoryEntryWire } from "./event.wire.ts";
+import { eventTypes } from "./entity.ts";
+import { eventSchema, historyEntrySchema } from "./schema.ts";
+import type { EventService } from "./service.ts";
+import { toEventWire, toHistoryEntryWire } from "./wire.ts";
 import { exampleEvents, exampleHistoryEntry } from "./examples.ts";
 import { feedCursor, LATEST, readFeedCursor } from "./feed-cursor.ts";
 

@@ -6,7 +6,7 @@ import type { Principal } from "../core/principal.ts";
 import type { Semaphore } from "../core/concurrency/semaphore.ts";
 import { filterToSql, type JobFilterTree } from "../jobs/api.ts";
 import { EventBuffer, SlowReaderError } from "./buffer.ts";
-import type { EventType } from "./event.entity.ts";
+import type { EventType } from "./entity.ts";
 import { filterEvents, type JobCondition, type TailRow } from "./tail.sql.ts";
 
 export interface TailQuery {

@@ -1,5 +1,5 @@
 /** The exports of this feature: other features and the adapters import only from here. */
-export { IdempotencyRecord } from "./idempotency.entity.ts";
-export { createIdempotencyService, type IdempotencyService } from "./idempotency.service.ts";
+export { IdempotencyRecord } from "./entity.ts";
+export { createIdempotencyService, type IdempotencyService } from "./service.ts";
 export { deleteRecordsOf, purgeIdempotencyRecords, trimIdempotencyRecords } from "./purge.sql.ts";
 export type { KeyedRequest } from "./stored-response.sql.ts";

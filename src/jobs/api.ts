@@ -1,5 +1,5 @@
 /** The public API of the jobs feature. Other modules import only from here. */
-export { JobCounter, JobCounterDelta } from "./counters/counter.entity.ts";
+export { JobCounter, JobCounterDelta } from "./counters/entity.ts";
 export { compactCounters, rebuildCounters } from "./counters/counters.sql.ts";
 export { MAX_GROUPS } from "./counters/stats.sql.ts";
 export { type ColumnMapping, dateOrders, fileColumns, isFileColumn } from "./import-export/file-codec.ts";
@@ -20,25 +20,25 @@ export {
 export type { ImportCounts, RowFailure } from "./import-export/import.ts";
 export { exportJobs, type JobExport } from "./import-export/export.ts";
 export { exampleJob, exampleJobFields, exampleListedJob } from "./example-job.ts";
-export { Job } from "./job.entity.ts";
-export { jobFieldNames, type JobPatch } from "./job.fields.ts";
-export { knownStatuses } from "./job.known-codes.ts";
-export { jobSchema, listedJobSchema, markingNumberPath, noMarkingNumber } from "./job.schema.ts";
-export { OperatorJobService } from "./job.operator.service.ts";
-export { FailureReason, JobStatus } from "./job.reference-data.entity.ts";
+export { Job } from "./entity.ts";
+export { jobFieldNames, type JobPatch } from "./fields.ts";
+export { knownStatuses } from "./known-codes.ts";
+export { jobSchema, listedJobSchema, markingNumberPath, noMarkingNumber } from "./schema.ts";
+export { OperatorJobService } from "./operator.service.ts";
+export { FailureReason, JobStatus } from "./reference-data.entity.ts";
 export {
   createJobReferenceData,
   type FailureReasonCode,
   type JobReferenceData,
   type JobStatusCode,
-} from "./job.reference-data.ts";
-export type { JobRow, JobWithOrganizations } from "./job.row.sql.ts";
-export { JobService, type JobServiceDeps } from "./job.service.ts";
-export { dateValue, markingNumberValue, TEST_PREFIX } from "./job.values.ts";
-export { raiseVersionFloor } from "./job.version.sql.ts";
-export { isTestColumn, isVisibleTo, visibleTo, visibleToAny } from "./job.visibility.sql.ts";
+} from "./reference-data.ts";
+export type { JobRow, JobWithOrganizations } from "./row.sql.ts";
+export { JobService, type JobServiceDeps } from "./service.ts";
+export { dateValue, markingNumberValue, TEST_PREFIX } from "./values.ts";
+export { raiseVersionFloor } from "./version.sql.ts";
+export { isTestColumn, isVisibleTo, visibleTo, visibleToAny } from "./visibility.sql.ts";
 export { createTestJobs, deleteTestJobs } from "./test-jobs.ts";
-export { type JobWire, toJobWire, toListedJobWire } from "./job.wire.ts";
+export { type JobWire, toJobWire, toListedJobWire } from "./wire.ts";
 export { findJob } from "./list/find.sql.ts";
 export { defaultFilterLimits, validateFilter } from "./list/filter-validation.ts";
 export { jobCursor, type JobOrder, orderName, readJobCursor } from "./list/cursor.ts";

@@ -1,6 +1,6 @@
 /** The job of the documentation: a delivery that failed because of a wrong address. Test mode sends it if there is no job. */
-import type { JobRow } from "./job.row.sql.ts";
-import type { JobWire, ListedJobWire } from "./job.wire.ts";
+import type { JobRow } from "./row.sql.ts";
+import type { JobWire, ListedJobWire } from "./wire.ts";
 
 export const exampleJobFields = {
   batch_number: "B-2026-118",

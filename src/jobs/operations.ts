@@ -3,8 +3,8 @@ import { z } from "zod";
 import { type Operation, operation } from "../operations/operation.ts";
 import { none } from "../operations/schemas.ts";
 import { getJobStats } from "./counters/operations.ts";
-import { failureReasonView, type JobReferenceData, statusView } from "./job.reference-data.ts";
-import type { JobService } from "./job.service.ts";
+import { failureReasonView, type JobReferenceData, statusView } from "./reference-data.ts";
+import type { JobService } from "./service.ts";
 import { getJob, listJobs, lookUpJobs } from "./list/operations.ts";
 import { updateJob, updateJobs } from "./update/operations.ts";
 

@@ -1,6 +1,6 @@
 /** Records changes of API keys and webhook endpoints in the audit log, and mails them to the organisation's owners. */
-import type { MailService } from "./mail.service.ts";
-import { composeMail, type NewMail } from "./mail.template.ts";
+import type { MailService } from "./service.ts";
+import { composeMail, type NewMail } from "./template.ts";
 import { raw } from "@mikro-orm/postgresql";
 import { User } from "../organizations/api.ts";
 import type { Reader } from "../core/postgres/database.ts";

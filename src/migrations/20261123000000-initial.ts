@@ -80,7 +80,7 @@ const DELIVERIES = [
     with (pages_per_range = 32, autosummarize = on);`,
 ];
 
-/** Requests by API key, partitioned by day (`request-log/request-log.partitions.sql.ts` creates and drops the days), and their counts. */
+/** Requests by API key, partitioned by day (`request-log/partitions.sql.ts` creates and drops the days), and their counts. */
 const REQUEST_LOG = [
   `create table request_log (
     -- the 128 bits of its request_id, whose first 48 are the time

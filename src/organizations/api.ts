@@ -1,7 +1,7 @@
 /** The exports of this feature: other features and the adapters import only from here. */
-export { Organization } from "./organization.entity.ts";
-export { listOrganizations, organizationCursor } from "./organization.list.sql.ts";
-export { insertOrganization, organizationsByIds, OrganizationService } from "./organization.service.ts";
+export { Organization } from "./entity.ts";
+export { listOrganizations, organizationCursor } from "./list.sql.ts";
+export { insertOrganization, organizationsByIds, OrganizationService } from "./service.ts";
 export {
   hasTestOrganizations,
   modeOf,

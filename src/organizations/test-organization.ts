@@ -7,7 +7,7 @@ import { invariant } from "../core/errors.ts";
 import { newUuid } from "../core/ids.ts";
 import type { Reader } from "../core/postgres/database.ts";
 import { type OrganizationType, organizationTypes } from "../core/principal.ts";
-import { Organization } from "./organization.entity.ts";
+import { Organization } from "./entity.ts";
 
 /** Test data changes nothing that is real. */
 export const organizationModes = ["live", "test"] as const;

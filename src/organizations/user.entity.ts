@@ -1,6 +1,6 @@
 /** A user who can sign in. Deleting the row deletes the user's credentials and sessions with it. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
-import { Organization } from "./organization.entity.ts";
+import { Organization } from "./entity.ts";
 import { tenantFilter } from "./tenancy.ts";
 
 /** Owners and members belong to an organisation, operators to none. */

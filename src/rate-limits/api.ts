@@ -1,7 +1,7 @@
 /** The exports of this feature: other features and the adapters import only from here. */
-export { RateLimitBucket } from "./rate-limit.entity.ts";
+export { RateLimitBucket } from "./entity.ts";
 export { createPostgresStore, purgeBuckets } from "./rate-limit.sql.ts";
-export { createMemoryStore, type RateLimitStore } from "./rate-limit.store.ts";
+export { createMemoryStore, type RateLimitStore } from "./store.ts";
 export {
   effectiveLimit,
   exhaustLimit,

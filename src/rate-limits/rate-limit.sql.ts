@@ -1,7 +1,7 @@
 /** Token buckets in PostgreSQL, shared by all processes. Every request with RATE_LIMIT_STORE=postgres runs one statement. */
 import type { Queryable } from "../core/postgres/database.ts";
 import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
-import type { BucketRequest, RateLimitStore, TakeResult } from "./rate-limit.store.ts";
+import type { BucketRequest, RateLimitStore, TakeResult } from "./store.ts";
 
 /** One statement per request, however many buckets it takes from. */
 export function createPostgresStore(database: Queryable): RateLimitStore {

@@ -4,7 +4,7 @@
  */
 import { AppError } from "../core/errors.ts";
 import type { TokenRate } from "../core/concurrency/token-bucket.ts";
-import type { RateLimitStore, TakeResult } from "./rate-limit.store.ts";
+import type { RateLimitStore, TakeResult } from "./store.ts";
 
 /** By class of request. A request takes one token; a GraphQL mutation takes one per field. */
 export const defaultRateLimits = {

@@ -1,6 +1,6 @@
 /** The exports of this feature: other features and the adapters import only from here. */
-export { ensureDailyPartitions } from "./request-log.partitions.sql.ts";
-export { requestLogCursor } from "./request-log.read.sql.ts";
-export { deleteRequestsOf } from "./request-log.write.sql.ts";
-export type { RequestRecorder } from "./request-log.recorder.ts";
-export { openRequestLog, type RequestLog } from "./request-log.service.ts";
+export { ensureDailyPartitions } from "./partitions.sql.ts";
+export { requestLogCursor } from "./read.sql.ts";
+export { deleteRequestsOf } from "./write.sql.ts";
+export type { RequestRecorder } from "./recorder.ts";
+export { openRequestLog, type RequestLog } from "./service.ts";

@@ -14,8 +14,8 @@ import {
   requestIdSchema,
   text,
 } from "../operations/schemas.ts";
-import { requestLogCursor, requestOutcomes } from "./request-log.read.sql.ts";
-import type { RequestLog } from "./request-log.service.ts";
+import { requestLogCursor, requestOutcomes } from "./read.sql.ts";
+import type { RequestLog } from "./service.ts";
 
 interface Services {
   readonly requests: Pick<RequestLog, "list" | "get">;

@@ -8,7 +8,7 @@ export {
   simulatedStatuses,
   SLOW,
 } from "./simulation.ts";
-export { TestModeService } from "./test-mode.service.ts";
+export { TestModeService } from "./service.ts";
 export { applyDueSteps } from "./test-run.driver.ts";
 export { type TestUse, TestUseService } from "./test-use.ts";
 export { TestRun } from "./test-run.entity.ts";

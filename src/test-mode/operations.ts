@@ -23,7 +23,7 @@ import {
   testPrincipal,
   wholeNumber,
 } from "./run.operations.ts";
-import { JOBS_PER_REQUEST, MAX_TEST_JOBS, type TestModeService } from "./test-mode.service.ts";
+import { JOBS_PER_REQUEST, MAX_TEST_JOBS, type TestModeService } from "./service.ts";
 
 interface Services {
   readonly testMode: TestModeService;

@@ -5,7 +5,7 @@ import { knownStatuses, markingNumberValue, noMarkingNumber } from "../jobs/api.
 import { type Access, operation, type RequestPrincipal } from "../operations/operation.ts";
 import { count, dateTime, extensibleEnum, mustBe, none } from "../operations/schemas.ts";
 import { pathNames } from "./paths.ts";
-import type { TestModeService, TestPrincipal } from "./test-mode.service.ts";
+import type { TestModeService, TestPrincipal } from "./service.ts";
 import { type JobRun, MAX_STEPS, STEP_INTERVAL } from "./test-run.changes.ts";
 
 interface Services {

@@ -7,7 +7,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { toTypedId } from "../core/ids.ts";
 import type { Database } from "../core/postgres/database.ts";
-import type { DeletedTestData, TestModeService } from "./test-mode.service.ts";
+import type { DeletedTestData, TestModeService } from "./service.ts";
 import { TestRun } from "./test-run.entity.ts";
 
 /** The test data of a live organisation. */

@@ -28,4 +28,4 @@ export { retryPolicies } from "./retry-policy.ts";
 export { latestSealedSecret, unreadableEndpoints } from "./signing/unreadable-secrets.sql.ts";
 export { createSecretReveal, type SecretReveal } from "./signing/secret-reveal.ts";
 export { systemPrincipal } from "./webhook-principal.ts";
-export { openWebhooks, type Webhooks } from "./webhooks.service.ts";
+export { openWebhooks, type Webhooks } from "./service.ts";

@@ -1,6 +1,6 @@
 /** API keys over REST: what a key with keys:manage can and cannot give, rotation, and what is stored for an Idempotency-Key. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
+import type { NewKey } from "../../src/api-keys/changes.ts";
 import { scopes } from "../../src/api-keys/api.ts";
 import { fromTypedId, toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";

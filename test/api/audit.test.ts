@@ -1,6 +1,6 @@
 /** The audit log, and the suspension of organisations. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { recordAuditEvent } from "../../src/audit/audit.service.ts";
+import { recordAuditEvent } from "../../src/audit/service.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { listenToChannel } from "../../src/core/postgres/notify.ts";
 import { DELIVERIES_CHANNEL } from "../../src/webhooks/dispatcher/worker.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { generateKey } from "../../src/api-keys/api-key.format.ts";
+import { generateKey } from "../../src/api-keys/format.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { startAppInstance, type AppInstance, type ApiResponse } from "../support/app/app-instance.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";

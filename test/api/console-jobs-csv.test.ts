@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { fileColumns } from "../../src/jobs/import-export/file-codec.ts";
 import { importJobs } from "../../src/jobs/import-export/import.ts";
 import { readRows } from "../../src/jobs/import-export/import-rows.ts";
-import { createJobReferenceData } from "../../src/jobs/job.reference-data.ts";
+import { createJobReferenceData } from "../../src/jobs/reference-data.ts";
 import { systemActor } from "../../src/core/principal.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";

@@ -1,6 +1,6 @@
 /** The feed filtered by type, with many events of other types. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createEventService } from "../../src/events/event.service.ts";
+import { createEventService } from "../../src/events/service.ts";
 import type { Queryable } from "../../src/core/postgres/database.ts";
 import { fromTypedId, uuidV7Sql } from "../../src/core/ids.ts";
 import { systemActor, type Principal } from "../../src/core/principal.ts";

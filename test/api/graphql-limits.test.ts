@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { getIntrospectionQuery } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPostgresStore } from "../../src/rate-limits/rate-limit.sql.ts";
-import { createMemoryStore } from "../../src/rate-limits/rate-limit.store.ts";
+import { createMemoryStore } from "../../src/rate-limits/store.ts";
 import { limits } from "../../src/api/graphql/execution/limits.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import {

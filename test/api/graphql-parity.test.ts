@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { camelCase } from "../../src/core/names.ts";
-import { jobFieldNames } from "../../src/jobs/job.fields.ts";
+import { jobFieldNames } from "../../src/jobs/fields.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { queryData } from "../support/graphql/client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";

@@ -1,6 +1,6 @@
 /** The mail outbox in GraphQL, for operators only. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MailService } from "../../src/mail/mail.service.ts";
+import { MailService } from "../../src/mail/service.ts";
 import { raw } from "../../src/core/postgres/sql.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";

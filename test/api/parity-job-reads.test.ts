@@ -1,7 +1,7 @@
 /** Looking up jobs and counting them have the same results and refusals in REST and GraphQL. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { groupNames } from "../../src/jobs/counters/operations.ts";
-import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
+import type { NewKey } from "../../src/api-keys/changes.ts";
 import { snakeCase } from "../../src/core/names.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
-import { jobFieldNames } from "../../src/jobs/job.fields.ts";
+import { jobFieldNames } from "../../src/jobs/fields.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { validPatch } from "../support/app/arbitraries.ts";
 import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";

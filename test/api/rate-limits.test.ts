@@ -8,7 +8,7 @@ import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import type { Queryable } from "../../src/core/postgres/database.ts";
 import type { Sql } from "../../src/core/postgres/sql.ts";
 import { createPostgresStore } from "../../src/rate-limits/rate-limit.sql.ts";
-import { createMemoryStore, type BucketRequest } from "../../src/rate-limits/rate-limit.store.ts";
+import { createMemoryStore, type BucketRequest } from "../../src/rate-limits/store.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const HEADERS = [

@@ -3,10 +3,10 @@
  * here. Each would succeed, or at least reach its service, if it were not refused.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { generateKey } from "../../src/api-keys/api-key.format.ts";
+import { generateKey } from "../../src/api-keys/format.ts";
 import { scopes, type Scope } from "../../src/api-keys/api.ts";
-import type { NewKey } from "../../src/api-keys/api-key.changes.ts";
-import { lockId } from "../../src/idempotency/idempotency.service.ts";
+import type { NewKey } from "../../src/api-keys/changes.ts";
+import { lockId } from "../../src/idempotency/service.ts";
 import { storeResponse } from "../../src/idempotency/stored-response.sql.ts";
 import { fromTypedId } from "../../src/core/ids.ts";
 import { join, raw, sql, type Sql } from "../../src/core/postgres/sql.ts";

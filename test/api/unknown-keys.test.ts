@@ -3,8 +3,8 @@
  * test/service/api-keys/verifier-cache.test.ts.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { generateKey } from "../../src/api-keys/api-key.format.ts";
-import { unknownKeyRate } from "../../src/api-keys/api-key.verifier.ts";
+import { generateKey } from "../../src/api-keys/format.ts";
+import { unknownKeyRate } from "../../src/api-keys/verifier.ts";
 import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
 import { createApiClient, startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { jobFieldNames } from "../../src/jobs/job.fields.ts";
+import { jobFieldNames } from "../../src/jobs/fields.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectFailure, withoutRequestId } from "../support/app/assertions.ts";
 import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";

@@ -1,17 +1,17 @@
 /** Compares the tables of the guide with the code. */
 import { describe, expect, it } from "vitest";
-import { scopes } from "../../src/api-keys/api-key.entity.ts";
+import { scopes } from "../../src/api-keys/entity.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
 import { eventTypes } from "../../src/events/api.ts";
 import { sortFields } from "../../src/jobs/list/operations.ts";
-import { jobFieldNames } from "../../src/jobs/job.fields.ts";
+import { jobFieldNames } from "../../src/jobs/fields.ts";
 import type { TokenRate } from "../../src/core/concurrency/token-bucket.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { errorHeadings } from "../../src/guide/error-sections.ts";
 import { SAMPLE_BASE_URL } from "../../src/guide/api.ts";
 import { errorCodes, statusOf } from "../../src/core/errors.ts";
-import { createMemoryStore } from "../../src/rate-limits/rate-limit.store.ts";
+import { createMemoryStore } from "../../src/rate-limits/store.ts";
 import {
   defaultRateLimits,
   organizationLimit,

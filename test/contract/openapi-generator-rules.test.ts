@@ -1,8 +1,8 @@
 /** Structural rules that keep the document usable by client generators; `npx node scripts/check-clients.ts` runs the generators. */
 import { describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
-import { scopes } from "../../src/api-keys/api-key.entity.ts";
-import { eventTypes } from "../../src/events/event.entity.ts";
+import { scopes } from "../../src/api-keys/entity.ts";
+import { eventTypes } from "../../src/events/entity.ts";
 import { createOpenApiDocument } from "../../src/api/rest/openapi/documents.ts";
 import { errorCodes } from "../../src/core/errors.ts";
 import { apiDocument, type Operation } from "../support/app/openapi-contract.ts";

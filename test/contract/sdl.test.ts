@@ -15,10 +15,10 @@ import {
 import { describe, expect, it } from "vitest";
 import { generateResolverTypes } from "../../scripts/generate-graphql-types.ts";
 import { listReleases, listSdlChanges, readSnapshot } from "../../scripts/releases/snapshots.ts";
-import { eventTypes } from "../../src/events/event.entity.ts";
+import { eventTypes } from "../../src/events/entity.ts";
 import { createSchema } from "../../src/api/graphql/schema.ts";
 import { readSdl } from "../../src/api/graphql/sdl.ts";
-import { jobFieldNames, jobFields, type JobFieldName } from "../../src/jobs/job.fields.ts";
+import { jobFieldNames, jobFields, type JobFieldName } from "../../src/jobs/fields.ts";
 
 const schema = buildSchema(readSdl());
 
@@ -31,7 +31,7 @@ interface ScalarDescription {
 
 const camelCase = (name: string) => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The GraphQL type for each kind in `job.fields.ts`. */
+/** The GraphQL type for each kind in `jobs/fields.ts`. */
 const scalarOf = { text: "String", integer: "Int", number: "Float", date: "LocalDate", boolean: "Boolean" };
 const isNullable = (name: JobFieldName) => jobFields[name].value.safeParse(null).success;
 

@@ -5,7 +5,7 @@ import { networkOf } from "../../core/network.ts";
 import { systemActor } from "../../core/principal.ts";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { User } from "../../organizations/api.ts";
-import { accountEmail, normalizeEmail } from "../account.fields.ts";
+import { accountEmail, normalizeEmail } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
 import { snapshotPassword } from "../passwords/race-guard.ts";
 import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";

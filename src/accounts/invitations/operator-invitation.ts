@@ -3,7 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { newUuid, toTypedId } from "../../core/ids.ts";
 import { systemActor } from "../../core/principal.ts";
 import { NO_SOURCE, recordAuditEvent } from "../../audit/api.ts";
-import { accountEmail, parseOrThrow } from "../account.fields.ts";
+import { accountEmail, parseOrThrow } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
 import { EmailTokenService } from "../email-token.service.ts";
 import { hasAccount } from "../user.service.ts";

@@ -8,7 +8,7 @@ import { fromTypedId, newUuid, toTypedId } from "../../core/ids.ts";
 import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
 import { actorDisplayName, recordAuditEvent } from "../../audit/api.ts";
 import { forTenant, Organization, User } from "../../organizations/api.ts";
-import { accountEmail, parseOrThrow } from "../account.fields.ts";
+import { accountEmail, parseOrThrow } from "../fields.ts";
 import type { ThrottleAttempt } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { revokeEmailTokens } from "../email-token.service.ts";

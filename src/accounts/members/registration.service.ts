@@ -4,7 +4,7 @@ import { z } from "zod";
 import { toTypedId } from "../../core/ids.ts";
 import { type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import type { UserRole } from "../../organizations/api.ts";
-import { parseOrThrow, userNameField } from "../account.fields.ts";
+import { parseOrThrow, userNameField } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
 import type { EmailTokenKind } from "../email-token.entity.ts";
 import { invalidEmailToken } from "../email-token.service.ts";

@@ -5,7 +5,7 @@ import type { Transaction } from "../../core/postgres/transaction.ts";
 import { AppError, type Problem } from "../../core/errors.ts";
 import { fromTypedId, toTypedId } from "../../core/ids.ts";
 import { actorDisplayName, type AuditContext, recordAuditEvent } from "../../audit/api.ts";
-import { parseOrThrow, organizationNameField, freeText } from "../account.fields.ts";
+import { parseOrThrow, organizationNameField, freeText } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
 import { revokeEmailTokens } from "../email-token.service.ts";
 import { hasAccount } from "../user.service.ts";

@@ -7,7 +7,7 @@ import { newUuid, toTypedId } from "../../core/ids.ts";
 import { organizationTypes, systemActor } from "../../core/principal.ts";
 import { type AuditEvent, type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import { Organization } from "../../organizations/api.ts";
-import { accountEmail, parseOrThrow, organizationNameField, freeText } from "../account.fields.ts";
+import { accountEmail, parseOrThrow, organizationNameField, freeText } from "../fields.ts";
 import { formAttempts } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { invalidEmailToken } from "../email-token.service.ts";

@@ -6,7 +6,7 @@ import { User } from "../../organizations/api.ts";
 import type { AccountDeps } from "../context.ts";
 import { UserTwoFactor } from "../credential.entity.ts";
 import { UserVerification } from "../sessions/entity.ts";
-import { accountEmail, parseOrThrow } from "../account.fields.ts";
+import { accountEmail, parseOrThrow } from "../fields.ts";
 import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
 import { FORGOTTEN_PASSWORD_PATH, twoFactorResetMail } from "../passwords/mails.ts";
 import { revokeSessions } from "../user.service.ts";

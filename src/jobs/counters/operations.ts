@@ -4,7 +4,7 @@ import { badRequest, problemIn } from "../../core/errors.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { operation } from "../../operations/operation.ts";
 import { count, extensibleEnum, flag, listMeta, listParameter, none } from "../../operations/schemas.ts";
-import type { JobService } from "../job.service.ts";
+import type { JobService } from "../service.ts";
 import { filterParameters, toJobFilter } from "../list/parameters.ts";
 import { type GroupKey, groupKeyProblem, type JobStatsGroup, MAX_GROUPS } from "./stats.sql.ts";
 

@@ -5,7 +5,7 @@ import type { Principal } from "../../core/principal.ts";
 import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { filterToSql, setKeys, type JobFilterTree } from "../list/filter.sql.ts";
 import { counterRowsSql } from "./counters.sql.ts";
-import { visibleTo } from "../job.visibility.sql.ts";
+import { visibleTo } from "../visibility.sql.ts";
 
 interface GroupKeySource {
   /** SQL expression to group by. */

@@ -8,7 +8,7 @@ import { listJobs } from "../list/list.sql.ts";
 import { fileColumns, isTextColumn, formatCell, toFileRow } from "./file-codec.ts";
 import type { FileFormat } from "./import-rows.ts";
 import { positionOf, type JobOrder, type JobPosition } from "../list/cursor.ts";
-import type { JobRow } from "../job.row.sql.ts";
+import type { JobRow } from "../row.sql.ts";
 
 export interface JobExport {
   filter: JobFilterTree;

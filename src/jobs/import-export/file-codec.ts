@@ -3,8 +3,8 @@ import type { CsvCell } from "../../core/records/csv.ts";
 import { AppError } from "../../core/errors.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { suggestClosest } from "../../core/did-you-mean.ts";
-import { jobFieldNames, jobFields, type JobFieldName } from "../job.fields.ts";
-import type { JobRow } from "../job.row.sql.ts";
+import { jobFieldNames, jobFields, type JobFieldName } from "../fields.ts";
+import type { JobRow } from "../row.sql.ts";
 
 /** The columns in the order of an export. An imported file can have any of them in any order. */
 export const fileColumns = [

@@ -2,12 +2,12 @@
 import type { OrganizationService } from "../../organizations/api.ts";
 import { AppError } from "../../core/errors.ts";
 import type { OrganizationType } from "../../core/principal.ts";
-import type { JobReferenceData } from "../job.reference-data.ts";
+import type { JobReferenceData } from "../reference-data.ts";
 import { isFileColumn, unknownColumnMessage } from "./file-codec.ts";
 import type { ImportRow, RowProblem } from "./import-rows.ts";
 import { checkFields } from "../update/validate-patch.ts";
 import type { JobUpsert } from "../update/upsert.sql.ts";
-import { liveMarkingNumberValue, providerStatusValue, textValue } from "../job.values.ts";
+import { liveMarkingNumberValue, providerStatusValue, textValue } from "../values.ts";
 
 export type ValidatedRow = { readonly upsert: JobUpsert } | { readonly problems: readonly RowProblem[] };
 

@@ -3,7 +3,7 @@ import type { OrganizationService } from "../../organizations/api.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { invariant } from "../../core/errors.ts";
 import { systemPrincipal, type ChangeContext, type OrganizationType } from "../../core/principal.ts";
-import type { JobReferenceData } from "../job.reference-data.ts";
+import type { JobReferenceData } from "../reference-data.ts";
 import {
   validateRow,
   createOrganizationResolver,

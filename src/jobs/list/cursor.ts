@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { decodeCursor, encodeCursor } from "../../core/cursor.ts";
 import { toIsoTime } from "../../core/time.ts";
-import type { JobRow } from "../job.row.sql.ts";
-import { dateValue } from "../job.values.ts";
+import type { JobRow } from "../row.sql.ts";
+import { dateValue } from "../values.ts";
 
 /** The fields that clients can order by. */
 export const jobOrderFields = ["created_at", "updated_at", "scheduled_date", "marking_number"] as const;

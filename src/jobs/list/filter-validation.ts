@@ -1,8 +1,8 @@
 /** Validates a job filter before it becomes SQL: its size, its values and its status codes. */
 import { z } from "zod";
 import { badRequest, type Problem } from "../../core/errors.ts";
-import { statusCategories } from "../job.reference-data.entity.ts";
-import type { JobReferenceData } from "../job.reference-data.ts";
+import { statusCategories } from "../reference-data.entity.ts";
+import type { JobReferenceData } from "../reference-data.ts";
 import {
   filterableColumns,
   filterKeys,
@@ -12,7 +12,7 @@ import {
   type ComparisonOperator,
   type JobFilterTree,
 } from "./filter.sql.ts";
-import { dateValue, numberValue, textValue } from "../job.values.ts";
+import { dateValue, numberValue, textValue } from "../values.ts";
 
 export interface JobFilterLimits {
   /** Compared values. A list counts as one value, and so does an empty filter in `and`, `or` or `not`. */

@@ -1,6 +1,6 @@
 /** The job filter of REST, GraphQL and exports as a tree of conditions, and its translation to SQL. */
 import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
-import type { statusCategories } from "../job.reference-data.entity.ts";
+import type { statusCategories } from "../reference-data.entity.ts";
 
 /** Null means the same as absent, so that clients can pass empty variables. */
 type Nullish<Value> = Value | null | undefined;

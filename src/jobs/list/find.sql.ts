@@ -10,8 +10,8 @@ import {
   type JobRow,
   type JobWithOrganizations,
   type OrganizationRow,
-} from "../job.row.sql.ts";
-import { visibleTo } from "../job.visibility.sql.ts";
+} from "../row.sql.ts";
+import { visibleTo } from "../visibility.sql.ts";
 
 /** The job with this Marking Number, without its organisations; null if it is not visible. */
 export async function findJob(

@@ -4,8 +4,8 @@ import { invariant } from "../../core/errors.ts";
 import type { Principal } from "../../core/principal.ts";
 import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { counterRowsSql } from "../counters/counters.sql.ts";
-import { toJob, jobJoinColumns, type JobJoinRow, type JobWithOrganizations } from "../job.row.sql.ts";
-import { visibleTo } from "../job.visibility.sql.ts";
+import { toJob, jobJoinColumns, type JobJoinRow, type JobWithOrganizations } from "../row.sql.ts";
+import { visibleTo } from "../visibility.sql.ts";
 import type { JobOrder, JobOrderField } from "./cursor.ts";
 import {
   filterableColumns,

@@ -17,10 +17,10 @@ import {
   pageSizeParameter,
 } from "../../operations/schemas.ts";
 import { exampleJob, exampleListedJob } from "../example-job.ts";
-import { jobSchema, listedJobSchema, markingNumberPath, noMarkingNumber } from "../job.schema.ts";
-import type { JobService } from "../job.service.ts";
-import { markingNumberValue } from "../job.values.ts";
-import { toJobWire, toListedJobWire } from "../job.wire.ts";
+import { jobSchema, listedJobSchema, markingNumberPath, noMarkingNumber } from "../schema.ts";
+import type { JobService } from "../service.ts";
+import { markingNumberValue } from "../values.ts";
+import { toJobWire, toListedJobWire } from "../wire.ts";
 import { unknownStatus } from "../update/validate-patch.ts";
 import { jobCursor, orderName, readJobCursor, toOrder } from "./cursor.ts";
 import { filterParameters, toJobFilter } from "./parameters.ts";

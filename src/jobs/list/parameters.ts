@@ -1,8 +1,8 @@
 /** The query parameters that select jobs, for the list and the statistics. */
 import type { z } from "zod";
 import { dateTimeParameter, optionalParameter } from "../../operations/schemas.ts";
-import { knownFailureReasons, knownStatuses } from "../job.known-codes.ts";
-import { dateValue, markingNumberValue, textValue } from "../job.values.ts";
+import { knownFailureReasons, knownStatuses } from "../known-codes.ts";
+import { dateValue, markingNumberValue, textValue } from "../values.ts";
 import type { JobFilterTree } from "./filter.sql.ts";
 
 const filterText = (max: number, description: string, example: string, meta: object = {}) =>

@@ -4,7 +4,7 @@ import { isDataError } from "../../core/postgres/errors.ts";
 import type { Database, Reader } from "../../core/postgres/database.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import type { Principal } from "../../core/principal.ts";
-import { Job } from "../job.entity.ts";
+import { Job } from "../entity.ts";
 
 interface KeyedItem {
   markingNumber: string;

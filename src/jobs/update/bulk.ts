@@ -4,7 +4,7 @@ import type { Transaction, TransactionEnd } from "../../core/postgres/transactio
 import { badRequest } from "../../core/errors.ts";
 import type { ChangeContext } from "../../core/principal.ts";
 import { applyInBatches, type BatchExecutor, type DataRejected } from "./batches.ts";
-import type { JobRow } from "../job.row.sql.ts";
+import type { JobRow } from "../row.sql.ts";
 import { notifyChanges, type ChangeListeners } from "./notify.ts";
 import type { CheckedItem, ItemFailure } from "./validate-patch.ts";
 import type { UpdateOutcome } from "./update-and-fan-out.sql.ts";

@@ -1,6 +1,6 @@
 /** Notifies webhook workers and subscribers after a change is committed. */
 import type { Transaction } from "../../core/postgres/transaction.ts";
-import type { JobRow } from "../job.row.sql.ts";
+import type { JobRow } from "../row.sql.ts";
 
 export interface ChangeListeners {
   /** Called after a commit that created webhook deliveries. */

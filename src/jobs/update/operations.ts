@@ -22,12 +22,12 @@ import {
   text,
 } from "../../operations/schemas.ts";
 import { exampleJob, examplePatch } from "../example-job.ts";
-import { jobPatchShape } from "../job.fields.ts";
-import type { JobRow } from "../job.row.sql.ts";
-import { jobMarkingNumber, jobSchema, markingNumberPath, noMarkingNumber } from "../job.schema.ts";
-import type { JobService, UpdateItem } from "../job.service.ts";
-import { markingNumberValue } from "../job.values.ts";
-import { toJobWire } from "../job.wire.ts";
+import { jobPatchShape } from "../fields.ts";
+import type { JobRow } from "../row.sql.ts";
+import { jobMarkingNumber, jobSchema, markingNumberPath, noMarkingNumber } from "../schema.ts";
+import type { JobService, UpdateItem } from "../service.ts";
+import { markingNumberValue } from "../values.ts";
+import { toJobWire } from "../wire.ts";
 import { type ItemResult, MAX_BATCH_ITEMS } from "./bulk.ts";
 import { unknownStatus } from "./validate-patch.ts";
 

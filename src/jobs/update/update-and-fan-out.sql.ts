@@ -7,9 +7,9 @@ import { newUuid, uuidV7Sql } from "../../core/ids.ts";
 import type { ChangeContext, Principal } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { TraceparentParam } from "../../core/tracing/tracing.ts";
-import { jobFieldNames, type JobPatch } from "../job.fields.ts";
-import { jobColumns, type JobRow } from "../job.row.sql.ts";
-import { visibleTo } from "../job.visibility.sql.ts";
+import { jobFieldNames, type JobPatch } from "../fields.ts";
+import { jobColumns, type JobRow } from "../row.sql.ts";
+import { visibleTo } from "../visibility.sql.ts";
 
 /** A validated change to one job. */
 export interface JobUpdate {

@@ -6,8 +6,8 @@ import { newUuid } from "../../core/ids.ts";
 import type { ChangeContext } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { TraceparentParam } from "../../core/tracing/tracing.ts";
-import { jobFieldNames, type JobPatch } from "../job.fields.ts";
-import type { JobRow } from "../job.row.sql.ts";
+import { jobFieldNames, type JobPatch } from "../fields.ts";
+import type { JobRow } from "../row.sql.ts";
 import {
   diffSql,
   nextVersionSql,

@@ -2,9 +2,9 @@
 import { type ErrorCode, type Problem, problemIn } from "../../core/errors.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import { toProblems } from "../../core/zod-problems.ts";
-import type { JobReferenceData } from "../job.reference-data.ts";
-import { jobFieldNames, jobFields, jobPatchSchema, type JobFieldName, type JobPatch } from "../job.fields.ts";
-import { markingNumberValue } from "../job.values.ts";
+import type { JobReferenceData } from "../reference-data.ts";
+import { jobFieldNames, jobFields, jobPatchSchema, type JobFieldName, type JobPatch } from "../fields.ts";
+import { markingNumberValue } from "../values.ts";
 
 export interface CheckedFields {
   /** Empty if there are problems or no editable fields. */

@@ -1,6 +1,6 @@
 /** Events of each type, sent to test endpoints with a test key. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
+import type { NewKey } from "../../../src/api-keys/changes.ts";
 import { type EventType, type EventWire, eventTypes } from "../../../src/events/api.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDataServices } from "../../../src/app/data-services.ts";
-import type { TestPrincipal } from "../../../src/test-mode/test-mode.service.ts";
+import type { TestPrincipal } from "../../../src/test-mode/service.ts";
 import { trimTestEvents } from "../../../src/events/api.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { uuidV7Sql } from "../../../src/core/ids.ts";

@@ -8,8 +8,8 @@ import {
   Waymark,
   type ClientOptions,
 } from "../../../clients/typescript/src/index.ts";
-import { generateKey } from "../../../src/api-keys/api-key.format.ts";
-import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
+import { generateKey } from "../../../src/api-keys/format.ts";
+import type { NewKey } from "../../../src/api-keys/changes.ts";
 import { scopes } from "../../../src/api-keys/api.ts";
 import { MAX_SLOW_REQUESTS } from "../../../src/api/simulate.ts";
 import { createLogger } from "../../../src/core/logger.ts";

@@ -10,7 +10,7 @@ import { entities } from "../../../src/app/entities.ts";
 import type { FeedPosition } from "../../../src/events/feed-cursor.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { ensureDailyPartitions } from "../../../src/request-log/request-log.partitions.sql.ts";
+import { ensureDailyPartitions } from "../../../src/request-log/partitions.sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
 import type { DeliveryView } from "../../../src/webhooks/deliveries/view.ts";
 import { ensurePartitions } from "../../../src/webhooks/deliveries/weekly-partitions.sql.ts";

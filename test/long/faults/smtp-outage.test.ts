@@ -1,6 +1,6 @@
 /** The SMTP server is down, rejects or hangs while traffic runs: requests are not delayed, and each mail arrives once. */
 import { expect, it, onTestFinished, vi } from "vitest";
-import { MailService } from "../../../src/mail/mail.service.ts";
+import { MailService } from "../../../src/mail/service.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { startFaultTraffic } from "../../support/faults/traffic.ts";
 import { freePort } from "../../support/free-port.ts";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { StartupError } from "../../../src/core/errors.ts";
 import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
-import { createStartupCheck } from "../../../src/restore/restore.service.ts";
+import { createStartupCheck } from "../../../src/restore/service.ts";
 import { startReplicatedPostgres } from "../../support/database/standby.fixture.ts";
 import { testSecretBox } from "../../support/test-secret.ts";
 

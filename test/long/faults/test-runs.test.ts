@@ -8,7 +8,7 @@ import { systemActor } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { TASKS_COLLECTION } from "../../../src/scheduling/task-document.ts";
 import { TestRun } from "../../../src/test-mode/api.ts";
-import type { TestPrincipal } from "../../../src/test-mode/test-mode.service.ts";
+import type { TestPrincipal } from "../../../src/test-mode/service.ts";
 import { openFaultFixture, type FaultFixture } from "../../support/faults/webhook.fixture.ts";
 import { eventually } from "../../support/eventually.ts";
 

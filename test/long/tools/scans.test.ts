@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findShippedPackages } from "../../../scripts/shipped-packages.ts";
 import { evaluateAudit } from "../../../scripts/audit-dependencies.ts";
 import { findSecrets, applyExceptions } from "../../../scripts/scan-secrets.ts";
-import { generateKey } from "../../../src/api-keys/api-key.format.ts";
+import { generateKey } from "../../../src/api-keys/format.ts";
 import { newSecret } from "../../../src/webhooks/signing/signature.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");

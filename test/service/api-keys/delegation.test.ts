@@ -1,15 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { KeyRequest } from "../../../src/api-keys/api-key.grant.ts";
-import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
-import { ApiKeyService, keysByIds, MAX_LISTED_KEYS } from "../../../src/api-keys/api-key.service.ts";
-import {
-  type ApiKeyPrincipal,
-  createKeyVerifier,
-  type KeyVerifier,
-} from "../../../src/api-keys/api-key.verifier.ts";
+import type { KeyRequest } from "../../../src/api-keys/grant.ts";
+import type { NewKey } from "../../../src/api-keys/changes.ts";
+import { ApiKeyService, keysByIds, MAX_LISTED_KEYS } from "../../../src/api-keys/service.ts";
+import { type ApiKeyPrincipal, createKeyVerifier, type KeyVerifier } from "../../../src/api-keys/verifier.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import { OrganizationService } from "../../../src/organizations/service.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { newUuid, toTypedId } from "../../../src/core/ids.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";

@@ -2,16 +2,16 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
-import { generateKey } from "../../../src/api-keys/api-key.format.ts";
+import { ApiKeyService } from "../../../src/api-keys/service.ts";
+import { generateKey } from "../../../src/api-keys/format.ts";
 import {
   createKeyVerifier,
   POLL_INTERVAL_MS,
   unknownKeyRate,
   type KeyVerifier,
-} from "../../../src/api-keys/api-key.verifier.ts";
+} from "../../../src/api-keys/verifier.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import { OrganizationService } from "../../../src/organizations/service.ts";
 import type { AppError } from "../../../src/core/errors.ts";
 import { openDatabase, type Database, type Queryable } from "../../../src/core/postgres/database.ts";
 import type { Sql } from "../../../src/core/postgres/sql.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AccountRequest, EmailToken, purgeAccountData } from "../../../src/accounts/api.ts";
 import { purgeSessions } from "../../../src/accounts/sessions/purge.sql.ts";
 import { SESSION_IDLE_MS } from "../../../src/accounts/sessions/entity.ts";
-import { purgeEndedKeys } from "../../../src/api-keys/api-key.changes.ts";
+import { purgeEndedKeys } from "../../../src/api-keys/changes.ts";
 import { purgeBuckets } from "../../../src/rate-limits/rate-limit.sql.ts";
 import { purgeIdempotencyRecords, trimIdempotencyRecords } from "../../../src/idempotency/purge.sql.ts";
 import type { Queryable } from "../../../src/core/postgres/database.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { Organization } from "../../../src/organizations/organization.entity.ts";
+import { Organization } from "../../../src/organizations/entity.ts";
 import { openDatabase } from "../../../src/core/postgres/database.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { openTransaction } from "../../support/database/blocked-sessions.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { importJobs } from "../../../src/jobs/import-export/import.ts";
 import type { ImportRow } from "../../../src/jobs/import-export/import-rows.ts";
-import type { BatchOptions } from "../../../src/jobs/job.service.ts";
-import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import type { BatchOptions } from "../../../src/jobs/service.ts";
+import { OrganizationService } from "../../../src/organizations/service.ts";
 import { toTypedId } from "../../../src/core/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { exportJobs, type JobExport } from "../../../src/jobs/import-export/export.ts";
-import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
+import { jobFieldNames } from "../../../src/jobs/fields.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
 import { newUuid, toTypedId } from "../../../src/core/ids.ts";
 import { systemPrincipal } from "../../../src/core/principal.ts";

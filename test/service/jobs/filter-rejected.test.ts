@@ -1,7 +1,7 @@
 /** Validation of job filters: invalid ones are rejected, and PostgreSQL accepts every valid one. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
 import { defaultFilterLimits, validateFilter } from "../../../src/jobs/list/filter-validation.ts";
 import { filterToSql, type JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
 import { AppError, type Problem } from "../../../src/core/errors.ts";

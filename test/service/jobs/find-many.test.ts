@@ -1,7 +1,7 @@
 /** Batch look-ups of jobs, organisations and events: order of the results and visibility. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { feedCursor, readFeedCursor } from "../../../src/events/feed-cursor.ts";
-import { createEventService, type EventService } from "../../../src/events/event.service.ts";
+import { createEventService, type EventService } from "../../../src/events/service.ts";
 import type { EventWithPosition } from "../../../src/events/history.sql.ts";
 import {
   findJobsById,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
 import { importJobs, type ImportCounts } from "../../../src/jobs/import-export/import.ts";
 import { readRows } from "../../../src/jobs/import-export/import-rows.ts";
-import { JobService } from "../../../src/jobs/job.service.ts";
-import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import { JobService } from "../../../src/jobs/service.ts";
+import { OrganizationService } from "../../../src/organizations/service.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { systemActor } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";

@@ -9,7 +9,7 @@ import {
   type JobOrder,
   type JobPosition,
 } from "../../../src/jobs/list/cursor.ts";
-import type { JobWithOrganizations } from "../../../src/jobs/job.row.sql.ts";
+import type { JobWithOrganizations } from "../../../src/jobs/row.sql.ts";
 import { newUuid } from "../../../src/core/ids.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";

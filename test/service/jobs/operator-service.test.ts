@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
-import type { JobReferenceData } from "../../../src/jobs/job.reference-data.ts";
-import type { OperatorJobService } from "../../../src/jobs/job.operator.service.ts";
+import type { JobReferenceData } from "../../../src/jobs/reference-data.ts";
+import type { OperatorJobService } from "../../../src/jobs/operator.service.ts";
 import { newUuid } from "../../../src/core/ids.ts";
 import type { OperatorPrincipal, OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";

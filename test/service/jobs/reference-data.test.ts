@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
 import { useOperatorJobFixture } from "../../support/jobs/operator-service.fixture.ts";
 import { operatorPrincipal, summarizeOutcomes } from "../../support/jobs/service.fixture.ts";
 

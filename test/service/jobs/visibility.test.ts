@@ -1,8 +1,8 @@
 /** The visibility rule as an SQL condition, as a MikroORM filter and in TypeScript: all three select the same jobs. */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Job } from "../../../src/jobs/job.entity.ts";
-import { isVisibleTo, visibleTo, visibleToAny } from "../../../src/jobs/job.visibility.sql.ts";
+import { Job } from "../../../src/jobs/entity.ts";
+import { isVisibleTo, visibleTo, visibleToAny } from "../../../src/jobs/visibility.sql.ts";
 import { newUuid } from "../../../src/core/ids.ts";
 import { organizationTypes, systemActor, type Principal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";

@@ -1,6 +1,6 @@
 /** Mails from their transaction to a mail server that accepts, rejects or is unavailable. */
 import { describe, expect, it } from "vitest";
-import { leaseDue, RETRY_SCHEDULE } from "../../../src/mail/mail.queue.sql.ts";
+import { leaseDue, RETRY_SCHEDULE } from "../../../src/mail/queue.sql.ts";
 import { systemActor } from "../../../src/core/principal.ts";
 import { startTestSmtpServer } from "../../support/smtp-server.ts";
 import { SENDER, LINK_TOKEN, newMailTo, useMailFixture } from "../../support/mail.fixture.ts";

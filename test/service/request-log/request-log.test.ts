@@ -6,11 +6,11 @@ import { openDatabase, type Database } from "../../../src/core/postgres/database
 import { fromTypedId, newRequestId, newUuid, uuidV7Sql, toTypedId } from "../../../src/core/ids.ts";
 import { createLogger } from "../../../src/core/logger.ts";
 import { raw, sql, type Sql } from "../../../src/core/postgres/sql.ts";
-import { openRequestLog, type RequestLog } from "../../../src/request-log/request-log.service.ts";
-import type { FinishedRequest } from "../../../src/request-log/request-log.recorder.ts";
-import type { RequestLogFilter } from "../../../src/request-log/request-log.read.sql.ts";
-import { toUtcDay } from "../../../src/request-log/request-log.partitions.sql.ts";
-import { insertRequestLogEntries } from "../../../src/request-log/request-log.write.sql.ts";
+import { openRequestLog, type RequestLog } from "../../../src/request-log/service.ts";
+import type { FinishedRequest } from "../../../src/request-log/recorder.ts";
+import type { RequestLogFilter } from "../../../src/request-log/read.sql.ts";
+import { toUtcDay } from "../../../src/request-log/partitions.sql.ts";
+import { insertRequestLogEntries } from "../../../src/request-log/write.sql.ts";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { createFakeClock, DAY_MS } from "../../support/fake-clock.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";

@@ -13,7 +13,7 @@ import {
   finishRestore,
   type RecoveryResult,
   type RestoreResult,
-} from "../../../src/restore/restore.service.ts";
+} from "../../../src/restore/service.ts";
 import { acceptSecret } from "../../../src/restore/secret-check.service.ts";
 import { createTestUser, signIn } from "../../support/accounts/session-client.ts";
 import { expectData, expectFailure } from "../../support/app/assertions.ts";

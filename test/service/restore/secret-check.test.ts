@@ -1,13 +1,13 @@
 /** A lost or wrong WAYMARK_SECRET: reports unreadable data, and how each kind is repaired. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { MailService } from "../../../src/mail/mail.service.ts";
+import { MailService } from "../../../src/mail/service.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { fromTypedId } from "../../../src/core/ids.ts";
 import { systemActor, type OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { createSecretBox, type SecretBox } from "../../../src/core/secret-box.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { acceptSecret, checkSecret } from "../../../src/restore/secret-check.service.ts";
-import { openWebhooks, type Webhooks } from "../../../src/webhooks/webhooks.service.ts";
+import { openWebhooks, type Webhooks } from "../../../src/webhooks/service.ts";
 import { createTestUser, signIn, enableTwoFactor } from "../../support/accounts/session-client.ts";
 import { newMailTo } from "../../support/mail.fixture.ts";
 import { testSecretBox } from "../../support/test-secret.ts";

@@ -4,7 +4,7 @@ import { entities } from "../../../src/app/entities.ts";
 import { uuidV7Sql } from "../../../src/core/ids.ts";
 import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
-import { createStartupCheck, type RecoveryResult } from "../../../src/restore/restore.service.ts";
+import { createStartupCheck, type RecoveryResult } from "../../../src/restore/service.ts";
 import {
   storedIdentity,
   readIdentity,

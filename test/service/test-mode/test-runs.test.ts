@@ -12,7 +12,7 @@ import { SECOND_MS } from "../../../src/core/time.ts";
 import { paths, pathNames } from "../../../src/test-mode/paths.ts";
 import { applyDueSteps, MAX_STEPS_PER_PARTNER } from "../../../src/test-mode/test-run.driver.ts";
 import { TestRun } from "../../../src/test-mode/api.ts";
-import type { TestPrincipal } from "../../../src/test-mode/test-mode.service.ts";
+import type { TestPrincipal } from "../../../src/test-mode/service.ts";
 import { waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
 import { createFakeClock, HOUR_MS } from "../../support/fake-clock.ts";

@@ -1,6 +1,6 @@
 /** The delivery log: lists, details and isolation between organisations. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { toEventWire, type EventRow } from "../../../src/events/event.wire.ts";
+import { toEventWire, type EventRow } from "../../../src/events/wire.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";

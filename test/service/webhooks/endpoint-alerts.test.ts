@@ -1,6 +1,6 @@
 /** Alert mails about failing and disabled endpoints: recipients and frequency. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { MailService } from "../../../src/mail/mail.service.ts";
+import { MailService } from "../../../src/mail/service.ts";
 import { createLogger } from "../../../src/core/logger.ts";
 import { newUuid, toTypedId } from "../../../src/core/ids.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { importJobs } from "../../../src/jobs/import-export/import.ts";
-import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
 import { systemActor } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";

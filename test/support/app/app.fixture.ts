@@ -1,9 +1,9 @@
 /** The app on a new database, with functions that create organisations and jobs. */
 import { randomBytes } from "node:crypto";
 import type { AppOverrides } from "../../../src/app/app.ts";
-import type { NewKey } from "../../../src/api-keys/api-key.changes.ts";
-import { scopes } from "../../../src/api-keys/api-key.entity.ts";
-import type { JobPatch } from "../../../src/jobs/job.fields.ts";
+import type { NewKey } from "../../../src/api-keys/changes.ts";
+import { scopes } from "../../../src/api-keys/entity.ts";
+import type { JobPatch } from "../../../src/jobs/fields.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
 import { invariant } from "../../../src/core/errors.ts";
 import { systemActor, type OrganizationType } from "../../../src/core/principal.ts";

@@ -1,6 +1,6 @@
 /** Random valid and hostile request values for property-based tests. */
 import fc from "fast-check";
-import { jobFieldNames, jobFields, type JobFieldName } from "../../../src/jobs/job.fields.ts";
+import { jobFieldNames, jobFields, type JobFieldName } from "../../../src/jobs/fields.ts";
 import { sortFields } from "../../../src/jobs/list/operations.ts";
 
 const hostile = fc.constantFrom(

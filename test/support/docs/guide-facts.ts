@@ -13,10 +13,10 @@ import { MAX_PROBLEMS } from "../../../src/core/errors.ts";
 import { subscriptionLimits } from "../../../src/api/graphql/subscriptions/limits.ts";
 import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
 import { MAX_GROUPS } from "../../../src/jobs/counters/stats.sql.ts";
-import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
+import { jobFieldNames } from "../../../src/jobs/fields.ts";
 import { MAX_BATCH_ITEMS } from "../../../src/jobs/update/bulk.ts";
 import { MAX_NOTICES_PER_HOUR } from "../../../src/mail/access-notices.ts";
-import { MAX_LOGGED_BODY_BYTES } from "../../../src/request-log/request-log.redaction.ts";
+import { MAX_LOGGED_BODY_BYTES } from "../../../src/request-log/redaction.ts";
 import {
   DEFAULT_SCHEDULE_TEXT,
   JITTER,
@@ -61,8 +61,8 @@ const concurrencyOfClients = [
   count(numberIn("clients/python/waymark_client/_client.py", /^MAX_CONCURRENT_REQUESTS = (\d+)$/m)),
 ];
 
-const KEY_GRANT = "src/api-keys/api-key.grant.ts";
-const KEY_SERVICE = "src/api-keys/api-key.service.ts";
+const KEY_GRANT = "src/api-keys/grant.ts";
+const KEY_SERVICE = "src/api-keys/service.ts";
 const keyRotationHours = constantIn(KEY_GRANT, "GRACE_HOURS.max");
 
 /** Shared with the operator pages. */
@@ -76,7 +76,7 @@ export const periods = {
   registration: duration(constantIn("src/accounts/email-token.service.ts", "lifetimesMs.registration")),
   keyRotation: duration(keyRotationHours * 60 * MINUTE_MS),
   secretRotation: duration(constantIn("src/webhooks/signing/secrets.ts", "OVERLAP_MS")),
-  keyRevocation: atMost(SECOND_MS, constantIn("src/api-keys/api-key.verifier.ts", "TTL_MS")),
+  keyRevocation: atMost(SECOND_MS, constantIn("src/api-keys/verifier.ts", "TTL_MS")),
   /** "about three days" */
   retries: duration(Math.round(scheduleMs(schedule) / DAY_MS) * DAY_MS),
   openTransaction: atMost(MINUTE_MS, constantIn("src/core/postgres/database.ts", "TRANSACTION_LIMIT_MS")),
@@ -101,9 +101,9 @@ export const bodies = {
 export const replays = [count(defaultReplayRate.burst), count(defaultReplayRate.perSecond)];
 
 const activeKeys = count(constantIn(KEY_SERVICE, "MAX_ACTIVE_KEYS"));
-const testJobs = count(constantIn("src/test-mode/test-mode.service.ts", "MAX_TEST_JOBS"));
+const testJobs = count(constantIn("src/test-mode/service.ts", "MAX_TEST_JOBS"));
 const lookUpItems = count(constantIn("src/jobs/list/operations.ts", "MAX_NUMBERS"));
-const statsAtOnce = count(numberIn("src/jobs/job.service.ts", /permitsPerKey: (\d+)/));
+const statsAtOnce = count(numberIn("src/jobs/service.ts", /permitsPerKey: (\d+)/));
 const replaysPerRequest = count(constantIn("src/webhooks/deliveries/replay.sql.ts", "MAX_REPLAYED"));
 const replaysAtOnce = count(
   numberIn("src/webhooks/deliveries/replay-limit.ts", /InFlightLimit\(\{ max: (\d+)/),
@@ -203,7 +203,7 @@ const clients = [
   fact(
     "limits.md",
     "Limits of single operations > Create a webhook endpoint, or change its URL",
-    count(constantIn("src/webhooks/webhooks.service.ts", "MAX_URL_CHECKS")),
+    count(constantIn("src/webhooks/service.ts", "MAX_URL_CHECKS")),
   ),
   fact("limits.md", "Limits of single operations > Wait for a simulated slow answer", slowRequests),
   fact(

@@ -2,7 +2,7 @@
 import { maxHeaderSize } from "node:http";
 import { readEnv } from "../../../src/config/env.ts";
 import { FEED_DAYS } from "../../../src/events/feed.sql.ts";
-import { unknownKeyRate } from "../../../src/api-keys/api-key.verifier.ts";
+import { unknownKeyRate } from "../../../src/api-keys/verifier.ts";
 import { type ThrottleKind, throttleLimits } from "../../../src/accounts/auth/throttle.ts";
 import { SESSION_LIFETIME_MS } from "../../../src/accounts/sessions/entity.ts";
 import { MIN_PASSWORD_LENGTH } from "../../../src/accounts/passwords/rules.ts";
@@ -10,7 +10,7 @@ import { MAX_IN_FLIGHT } from "../../../src/webhooks/dispatcher/endpoint-states.
 import { subscriptionLimits } from "../../../src/api/graphql/subscriptions/limits.ts";
 import { MAX_IMPORT_BYTES } from "../../../src/api/console/import.routes.ts";
 import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
-import { RETRY_SCHEDULE as MAIL_SCHEDULE } from "../../../src/mail/mail.queue.sql.ts";
+import { RETRY_SCHEDULE as MAIL_SCHEDULE } from "../../../src/mail/queue.sql.ts";
 import { MAX_XLSX_BYTES } from "../../../src/core/records/xlsx.ts";
 import { STATEMENT_TIMEOUT_MS } from "../../../src/core/postgres/orm-options.ts";
 import { JITTER, longestScheduleMs } from "../../../src/core/retry-schedule.ts";
@@ -72,7 +72,7 @@ const install = [
   fact("settings.md", "What production changes", duration(drainDelayMs)),
   fact("settings.md", "Server > SHUTDOWN_DRAIN_DELAY", duration(drainDelayMs)),
   fact("console.md", "Importing jobs", bytes(MAX_IMPORT_BYTES), bytes(MAX_XLSX_BYTES)),
-  fact("console.md", "The outbox", duration(constantIn("src/mail/mail.queue.sql.ts", "RETENTION_MS"))),
+  fact("console.md", "The outbox", duration(constantIn("src/mail/queue.sql.ts", "RETENTION_MS"))),
 ];
 
 const lockMs = constantIn(MIGRATE, "LOCK_TIMEOUT_MS");
@@ -103,7 +103,7 @@ const run = [
     "upgrade.md",
     "Stop > 2",
     duration(constantIn(DISPATCHER, "STOP_TIMEOUT_MS")),
-    duration(constantIn("src/mail/mail.worker.ts", "STOP_TIMEOUT_MS")),
+    duration(constantIn("src/mail/worker.ts", "STOP_TIMEOUT_MS")),
   ),
   fact("upgrade.md", "Stop > 3", duration(stopMs)),
   fact(

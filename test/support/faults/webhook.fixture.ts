@@ -1,12 +1,12 @@
 /** Organisations, webhook endpoints, jobs and real server processes for fault tests. */
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
+import { ApiKeyService } from "../../../src/api-keys/service.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
-import { JobService } from "../../../src/jobs/job.service.ts";
+import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
+import { JobService } from "../../../src/jobs/service.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
-import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import { OrganizationService } from "../../../src/organizations/service.ts";
 import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";

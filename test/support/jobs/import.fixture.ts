@@ -3,8 +3,8 @@
  */
 import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
-import type { JobPatch } from "../../../src/jobs/job.fields.ts";
+import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
+import type { JobPatch } from "../../../src/jobs/fields.ts";
 import {
   importJobs,
   type ImportCounts,
@@ -14,7 +14,7 @@ import {
 import type { ImportRequest } from "../../../src/jobs/import-export/import.service.ts";
 import { readRows, type FileFormat } from "../../../src/jobs/import-export/import-rows.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
-import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import { OrganizationService } from "../../../src/organizations/service.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { systemActor } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";

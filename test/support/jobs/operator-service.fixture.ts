@@ -1,7 +1,7 @@
 /** The operators' job service on a new database with an agent and a contractor. */
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
-import type { NewJob } from "../../../src/jobs/job.operator.service.ts";
+import type { NewJob } from "../../../src/jobs/operator.service.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import {

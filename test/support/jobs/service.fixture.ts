@@ -2,11 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { entities } from "../../../src/app/entities.ts";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
-import { createJobReferenceData, type JobReferenceData } from "../../../src/jobs/job.reference-data.ts";
-import { OperatorJobService } from "../../../src/jobs/job.operator.service.ts";
-import { JobService } from "../../../src/jobs/job.service.ts";
+import { createJobReferenceData, type JobReferenceData } from "../../../src/jobs/reference-data.ts";
+import { OperatorJobService } from "../../../src/jobs/operator.service.ts";
+import { JobService } from "../../../src/jobs/service.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
-import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import { OrganizationService } from "../../../src/organizations/service.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { newUuid } from "../../../src/core/ids.ts";
 import {

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { entities } from "../../../src/app/entities.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
-import { OrganizationService } from "../../../src/organizations/organization.service.ts";
+import { OrganizationService } from "../../../src/organizations/service.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import {
   systemActor,
@@ -13,7 +13,7 @@ import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import type { TokenRate } from "../../../src/core/concurrency/token-bucket.ts";
 import type { DeliveryService } from "../../../src/webhooks/deliveries/service.ts";
 import type { EndpointService } from "../../../src/webhooks/endpoints/service.ts";
-import { openWebhooks } from "../../../src/webhooks/webhooks.service.ts";
+import { openWebhooks } from "../../../src/webhooks/service.ts";
 import { createFakeClock, type FakeClock } from "../fake-clock.ts";
 import { testSecretBox } from "../test-secret.ts";
 import { createTestDatabase } from "../database/test-database.ts";

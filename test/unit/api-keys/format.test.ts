@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hashKey, parsePrefix, generateKey } from "../../../src/api-keys/api-key.format.ts";
+import { hashKey, parsePrefix, generateKey } from "../../../src/api-keys/format.ts";
 
 describe("the text of an API key", () => {
   it("is wmk_, 8 characters of ID, 43 of secret and 6 of checksum", () => {

@@ -10,7 +10,7 @@ import {
 } from "../../../src/console/pages/jobs/job.fields.ts";
 import { rebase } from "../../../src/console/pages/jobs/detail/job.merge.ts";
 import { formatValue, userErrorMessage, userErrorField } from "../../../src/console/pages/jobs/job.labels.ts";
-import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
+import { jobFieldNames } from "../../../src/jobs/fields.ts";
 
 function job(difference: Partial<JobRowFragment> = {}): JobRowFragment {
   return {

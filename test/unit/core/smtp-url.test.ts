@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseSender } from "../../../src/core/mail/address.ts";
-import { redactLinks } from "../../../src/mail/mail.template.ts";
+import { redactLinks } from "../../../src/mail/template.ts";
 import { parseSmtpUrl } from "../../../src/core/mail/smtp-url.ts";
 
 describe("parseSmtpUrl", () => {

@@ -7,7 +7,7 @@ import {
   markingNumberValue,
   numberValue,
   textValue,
-} from "../../../src/jobs/job.values.ts";
+} from "../../../src/jobs/values.ts";
 
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown): boolean =>
   schema.safeParse(value).success;

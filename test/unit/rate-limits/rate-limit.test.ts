@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TokenRate } from "../../../src/core/concurrency/token-bucket.ts";
-import { createMemoryStore, type TakeResult } from "../../../src/rate-limits/rate-limit.store.ts";
+import { createMemoryStore, type TakeResult } from "../../../src/rate-limits/store.ts";
 import { createFakeClock, MINUTE_MS, type FakeClock } from "../../support/fake-clock.ts";
 
 const limit: TokenRate = { perSecond: 2, burst: 4 };

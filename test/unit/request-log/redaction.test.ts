@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_LOGGED_BODY_BYTES, redactJson } from "../../../src/request-log/request-log.redaction.ts";
+import { MAX_LOGGED_BODY_BYTES, redactJson } from "../../../src/request-log/redaction.ts";
 
 describe("redactJson", () => {
   it("keeps allowed job fields and masks personal data, in snake_case and camelCase", () => {

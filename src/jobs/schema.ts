@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { problemIn } from "../core/errors.ts";
 import { dateTime, idSchema, inRestForm, wholeNumber } from "../operations/schemas.ts";
-import { type JobFieldName, jobFieldNames, jobFields } from "./job.fields.ts";
-import { markingNumberValue } from "./job.values.ts";
-import type { JobWire, ListedJobWire } from "./job.wire.ts";
+import { type JobFieldName, jobFieldNames, jobFields } from "./fields.ts";
+import { markingNumberValue } from "./values.ts";
+import type { JobWire, ListedJobWire } from "./wire.ts";
 
 type FieldValues = { [Name in JobFieldName]: (typeof jobFields)[Name]["value"] };
 

@@ -15,7 +15,7 @@ import {
   type HistoryPage,
   type HistoryRequest,
 } from "./history.sql.ts";
-import type { EventRow } from "./event.wire.ts";
+import type { EventRow } from "./wire.ts";
 
 export type EventService = ReturnType<typeof createEventService>;
 

@@ -3,7 +3,7 @@ import { toTypedId } from "../core/ids.ts";
 import type { Actor, Principal } from "../core/principal.ts";
 import { toIsoTime } from "../core/time.ts";
 import { type JobRow, toJobWire } from "../jobs/api.ts";
-import type { EventType } from "./event.entity.ts";
+import type { EventType } from "./entity.ts";
 
 export const API_VERSION = "v1" as const;
 

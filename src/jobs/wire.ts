@@ -1,7 +1,7 @@
 /** Converts job rows to the JSON of the contract, with the fields in the contract's order. */
 import { toTypedId } from "../core/ids.ts";
 import { toIsoTime } from "../core/time.ts";
-import type { JobRow } from "./job.row.sql.ts";
+import type { JobRow } from "./row.sql.ts";
 
 export type JobWire = Omit<JobRow, "agent_id" | "contractor_id" | "version">;
 

@@ -6,7 +6,7 @@ import { newUuid, toTypedId } from "../core/ids.ts";
 import type { Reader } from "../core/postgres/database.ts";
 import { listNewest, type Page, type PageRequest } from "../core/postgres/list-page.ts";
 import type { Actor } from "../core/principal.ts";
-import { AuditEntry } from "./audit.entity.ts";
+import { AuditEntry } from "./entity.ts";
 
 /** The IP address and id of the request that caused an event. */
 export interface AuditSource {

@@ -4,8 +4,8 @@
  */
 import { p } from "@mikro-orm/postgresql";
 import { z } from "zod";
-import { knownFailureReasons, knownStatuses } from "./job.known-codes.ts";
-import { booleanValue, dateValue, integerValue, numberValue, textValue } from "./job.values.ts";
+import { knownFailureReasons, knownStatuses } from "./known-codes.ts";
+import { booleanValue, dateValue, integerValue, numberValue, textValue } from "./values.ts";
 
 type FieldKind = "text" | "integer" | "number" | "date" | "boolean";
 

@@ -8,8 +8,8 @@ import { newUuid } from "../core/ids.ts";
 import { sql } from "../core/postgres/sql.ts";
 import { toIsoTime, SECOND_MS, MINUTE_MS, HOUR_MS } from "../core/time.ts";
 import type { SealedValue } from "../core/secret-box.ts";
-import { mailSealContext } from "./mail.encryption.ts";
-import type { TransportOutcome } from "./mail.transport.ts";
+import { mailSealContext } from "./encryption.ts";
+import type { TransportOutcome } from "./transport.ts";
 
 /** Workers listen on this channel. A periodic sweep finds mails whose notification was lost. */
 export const MAILS_CHANNEL = "mails";

@@ -23,9 +23,9 @@ import {
   type KeyChanges,
   type KeyDeps,
   type NewKey,
-} from "./api-key.changes.ts";
-import { resolveOrganization } from "./api-key.organization.ts";
-import { ApiKey, keysOf, ofLiveAndTest, ofTestOnly } from "./api-key.entity.ts";
+} from "./changes.ts";
+import { resolveOrganization } from "./organization.ts";
+import { ApiKey, keysOf, ofLiveAndTest, ofTestOnly } from "./entity.ts";
 import {
   assertScopes,
   assertWithinGrant,
@@ -35,7 +35,7 @@ import {
   loadGrantor,
   type GrantorPrincipal,
   type KeyRequest,
-} from "./api-key.grant.ts";
+} from "./grant.ts";
 
 export interface RevokedKeys {
   readonly key: ApiKey;

@@ -10,8 +10,8 @@ import {
   requestIdSchema,
   wholeNumber,
 } from "../operations/schemas.ts";
-import { eventTypes } from "./event.entity.ts";
-import { API_VERSION, type EventWire, type HistoryEntryWire } from "./event.wire.ts";
+import { eventTypes } from "./entity.ts";
+import { API_VERSION, type EventWire, type HistoryEntryWire } from "./wire.ts";
 
 const actorSchema = z
   .object({

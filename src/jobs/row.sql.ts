@@ -1,7 +1,7 @@
 /** Job rows as PostgreSQL returns them, with times and dates as text, and the column lists that select them. */
 import type { OrganizationType } from "../core/principal.ts";
 import { raw, sql, type Sql } from "../core/postgres/sql.ts";
-import { jobFieldNames, type JobPatch } from "./job.fields.ts";
+import { jobFieldNames, type JobPatch } from "./fields.ts";
 
 export type JobRow = Required<{ [Name in keyof JobPatch]: Exclude<JobPatch[Name], undefined> }> & {
   readonly id: string;

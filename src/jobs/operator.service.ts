@@ -14,7 +14,7 @@ import {
   type BulkOutcome,
   type ItemResult,
 } from "./update/bulk.ts";
-import type { JobServiceDeps } from "./job.service.ts";
+import type { JobServiceDeps } from "./service.ts";
 import { findJobsByMarkingNumber } from "./list/find.sql.ts";
 import {
   checkedItem,
@@ -24,7 +24,7 @@ import {
 } from "./update/validate-patch.ts";
 import { updateRows } from "./update/update-and-fan-out.sql.ts";
 import { assignContractors, upsertRows, type Assignment, type JobUpsert } from "./update/upsert.sql.ts";
-import { liveMarkingNumberValue, providerStatusValue } from "./job.values.ts";
+import { liveMarkingNumberValue, providerStatusValue } from "./values.ts";
 
 /** A job to create. Organisation ids are UUIDs. */
 export interface NewJob {

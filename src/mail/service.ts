@@ -1,4 +1,4 @@
-/** Enqueues mails in the caller's transaction, and lists and resends them for operators. mail.worker.ts sends them. */
+/** Enqueues mails in the caller's transaction, and lists and resends them for operators. mail/worker.ts sends them. */
 import { LockMode, raw } from "@mikro-orm/postgresql";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import { decodeIdCursor, encodeCursor, type ListCursor } from "../core/cursor.ts";
@@ -8,10 +8,10 @@ import { AppError, badRequest } from "../core/errors.ts";
 import { fromTypedId, newUuid, toTypedId } from "../core/ids.ts";
 import type { SecretBox } from "../core/secret-box.ts";
 import { emailAddress, toSingleLine } from "../core/mail/address.ts";
-import { openBody, sealBody } from "./mail.encryption.ts";
-import { Mail, type MailStatus } from "./mail.entity.ts";
-import { notifyMailWorkers } from "./mail.queue.sql.ts";
-import { redactLinks, type NewMail } from "./mail.template.ts";
+import { openBody, sealBody } from "./encryption.ts";
+import { Mail, type MailStatus } from "./entity.ts";
+import { notifyMailWorkers } from "./queue.sql.ts";
+import { redactLinks, type NewMail } from "./template.ts";
 
 const CURSOR = "mails";
 

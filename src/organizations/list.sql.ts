@@ -3,7 +3,7 @@ import { idCursor } from "../core/cursor.ts";
 import type { Queryable } from "../core/postgres/database.ts";
 import type { Page, PageRequest } from "../core/postgres/list-page.ts";
 import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
-import type { Organization } from "./organization.entity.ts";
+import type { Organization } from "./entity.ts";
 
 type OrganizationRow = Pick<Organization, "id" | "name" | "type">;
 

@@ -6,7 +6,7 @@ import { timestampOf, minUuidAt, fromTypedId, toTypedId } from "../core/ids.ts";
 import type { Page, PageRequest } from "../core/postgres/list-page.ts";
 import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { DAY_MS } from "../core/time.ts";
-import { toUtcDay } from "./request-log.partitions.sql.ts";
+import { toUtcDay } from "./partitions.sql.ts";
 
 /** 2xx or 3xx, 4xx, and 5xx. */
 export const requestOutcomes = ["succeeded", "refused", "failed"] as const;

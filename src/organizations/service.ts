@@ -8,7 +8,7 @@ import type { Database, Reader } from "../core/postgres/database.ts";
 import { AppError } from "../core/errors.ts";
 import { fromTypedId, newUuid } from "../core/ids.ts";
 import type { OrganizationType } from "../core/principal.ts";
-import { Organization } from "./organization.entity.ts";
+import { Organization } from "./entity.ts";
 
 export class OrganizationService {
   readonly #database: Database;

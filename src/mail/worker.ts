@@ -8,7 +8,7 @@ import { listenToChannel } from "../core/postgres/notify.ts";
 import type { SecretBox } from "../core/secret-box.ts";
 import { withSpan, type Span, type Tracing } from "../core/tracing/tracing.ts";
 import { MINUTE_MS } from "../core/time.ts";
-import { openBody } from "./mail.encryption.ts";
+import { openBody } from "./encryption.ts";
 import {
   deleteExpiredMails,
   leaseDue,
@@ -16,8 +16,8 @@ import {
   recordAttempt,
   type LeasedMail,
   type MailResult,
-} from "./mail.queue.sql.ts";
-import type { MailTransport, TransportOutcome } from "./mail.transport.ts";
+} from "./queue.sql.ts";
+import type { MailTransport, TransportOutcome } from "./transport.ts";
 
 export interface MailWorkerDeps {
   database: Database;

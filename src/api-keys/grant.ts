@@ -8,8 +8,8 @@ import { toTypedId } from "../core/ids.ts";
 import type { AuthenticatedActor } from "../core/fresh-authentication.ts";
 import { partnerOf, type OrganizationType, type Principal } from "../core/principal.ts";
 import { effectiveLimit, rateLimitClasses, type RateLimitOverrides } from "../rate-limits/api.ts";
-import { ApiKey, scopes as allScopes, type Scope, withoutKeyManagement } from "./api-key.entity.ts";
-import { unauthorized } from "./api-key.headers.ts";
+import { ApiKey, scopes as allScopes, type Scope, withoutKeyManagement } from "./entity.ts";
+import { unauthorized } from "./headers.ts";
 import { isSubnetOf, parseCidr } from "../core/cidr.ts";
 
 /** The principal that creates a key. `keyId` is null for a user. */

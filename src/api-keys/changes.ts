@@ -19,8 +19,8 @@ import {
   scopes as allScopes,
   type Scope,
   withoutKeyManagement,
-} from "./api-key.entity.ts";
-import { generateKey } from "./api-key.format.ts";
+} from "./entity.ts";
+import { generateKey } from "./format.ts";
 
 export interface NewKey {
   /** Null for an operator's key. */

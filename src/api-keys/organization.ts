@@ -2,7 +2,7 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { modeOf, Organization, testOrganizationOf } from "../organizations/api.ts";
 import { AppError, badRequest } from "../core/errors.ts";
-import type { GrantorPrincipal, KeyRequest } from "./api-key.grant.ts";
+import type { GrantorPrincipal, KeyRequest } from "./grant.ts";
 
 /**
  * Returns the new key's organisation (null: operators) and loads it into `em`. Throws NotFoundException for another

@@ -6,9 +6,9 @@ import { Counter, type Registry } from "prom-client";
 import type { Queryable } from "../core/postgres/database.ts";
 import { isUnavailable } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import { LogBudget } from "./request-log.budget.ts";
-import { redactJson } from "./request-log.redaction.ts";
-import { insertRequestLogEntries, type RequestLogEntry } from "./request-log.write.sql.ts";
+import { LogBudget } from "./budget.ts";
+import { redactJson } from "./redaction.ts";
+import { insertRequestLogEntries, type RequestLogEntry } from "./write.sql.ts";
 import { withTimeout } from "../core/concurrency/timeout.ts";
 
 /** A finished request, before redaction. */

@@ -4,7 +4,7 @@ import { AppError } from "../core/errors.ts";
 import type { Queryable } from "../core/postgres/database.ts";
 import type { Page } from "../core/postgres/list-page.ts";
 import { DAY_MS } from "../core/time.ts";
-import { ensureDailyPartitions, purgeExpiredRequests } from "./request-log.partitions.sql.ts";
+import { ensureDailyPartitions, purgeExpiredRequests } from "./partitions.sql.ts";
 import {
   listRequestLog,
   listUsage,
@@ -12,12 +12,8 @@ import {
   type RequestLogListOptions,
   type RequestLogReader,
   type UsageView,
-} from "./request-log.read.sql.ts";
-import {
-  createRequestRecorder,
-  type RequestRecorder,
-  type RequestRecorderDeps,
-} from "./request-log.recorder.ts";
+} from "./read.sql.ts";
+import { createRequestRecorder, type RequestRecorder, type RequestRecorderDeps } from "./recorder.ts";
 
 /** Disposing writes buffered entries, for at most 5 seconds. */
 export interface RequestLog extends RequestRecorder {

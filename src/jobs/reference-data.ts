@@ -6,9 +6,9 @@ import { badRequest } from "../core/errors.ts";
 import type { OperatorPrincipal } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
 import { extensibleEnum } from "../operations/schemas.ts";
-import { knownFailureReasons, knownStatuses } from "./job.known-codes.ts";
-import { FailureReason, JobStatus, statusCategories } from "./job.reference-data.entity.ts";
-import { textValue } from "./job.values.ts";
+import { knownFailureReasons, knownStatuses } from "./known-codes.ts";
+import { FailureReason, JobStatus, statusCategories } from "./reference-data.entity.ts";
+import { textValue } from "./values.ts";
 
 export const statusView = z
   .object({

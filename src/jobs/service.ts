@@ -6,8 +6,8 @@ import { isDataError } from "../core/postgres/errors.ts";
 import { AppError, invariant, type Problem, problemIn } from "../core/errors.ts";
 import { partnerOf, type Principal } from "../core/principal.ts";
 import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
-import type { JobReferenceData } from "./job.reference-data.ts";
-import type { JobRow, JobWithOrganizations, OrganizationRow } from "./job.row.sql.ts";
+import type { JobReferenceData } from "./reference-data.ts";
+import type { JobRow, JobWithOrganizations, OrganizationRow } from "./row.sql.ts";
 import { findJob, findJobsById, findJobsByMarkingNumber, findOrganizationsById } from "./list/find.sql.ts";
 import { listJobs, type JobListPage, type JobListQuery } from "./list/list.sql.ts";
 import {

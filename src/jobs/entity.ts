@@ -1,11 +1,11 @@
 /**
- * The `job` table: its fixed columns and the editable ones of `job.fields.ts`. Raw SQL reads and writes it (`list/`,
+ * The `job` table: its fixed columns and the editable ones of `jobs/fields.ts`. Raw SQL reads and writes it (`list/`,
  * `update/`), so the properties are named like the columns.
  */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/api.ts";
-import { jobFieldColumns } from "./job.fields.ts";
-import { visibilityFilter } from "./job.visibility.sql.ts";
+import { jobFieldColumns } from "./fields.ts";
+import { visibilityFilter } from "./visibility.sql.ts";
 
 /** Millisecond precision, like cursors: a finer column would make pages skip or repeat rows. */
 const timestamp = () => p.datetime(3).$type<string>().defaultRaw("now()");
@@ -22,7 +22,7 @@ export const Job = defineEntity({
       p.manyToOne(Organization).joinColumn("contractor_id").mapToPk().nullable().deleteRule("no action"),
     ...jobFieldColumns,
     provider_status: p.text().nullable(),
-    // Starts at 1, or at the version floor after a restore (`job.version.sql.ts`).
+    // Starts at 1, or at the version floor after a restore (`jobs/version.sql.ts`).
     version: p.integer().defaultRaw("next_version(0)"),
     created_at: timestamp(),
     updated_at: timestamp(),

@@ -1,6 +1,6 @@
 /** Encrypts mail bodies in the database, as they contain sign-in links. */
 import type { SecretBox } from "../core/secret-box.ts";
-import type { NewMail } from "./mail.template.ts";
+import type { NewMail } from "./template.ts";
 
 type MailBody = Pick<NewMail, "text" | "html">;
 
