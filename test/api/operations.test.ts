@@ -98,6 +98,20 @@ describe("the scopes of an operation", () => {
   );
 });
 
+it("moving an endpoint needs jobs:read in addition, and other changes of it do not", async () => {
+  const operation = operations.find(({ name }) => name === "updateWebhookEndpoint")!;
+  const key = await keyFor(operation, ["webhooks:manage"]);
+  const url = "https://partner.example/";
+  expect((await request(operation, key, { url })).status).toBe(403);
+  expect((await request(operation, key, { description: "" })).status).toBe(404);
+  const update = async (patch: string) => {
+    const document = `mutation { updateWebhookEndpoint(id: "unknown", patch: ${patch}) { userErrors { code } } }`;
+    return await graphql(app, document, { key });
+  };
+  expect((await update(`{ url: "${url}" }`)).errors).toMatchObject([{ extensions: { code: "FORBIDDEN" } }]);
+  expect((await update('{ description: "" }')).errors).toBeUndefined();
+});
+
 describe("a session without a recent sign-in", () => {
   const refusalOf = async ({ field }: (typeof mutating)[number]) => {
     const owner = await createSignedInUser(app, agent.id);

@@ -107,6 +107,9 @@ describe("pause, resume and delete", () => {
     expect(await services.endpoints.delete(owner, id)).toEqual({ discarded: 3 });
     await expect(services.endpoints.get(owner, id)).rejects.toMatchObject({ code: "NotFoundException" });
     expect(await services.endpoints.list(owner)).toEqual([]);
+    const [row] = await services.database.query(sql`
+      select secrets from webhook_endpoint where id = ${endpointUuid(id)}`);
+    expect(row).toEqual({ secrets: [] });
     await services.createJob(owner);
     expect(await statuses()).toEqual(["discarded", "discarded", "discarded"]);
     expect((await services.deliveries.list(owner, { filter: {}, limit: 10 })).items).toHaveLength(3);
