@@ -62,9 +62,8 @@ export async function admit<Services>(
   const prepare = async () => await operation.prepare?.(services, principal, values, execution);
   if (problems.length > 0) {
     const others = (await operation.problems?.(services, values, execution.tx)) ?? [];
-    const found = [...others, ...(await prepare().then(() => [], problemsOf))];
-    const fields = new Set(problems.map(({ field }) => field));
-    throw badRequest([...problems, ...found.filter(({ field }) => !fields.has(field))], message);
+    const found = await prepare().then(() => [], problemsOf);
+    throw badRequest([...problems, ...others, ...found], message);
   }
   const prepared = await prepare();
   return async (tx) => {

@@ -11,14 +11,13 @@ import {
   type JobRow,
   type JobServiceDeps,
 } from "../jobs/api.ts";
-import { AppError } from "../core/errors.ts";
+import { AppError, badRequest, problemIn } from "../core/errors.ts";
 import { newUuid } from "../core/ids.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import type { ChangeContext, OrganizationPrincipal } from "../core/principal.ts";
 import { deleteRequestsOf } from "../request-log/api.ts";
 import { deleteTestDeliveries, type DeliveryView, deliverSampleEvent } from "../webhooks/api.ts";
-import { assertInRange, invalidMember } from "./check-members.ts";
-import { assertEventType, exampleJob, type SampleEventRequest, sampleChanges } from "./sample-event.ts";
+import { exampleJob, type SampleEventRequest, sampleChanges } from "./sample-event.ts";
 import { changeTestData, type TestOrganizations } from "./test-organizations.ts";
 import {
   assertNoRuns,
@@ -72,7 +71,7 @@ export class TestModeService {
   }
 
   /**
-   * Creates jobs of the test agent. Throws BadRequestException for an invalid count or template or jobs that the principal
+   * Creates jobs of the test agent. Throws BadRequestException for an invalid template or jobs that the principal
    * could not see, and ConflictException above 1,000 jobs.
    */
   createJobs(
@@ -80,13 +79,14 @@ export class TestModeService {
     { count, template, assigned }: TestJobRequest,
     joined?: Transaction,
   ): Promise<JobRow[]> {
-    assertInRange("count", count, JOBS_PER_REQUEST);
     if (!assigned && principal.organizationType === "contractor")
-      throw invalidMember(
-        "assigned",
-        "conflict",
-        "must be true, because a contractor sees only jobs assigned to it",
-      );
+      throw badRequest([
+        problemIn("body")(
+          "assigned",
+          "conflict",
+          "must be true, because a contractor sees only jobs assigned to it",
+        ),
+      ]);
     const create = async (em: EntityManager, tx: Transaction, { agent, contractor }: TestOrganizations) => {
       const existing = await em.count(Job, { agent_id: agent });
       if (existing + count > MAX_TEST_JOBS)
@@ -104,7 +104,7 @@ export class TestModeService {
 
   /**
    * Starts a run. Its first step is due at once. Throws NotFoundException if the principal cannot see the job,
-   * BadRequestException for an invalid path, step or interval, and ConflictException if the job has a run.
+   * BadRequestException for an invalid path or step, and ConflictException if the job has a run.
    */
   startRun(principal: TestPrincipal, markingNumber: string, request: RunRequest): Promise<JobRun> {
     return startRun(this.#deps, principal, markingNumber, request);
@@ -117,15 +117,14 @@ export class TestModeService {
 
   /**
    * Records an event of the type and delivers it to each active endpoint of the principal that receives the type. The job does
-   * not change, so the event is not in its history. Throws BadRequestException for an unknown type, NotFoundException for an
-   * unknown job or endpoint, and ConflictException if no endpoint receives the event.
+   * not change, so the event is not in its history. Throws NotFoundException for an unknown job or endpoint, and ConflictException if
+   * no endpoint receives the event.
    */
   async sendEvent(
     principal: TestPrincipal,
     { type, markingNumber, endpointId }: SampleEventRequest,
     joined?: Transaction,
   ): Promise<DeliveryView[]> {
-    assertEventType(type);
     const { database, notifyWorkers, notifySubscribers } = this.#deps;
     const send = async (em: EntityManager, tx: Transaction, { agent, contractor }: TestOrganizations) => {
       const found = await this.#jobFor(tx, principal, markingNumber);

@@ -4,8 +4,7 @@ import { Job, JOB_NOT_FOUND, type JobServiceDeps, unknownStatus } from "../jobs/
 import type { Clock } from "../core/clock.ts";
 import { AppError, badRequest, problemIn } from "../core/errors.ts";
 import type { OrganizationPrincipal } from "../core/principal.ts";
-import { assertInRange, invalidMember } from "./check-members.ts";
-import { type PathName, pathNames, paths } from "./paths.ts";
+import { type PathName, paths } from "./paths.ts";
 import { changeTestData } from "./test-organizations.ts";
 import { TestRun } from "./test-run.entity.ts";
 
@@ -13,9 +12,11 @@ import { TestRun } from "./test-run.entity.ts";
 export const STEP_INTERVAL = { min: 1_000, max: 600_000, default: 1_000 } as const;
 export const MAX_STEPS = 50;
 
+const inBody = problemIn("body");
+
 export interface RunRequest {
   /** A named path. Either it or `steps` is given. */
-  path?: string | undefined;
+  path?: PathName | undefined;
   /** Statuses in order. */
   steps?: readonly string[] | undefined;
   intervalMs: number;
@@ -44,7 +45,6 @@ export async function startRun(
 ): Promise<JobRun> {
   const { clock, database, scheduleStep } = deps;
   const steps = stepsOf(request);
-  assertInRange("interval_ms", intervalMs, STEP_INTERVAL);
   await assertKnownStatuses(deps, steps);
   return await changeTestData(database, principal, async (em, tx, { agent }) => {
     const jobId = await getJobId(em, principal, markingNumber);
@@ -119,22 +119,15 @@ async function assertKnownStatuses(
 ): Promise<void> {
   const known = new Set((await referenceData.statuses()).map(({ code }) => code));
   const problems = steps.flatMap((code, index) =>
-    known.has(code) ? [] : problemIn("body")(`steps[${index}]`, ...unknownStatus(code.slice(0, 100))),
+    known.has(code) ? [] : inBody(`steps[${index}]`, ...unknownStatus(code.slice(0, 100))),
   );
   if (problems.length > 0) throw badRequest(problems);
 }
 
 function stepsOf({ path, steps }: Pick<RunRequest, "path" | "steps">): readonly string[] {
   if ((path === undefined) === (steps === undefined))
-    throw invalidMember("path", "conflict", "must be given without steps, or steps without path");
-  if (steps !== undefined) {
-    if (steps.length === 0 || steps.length > MAX_STEPS)
-      throw invalidMember("steps", "out_of_range", `must be a list of 1 to ${MAX_STEPS} status codes`);
-    return steps;
-  }
-  if (path === undefined || !Object.hasOwn(paths, path))
-    throw invalidMember("path", "invalid_value", `must be one of ${pathNames.join(", ")}`);
-  return paths[path as PathName];
+    throw badRequest([inBody("path", "conflict", "must be given without steps, or steps without path")]);
+  return steps ?? (path === undefined ? [] : paths[path]);
 }
 
 function toJobRun(run: Pick<TestRun, "markingNumber" | "steps" | "intervalMs" | "dueAt">): JobRun {
