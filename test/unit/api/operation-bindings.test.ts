@@ -5,6 +5,7 @@ import {
   getNamedType,
   type GraphQLInputType,
   isInputObjectType,
+  isNonNullType,
   isObjectType,
   parse,
 } from "graphql";
@@ -71,20 +72,21 @@ function readByRest(operation: AnyOperation, values: Values): Values {
 const withMilliseconds = (values: Values): unknown =>
   JSON.parse(JSON.stringify(values).replaceAll(/(T\d\d:\d\d:\d\d)Z/g, "$1.000Z"));
 
-function toArgument(type: GraphQLInputType, value: unknown): unknown {
+function toArgument(type: GraphQLInputType, value: unknown, absent: null | undefined): unknown {
+  if (value === undefined && !isNonNullType(type)) return absent;
   return getNamedType(type).name === "DateTime" && typeof value === "string" ? new Date(value) : value;
 }
 
-/** The arguments with these members, as GraphQL gives them to a resolver. */
-function argumentsOf({ operation, field, values }: (typeof bound)[number]): Values {
+/** The arguments with these members, as GraphQL gives them to a resolver. `absent`: the value of the others. */
+function argumentsOf({ operation, field, values }: (typeof bound)[number], absent?: null): Values {
   const all: Values = { ...paramsOf(operation), ...values };
   const args = field.args.map(({ name, type }): [string, unknown] => {
     const named = getNamedType(type);
     if (!isInputObjectType(named))
-      return [name, toArgument(type, all[operation.graphql?.args?.[name] ?? name])];
+      return [name, toArgument(type, all[operation.graphql?.args?.[name] ?? name], absent)];
     const members = Object.values(named.getFields()).map((member) => [
       member.name,
-      toArgument(member.type, all[member.name]),
+      toArgument(member.type, all[member.name], absent),
     ]);
     return [name, Object.fromEntries(members.filter(([, value]) => value !== undefined))];
   });
@@ -106,24 +108,37 @@ const context = {
 } as unknown as GraphqlContext;
 
 /** Runs the mutation with `run` in place of the operation's. */
-function mutate(entry: (typeof bound)[number], run: (input: Values) => Promise<unknown>): Promise<object> {
+function mutate(
+  entry: (typeof bound)[number],
+  run: (input: Values) => Promise<unknown>,
+  args = argumentsOf(entry),
+): Promise<object> {
   const resolvers = operationMutations(
     parse(readSdl()),
     [{ ...entry.operation, prepare: async () => undefined, run: (_s, _principal, input) => run(input) }],
     adjustments,
   );
-  return resolvers[entry.field.name]!(null, argumentsOf(entry), context);
+  return resolvers[entry.field.name]!(null, args, context);
 }
 
 describe("a mutation", () => {
-  it.each(bound)("gives $name the input that REST gives it: $values", async (entry) => {
-    const inputs: Values[] = [];
-    await mutate(entry, async (input) => {
-      inputs.push(input);
-      return Object.values(entry.operation.text.result.examples)[0];
-    });
-    expect(inputs).toEqual([withMilliseconds(readByRest(entry.operation, entry.values))]);
-  });
+  it.each(bound)(
+    "gives $name the input that REST gives it, also if null is for absent: $values",
+    async (entry) => {
+      const inputs: Values[] = [];
+      const record = async (input: Values) => {
+        inputs.push(input);
+        return Object.values(entry.operation.text.result.examples)[0];
+      };
+      await mutate(entry, record);
+      const [input] = inputs;
+      // Null clears a member in a patch.
+      if (!entry.field.args.some(({ name }) => name === "patch"))
+        await mutate(entry, record, argumentsOf(entry, null));
+      expect(inputs.at(-1)).toEqual(input);
+      expect(inputs.slice(0, 1)).toEqual([withMilliseconds(readByRest(entry.operation, entry.values))]);
+    },
+  );
 
   it.each(bound)("has a field for the result of $name", async (entry) => {
     const result = Object.values(entry.operation.text.result.examples)[0];
