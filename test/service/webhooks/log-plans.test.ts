@@ -1,6 +1,5 @@
 /** Query plans for a long delivery log: each query uses the index of its status and its own endpoint's queue. */
-import pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, type TestContext } from "vitest";
 import type { Database, Queryable } from "../../../src/core/postgres/database.ts";
 import { fromTypedId, newUuid, uuidV7Sql, toTypedId } from "../../../src/core/ids.ts";
 import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
@@ -9,6 +8,7 @@ import { deleteTestDeliveries } from "../../../src/webhooks/deliveries/delete-te
 import { findAttemptsById } from "../../../src/webhooks/deliveries/log-lookups.sql.ts";
 import { listDeliveries } from "../../../src/webhooks/deliveries/log-pages.sql.ts";
 import { replayFailed, replayMissing } from "../../../src/webhooks/deliveries/replay.sql.ts";
+import { nodesOfGenericPlans, type PlanNode } from "../../support/database/generic-plans.ts";
 import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
 import {
   openWebhookServiceFixture,
@@ -44,15 +44,6 @@ beforeAll(async () => {
 
 afterAll(() => services[Symbol.asyncDispose]());
 
-interface PlanNode {
-  "Node Type": string;
-  "Relation Name"?: string;
-  "Index Name"?: string;
-  "Index Cond"?: string;
-  Alias?: string;
-  Plans?: PlanNode[];
-}
-
 /** A database that records the statements about deliveries. */
 function listening(texts: string[]): Database {
   const { database } = services;
@@ -76,22 +67,8 @@ function listening(texts: string[]): Database {
   return heard(database, { transaction });
 }
 
-/** The nodes of the generic plans of the recorded statements. */
-async function nodesOf(texts: readonly string[], settings: string): Promise<PlanNode[]> {
-  const client = new pg.Client(services.databaseUrl);
-  await client.connect();
-  const flat = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(flat)];
-  const nodes: PlanNode[] = [];
-  await client.query(settings);
-  for (const text of texts) {
-    const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
-      `explain (generic_plan, format json) ${text}`,
-    );
-    nodes.push(...rows.flatMap((row) => row["QUERY PLAN"]).flatMap(({ Plan }) => flat(Plan)));
-  }
-  await client.end();
-  return nodes;
-}
+const nodesOf = (context: TestContext, texts: readonly string[], settings: string): Promise<PlanNode[]> =>
+  nodesOfGenericPlans(context, services.databaseUrl, { texts, settings });
 
 /** The setting that replays use. */
 const NO_LOOPS = "set enable_nestloop = off";
@@ -99,28 +76,28 @@ const NO_LOOPS = "set enable_nestloop = off";
 const indexesOf = (nodes: readonly PlanNode[], table: string): (string | undefined)[] =>
   nodes.filter((node) => node["Relation Name"] === table).map((node) => node["Index Name"]);
 
-it("lists failed deliveries with the index of failed deliveries", async () => {
+it("lists failed deliveries with the index of failed deliveries", async (context) => {
   const texts: string[] = [];
   const since = new Date(services.clock.now() - 30 * DAY_MS);
   const page = { filter: { status: "failed" as const }, limit: 50, since };
   const { items } = await listDeliveries(listening(texts), systemPrincipal, page);
   expect(items).toHaveLength(5);
-  const nodes = await nodesOf(texts, "");
+  const nodes = await nodesOf(context, texts, "");
   expect(indexesOf(nodes, week.table)).toEqual([week.failed]);
 });
 
-it("replays failed deliveries with that index and reads only the endpoint's own queue", async () => {
+it("replays failed deliveries with that index and reads only the endpoint's own queue", async (context) => {
   const texts: string[] = [];
   const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => true };
   const since = new Date(Date.now() - HOUR_MS);
   expect(await replayFailed(parts, { endpointId, since })).toMatchObject({ replayed: 5 });
-  const nodes = await nodesOf(texts, NO_LOOPS);
+  const nodes = await nodesOf(context, texts, NO_LOOPS);
   const failed = nodes.filter(({ Alias = "" }) => Alias.startsWith("original"));
   expect(new Set(indexesOf(failed, week.table))).toEqual(new Set([week.failed]));
   expectLanes(nodes);
 });
 
-it("finds an attempt by its id without a scan of the attempts", async () => {
+it("finds an attempt by its id without a scan of the attempts", async (context) => {
   // A few megabytes, inserted in id order like workers do.
   await services.database.query(sql`
     insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, request_headers)
@@ -135,7 +112,7 @@ it("finds an attempt by its id without a scan of the attempts", async () => {
   expect(await findAttemptsById(listening(texts), systemPrincipal, [id])).toMatchObject([
     { id: toTypedId("att", id) },
   ]);
-  const nodes = await nodesOf(texts, "");
+  const nodes = await nodesOf(context, texts, "");
   const attempts = week.table.replace("delivery_finished", "attempt");
   const filled = nodes.filter(({ "Relation Name": table }) => table === week.table || table === attempts);
   // An index-only scan once autovacuum has been here.
@@ -143,7 +120,7 @@ it("finds an attempt by its id without a scan of the attempts", async () => {
   expect(types.toSorted()).toEqual(["Bitmap Heap Scan", "Index Scan"]);
 });
 
-it("finds events without a delivery without scanning other queues", async () => {
+it("finds events without a delivery without scanning other queues", async (context) => {
   const texts: string[] = [];
   const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => true };
   const since = new Date(Date.now() - HOUR_MS);
@@ -154,10 +131,10 @@ it("finds events without a delivery without scanning other queues", async () => 
     organizationType: "agent",
     eventTypes: null,
   });
-  expectLanes(await nodesOf(texts, NO_LOOPS));
+  expectLanes(await nodesOf(context, texts, NO_LOOPS));
 });
 
-it("deletes the deliveries of an organisation without a scan of those of others, or of the events", async () => {
+it("deletes the deliveries of an organisation without a scan of those of others, or of the events", async (context) => {
   const partner = await services.createOrganization("agent");
   await services.endpoints.create(partner, { url: "http://127.0.0.1:9/webhooks" });
   await services.createJobs(partner, 10);
@@ -167,7 +144,7 @@ it("deletes the deliveries of an organisation without a scan of those of others,
   await services.database.query(sql`delete from job_event where agent_id = ${partner.organizationId}`);
   const texts: string[] = [];
   expect(await deleteTestDeliveries(listening(texts), [partner.organizationId])).toBe(10);
-  const nodes = await nodesOf([...new Set(texts)], "set enable_seqscan = off");
+  const nodes = await nodesOf(context, [...new Set(texts)], "set enable_seqscan = off");
   expect(nodes.map((node) => node["Node Type"])).not.toContain("Seq Scan");
   expect(new Set(indexesOf(nodes, "job_event"))).toEqual(new Set(["job_event_pkey"]));
   expect(new Set(indexesOf(nodes, "webhook_delivery_pending").filter(Boolean))).toEqual(
