@@ -332,7 +332,9 @@ describe("a path", () => {
 
   it("without its Marking Number is the same operation", async () => {
     for (const path of ["/v1/jobs/by-marking", "/v1/jobs/by-marking/"]) {
-      expect((await app.call(path, { key: agent.key })).status).toBe(400);
+      const { status, body } = await app.call(path, { key: agent.key });
+      expect(status).toBe(400);
+      expect(body.error?.message).toBe("The Marking Number must not be empty");
     }
   });
 });

@@ -17,7 +17,9 @@ export function inputReader(operation: Operation<never>): Read {
   const bodyMember = memberFrom("body", rest);
   const versions = memberFrom("If-Match", rest);
   const query = queryOf(operation);
-  const readers: Read[] = [(request) => parseInput(params, request.params, "path")];
+  const none = Object.fromEntries(Object.keys(params.shape).map((name) => [name, ""]));
+  // A path without its last part has an empty one.
+  const readers: Read[] = [(request) => parseInput(params, { ...none, ...request.params }, "path")];
   if (versions) readers.push((request) => readIfMatch(versions, request.get("if-match")));
   if (query) readers.push(inNamesOf(query, parametersOf(query)));
   if (bodyMember !== undefined) readers.push((request) => readWholeBody(bodyMember, request.body));
