@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler, type Response } from "express";
-import { AppError, badRequest, type ErrorCode } from "../core/errors.ts";
+import { AppError, badRequest, type ErrorCode, problemIn } from "../core/errors.ts";
 import { isObject, type JsonObject } from "../core/json.ts";
 import { contextOf } from "./context.ts";
 import { inShare } from "./in-share.ts";
@@ -79,13 +79,12 @@ export function rawBody(request: Request): Buffer {
   return rawBodies.get(request) ?? Buffer.alloc(0);
 }
 
+export const NOT_AN_OBJECT = problemIn("body")("", "invalid_type", "The body must be a JSON object");
+
 /** Returns the body as an object. Throws BadRequestException for other JSON values. */
 export function objectBody(request: Request): JsonObject {
   const body: unknown = request.body;
-  if (!isObject(body))
-    throw badRequest([
-      { location: "body", field: "", code: "invalid_type", message: "The body must be a JSON object" },
-    ]);
+  if (!isObject(body)) throw badRequest([NOT_AN_OBJECT]);
   return body;
 }
 

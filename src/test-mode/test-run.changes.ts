@@ -125,9 +125,9 @@ async function assertKnownStatuses(
 }
 
 function stepsOf({ path, steps }: Pick<RunRequest, "path" | "steps">): readonly string[] {
-  if ((path === undefined) === (steps === undefined))
-    throw badRequest([inBody("path", "conflict", "must be given without steps, or steps without path")]);
-  return steps ?? (path === undefined ? [] : paths[path]);
+  if (path !== undefined && steps === undefined) return paths[path];
+  if (path === undefined && steps !== undefined) return steps;
+  throw badRequest([inBody("path", "conflict", "must be given without steps, or steps without path")]);
 }
 
 function toJobRun(run: Pick<TestRun, "markingNumber" | "steps" | "intervalMs" | "dueAt">): JobRun {

@@ -6,6 +6,7 @@ import { type Problem, problemIn } from "../../core/errors.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { parseInput, type ReadInput } from "../../operations/admit.ts";
 import { memberFrom, type Operation, queryOf } from "../../operations/operation.ts";
+import { NOT_AN_OBJECT } from "../json.ts";
 import { queryReader } from "./parameters.ts";
 import { readerOf, wireSchema } from "./wire.ts";
 
@@ -17,9 +18,9 @@ export function inputReader(operation: Operation<never>): Read {
   const bodyMember = memberFrom("body", rest);
   const versions = memberFrom("If-Match", rest);
   const query = queryOf(operation);
-  const none = Object.fromEntries(Object.keys(params.shape).map((name) => [name, ""]));
+  const absent = Object.fromEntries(Object.keys(params.shape).map((name) => [name, ""]));
   // A path without its last part has an empty one.
-  const readers: Read[] = [(request) => parseInput(params, { ...none, ...request.params }, "path")];
+  const readers: Read[] = [(request) => parseInput(params, { ...absent, ...request.params }, "path")];
   if (versions) readers.push((request) => readIfMatch(versions, request.get("if-match")));
   if (query) readers.push(inNamesOf(query, parametersOf(query)));
   if (bodyMember !== undefined) readers.push((request) => readWholeBody(bodyMember, request.body));
@@ -50,8 +51,6 @@ function parametersOf(query: z.ZodObject): Read {
   const read = queryReader(wireSchema(query));
   return ({ originalUrl }) => read(originalUrl);
 }
-
-const NOT_AN_OBJECT = problemIn("body")("", "invalid_type", "The body must be a JSON object");
 
 /** Every member that the input does not have is a problem. */
 function membersOf(input: z.ZodObject): Read {

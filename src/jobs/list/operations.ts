@@ -143,12 +143,12 @@ follow \`GET /v1/events\`: it has each change exactly once and depends on no tim
       },
     ],
   },
-  problems: listProblems,
-  async run({ jobs }: Services, principal, input) {
-    const problems = await listProblems({ jobs }, input);
+  problems: ({ jobs }: Services, input) => listProblems(jobs, input, startOf(input)),
+  async run({ jobs }, principal, input) {
+    const start = startOf(input);
+    const problems = await listProblems(jobs, input, start);
     if (problems.length > 0) throw badRequest(problems);
-    const { page = 1, pageSize: limit, sort = DEFAULT_SORT, cursor } = input;
-    const start = cursor === undefined ? null : readCursor(cursor);
+    const { page = 1, pageSize: limit, sort = DEFAULT_SORT } = input;
     const order = start?.order ?? toOrder(sort);
     const { items, hasNext, total } = await jobs.list(principal, {
       filter: toJobFilter(input),
@@ -172,13 +172,18 @@ follow \`GET /v1/events\`: it has each change exactly once and depends on no tim
   },
 });
 
+/** Returns where the list continues; null without a cursor. */
+function startOf({ cursor }: Partial<ListInput>) {
+  return cursor === undefined ? null : readCursor(cursor);
+}
+
 /** The problems that the schema does not find: an unknown status, and parameters that a cursor excludes. */
 async function listProblems(
-  { jobs }: Services,
-  { cursor, page, sort, normalizedStatus }: Partial<ListInput>,
+  jobs: JobService,
+  { page, sort, normalizedStatus }: Partial<ListInput>,
+  start: ReturnType<typeof startOf>,
 ): Promise<Problem[]> {
   const problems = await jobs.statusProblems(normalizedStatus);
-  const start = cursor === undefined ? null : readCursor(cursor);
   if (!start) return problems;
   const name = orderName(start.order);
   if (page !== undefined) problems.push(inQuery("page", "conflict", "cannot be combined with cursor"));
