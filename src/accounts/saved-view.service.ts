@@ -5,19 +5,15 @@ import { User } from "../organizations/api.ts";
 import type { Database, Reader } from "../core/postgres/database.ts";
 import { AppError } from "../core/errors.ts";
 import { fromTypedId, newUuid } from "../core/ids.ts";
-import { parseOrThrow, savedViewNameField } from "./fields.ts";
 import { SavedView } from "./saved-view.entity.ts";
 
 const MAX_VIEWS = 50;
 const MAX_QUERY_LENGTH = 2_000;
 
-const savedViewBody = z.object({
-  name: savedViewNameField,
-  query: z
-    .string()
-    .max(MAX_QUERY_LENGTH, { error: `must be at most ${MAX_QUERY_LENGTH} characters` })
-    .regex(/^[!-~]*$/, { error: "must be the query string of a URL, percent-encoded" }),
-});
+export const savedViewQuery = z
+  .string()
+  .max(MAX_QUERY_LENGTH, { error: `must be at most ${MAX_QUERY_LENGTH} characters` })
+  .regex(/^[!-~]*$/, { error: "must be the query string of a URL, percent-encoded" });
 
 /** `userId`: a uuid. Another user's view throws NotFoundException, as if it didn't exist. */
 export class SavedViewService {
@@ -34,11 +30,9 @@ export class SavedViewService {
   }
 
   /**
-   * Saves a view, or replaces the one with the same name. Throws BadRequestException for an invalid name or query, and
-   * ConflictException above 50 views.
+   * Saves a view, or replaces the one with the same name. Throws ConflictException above 50 views.
    */
-  async save(userId: string, view: { name: string; query: string }): Promise<SavedView> {
-    const { name, query } = parseOrThrow(savedViewBody, view);
+  async save(userId: string, { name, query }: { name: string; query: string }): Promise<SavedView> {
     return await this.#database.transactional(async (em) => {
       // Locks the user, so that two concurrent saves can't exceed the limit together.
       const user = await em.findOne(User, { id: userId }, { lockMode: LockMode.PESSIMISTIC_WRITE });

@@ -2,7 +2,6 @@
 import { setSuspended } from "../api-keys/api.ts";
 import { AppError } from "../core/errors.ts";
 import { fromTypedId } from "../core/ids.ts";
-import { parseOrThrow, freeText } from "./fields.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import { Organization } from "../organizations/api.ts";
 import type { AccountContext } from "./context.ts";
@@ -21,7 +20,7 @@ export class SuspensionService {
    * queued but not sent until it is restored. `reason`: for the audit log.
    */
   suspend(context: AuditContext, id: string, reason: string | null): Promise<Organization> {
-    const details = reason === null ? null : { reason: parseOrThrow(freeText, reason, "reason") };
+    const details = reason === null ? null : { reason };
     return this.#setSuspended(context, id, { suspended: true, details });
   }
 

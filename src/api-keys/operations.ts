@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { badRequest, invariant, problemIn } from "../core/errors.ts";
 import { organizationTypes, partnerOf } from "../core/principal.ts";
-import { type Access, type Operation, operation, type OwnErrorText } from "../operations/operation.ts";
+import { type OwnErrorText, type RestOperation, restOperation } from "../operations/operation.ts";
 import {
   booleanParameter,
   dateTimeParameter,
@@ -25,7 +25,7 @@ interface Services {
 }
 
 const tag = "API keys";
-const manage: Access = { scopes: ["keys:manage"] };
+const manage = { scopes: ["keys:manage"] } as const;
 const inBody = problemIn("body");
 
 const exampleApiKey: z.output<typeof apiKeyView> = {
@@ -125,7 +125,7 @@ const conflict = (summary: string, message: string, details: { limit: number } |
   ],
 });
 
-const listKeys = operation({
+const listKeys = restOperation({
   name: "listApiKeys",
   rest: { method: "get", path: "/api-keys" },
   access: manage,
@@ -148,7 +148,7 @@ const listKeys = operation({
   }),
 });
 
-const createKey = operation({
+const createKey = restOperation({
   name: "createApiKey",
   rest: { method: "post", path: "/api-keys", status: 201 },
   access: manage,
@@ -214,7 +214,7 @@ function toRequest({ expiresAt, ...input }: Partial<z.output<typeof newKey>>) {
   return { ...input, expiresAt: typeof expiresAt === "string" ? new Date(expiresAt) : null };
 }
 
-const rotateKey = operation({
+const rotateKey = restOperation({
   name: "rotateApiKey",
   rest: { method: "post", path: "/api-keys/{id}/rotate", status: 201 },
   access: manage,
@@ -264,7 +264,7 @@ const rotateKey = operation({
     toIssued(await keys.rotateFor(principal, keyUuid(id), graceHours, tx)),
 });
 
-const revokeKey = operation({
+const revokeKey = restOperation({
   name: "revokeApiKey",
   rest: { method: "delete", path: "/api-keys/{id}" },
   access: manage,
@@ -343,7 +343,7 @@ const me = z
   })
   .meta({ id: "Me", description: "Who the key is and what it may do." });
 
-const getMe = operation({
+const getMe = restOperation({
   name: "getMe",
   rest: { method: "get", path: "/me" },
   access: { scopes: [] },
@@ -389,5 +389,10 @@ const getMe = operation({
   },
 });
 
-export const accountOperations: readonly Operation<Services>[] = [getMe];
-export const apiKeyOperations: readonly Operation<Services>[] = [listKeys, createKey, rotateKey, revokeKey];
+export const accountOperations: readonly RestOperation<Services>[] = [getMe];
+export const apiKeyOperations: readonly RestOperation<Services>[] = [
+  listKeys,
+  createKey,
+  rotateKey,
+  revokeKey,
+];

@@ -12,7 +12,7 @@ import type { IdempotencyService } from "../idempotency/api.ts";
 import type { DeliveryService, EndpointService } from "../webhooks/api.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import type { TestModeService } from "../test-mode/api.ts";
-import { operations } from "../operations/all.ts";
+import { restOperations } from "../operations/all.ts";
 import { readJson } from "./json.ts";
 import { consoleRoutes } from "./console.routes.ts";
 import { accountRoutes, type AccountRouteServices } from "./console/routes.ts";
@@ -107,7 +107,7 @@ export function createHttpApp(services: HttpServices): Express {
 
   if (config.role !== "worker") {
     if (graphql) app.use(graphql.routes(adapterHost));
-    app.use("/v1", operationRoutes(operations, { ...services, guards, baseUrl }));
+    app.use("/v1", operationRoutes(restOperations, { ...services, guards, baseUrl }));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));
     if (schedulerDashboard) app.use(schedulerDashboard);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { problemIn } from "../core/errors.ts";
 import { markingNumberPath, noMarkingNumber } from "../jobs/api.ts";
-import { type Operation, operation } from "../operations/operation.ts";
+import { type RestOperation, restOperation } from "../operations/operation.ts";
 import {
   cursorLength,
   integerParameter,
@@ -33,7 +33,7 @@ const inQuery = problemIn("query");
 
 const read = { access: { scopes: ["jobs:read"] }, rate: "read", fresh: false } as const;
 
-const listEvents = operation({
+const listEvents = restOperation({
   ...read,
   name: "listEvents",
   rest: { method: "get", path: "/events" },
@@ -119,7 +119,7 @@ periodically. Following the cursors, you get every event exactly once. With \`ty
   },
 });
 
-const listJobHistory = operation({
+const listJobHistory = restOperation({
   ...read,
   name: "listJobHistory",
   rest: { method: "get", path: "/jobs/by-marking/{markingNumber}/history" },
@@ -152,4 +152,4 @@ const listJobHistory = operation({
   },
 });
 
-export const eventOperations: readonly Operation<Services>[] = [listJobHistory, listEvents];
+export const eventOperations: readonly RestOperation<Services>[] = [listJobHistory, listEvents];

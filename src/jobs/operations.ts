@@ -1,14 +1,14 @@
 /** The operations of jobs and of the reference data. */
 import { z } from "zod";
-import { type Operation, operation } from "../operations/operation.ts";
+import { type Operation, operation, type RestOperation, restOperation } from "../operations/operation.ts";
 import { none } from "../operations/schemas.ts";
 import { getJobStats } from "./counters/operations.ts";
-import { failureReasonView, type JobReferenceData, statusView } from "./reference-data.ts";
+import { failureReasonView, type JobReferenceData, statusSettings, statusView } from "./reference-data.ts";
 import type { JobService } from "./service.ts";
 import { getJob, listJobs, lookUpJobs } from "./list/operations.ts";
 import { updateJob, updateJobs } from "./update/operations.ts";
 
-export const jobOperations: readonly Operation<{ readonly jobs: JobService }>[] = [
+export const jobOperations: readonly RestOperation<{ readonly jobs: JobService }>[] = [
   listJobs,
   getJobStats,
   lookUpJobs,
@@ -29,7 +29,7 @@ const common = {
   input: none,
 } as const;
 
-const listStatuses = operation({
+const listStatuses = restOperation({
   ...common,
   name: "listStatuses",
   rest: { method: "get", path: "/reference/statuses" },
@@ -53,7 +53,7 @@ const listStatuses = operation({
   run: async ({ referenceData }: Services) => ({ items: await referenceData.statuses() }),
 });
 
-const listFailureReasons = operation({
+const listFailureReasons = restOperation({
   ...common,
   name: "listFailureReasons",
   rest: { method: "get", path: "/reference/failure-reasons" },
@@ -82,4 +82,15 @@ const listFailureReasons = operation({
   run: async ({ referenceData }: Services) => ({ items: await referenceData.failureReasons() }),
 });
 
-export const referenceOperations: readonly Operation<Services>[] = [listStatuses, listFailureReasons];
+export const referenceOperations: readonly RestOperation<Services>[] = [listStatuses, listFailureReasons];
+
+const upsertJobStatus = operation({
+  name: "upsertJobStatus",
+  access: { role: "operator", scopes: ["jobs:write"] },
+  fresh: false,
+  params: none,
+  input: statusSettings,
+  run: ({ referenceData }: Services, _operator, settings) => referenceData.upsertStatus(settings),
+});
+
+export const statusOperations: readonly Operation<Services>[] = [upsertJobStatus];

@@ -2,9 +2,6 @@
 import type { InferEntity } from "@mikro-orm/postgresql";
 import { z } from "zod";
 import type { Database, Reader } from "../core/postgres/database.ts";
-import { badRequest } from "../core/errors.ts";
-import type { OperatorPrincipal } from "../core/principal.ts";
-import { toProblems } from "../core/zod-problems.ts";
 import { extensibleEnum } from "../operations/schemas.ts";
 import { knownFailureReasons, knownStatuses } from "./known-codes.ts";
 import { FailureReason, JobStatus, statusCategories } from "./reference-data.entity.ts";
@@ -34,15 +31,7 @@ export type FailureReasonCode = z.output<typeof failureReasonView>;
 
 export type JobReferenceData = ReturnType<typeof createJobReferenceData>;
 
-export interface StatusSettings {
-  /** 1 to 64 lower-case letters, digits and `_`, starting with a letter. */
-  code: string;
-  label: string;
-  category: string;
-  isTerminal: boolean;
-}
-
-const statusSettingsSchema = z.object({
+export const statusSettings = z.object({
   code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, {
     error: "must be 1 to 64 lower-case letters, digits and _, starting with a letter",
   }),
@@ -102,14 +91,12 @@ export function createJobReferenceData(database: Database) {
       return knownCodes.has(code);
     },
 
-    /** Appends a status to the list or changes an existing one. Throws BadRequestException listing every problem. */
-    async upsertStatus(_operator: OperatorPrincipal, settings: StatusSettings): Promise<JobStatusCode> {
-      const checked = statusSettingsSchema.safeParse(settings);
-      if (!checked.success) throw badRequest(toProblems(checked.error, "body"));
+    /** Appends a status to the list or changes an existing one. */
+    async upsertStatus(settings: z.output<typeof statusSettings>): Promise<JobStatusCode> {
       const em = database.em();
       const [last] = await em.find(JobStatus, {}, { orderBy: { position: "desc" }, limit: 1 });
       const position = last ? last.position + 1 : 0;
-      const status = { ...checked.data, position };
+      const status = { ...settings, position };
       return toStatusCode(await em.upsert(JobStatus, status, { onConflictExcludeFields: ["position"] }));
     },
   };

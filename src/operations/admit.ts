@@ -5,9 +5,9 @@ import type { Clock } from "../core/clock.ts";
 import { AppError, badRequest, type Problem } from "../core/errors.ts";
 import { requireFreshAuthentication } from "../core/fresh-authentication.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
-import { isTestPrincipal } from "../core/principal.ts";
+import { isTestPrincipal, type Principal } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
-import { Answer, type RequestPrincipal, type Execution, type Operation } from "./operation.ts";
+import { Answer, type Execution, type Operation, type RequestPrincipal, type Role } from "./operation.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -37,7 +37,7 @@ export function parseInput(schema: z.ZodObject, raw: Values, location: Problem["
   return { values: Object.fromEntries(members), problems: toProblems(result.error, location) };
 }
 
-/** Throws ForbiddenException if the principal lacks a scope that the operation needs for this input. */
+/** Throws ForbiddenException if the principal has not the role or lacks a scope that the operation needs for this input. */
 export function authorize(
   { access }: Pick<Operation<never>, "access">,
   principal: RequestPrincipal,
@@ -45,6 +45,26 @@ export function authorize(
 ): void {
   for (const scope of [...access.scopes, ...(access.scopesFor?.(input) ?? [])])
     requireScope(principal, scope);
+  if (access.role) requireRole(access.role, principal);
+}
+
+type Person = Principal & Pick<RequestPrincipal, "user">;
+
+export const hasRole = (role: Role, principal: Person): boolean => refusalOf(role, principal) === null;
+
+/** Throws ForbiddenException if the principal has not the role. */
+export function requireRole(role: Role, principal: Person): void {
+  const refusal = refusalOf(role, principal);
+  if (refusal !== null) throw new AppError("ForbiddenException", refusal);
+}
+
+function refusalOf(role: Role, principal: Person): string | null {
+  if (role === "operator")
+    return principal.organizationId === null ? null : "Only operators of the service can do this";
+  if (!principal.user) return "Only signed-in users can do this, not API keys";
+  if (role === "user") return null;
+  if (isTestPrincipal(principal)) return "This belongs to live mode. Switch to live mode first";
+  return principal.user.role === "member" ? "Only owners of your organisation can do this" : null;
 }
 
 /**
@@ -58,7 +78,9 @@ export async function admit<Services>(
   authorize(operation, principal, values);
   if (operation.access.mode === "test" && !isTestPrincipal(principal))
     throw new AppError("NotFoundException", "This works only in test mode: use a test key");
-  if (operation.fresh === true) requireFreshAuthentication(principal, services.clock.now());
+  const { fresh } = operation;
+  if (fresh === true || (typeof fresh === "function" && fresh(values)))
+    requireFreshAuthentication(principal, services.clock.now());
   const prepare = async () => await operation.prepare?.(services, principal, values, execution);
   if (problems.length > 0) {
     const others = (await operation.problems?.(services, values, execution.tx)) ?? [];

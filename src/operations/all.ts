@@ -1,15 +1,17 @@
 /** All operations that are declared. */
+import { memberOperations } from "../accounts/operations.ts";
 import { accountOperations, apiKeyOperations } from "../api-keys/operations.ts";
 import { eventOperations } from "../events/operations.ts";
-import { jobOperations, referenceOperations } from "../jobs/operations.ts";
+import { jobOperations, referenceOperations, statusOperations } from "../jobs/operations.ts";
+import { mailOperations } from "../mail/operations.ts";
 import { requestLogOperations } from "../request-log/operations.ts";
 import { testModeOperations } from "../test-mode/operations.ts";
-import { webhookOperations } from "../webhooks/operations.ts";
-import type { Operation } from "./operation.ts";
+import { secretOperations, webhookOperations } from "../webhooks/operations.ts";
+import type { Operation, RestOperation } from "./operation.ts";
 
-type ServicesOf<Operations> = Operations extends readonly Operation<infer Services>[] ? Services : never;
+type ServicesOf<Operations> = Operations extends readonly Operation<infer Needed>[] ? Needed : never;
 
-export type OperationServices = ServicesOf<typeof jobOperations> &
+export type RestServices = ServicesOf<typeof jobOperations> &
   ServicesOf<typeof eventOperations> &
   ServicesOf<typeof referenceOperations> &
   ServicesOf<typeof webhookOperations> &
@@ -17,7 +19,8 @@ export type OperationServices = ServicesOf<typeof jobOperations> &
   ServicesOf<typeof requestLogOperations> &
   ServicesOf<typeof testModeOperations>;
 
-export const operations: readonly Operation<OperationServices>[] = [
+/** Those with a route in REST. */
+export const restOperations: readonly RestOperation<RestServices>[] = [
   ...jobOperations,
   ...eventOperations,
   ...referenceOperations,
@@ -26,4 +29,17 @@ export const operations: readonly Operation<OperationServices>[] = [
   ...requestLogOperations,
   ...apiKeyOperations,
   ...testModeOperations,
+];
+
+type Services = RestServices &
+  ServicesOf<typeof memberOperations> &
+  ServicesOf<typeof mailOperations> &
+  ServicesOf<typeof secretOperations>;
+
+export const operations: readonly Operation<Services>[] = [
+  ...restOperations,
+  ...memberOperations,
+  ...mailOperations,
+  ...secretOperations,
+  ...statusOperations,
 ];

@@ -8,6 +8,7 @@ import type { ErrorCode, Problem } from "../core/errors.ts";
 import type { AuthenticatedActor } from "../core/fresh-authentication.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import type { Principal } from "../core/principal.ts";
+import type { UserRole } from "../organizations/api.ts";
 import type { RateLimitClass, RateLimitOverrides } from "../rate-limits/api.ts";
 
 /** The principal of a request, with the data that the audit log records. */
@@ -20,16 +21,28 @@ export type RequestPrincipal = Principal &
     readonly rateLimits: RateLimitOverrides | null;
     readonly requestId: string;
     readonly ipAddress: string | null;
+    /** Absent for a key. */
+    readonly user?: { readonly role: UserRole };
   };
 
 export interface Access {
-  /** All of them are needed; an empty list: any key or user. */
+  /** All of them are needed. */
   readonly scopes: readonly Scope[];
+  readonly role?: Role;
   /** Only for principals of a test organisation. REST hides the path from live keys. */
   readonly mode?: "test";
   /** Scopes that the given input needs in addition. */
   readonly scopesFor?: (input: Readonly<Record<string, unknown>>) => readonly Scope[];
 }
+
+/**
+ * Who may use an operation; without a role, any key or user. `user`: a signed-in user. `owner`: a signed-in owner of an organisation,
+ * or operator, and not in test mode. `operator`: an operator, by session or by key.
+ */
+export type Role = "user" | "owner" | "operator";
+
+/** An operator that may manage organisations, mails and requests. */
+export const administrator: Access = { role: "operator", scopes: ["webhooks:manage"] };
 
 /** The context of a run. */
 export interface Execution<Prepared = unknown> {
@@ -110,42 +123,22 @@ export interface Operation<
   Services,
   Params extends z.ZodObject = z.ZodObject,
   Input extends z.ZodObject = z.ZodObject,
-  Output extends z.ZodType = z.ZodType,
-  Result extends z.output<Output> = z.output<Output>,
+  Result = unknown,
   Prepared = unknown,
 > {
   /** OpenAPI's `operationId`. */
   readonly name: string;
-  readonly rest: {
-    readonly method: "get" | "post" | "patch" | "delete";
-    readonly path: string;
-    /** The status of a success. Default: 200. */
-    readonly status?: 201 | 202;
-    /** The parts of the request that are members of the input. Default: the query of `get` and `delete`, or the members of the body. */
-    readonly places?: Readonly<Record<string, InputPlace>>;
-    /** Default: 64 KiB. */
-    readonly maxBodyBytes?: number;
-  };
-  /**
-   * The mutation, if it has another name, and its arguments that have another name than the input. Null: the mutation of this name
-   * has a resolver of its own.
-   */
-  readonly graphql?: { readonly field?: string; readonly args?: Readonly<Record<string, string>> } | null;
+  readonly graphql?: GraphqlBinding | null;
   readonly access: Access;
-  readonly rate: RateLimitClass;
-  /** True if a session needs a recent sign-in. `service`: the service decides, because it depends on stored data. */
-  readonly fresh: boolean | "service";
-  /** Present if it takes an Idempotency-Key. `secrets`: members of the output that are never stored. */
-  readonly once?: { readonly secrets?: readonly string[] };
-  /** True if its answers have a version: REST returns it as ETag, and 304 if a `get` has a matching If-None-Match. */
-  readonly versioned?: boolean;
-  /** The parts of the path. */
+  /**
+   * True if a session needs a recent sign-in, or a function that says so for an input. `service`: the service decides, because it
+   * depends on stored data.
+   */
+  readonly fresh: boolean | "service" | ((input: Partial<z.output<Input>>) => boolean);
+  /** What selects the object: in REST, the parts of the path. */
   readonly params: Params;
   /** The members of the body, or the parameters of the query. In camelCase; REST has them in snake_case. */
   readonly input: Input;
-  /** The data of a response of REST, in camelCase. The result may have further members. */
-  readonly output: Output;
-  readonly text: OperationText;
   /**
    * Slow work before the transaction, such as DNS. Throws BadRequestException with the problems that the schema can't find; of an
    * invalid input it gets the valid members, so that one response has all problems.
@@ -170,16 +163,54 @@ export interface Operation<
   ): Promise<Result | Answer<Result>>;
 }
 
+/** The mutation, where it differs from the declaration. Null: the mutation of this name has a resolver of its own. */
+export interface GraphqlBinding {
+  readonly field?: string;
+  /** Its arguments that have another name than the input. */
+  readonly args?: Readonly<Record<string, string>>;
+  /** The member of the input that errors without problems name. Default: the one that selects the object. */
+  readonly subject?: string;
+}
+
+/** An operation with a route in REST. */
+export interface RestOperation<
+  Services,
+  Params extends z.ZodObject = z.ZodObject,
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodType = z.ZodType,
+  Result extends z.output<Output> = z.output<Output>,
+  Prepared = unknown,
+> extends Operation<Services, Params, Input, Result, Prepared> {
+  readonly rest: {
+    readonly method: "get" | "post" | "patch" | "delete";
+    readonly path: string;
+    /** The status of a success. Default: 200. */
+    readonly status?: 201 | 202;
+    /** The parts of the request that are members of the input. Default: the query of `get` and `delete`, or the members of the body. */
+    readonly places?: Readonly<Record<string, InputPlace>>;
+    /** Default: 64 KiB. */
+    readonly maxBodyBytes?: number;
+  };
+  readonly rate: RateLimitClass;
+  /** Present if it takes an Idempotency-Key. `secrets`: members of the output that are never stored. */
+  readonly once?: { readonly secrets?: readonly string[] };
+  /** True if its answers have a version: REST returns it as ETag, and 304 if a `get` has a matching If-None-Match. */
+  readonly versioned?: boolean;
+  /** The data of a response of REST, in camelCase. The result may have further members. */
+  readonly output: Output;
+  readonly text: OperationText;
+}
+
 /** `body`: the whole body, in REST's names. `If-Match`: the versions in the header, as numbers; undefined for any. */
 export type InputPlace = "body" | "query" | "If-Match";
 
 /** True if the input is the query of the URL. */
-export function takesQuery({ method }: Operation<never>["rest"]): boolean {
+export function takesQuery({ method }: RestOperation<never>["rest"]): boolean {
   return method === "get" || method === "delete";
 }
 
 /** Returns the schema of the query; null if no member of the input comes from there. */
-export function queryOf({ rest, input }: Operation<never>): z.ZodObject | null {
+export function queryOf({ rest, input }: RestOperation<never>): z.ZodObject | null {
   const otherwise = takesQuery(rest) ? "query" : "body";
   const members = Object.entries(input.shape).filter(
     ([name]) => (rest.places?.[name] ?? otherwise) === "query",
@@ -188,17 +219,20 @@ export function queryOf({ rest, input }: Operation<never>): z.ZodObject | null {
 }
 
 /** Returns the member of the input that comes from a part of the request, if there is one. */
-export function memberFrom(place: InputPlace, { places = {} }: Operation<never>["rest"]): string | undefined {
+export function memberFrom(
+  place: InputPlace,
+  { places = {} }: RestOperation<never>["rest"],
+): string | undefined {
   return Object.keys(places).find((name) => places[name] === place);
 }
 
 /** True if the output is a page of a list. */
-export function isPage({ output }: Pick<Operation<never>, "output">): boolean {
+export function isPage({ output }: Pick<RestOperation<never>, "output">): boolean {
   return output instanceof z.ZodObject && "pagination" in output.shape;
 }
 
 /** Returns the declaration, whose types follow from its schemas. */
-export function operation<
+export function restOperation<
   Services,
   Params extends z.ZodObject,
   Input extends z.ZodObject,
@@ -206,7 +240,14 @@ export function operation<
   Result extends z.output<Output>,
   Prepared = undefined,
 >(
-  declaration: Operation<Services, Params, Input, Output, Result, Prepared>,
-): Operation<Services, Params, Input, Output, Result, Prepared> {
+  declaration: RestOperation<Services, Params, Input, Output, Result, Prepared>,
+): RestOperation<Services, Params, Input, Output, Result, Prepared> {
+  return declaration;
+}
+
+/** As `restOperation`, of an operation that only the console needs: it is a mutation, without a route in REST. */
+export function operation<Services, Params extends z.ZodObject, Input extends z.ZodObject, Result>(
+  declaration: Operation<Services, Params, Input, Result, undefined>,
+): Operation<Services, Params, Input, Result, undefined> {
   return declaration;
 }

@@ -13,4 +13,4 @@ export {
   testOrganizationOf,
 } from "./test-organization.ts";
 export { forTenant, tenantFilter } from "./tenancy.ts";
-export { User, type UserRole } from "./user.entity.ts";
+export { User, type UserRole, userRoles } from "./user.entity.ts";

@@ -1,7 +1,12 @@
 /** The operations of the request log: any key of the organisation may read it. */
 import { z } from "zod";
 import { problemIn } from "../core/errors.ts";
-import { type Access, type Operation, operation, type OwnErrorText } from "../operations/operation.ts";
+import {
+  type Access,
+  type RestOperation,
+  restOperation,
+  type OwnErrorText,
+} from "../operations/operation.ts";
 import {
   cursorPagination,
   cursorParameter,
@@ -83,7 +88,7 @@ const unknownRequest: OwnErrorText = {
   ],
 };
 
-const listRequests = operation({
+const listRequests = restOperation({
   name: "listRequests",
   rest: { method: "get", path: "/requests" },
   access: anyKey,
@@ -141,7 +146,7 @@ ${ACCESS}`,
   },
 });
 
-const getRequest = operation({
+const getRequest = restOperation({
   name: "getRequest",
   rest: { method: "get", path: "/requests/{request_id}" },
   access: anyKey,
@@ -164,4 +169,4 @@ ${ACCESS}`,
   run: ({ requests }: Services, principal, { request_id: id }) => requests.get(principal, id),
 });
 
-export const requestLogOperations: readonly Operation<Services>[] = [listRequests, getRequest];
+export const requestLogOperations: readonly RestOperation<Services>[] = [listRequests, getRequest];

@@ -9,7 +9,7 @@ import {
   markingNumberValue,
   toListedJobWire,
 } from "../jobs/api.ts";
-import { type Operation, operation, type OwnErrorText } from "../operations/operation.ts";
+import { type RestOperation, restOperation, type OwnErrorText } from "../operations/operation.ts";
 import { count, extensibleEnum, idSchema, mustBe, none } from "../operations/schemas.ts";
 import { deliveryView } from "../webhooks/api.ts";
 import { exampleDelivery } from "../webhooks/operations.ts";
@@ -34,7 +34,7 @@ const inBody = problemIn("body");
 
 const notATestKey: OwnErrorText = { description: "The key is not a test key.", examples: [liveKey] };
 
-const createJobs = operation({
+const createJobs = restOperation({
   name: "createTestJobs",
   rest: { method: "post", path: "/test/jobs", status: 201 },
   access: changeTestJobs,
@@ -110,7 +110,7 @@ const createJobs = operation({
   },
 });
 
-const sendSampleEvent = operation({
+const sendSampleEvent = restOperation({
   name: "sendSampleEvent",
   rest: { method: "post", path: "/test/events/{type}", status: 201 },
   // An endpoint receives whole jobs.
@@ -201,7 +201,7 @@ const sendSampleEvent = operation({
   }),
 });
 
-const resetData = operation({
+const resetData = restOperation({
   name: "resetTestData",
   rest: { method: "post", path: "/test/reset" },
   access: changeTestJobs,
@@ -246,7 +246,7 @@ const resetData = operation({
   run: ({ testMode }: Services, principal) => testMode.reset(testPrincipal(principal)),
 });
 
-export const testModeOperations: readonly Operation<Services>[] = [
+export const testModeOperations: readonly RestOperation<Services>[] = [
   createJobs,
   startRun,
   cancelRun,

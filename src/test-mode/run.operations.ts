@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { invariant, problemIn } from "../core/errors.ts";
 import { knownStatuses, markingNumberValue, noMarkingNumber } from "../jobs/api.ts";
-import { type Access, operation, type RequestPrincipal } from "../operations/operation.ts";
+import { type Access, restOperation, type RequestPrincipal } from "../operations/operation.ts";
 import { count, dateTime, extensibleEnum, mustBe, none } from "../operations/schemas.ts";
 import { pathNames } from "./paths.ts";
 import type { TestModeService, TestPrincipal } from "./service.ts";
@@ -60,7 +60,7 @@ const toRunView = ({ steps, nextStepAt, endsAt, ...run }: JobRun) => ({
   endsAt: endsAt.toISOString(),
 });
 
-export const startRun = operation({
+export const startRun = restOperation({
   name: "startTestRun",
   rest: { method: "post", path: "/test/jobs/by-marking/{markingNumber}/run", status: 201 },
   graphql: { field: "runTestJob" },
@@ -153,7 +153,7 @@ export const startRun = operation({
   },
 });
 
-export const cancelRun = operation({
+export const cancelRun = restOperation({
   name: "cancelTestRun",
   rest: { method: "delete", path: "/test/jobs/by-marking/{markingNumber}/run" },
   access: changeTestJobs,

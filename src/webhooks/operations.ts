@@ -1,9 +1,11 @@
 /** The operations of the webhooks feature. */
-import type { Operation } from "../operations/operation.ts";
+import { z } from "zod";
+import { type Operation, operation, type RestOperation } from "../operations/operation.ts";
 import type { DeliveryService } from "./deliveries/service.ts";
 import type { EndpointService } from "./endpoints/service.ts";
 import { deliveryOperations, endpointDeliveryOperations } from "./deliveries/operations.ts";
-import { endpointOperations } from "./endpoints/operations.ts";
+import { endpointOperations, endpointPath, manage } from "./endpoints/operations.ts";
+import type { SecretReveal } from "./signing/secret-reveal.ts";
 
 export { exampleDelivery } from "./deliveries/operations.ts";
 
@@ -12,8 +14,22 @@ interface Services {
   readonly deliveries: DeliveryService;
 }
 
-export const webhookOperations: readonly Operation<Services>[] = [
+export const webhookOperations: readonly RestOperation<Services>[] = [
   ...endpointOperations,
   ...endpointDeliveryOperations,
   ...deliveryOperations,
+];
+
+const revealWebhookSecret = operation({
+  name: "revealWebhookSecret",
+  access: { ...manage, role: "user" },
+  // It needs the password instead.
+  fresh: false,
+  params: endpointPath,
+  input: z.object({ password: z.string() }),
+  run: ({ secrets }: { readonly secrets: SecretReveal }, user, request) => secrets.reveal(user, request),
+});
+
+export const secretOperations: readonly Operation<{ readonly secrets: SecretReveal }>[] = [
+  revealWebhookSecret,
 ];

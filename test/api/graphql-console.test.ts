@@ -169,14 +169,6 @@ describe("revealWebhookSecret", () => {
       expect(revealWebhookSecret).toMatchObject({ secret: null, userErrors: [{ code: "NOT_FOUND" }] });
     }
   });
-
-  it("returns FORBIDDEN for members and keys", async () => {
-    const { id } = await newEndpoint(agent.key);
-    const member = await createSignedInUser(app, agent.id, "member");
-    const variables = { id, password: member.password };
-    expect((await member.graphql(REVEAL, variables)).status).toBe(403);
-    expect((await graphql(app, REVEAL, { key: agent.key, variables: variables })).status).toBe(403);
-  });
 });
 
 describe("organizations", () => {

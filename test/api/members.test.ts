@@ -149,18 +149,13 @@ describe("members", () => {
     });
   });
 
-  it("can be removed and changed by owners only", async () => {
-    const person = await member();
-    for (const [query, variables] of [
-      [REMOVE, { id: userId(person) }],
-      [SET_ROLE, { id: userId(person), role: "OWNER" }],
-      [INVITE, { email: newEmail() }],
-      [`{ invitations { id } }`, {}],
-    ] as const) {
-      expect((await tryAs(memberBrowser, query, variables)).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-      const byKey = await graphql(app, query, { key: agent.key, variables });
-      expect(byKey.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-    }
+  it("show their invitations to owners only", async () => {
+    const invitations = "{ invitations { id } }";
+    for (const response of [
+      await tryAs(memberBrowser, invitations, {}),
+      await graphql(app, invitations, { key: agent.key }),
+    ])
+      expect(response.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
   });
 
   it("of another organisation return NOT_FOUND", async () => {

@@ -12,15 +12,18 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readSdl } from "../../src/api/graphql/sdl.ts";
 import { scopes as allScopes, type Scope } from "../../src/api-keys/api.ts";
+import { SESSION_MODE_HEADER } from "../../src/accounts/api.ts";
 import { snakeCase } from "../../src/core/names.ts";
-import { operations } from "../../src/operations/all.ts";
+import { operations, restOperations } from "../../src/operations/all.ts";
+import type { Role } from "../../src/operations/operation.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
 import { createFakeClock, type FakeClock, MINUTE_MS } from "../support/fake-clock.ts";
-import { graphql } from "../support/graphql/client.ts";
+import { graphql, type GraphqlResponse } from "../support/graphql/client.ts";
 
 type AnyOperation = (typeof operations)[number];
+type AnyRestOperation = (typeof restOperations)[number];
 
 let app: TestApp;
 let clock: FakeClock;
@@ -39,6 +42,8 @@ async function keyFor({ access }: AnyOperation, scopes: readonly Scope[] = allSc
   return (await app.keys.create({ ...settings, ...(access.mode && { testSide: "agent" as const }) })).text;
 }
 
+const operatorKey = { organizationId: null, name: "operator", createdBy: "test" };
+
 const mutations = buildSchema(readSdl()).getMutationType()!.getFields();
 
 /** The operations that have a mutation. */
@@ -56,6 +61,7 @@ function literalOf(type: GraphQLInputType): string {
     const required = Object.values(type.getFields()).filter((field) => isNonNullType(field.type));
     return `{ ${required.map((field) => `${field.name}: ${literalOf(field.type)}`).join(", ")} }`;
   }
+  if (type.name === "Boolean") return "false";
   return type.name === "Int" ? "1" : '"unknown"';
 }
 
@@ -65,12 +71,12 @@ function documentOf({ name, args }: GraphQLField<unknown, unknown>): string {
   return `mutation { ${name}${list === "" ? "" : `(${list})`} { userErrors { code } } }`;
 }
 
-function request({ rest }: AnyOperation, key: string, body?: object): Promise<ApiResponse> {
+function request({ rest }: AnyRestOperation, key: string, body?: object): Promise<ApiResponse> {
   const path = `/v1${rest.path.replaceAll(/\{\w+\}/g, "unknown")}`;
   return app.call(path, { method: rest.method.toUpperCase(), key, body: body && JSON.stringify(body) });
 }
 
-const scoped = operations.flatMap((operation) =>
+const scoped = restOperations.flatMap((operation) =>
   operation.access.scopes.map((scope) => ({ name: operation.name, scope, operation })),
 );
 
@@ -99,7 +105,7 @@ describe("the scopes of an operation", () => {
 });
 
 it("moving an endpoint needs jobs:read in addition, and other changes of it do not", async () => {
-  const operation = operations.find(({ name }) => name === "updateWebhookEndpoint")!;
+  const operation = restOperations.find(({ name }) => name === "updateWebhookEndpoint")!;
   const key = await keyFor(operation, ["webhooks:manage"]);
   const url = "https://partner.example/";
   expect((await request(operation, key, { url })).status).toBe(403);
@@ -112,11 +118,20 @@ it("moving an endpoint needs jobs:read in addition, and other changes of it do n
   expect((await update('{ description: "" }')).errors).toBeUndefined();
 });
 
+/** Those of test mode, which have a route in REST. */
+const testOnly = restOperations
+  .filter(({ access }) => access.mode === "test")
+  .flatMap((operation) =>
+    mutating
+      .filter(({ name }) => name === operation.name)
+      .map(({ field }) => ({ name: operation.name, operation, field })),
+  );
+
 describe("a session without a recent sign-in", () => {
-  const refusalOf = async ({ field }: (typeof mutating)[number]) => {
-    const owner = await createSignedInUser(app, agent.id);
+  const refusalOf = async ({ operation, field }: (typeof mutating)[number]) => {
+    const user = await createSignedInUser(app, operation.access.role === "operator" ? null : agent.id);
     clock.advance(11 * MINUTE_MS);
-    const { errors = [] } = await owner.graphql(documentOf(field));
+    const { errors = [] } = await user.graphql(documentOf(field));
     return errors.map(({ extensions }) => extensions.code);
   };
 
@@ -135,23 +150,61 @@ describe("a session without a recent sign-in", () => {
   );
 });
 
-it.each(mutating.filter(({ operation }) => operation.access.mode === "test"))(
-  "$name exists for test keys only",
-  async ({ operation, field }) => {
-    const { text: key } = await app.keys.create({
-      organizationId: agent.id,
-      name: "live",
-      createdBy: "test",
-    });
-    const { status, body } = await request(operation, key, {});
-    expect([status, body.error?.message]).toEqual([404, "There is no such route"]);
-    const { data } = await graphql(app, documentOf(field), { key });
-    expect(data).toEqual({ [field.name]: { userErrors: [{ code: "NOT_FOUND" }] } });
-  },
-);
+const withRole = (...roles: readonly Role[]) =>
+  mutating.filter(({ operation: { access } }) => access.role && roles.includes(access.role));
+
+const messagesOf = ({ errors }: GraphqlResponse) => errors?.map(({ message }) => message);
+
+describe("the role of an operation", () => {
+  it.each(withRole("operator"))("$name is refused to an owner and to a partner's key", async (entry) => {
+    const refused = ["Only operators of the service can do this"];
+    const owner = await createSignedInUser(app, agent.id);
+    const key = await keyFor(entry.operation);
+    expect(messagesOf(await owner.graphql(documentOf(entry.field)))).toEqual(refused);
+    expect(messagesOf(await graphql(app, documentOf(entry.field), { key }))).toEqual(refused);
+  });
+
+  it.each(withRole("operator"))("$name takes an operator's key", async ({ field }) => {
+    const { text: key } = await app.keys.create({ ...operatorKey, scopes: [...allScopes] });
+    expect(messagesOf(await graphql(app, documentOf(field), { key }))).toBeUndefined();
+  });
+
+  it.each(withRole("user", "owner"))("$name is refused to keys", async ({ operation, field }) => {
+    const { text: ofOperator } = await app.keys.create({ ...operatorKey, scopes: [...allScopes] });
+    for (const key of [await keyFor(operation), ofOperator])
+      expect(messagesOf(await graphql(app, documentOf(field), { key }))).toEqual([
+        "Only signed-in users can do this, not API keys",
+      ]);
+  });
+
+  it.each(withRole("owner"))("$name is refused to members, and to owners in test mode", async ({ field }) => {
+    const member = await createSignedInUser(app, agent.id, "member");
+    const owner = await createSignedInUser(app, agent.id);
+    expect(messagesOf(await member.graphql(documentOf(field)))).toEqual([
+      "Only owners of your organisation can do this",
+    ]);
+    await owner.client.post("/auth/test-mode");
+    const headers = { ...owner.headers, [SESSION_MODE_HEADER]: "test" };
+    expect(messagesOf(await graphql(app, documentOf(field), { headers }))).toEqual([
+      "This belongs to live mode. Switch to live mode first",
+    ]);
+  });
+});
+
+it.each(testOnly)("$name exists for test keys only", async ({ operation, field }) => {
+  const { text: key } = await app.keys.create({
+    organizationId: agent.id,
+    name: "live",
+    createdBy: "test",
+  });
+  const { status, body } = await request(operation, key, {});
+  expect([status, body.error?.message]).toEqual([404, "There is no such route"]);
+  const { data } = await graphql(app, documentOf(field), { key });
+  expect(data).toEqual({ [field.name]: { userErrors: [{ code: "NOT_FOUND" }] } });
+});
 
 describe("the input of an operation", () => {
-  const strict = operations.filter(({ text, rest }) => text.body && !rest.places);
+  const strict = restOperations.filter(({ text, rest }) => text.body && !rest.places);
   it.each(strict.map((operation) => ({ name: operation.name, operation })))(
     "$name rejects a member that it does not have, in REST",
     async ({ operation }) => {

@@ -37,13 +37,9 @@ const CREATE_TEST_KEY = `mutation {
 const MOVE = `mutation ($id: ID!, $url: String!) {
   updateWebhookEndpoint(id: $id, patch: { url: $url }) { endpoint { url } userErrors { code } } }`;
 
-/** Each action's GraphQL mutation, and the path to a value that it returns when it is done. */
+/** Actions that need it for some inputs only. The test of all operations has the others. */
 const actions: Record<string, () => Promise<{ query: string; variables?: Record<string, unknown> }>> = {
   "creating a key": async () => ({ query: CREATE_KEY }),
-  "rotating a key": async () => ({
-    query: `mutation ($id: ID!) { rotateApiKey(id: $id, graceHours: 1) { secret userErrors { code } } }`,
-    variables: { id: await newKey() },
-  }),
   "inviting an owner": async () => ({
     query: `mutation ($email: String!) {
       inviteMember(input: { email: $email, role: OWNER }) { invitation { id } userErrors { code } } }`,
@@ -56,30 +52,11 @@ const actions: Record<string, () => Promise<{ query: string; variables?: Record<
       variables: { id: toTypedId("usr", id) },
     };
   },
-  "removing a member": async () => {
-    const { id } = await createTestUser(app, { organizationId: agent.id, role: "member" });
-    return {
-      query: `mutation ($id: ID!) { removeMember(id: $id) { userErrors { code } } }`,
-      variables: { id: toTypedId("usr", id) },
-    };
-  },
-  "creating an endpoint": async () => ({
-    query: `mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { secret userErrors { code } } }`,
-  }),
-  "rotating an endpoint's secret": async () => ({
-    query: `mutation ($id: ID!) { rotateWebhookSecret(id: $id) { secret userErrors { code } } }`,
-    variables: { id: await newEndpoint() },
-  }),
   "changing an endpoint's URL": async () => ({
     query: MOVE,
     variables: { id: await newEndpoint(), url: "http://127.0.0.1:9/moved" },
   }),
 };
-
-async function newKey(): Promise<string> {
-  const { data } = await graphql(app, CREATE_KEY, { key: agent.key });
-  return data.createApiKey.apiKey.id;
-}
 
 async function newEndpoint(): Promise<string> {
   const create = `mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { endpoint { id } } }`;

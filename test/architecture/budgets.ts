@@ -3,9 +3,9 @@
  * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
-  "src/accounts": 3_950,
+  "src/accounts": 4_070,
   "src/api": 4_510,
-  "src/api/graphql": 5_670,
+  "src/api/graphql": 5_530,
   "src/api-keys": 1_830,
   "src/app": 950,
   "src/audit": 200,
@@ -17,14 +17,14 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/idempotency": 300,
   "src/jobs": 5_000,
   "src/mail": 800,
-  "src/operations": 520,
+  "src/operations": 600,
   "src/organizations": 350,
   "src/rate-limits": 400,
   "src/request-log": 900,
   "src/restore": 400,
   "src/scheduling": 950,
   "src/test-mode": 1_310,
-  "src/webhooks": 5_770,
+  "src/webhooks": 5_780,
   test: 73_400,
   bench: 8_200,
 };

@@ -1,9 +1,6 @@
 /** Pending invitations. Accepting or revoking one deletes its row; the audit log keeps the event. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
-import { Organization, tenantFilter } from "../../organizations/api.ts";
-
-export const invitedRoles = ["owner", "member", "operator"] as const;
-export type InvitedRole = (typeof invitedRoles)[number];
+import { Organization, tenantFilter, userRoles } from "../../organizations/api.ts";
 
 export const Invitation = defineEntity({
   name: "Invitation",
@@ -14,7 +11,7 @@ export const Invitation = defineEntity({
     organization: () => p.manyToOne(Organization).nullable().deleteRule("no action"),
     /** Lower case. */
     email: p.text(),
-    role: p.enum(invitedRoles),
+    role: p.enum(userRoles),
     /** The display name, as in the audit log. */
     invitedBy: p.text(),
     /** When it was last sent. */

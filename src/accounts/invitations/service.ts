@@ -3,18 +3,16 @@ import { LockMode, type FilterQuery } from "@mikro-orm/postgresql";
 import type { Reader } from "../../core/postgres/database.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import { AppError } from "../../core/errors.ts";
-import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../core/ids.ts";
 import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
 import { actorDisplayName, recordAuditEvent } from "../../audit/api.ts";
-import { forTenant, Organization, User } from "../../organizations/api.ts";
-import { accountEmail, parseOrThrow } from "../fields.ts";
+import { forTenant, Organization, User, type UserRole } from "../../organizations/api.ts";
 import type { ThrottleAttempt } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { revokeEmailTokens } from "../email-token.service.ts";
 import { assertRoleInGroup, type MemberAdmin, type MemberGroup } from "../members/member-admin.ts";
 import { hasAccount } from "../user.service.ts";
-import { Invitation, type InvitedRole } from "./entity.ts";
+import { Invitation } from "./entity.ts";
 import { invitationMail, existingAccountInvitationMail } from "./mails.ts";
 
 const MAX_PENDING_INVITATIONS = 100;
@@ -38,18 +36,12 @@ export class InvitationService {
   }
 
   /**
-   * Throws BadRequestException for an invalid e-mail address or role, ConflictException if the user is already a member or
-   * invited or if 100 invitations are pending, TooManyRequestsException, and ReauthenticationRequiredError for inviting an
-   * owner or operator without a fresh authentication.
+   * Throws BadRequestException for a role of another group, ConflictException if the user is already a member or invited or if
+   * 100 invitations are pending, and TooManyRequestsException.
    */
-  async invite(
-    admin: MemberAdmin,
-    { email: input, role }: { email: string; role: InvitedRole },
-  ): Promise<Invitation> {
+  async invite(admin: MemberAdmin, { email, role }: { email: string; role: UserRole }): Promise<Invitation> {
     const { clock, database, throttle } = this.#context;
-    const email = parseOrThrow(accountEmail, input, "email");
     assertRoleInGroup(role, admin);
-    if (role !== "member") requireFreshAuthentication(admin, clock.now());
     await throttle.take(...throttleAttemptsOf(admin, email));
     return await database.transactional(async (em, tx) => {
       const { organizationId } = admin;

@@ -59,10 +59,9 @@ export class MemberService {
 
   /**
    * Deletes the user and their sessions, and revokes keys and invitations as `options` say, in one transaction. Throws
-   * ConflictException for the last owner or operator, and ReauthenticationRequiredError without a fresh authentication.
+   * ConflictException for the last owner or operator.
    */
   async remove(admin: MemberAdmin, id: string, options: RemovalOptions): Promise<MemberRemoval> {
-    requireFreshAuthentication(admin, this.#context.clock.now());
     // Takes the access lock first, so that the member can't create a key that the revocation misses.
     return await changeKeys(this.#context, async (apiKeys) => {
       const { tx } = apiKeys;

@@ -5,7 +5,6 @@ import type { Transaction } from "../../core/postgres/transaction.ts";
 import { AppError, type Problem } from "../../core/errors.ts";
 import { fromTypedId, toTypedId } from "../../core/ids.ts";
 import { actorDisplayName, type AuditContext, recordAuditEvent } from "../../audit/api.ts";
-import { parseOrThrow, organizationNameField, freeText } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
 import { revokeEmailTokens } from "../email-token.service.ts";
 import { hasAccount } from "../user.service.ts";
@@ -25,8 +24,7 @@ interface Review {
 }
 
 /**
- * `id`: typed. The caller must check that the principal is an operator. Throws NotFoundException for an unknown request,
- * ConflictException if its status doesn't allow the action, BadRequestException for an invalid text.
+ * `id`: typed. Throws NotFoundException for an unknown request, and ConflictException if its status doesn't allow the action.
  */
 export class ReviewService {
   readonly #context: AccountContext;
@@ -36,7 +34,7 @@ export class ReviewService {
   }
 
   /** Creates the organisation, with the requested name or `otherName`, and mails the registration link. */
-  approve(context: AuditContext, id: string, otherName?: string | null): Promise<AccountRequest> {
+  approve(context: AuditContext, id: string, otherName?: string): Promise<AccountRequest> {
     return this.#review(context, id, async (review) => {
       const { em, tx, request } = review;
       requireUndecided(request);
@@ -44,10 +42,7 @@ export class ReviewService {
         throw conflictError(
           "An account with this e-mail address already exists. Reject the request, or ask for another e-mail address.",
         );
-      const isRenamed = typeof otherName === "string";
-      const name = isRenamed
-        ? parseOrThrow(organizationNameField, otherName, "organizationName")
-        : request.organizationName;
+      const name = otherName ?? request.organizationName;
       const organizationId = await insertOrganization(em, { name, type: request.organizationType });
       if (organizationId === null) throw nameTakenError(name);
       request.organization = em.getReference(Organization, organizationId);
@@ -62,10 +57,9 @@ export class ReviewService {
     });
   }
 
-  reject(context: AuditContext, id: string, text: string): Promise<AccountRequest> {
+  reject(context: AuditContext, id: string, reason: string): Promise<AccountRequest> {
     return this.#review(context, id, async (review) => {
       const { tx, request } = review;
-      const reason = parseOrThrow(freeText, text, "reason");
       requireUndecided(request);
       await this.#decide(review, "rejected");
       await addReviewNote(review, "rejection", reason);
@@ -75,11 +69,10 @@ export class ReviewService {
   }
 
   /** Mails a question with a link to answer it. A further question invalidates the previous link. */
-  askQuestion(context: AuditContext, id: string, text: string): Promise<AccountRequest> {
+  askQuestion(context: AuditContext, id: string, question: string): Promise<AccountRequest> {
     const { emailTokens, mails, pageUrl } = this.#context;
     return this.#review(context, id, async (review) => {
       const { tx, request } = review;
-      const question = parseOrThrow(freeText, text, "question");
       requireUndecided(request);
       request.status = "awaiting_reply";
       await addReviewNote(review, "question", question);
@@ -93,7 +86,7 @@ export class ReviewService {
   /** Adds a note that only operators see, in any status. */
   addNote(context: AuditContext, id: string, text: string): Promise<AccountRequest> {
     return this.#review(context, id, async (review) => {
-      await addReviewNote(review, "note", parseOrThrow(freeText, text, "text"));
+      await addReviewNote(review, "note", text);
       await recordReview(review, "noted");
     });
   }

@@ -2,7 +2,8 @@
 import type { OperatorSessionPrincipal, SessionPrincipal } from "../../accounts/api.ts";
 import type { ApiKeyPrincipal, OperatorKeyPrincipal } from "../../api-keys/api.ts";
 import type { OrganizationMode } from "../../organizations/api.ts";
-import { isTestPrincipal, partnerOf } from "../../core/principal.ts";
+import { partnerOf } from "../../core/principal.ts";
+import { hasRole } from "../../operations/admit.ts";
 import type { RateLimitSubject } from "../../rate-limits/api.ts";
 
 export type AuthenticatedPrincipal = ApiKeyPrincipal | SessionPrincipal;
@@ -41,7 +42,7 @@ export function memberGroupOf(principal: AuthenticatedPrincipal): { readonly org
 
 /** True for signed-in owners and operators, except in test mode. */
 export function canManageMembers(principal: AuthenticatedPrincipal): boolean {
-  return isSessionPrincipal(principal) && principal.user.role !== "member" && !isTestPrincipal(principal);
+  return hasRole("owner", principal);
 }
 
 /** True for signed-in owners, and for operators with `webhooks:manage`, by session or by key. */

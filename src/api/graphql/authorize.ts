@@ -1,15 +1,10 @@
 /** Authorisation checks that resolvers call first. */
 import type { SessionPrincipal } from "../../accounts/api.ts";
 import { keyRequired, requireScope, type Scope } from "../../api-keys/api.ts";
-import { AppError } from "../../core/errors.ts";
-import { type ChangeContext, isTestPrincipal } from "../../core/principal.ts";
+import type { ChangeContext } from "../../core/principal.ts";
+import { requireRole } from "../../operations/admit.ts";
 import type { GraphqlContext } from "./context.ts";
-import {
-  canManageMembers,
-  isSessionPrincipal,
-  type AuthenticatedPrincipal,
-  type AuthenticatedOperator,
-} from "./authenticated-principal.ts";
+import type { AuthenticatedOperator, AuthenticatedPrincipal } from "./authenticated-principal.ts";
 
 /** Returns the principal, with any scopes. Throws UnauthorizedException for anonymous requests. */
 export function requirePrincipal({ principal }: GraphqlContext): AuthenticatedPrincipal {
@@ -27,8 +22,8 @@ export function authorize(context: GraphqlContext, scope: Scope): AuthenticatedP
 /** Returns the principal if it is an operator with `scope`, otherwise throws ForbiddenException. */
 export function requireOperator(context: GraphqlContext, scope: Scope): AuthenticatedOperator {
   const principal = authorize(context, scope);
-  if (principal.organizationId !== null) throw forbidden("Only operators of the service can do this");
-  return principal;
+  requireRole("operator", principal);
+  return principal as AuthenticatedOperator;
 }
 
 /** Returns a principal that may manage webhooks, otherwise throws ForbiddenException. */
@@ -55,16 +50,15 @@ export function requireAdministrator(context: GraphqlContext): AuthenticatedOper
 /** Returns the signed-in user. Throws ForbiddenException for API keys. */
 export function requireUser(context: GraphqlContext): SessionPrincipal {
   const principal = requirePrincipal(context);
-  if (!isSessionPrincipal(principal)) throw forbidden("Only signed-in users can do this, not API keys");
-  return principal;
+  requireRole("user", principal);
+  return principal as SessionPrincipal;
 }
 
 /** Returns the signed-in owner of an organisation, or operator. Throws ForbiddenException for members, API keys and in test mode. */
 export function requireOwner(context: GraphqlContext): SessionPrincipal {
-  const principal = requireUser(context);
-  if (isTestPrincipal(principal)) throw forbidden("This belongs to live mode. Switch to live mode first");
-  if (!canManageMembers(principal)) throw forbidden("Only owners of your organisation can do this");
-  return principal;
+  const principal = requirePrincipal(context);
+  requireRole("owner", principal);
+  return principal as SessionPrincipal;
 }
 
 export function changeContext(
@@ -72,8 +66,4 @@ export function changeContext(
   { actor }: AuthenticatedPrincipal,
 ): ChangeContext {
   return { actor, requestId };
-}
-
-function forbidden(message: string): AppError {
-  return new AppError("ForbiddenException", message);
 }

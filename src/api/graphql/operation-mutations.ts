@@ -2,7 +2,12 @@
 import { Kind, type DocumentNode, type FieldDefinitionNode, type TypeNode } from "graphql";
 import { z } from "zod";
 import { admit, authorize, parseInput } from "../../operations/admit.ts";
-import { type Operation, type RequestPrincipal, takesQuery } from "../../operations/operation.ts";
+import {
+  type Operation,
+  type RequestPrincipal,
+  type RestOperation,
+  takesQuery,
+} from "../../operations/operation.ts";
 import { organizationUuid } from "./arguments.ts";
 import { requirePrincipal } from "./authorize.ts";
 import type { GraphqlContext } from "./context.ts";
@@ -21,21 +26,26 @@ export interface Adjustment {
 
 type MutationResolver = (root: unknown, args: Values, context: GraphqlContext) => Promise<object>;
 
+/** Functions that return the node for a value of the operation, by the type in the SDL. */
+export type ToNodes = Readonly<Record<string, (value: never) => object>>;
+
 /**
- * Returns a resolver for every operation that has a field. `adjustments` are by the name of the field. An error of access is a top-level error; an expected error of the change
+ * Returns a resolver for every operation that has a field. `adjustments` are by the name of the field; `toNodes` are for operations
+ * without a route in REST, whose result has no view. An error of access is a top-level error; an expected error of the change
  * becomes `userErrors`, and the payload's other fields null.
  */
 export function operationMutations(
   typeDefs: DocumentNode,
-  operations: readonly Operation<GraphqlServices>[],
+  operations: readonly (Operation<GraphqlServices> | RestOperation<GraphqlServices>)[],
   adjustments: Readonly<Record<string, Adjustment>>,
+  toNodes: ToNodes,
 ): Record<string, MutationResolver> {
   const sdl = readMutations(typeDefs);
   return Object.fromEntries(
     operations.flatMap((operation) => {
       const name = operation.graphql?.field ?? operation.name;
       const field = operation.graphql === null ? undefined : sdl.get(name);
-      return field ? [[name, resolverOf(operation, field, adjustments[name] ?? {})] as const] : [];
+      return field ? [[name, resolverOf(operation, field, adjustments[name] ?? {}, toNodes)] as const] : [];
     }),
   );
 }
@@ -45,8 +55,8 @@ interface MutationField {
   readonly args: readonly string[];
   /** The argument whose fields are the input; null if each argument is a part of the input. */
   readonly inputArgument: string | null;
-  /** The fields of the payload, except `userErrors`. */
-  readonly payload: readonly string[];
+  /** The fields of the payload, except `userErrors`, and their types. */
+  readonly payload: ReadonlyMap<string, string>;
 }
 
 /** Reads the mutations of the SDL. */
@@ -70,9 +80,12 @@ function readMutations({ definitions }: DocumentNode): Map<string, MutationField
         inputArgument:
           args.find((argument) => argument.type.kind !== Kind.LIST_TYPE && isInput(argument.type))?.name
             .value ?? null,
-        payload: fieldsOf(nameOf(type))
-          .flatMap(({ fields = [] }) => fields.map((field) => field.name.value))
-          .filter((field) => field !== "userErrors"),
+        payload: new Map(
+          fieldsOf(nameOf(type))
+            .flatMap(({ fields = [] }) => fields as FieldDefinitionNode[])
+            .filter((field) => field.name.value !== "userErrors")
+            .map((field) => [field.name.value, nameOf(field.type)]),
+        ),
       },
     ]),
   );
@@ -83,24 +96,24 @@ function nameOf(type: TypeNode): string {
 }
 
 function resolverOf(
-  operation: Operation<GraphqlServices>,
+  operation: Operation<GraphqlServices> | RestOperation<GraphqlServices>,
   { args: names, inputArgument, payload }: MutationField,
   { toInput = (args) => args, toPayload }: Adjustment,
+  toNodes: ToNodes,
 ): MutationResolver {
-  const { graphql, rest, params, input, output } = operation;
+  const { graphql, params, input } = operation;
   const renamed = graphql?.args ?? {};
-  const target = ["id", "markingNumber"].find((name) => name in params.shape);
+  const target = graphql?.subject ?? ["id", "markingNumber"].find((name) => name in params.shape);
   const targetArgument = names.find((name) => (renamed[name] ?? name) === target);
   const errorPath: ErrorPath = {
     fields: inputArgument ?? "",
     subject: target === undefined ? null : (targetArgument ?? `${inputArgument}.${target}`),
   };
   const schema = z.object({ ...params.shape, ...input.shape });
-  const [onlyField = ""] = payload;
-  const hasOwnPayload = output instanceof z.ZodObject && onlyField in output.shape;
+  const payloadOf = (toPayload ?? payloadWriter(operation, payload, toNodes)) as (result: unknown) => object;
 
   /** Times are text as in REST, and so is all of an input that is REST's query. Null is absent, except in a patch. */
-  const isText = takesQuery(rest);
+  const isText = "rest" in operation && takesQuery(operation.rest);
   const read = (args: Values): Values => {
     const { [inputArgument ?? ""]: members, ...others } = args;
     const entries = Object.entries({ ...others, ...(members as object) });
@@ -109,11 +122,6 @@ function resolverOf(
         .filter(([, value]) => value !== null || inputArgument === "patch")
         .map(([name, value]) => [renamed[name] ?? name, toText(value, isText)]),
     );
-  };
-
-  const payloadOf = (result: unknown): object => {
-    if (toPayload) return toPayload(result as never);
-    return hasOwnPayload ? (result as object) : { [onlyField]: result };
   };
 
   return async (_root, args, context) => {
@@ -138,6 +146,22 @@ function resolverOf(
       return { userErrors };
     }
   };
+}
+
+/** Returns a function that returns the payload for a result: the result itself, or the payload's only field with it. */
+function payloadWriter(
+  operation: Operation<never> | RestOperation<never>,
+  payload: MutationField["payload"],
+  toNodes: ToNodes,
+): (result: never) => object {
+  const [[field, type] = ["", ""]] = payload;
+  if (!("rest" in operation)) {
+    const { [type]: toNode = (value: unknown) => value } = toNodes;
+    return payload.size > 1 ? (result) => result : (result) => ({ [field]: toNode(result) });
+  }
+  const { output } = operation;
+  const isPayload = output instanceof z.ZodObject && field in output.shape;
+  return (result) => (isPayload ? result : { [field]: result });
 }
 
 function toText(value: unknown, isText: boolean): unknown {

@@ -3,25 +3,27 @@ import { makeExecutableSchema } from "@graphql-tools/schema";
 import { parse, type GraphQLSchema } from "graphql";
 import { enumValues } from "./enums.ts";
 import type { Resolvers } from "./generated/schema-types.ts";
-import { accountRequest, accountRequestQueries, reviewMutations } from "./resolvers/account-request.ts";
+import { accountRequest, accountRequestQueries } from "./resolvers/account-request.ts";
 import { auditEntry, auditQueries } from "./resolvers/audit.ts";
-import { mail, mailMutations, mailQueries } from "./resolvers/mail.ts";
-import { memberMutations, memberQueries } from "./resolvers/member.ts";
+import { mail, mailQueries } from "./resolvers/mail.ts";
+import { memberQueries } from "./resolvers/member.ts";
 import { apiKeyQueries } from "./resolvers/api-key.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
 import { updatedJob, jobMutations } from "./resolvers/job-mutations.ts";
 import { node, nodeQueries } from "./resolvers/node.ts";
-import { organization, organizationMutations, organizationQueries } from "./resolvers/organization.ts";
+import { organization, organizationQueries } from "./resolvers/organization.ts";
 import { operatorMutations } from "./resolvers/operator-mutations.ts";
 import { referenceQueries } from "./resolvers/reference.ts";
 import { requestLogQueries } from "./resolvers/request-log.ts";
-import { savedViewMutations, savedViewQueries } from "./resolvers/saved-view.ts";
+import { savedViewQueries } from "./resolvers/saved-view.ts";
 import { statsQueries } from "./resolvers/job-stats.ts";
 import { testModeAdjustments } from "./resolvers/test-mode.ts";
 import { viewer, viewerQueries } from "./resolvers/viewer.ts";
 import { webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
-import { webhookAdjustments, webhookMutations } from "./resolvers/webhook-mutations.ts";
+import { webhookAdjustments } from "./resolvers/webhook-mutations.ts";
+import { toAccountRequestNode, toInvitationNode, toSavedViewNode, toUserNode } from "./nodes/account.node.ts";
+import { toOrganizationNode } from "./nodes/organization.node.ts";
 import { operationMutations } from "./operation-mutations.ts";
 import { operations } from "../../operations/all.ts";
 import { scalars } from "./scalars.ts";
@@ -47,14 +49,8 @@ const resolvers: Resolvers = {
     ...nodeQueries,
   },
   Mutation: {
-    ...memberMutations,
-    ...reviewMutations,
-    ...organizationMutations,
-    ...mailMutations,
     ...jobMutations,
-    ...webhookMutations,
     ...operatorMutations,
-    ...savedViewMutations,
   },
   Subscription: subscriptions,
   Node: node,
@@ -71,6 +67,16 @@ const resolvers: Resolvers = {
   WebhookDelivery: webhookDelivery,
 };
 
+const adjustments = { ...webhookAdjustments, ...testModeAdjustments };
+
+const toNodes = {
+  AccountRequest: toAccountRequestNode,
+  Invitation: toInvitationNode,
+  Organization: toOrganizationNode,
+  SavedView: toSavedViewNode,
+  User: toUserNode,
+};
+
 export function createSchema(): GraphQLSchema {
   const typeDefs = parse(readSdl());
   return makeExecutableSchema({
@@ -79,7 +85,7 @@ export function createSchema(): GraphQLSchema {
       enumValues(typeDefs),
       resolvers,
       {
-        Mutation: operationMutations(typeDefs, operations, { ...webhookAdjustments, ...testModeAdjustments }),
+        Mutation: operationMutations(typeDefs, operations, adjustments, toNodes),
       },
     ],
     // By default, enums in the default of an input object keep their names.

@@ -8,7 +8,7 @@ import { snakeCase } from "../../core/names.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import type { IdempotencyService, KeyedRequest } from "../../idempotency/api.ts";
 import { admit } from "../../operations/admit.ts";
-import { isPage, type Operation } from "../../operations/operation.ts";
+import { isPage, type RestOperation } from "../../operations/operation.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import { callerOf, principalOf } from "../context.ts";
 import { duringExternalCall } from "../in-share.ts";
@@ -31,7 +31,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 
 /** Returns the routes of all operations. Other methods of their paths return 405. */
 export function operationRoutes<Services>(
-  operations: readonly Operation<Services>[],
+  operations: readonly RestOperation<Services>[],
   services: Services & OperationRouteServices,
 ): Router {
   const router = Router({ caseSensitive: true });
@@ -60,14 +60,14 @@ function patternsOf(path: string): string[] {
   return paths.map((one) => one.replaceAll(/\{(\w+)\}/g, ":$1"));
 }
 
-function bodyParsers({ rest, text: { body } }: Operation<never>): RequestHandler[] {
+function bodyParsers({ rest, text: { body } }: RestOperation<never>): RequestHandler[] {
   if (!body) return [];
   const { maxBodyBytes = MAX_BODY_BYTES } = rest;
   return [body.isOptional ? readOptionalJson(maxBodyBytes) : readJson(maxBodyBytes)];
 }
 
 function handlerOf<Services>(
-  operation: Operation<Services>,
+  operation: RestOperation<Services>,
   services: Services & OperationRouteServices,
 ): RequestHandler {
   const { rest, once, output, versioned = false } = operation;

@@ -5,7 +5,7 @@ import { unknownNames } from "../../core/did-you-mean.ts";
 import { type Problem, problemIn } from "../../core/errors.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { parseInput, type ReadInput } from "../../operations/admit.ts";
-import { memberFrom, type Operation, queryOf } from "../../operations/operation.ts";
+import { memberFrom, type RestOperation, queryOf } from "../../operations/operation.ts";
 import { NOT_AN_OBJECT } from "../json.ts";
 import { queryReader } from "./parameters.ts";
 import { readerOf, wireSchema } from "./wire.ts";
@@ -13,7 +13,7 @@ import { readerOf, wireSchema } from "./wire.ts";
 type Read = (request: Request) => ReadInput;
 
 /** Returns a function that reads the input. */
-export function inputReader(operation: Operation<never>): Read {
+export function inputReader(operation: RestOperation<never>): Read {
   const { rest, params, input, text } = operation;
   const bodyMember = memberFrom("body", rest);
   const versions = memberFrom("If-Match", rest);

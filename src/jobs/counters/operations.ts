@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { badRequest, problemIn } from "../../core/errors.ts";
 import { toTypedId } from "../../core/ids.ts";
-import { operation } from "../../operations/operation.ts";
+import { restOperation } from "../../operations/operation.ts";
 import { count, extensibleEnum, flag, listMeta, listParameter, none } from "../../operations/schemas.ts";
 import type { JobService } from "../service.ts";
 import { filterParameters, toJobFilter } from "../list/parameters.ts";
@@ -97,7 +97,7 @@ const statsGroup = z
 
 const inQuery = problemIn("query");
 
-export const getJobStats = operation({
+export const getJobStats = restOperation({
   name: "getJobStats",
   rest: { method: "get", path: "/jobs/stats" },
   access: { scopes: ["jobs:read"] },

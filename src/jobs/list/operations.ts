@@ -1,7 +1,7 @@
 /** The operations that list, get and look up jobs. */
 import { z } from "zod";
 import { badRequest, invariant, type Problem, problemIn } from "../../core/errors.ts";
-import { Answer, operation } from "../../operations/operation.ts";
+import { Answer, restOperation } from "../../operations/operation.ts";
 import {
   count,
   cursorParameter,
@@ -96,7 +96,7 @@ const jobPage = z
   })
   .meta({ id: "JobList" });
 
-export const listJobs = operation({
+export const listJobs = restOperation({
   ...read,
   name: "listJobs",
   rest: { method: "get", path: "/jobs" },
@@ -192,7 +192,7 @@ async function listProblems(
   return problems;
 }
 
-export const getJob = operation({
+export const getJob = restOperation({
   ...read,
   name: "getJob",
   rest: { method: "get", path: "/jobs/by-marking/{markingNumber}" },
@@ -220,7 +220,7 @@ const sizeError = {
     `must have 1 to ${MAX_NUMBERS} items, got ${(input as unknown[]).length}`,
 };
 
-export const lookUpJobs = operation({
+export const lookUpJobs = restOperation({
   ...read,
   name: "lookUpJobs",
   rest: { method: "post", path: "/jobs/lookup" },

@@ -11,7 +11,7 @@ import {
 import { isObject, type JsonObject } from "../../core/json.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import { toProblems } from "../../core/zod-problems.ts";
-import { Answer, operation, type RequestPrincipal } from "../../operations/operation.ts";
+import { Answer, restOperation, type RequestPrincipal } from "../../operations/operation.ts";
 import {
   booleanParameter,
   count,
@@ -66,7 +66,7 @@ const optionsOf = (
   tx,
 });
 
-export const updateJob = operation({
+export const updateJob = restOperation({
   ...change,
   name: "updateJob",
   rest: {
@@ -185,7 +185,7 @@ const batchItem = z
     description: "The fields to change of the job with this Marking Number.",
   });
 
-export const updateJobs = operation({
+export const updateJobs = restOperation({
   ...change,
   name: "updateJobs",
   rest: {

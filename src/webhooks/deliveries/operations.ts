@@ -3,7 +3,7 @@ import { z } from "zod";
 import { problemIn } from "../../core/errors.ts";
 import { exampleEvents } from "../../events/api.ts";
 import { markingNumberValue } from "../../jobs/api.ts";
-import { Answer, type RequestPrincipal, operation } from "../../operations/operation.ts";
+import { Answer, type RequestPrincipal, restOperation } from "../../operations/operation.ts";
 import {
   count,
   cursorPagination,
@@ -99,7 +99,7 @@ const codeParameter = <Code extends string>(codes: readonly Code[], description:
 const toDate = (time: string | undefined): Date | undefined =>
   time === undefined ? undefined : new Date(time);
 
-const listDeliveries = operation({
+const listDeliveries = restOperation({
   name: "listWebhookDeliveries",
   rest: { method: "get", path: "/webhook-deliveries" },
   access: manage,
@@ -177,7 +177,7 @@ the deliveries of that replay.`,
   },
 });
 
-const getDelivery = operation({
+const getDelivery = restOperation({
   name: "getWebhookDelivery",
   rest: { method: "get", path: "/webhook-deliveries/{id}" },
   access: manage,
@@ -206,7 +206,7 @@ function withoutUnreadableJob(delivery: DeliveryDetail, { scopes }: RequestPrinc
   return isReadable ? delivery : { ...delivery, requestBody: null };
 }
 
-const replayDelivery = operation({
+const replayDelivery = restOperation({
   name: "replayWebhookDelivery",
   rest: { method: "post", path: "/webhook-deliveries/{id}/replay", status: 201 },
   graphql: { field: "replayDelivery" },
@@ -229,7 +229,7 @@ Returns 409 if the delivery is in flight, is a test event, or its endpoint was d
   run: ({ deliveries }: Services, principal, { id }, { tx }) => deliveries.replay(principal, id, { tx }),
 });
 
-const sendTestEvent = operation({
+const sendTestEvent = restOperation({
   name: "sendTestEvent",
   rest: { method: "post", path: "/webhook-endpoints/{id}/test", status: 201 },
   graphql: { args: { endpointId: "id" } },
@@ -264,7 +264,7 @@ Returns 429 while 5 test events of the organization are in flight, and 409 if th
     external(() => deliveries.sendTest(principal, id)),
 });
 
-const replayDeliveries = operation({
+const replayDeliveries = restOperation({
   name: "replayWebhookDeliveries",
   rest: { method: "post", path: "/webhook-endpoints/{id}/replay" },
   graphql: { field: "replayDeliveries", args: { endpointId: "id", only: "which" } },

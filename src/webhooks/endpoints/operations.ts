@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { AppError, badRequest, problemIn } from "../../core/errors.ts";
 import { partnerOf } from "../../core/principal.ts";
-import { type Access, type RequestPrincipal, operation } from "../../operations/operation.ts";
+import { type Access, type RequestPrincipal, restOperation } from "../../operations/operation.ts";
 import { count, dateTimeParameter, none, text } from "../../operations/schemas.ts";
 import type { EndpointOwner } from "../webhook-principal.ts";
 import { changedSettings, endpointPatch, newEndpoint, newSettings } from "./input.ts";
@@ -93,7 +93,7 @@ const urlCheckLimit = ownLimit(
   5,
 );
 
-const listEndpoints = operation({
+const listEndpoints = restOperation({
   name: "listWebhookEndpoints",
   rest: { method: "get", path: "/webhook-endpoints" },
   access: manage,
@@ -115,7 +115,7 @@ const listEndpoints = operation({
   run: async ({ endpoints }: Services, principal) => ({ items: await endpoints.list(principal) }),
 });
 
-const createEndpoint = operation({
+const createEndpoint = restOperation({
   name: "createWebhookEndpoint",
   rest: { method: "post", path: "/webhook-endpoints", status: 201 },
   // Whole jobs are sent to the URL.
@@ -176,7 +176,7 @@ function ownerOf(principal: RequestPrincipal, organizationId: string | null): En
   throw badRequest([inBody("organization_id", "invalid_value", message)]);
 }
 
-const getEndpoint = operation({
+const getEndpoint = restOperation({
   name: "getWebhookEndpoint",
   rest: { method: "get", path: "/webhook-endpoints/{id}" },
   access: manage,
@@ -199,7 +199,7 @@ const currentEndpoint = (example = exampleEndpoint) => ({
   examples: { "The endpoint": example },
 });
 
-const updateEndpoint = operation({
+const updateEndpoint = restOperation({
   name: "updateWebhookEndpoint",
   rest: { method: "patch", path: "/webhook-endpoints/{id}" },
   access: { ...manage, scopesFor: ({ url: newUrl }) => (newUrl === undefined ? [] : ["jobs:read"]) },
@@ -246,7 +246,7 @@ Setting \`url\` also requires the scope \`jobs:read\`, because whole jobs are se
     endpoints.update(principal, id, changedSettings(patch), { validated }),
 });
 
-const deleteEndpoint = operation({
+const deleteEndpoint = restOperation({
   name: "deleteWebhookEndpoint",
   rest: { method: "delete", path: "/webhook-endpoints/{id}" },
   access: manage,
@@ -271,7 +271,7 @@ const deleteEndpoint = operation({
   }),
 });
 
-const rotateSecret = operation({
+const rotateSecret = restOperation({
   name: "rotateWebhookSecret",
   rest: { method: "post", path: "/webhook-endpoints/{id}/rotate-secret" },
   access: manage,
@@ -299,7 +299,7 @@ const rotateSecret = operation({
   run: ({ endpoints }: Services, principal, { id }, { tx }) => endpoints.rotateSecret(principal, id, { tx }),
 });
 
-const pauseEndpoint = operation({
+const pauseEndpoint = restOperation({
   name: "pauseWebhookEndpoint",
   rest: { method: "post", path: "/webhook-endpoints/{id}/pause" },
   access: manage,
@@ -319,7 +319,7 @@ const pauseEndpoint = operation({
   run: ({ endpoints }: Services, principal, { id }) => endpoints.pause(principal, id),
 });
 
-const resumeEndpoint = operation({
+const resumeEndpoint = restOperation({
   name: "resumeWebhookEndpoint",
   rest: { method: "post", path: "/webhook-endpoints/{id}/resume" },
   access: manage,

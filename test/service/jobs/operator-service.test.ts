@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
-import type { JobReferenceData } from "../../../src/jobs/reference-data.ts";
 import type { OperatorJobService } from "../../../src/jobs/operator.service.ts";
 import { newUuid } from "../../../src/core/ids.ts";
 import type { OperatorPrincipal, OrganizationPrincipal } from "../../../src/core/principal.ts";
@@ -263,7 +262,7 @@ describe("operator operations", () => {
 
   it("do not accept a partner's principal at compile time", () => {
     type AcceptedPrincipal = Parameters<
-      OperatorJobService["createJobs" | "assignJobs" | "setProviderStatus"] | JobReferenceData["upsertStatus"]
+      OperatorJobService["createJobs" | "assignJobs" | "setProviderStatus"]
     >[0];
     expectTypeOf<AcceptedPrincipal>().toEqualTypeOf<OperatorPrincipal>();
     expectTypeOf<OrganizationPrincipal>().not.toExtend<OperatorPrincipal>();

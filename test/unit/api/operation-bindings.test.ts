@@ -19,10 +19,10 @@ import { readSdl } from "../../../src/api/graphql/sdl.ts";
 import { inputReader } from "../../../src/api/rest/read-input.ts";
 import { writerOf } from "../../../src/api/rest/wire.ts";
 import { AppError } from "../../../src/core/errors.ts";
-import { operations } from "../../../src/operations/all.ts";
+import { restOperations } from "../../../src/operations/all.ts";
 import { takesQuery } from "../../../src/operations/operation.ts";
 
-type AnyOperation = (typeof operations)[number];
+type AnyOperation = (typeof restOperations)[number];
 type Values = Readonly<Record<string, unknown>>;
 
 const schema = buildSchema(readSdl());
@@ -48,7 +48,7 @@ function examplesOf({ rest, input, text }: AnyOperation): Values[] {
 /** Their arguments are not the members of REST; the tests of both features run them. */
 const ADJUSTED = new Set(["resumeWebhookEndpoint", "createTestJobs"]);
 
-const bound = operations.flatMap((operation) => {
+const bound = restOperations.flatMap((operation) => {
   const field = ADJUSTED.has(operation.name) ? undefined : fieldOf(operation);
   return field
     ? examplesOf(operation).map((values) => ({ name: operation.name, operation, field, values }))
@@ -117,6 +117,7 @@ function mutate(
     parse(readSdl()),
     [{ ...entry.operation, prepare: async () => undefined, run: (_s, _principal, input) => run(input) }],
     adjustments,
+    {},
   );
   return resolvers[entry.field.name]!(null, args, context);
 }

@@ -1,10 +1,9 @@
 /** The mail outbox, for operators. */
 import { mailCursor, redactLinks } from "../../../mail/api.ts";
 import { requireAdministrator, requirePrincipal } from "../authorize.ts";
-import type { MailResolvers, MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
+import type { MailResolvers, QueryResolvers } from "../generated/schema-types.ts";
 import { isSessionPrincipal } from "../authenticated-principal.ts";
 import { listConnection } from "../pagination.ts";
-import { BY_ID, mutation } from "../mutation.ts";
 
 export const mailQueries: QueryResolvers = {
   async mailOutbox(_root, { status, ...args }, context) {
@@ -21,10 +20,4 @@ export const mail: MailResolvers = {
   /** Links can start a session as the recipient, so API keys get the text without them. */
   text: ({ text }, _args, context) =>
     isSessionPrincipal(requirePrincipal(context)) ? text : redactLinks(text),
-};
-
-export const mailMutations: MutationResolvers = {
-  resendMail: mutation(requireAdministrator, BY_ID, async (caller, { id }, { services }) => ({
-    mail: await services.mails.resend(caller, id),
-  })),
 };

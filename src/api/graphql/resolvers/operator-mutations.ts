@@ -1,9 +1,8 @@
-/** Mutations of jobs and statuses that only operators can use. */
+/** Mutations of several jobs that only operators can use. */
 import { requireOperator } from "../authorize.ts";
 import { bulkOptions, toBulkPayload } from "../bulk.ts";
 import { invalidArgument, organizationUuid } from "../arguments.ts";
 import type { MutationResolvers } from "../generated/schema-types.ts";
-import { mutation } from "../mutation.ts";
 import { toContractFields } from "./job-mutations.ts";
 
 export const operatorMutations: MutationResolvers = {
@@ -45,14 +44,6 @@ export const operatorMutations: MutationResolvers = {
     const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
     return { ...payload, updatedCount };
   },
-
-  upsertJobStatus: mutation(
-    (context) => requireOperator(context, "jobs:write"),
-    { fields: "input", subject: null },
-    async (operator, { input }, { services }) => ({
-      status: await services.referenceData.upsertStatus(operator, input),
-    }),
-  ),
 };
 
 /** Throws BadRequestException for an absent value. Null is allowed and clears the value. */

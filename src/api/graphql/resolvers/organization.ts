@@ -1,12 +1,11 @@
-/** Lists, suspends and restores organisations for operators, and returns the fields of an organisation that not every principal may see. */
+/** Lists organisations for operators, and returns the fields of an organisation that not every principal may see. */
 import { listOrganizations, organizationCursor } from "../../../organizations/api.ts";
-import { requireAdministrator, requireOperator, requirePrincipal } from "../authorize.ts";
+import { requireOperator, requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import { invalidArgument } from "../arguments.ts";
-import type { MutationResolvers, OrganizationResolvers, QueryResolvers } from "../generated/schema-types.ts";
+import type { OrganizationResolvers, QueryResolvers } from "../generated/schema-types.ts";
 import { toOrganizationNode, type OrganizationNode } from "../nodes/organization.node.ts";
 import { uuidOf } from "../nodes/node-id.ts";
-import { BY_ID, mutation } from "../mutation.ts";
 import { listConnection } from "../pagination.ts";
 import { selectionOf } from "../execution/selection.ts";
 
@@ -27,20 +26,6 @@ export const organizationQueries: QueryResolvers = {
       toNode: toOrganizationNode,
     });
   },
-};
-
-export const organizationMutations: MutationResolvers = {
-  suspendOrganization: mutation(
-    requireAdministrator,
-    BY_ID,
-    async (caller, { id, reason }, { services }) => ({
-      organization: toOrganizationNode(await services.suspensions.suspend(caller, id, reason)),
-    }),
-  ),
-
-  restoreOrganization: mutation(requireAdministrator, BY_ID, async (caller, { id }, { services }) => ({
-    organization: toOrganizationNode(await services.suspensions.restore(caller, id)),
-  })),
 };
 
 export const organization: OrganizationResolvers = {

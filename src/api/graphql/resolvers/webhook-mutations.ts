@@ -1,20 +1,7 @@
-/** Mutations of webhooks that differ from their operations, or have none. */
-import { requireManager, requireUser } from "../authorize.ts";
+/** Arguments of webhooks that differ from their operations. */
 import { invalidArgument } from "../arguments.ts";
-import type { MutationResolvers, MutationResumeWebhookEndpointArgs } from "../generated/schema-types.ts";
-import { BY_ID, mutation } from "../mutation.ts";
+import type { MutationResumeWebhookEndpointArgs } from "../generated/schema-types.ts";
 import type { Adjustment } from "../operation-mutations.ts";
-
-export const webhookMutations: MutationResolvers = {
-  revealWebhookSecret: mutation(
-    (context) => {
-      requireManager(context);
-      return requireUser(context);
-    },
-    BY_ID,
-    async (caller, request, { services }) => ({ secret: await services.secrets.reveal(caller, request) }),
-  ),
-};
 
 export const webhookAdjustments: Readonly<Record<string, Adjustment>> = {
   resumeWebhookEndpoint: {

@@ -7,7 +7,7 @@ import { exampleRequestId } from "../../../events/api.ts";
 import {
   isPage,
   memberFrom,
-  type Operation,
+  type RestOperation,
   type OperationText,
   queryOf,
 } from "../../../operations/operation.ts";
@@ -26,7 +26,7 @@ import {
 } from "./headers.ts";
 
 /** Returns the operation with its security, its scopes, and all its responses, by status. */
-export function describeOperation(operation: Operation<never>): RouteConfig {
+export function describeOperation(operation: RestOperation<never>): RouteConfig {
   const { name, rest, access, text } = operation;
   return {
     method: rest.method,
@@ -53,7 +53,7 @@ function scopesSentence(scopes: readonly Scope[]): string {
 }
 
 /** True if it returns 304 for a matching `If-None-Match`. */
-function isConditional({ rest, versioned }: Operation<never>): boolean {
+function isConditional({ rest, versioned }: RestOperation<never>): boolean {
   return versioned === true && rest.method === "get";
 }
 
@@ -62,7 +62,7 @@ const notModified = {
   headers: headersOf(["ETag", ...rateLimitHeaders]),
 };
 
-function requestOf(operation: Operation<never>) {
+function requestOf(operation: RestOperation<never>) {
   const { rest, once, params, input, text } = operation;
   const query = queryOf(operation);
   const headers = {
@@ -97,7 +97,7 @@ function bodyOf(input: z.ZodObject, body: NonNullable<OperationText["body"]>) {
   };
 }
 
-function successOf(operation: Operation<never>): RouteConfig["responses"][string] {
+function successOf(operation: RestOperation<never>): RouteConfig["responses"][string] {
   const { output, text, once, rest, versioned } = operation;
   const { id } = output.meta() ?? {};
   invariant(typeof id === "string", "the output of an operation is a component");
@@ -144,7 +144,7 @@ const ownErrorHeaders: Readonly<Record<string, { headers: readonly HeaderName[] 
   TooManyRequestsException: { headers: ["Retry-After", ...rateLimitHeaders] },
 };
 
-function errorsOf(operation: Operation<never>): RouteConfig["responses"] {
+function errorsOf(operation: RestOperation<never>): RouteConfig["responses"] {
   const { once, params, text } = operation;
   const codes: ErrorCode[] = [
     ...(Object.keys(params.shape).length > 0 ? ["NotFoundException" as const] : []),
@@ -176,7 +176,7 @@ const malformedIdempotencyKey = {
 };
 
 /** Returns examples whose messages are the first problem, as real messages are; undefined if no request can be malformed. */
-function malformedOf({ once, text }: Operation<never>): ErrorExample[] | undefined {
+function malformedOf({ once, text }: RestOperation<never>): ErrorExample[] | undefined {
   const malformed = text.malformed ?? (once && [malformedIdempotencyKey]);
   return malformed?.map(({ summary, problems, message }: NonNullable<OperationText["malformed"]>[number]) => {
     const [first] = problems ?? [];

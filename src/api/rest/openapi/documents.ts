@@ -6,7 +6,7 @@ import { errorCodes } from "../../../core/errors.ts";
 import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
 import { headerComponents } from "./headers.ts";
-import { operations } from "../../../operations/all.ts";
+import { restOperations } from "../../../operations/all.ts";
 import { describeOperation } from "./describe-operation.ts";
 import { webhooks } from "./webhooks.ts";
 
@@ -66,7 +66,7 @@ const apiConfig = {
   ],
 };
 
-const apiRoutes = operations.map(describeOperation);
+const apiRoutes = restOperations.map(describeOperation);
 
 /** Returns the document of the partner API. If `publicUrl` is null, its server URL is relative. */
 export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument {

@@ -1,0 +1,142 @@
+/** The operations of members, account requests, organisations and saved views. */
+import { z } from "zod";
+import { toApiKeyView } from "../api-keys/api.ts";
+import { invariant } from "../core/errors.ts";
+import { toTypedId } from "../core/ids.ts";
+import { administrator, type Operation, operation, type RequestPrincipal } from "../operations/operation.ts";
+import { none } from "../operations/schemas.ts";
+import { userRoles } from "../organizations/api.ts";
+import { accountEmail, freeText, organizationNameField, savedViewNameField } from "./fields.ts";
+import type { InvitationService } from "./invitations/service.ts";
+import type { MemberService } from "./members/service.ts";
+import type { ReviewService } from "./requests/review.service.ts";
+import { savedViewQuery, type SavedViewService } from "./saved-view.service.ts";
+import type { SuspensionService } from "./suspension.service.ts";
+
+interface Services {
+  readonly invitations: InvitationService;
+  readonly members: MemberService;
+  readonly reviews: ReviewService;
+  readonly suspensions: SuspensionService;
+  readonly views: SavedViewService;
+}
+
+const byId = z.object({ id: z.string() });
+const role = z.enum(userRoles);
+
+/** Of a member's organisation, by its owners, or of the operators. */
+const ofOwner = { access: { role: "owner", scopes: [] }, fresh: false, params: byId, input: none } as const;
+const ofOperator = { access: administrator, fresh: false, params: byId, input: none } as const;
+const ofUser = { access: { role: "user", scopes: [] }, fresh: false } as const;
+
+/** The UUID of a signed-in user. */
+function idOf({ actor }: RequestPrincipal): string {
+  invariant(actor.id, "the role of the operation is user");
+  return actor.id;
+}
+
+export const memberOperations: readonly Operation<Services>[] = [
+  operation({
+    ...ofOwner,
+    name: "inviteMember",
+    graphql: { subject: "email" },
+    // An owner or operator can do everything that the inviting one can.
+    fresh: (input) => (input.role ?? "member") !== "member",
+    params: none,
+    input: z.object({ email: accountEmail, role: role.default("member") }),
+    run: ({ invitations }, owner, invited) => invitations.invite(owner, invited),
+  }),
+  operation({
+    ...ofOwner,
+    name: "resendInvitation",
+    run: ({ invitations }, owner, { id }) => invitations.resend(owner, id),
+  }),
+  operation({
+    ...ofOwner,
+    name: "revokeInvitation",
+    async run({ invitations }, owner, { id }) {
+      await invitations.revoke(owner, id);
+      return id;
+    },
+  }),
+  operation({
+    ...ofOwner,
+    name: "removeMember",
+    fresh: true,
+    input: z.object({ revokeKeys: z.boolean(), revokeInvitations: z.boolean() }),
+    async run({ members }, owner, { id, ...options }) {
+      const { keys, invitationIds } = await members.remove(owner, id, options);
+      return {
+        id,
+        revokedKeys: keys.map(toApiKeyView),
+        revokedInvitations: invitationIds.map((uuid) => toTypedId("inv", uuid)),
+      };
+    },
+  }),
+  operation({
+    ...ofOwner,
+    name: "setMemberRole",
+    // Needed only if the member becomes an owner.
+    fresh: "service",
+    input: z.object({ role }),
+    run: ({ members }, owner, { id, role: given }) => members.setRole(owner, id, given),
+  }),
+  operation({
+    ...ofOperator,
+    name: "approveAccountRequest",
+    input: z.object({ organizationName: organizationNameField.optional() }),
+    run: ({ reviews }, operator, { id, organizationName }) => reviews.approve(operator, id, organizationName),
+  }),
+  operation({
+    ...ofOperator,
+    name: "rejectAccountRequest",
+    input: z.object({ reason: freeText }),
+    run: ({ reviews }, operator, { id, reason }) => reviews.reject(operator, id, reason),
+  }),
+  operation({
+    ...ofOperator,
+    name: "askAccountRequestQuestion",
+    input: z.object({ question: freeText }),
+    run: ({ reviews }, operator, { id, question }) => reviews.askQuestion(operator, id, question),
+  }),
+  operation({
+    ...ofOperator,
+    name: "addAccountRequestNote",
+    input: z.object({ text: freeText }),
+    run: ({ reviews }, operator, { id, text }) => reviews.addNote(operator, id, text),
+  }),
+  operation({
+    ...ofOperator,
+    name: "resendRegistration",
+    run: ({ reviews }, operator, { id }) => reviews.resendRegistration(operator, id),
+  }),
+  operation({
+    ...ofOperator,
+    name: "suspendOrganization",
+    input: z.object({ reason: freeText.optional() }),
+    run: ({ suspensions }, operator, { id, reason = null }) => suspensions.suspend(operator, id, reason),
+  }),
+  operation({
+    ...ofOperator,
+    name: "restoreOrganization",
+    run: ({ suspensions }, operator, { id }) => suspensions.restore(operator, id),
+  }),
+  operation({
+    ...ofUser,
+    name: "saveView",
+    graphql: { subject: "name" },
+    params: none,
+    input: z.object({ name: savedViewNameField, query: savedViewQuery }),
+    run: ({ views }, user, view) => views.save(idOf(user), view),
+  }),
+  operation({
+    ...ofUser,
+    name: "deleteView",
+    params: byId,
+    input: none,
+    async run({ views }, user, { id }) {
+      await views.delete(idOf(user), id);
+      return id;
+    },
+  }),
+];

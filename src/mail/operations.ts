@@ -1,0 +1,20 @@
+/** The operations of the mail outbox. */
+import { z } from "zod";
+import { administrator, type Operation, operation } from "../operations/operation.ts";
+import { none } from "../operations/schemas.ts";
+import type { MailService } from "./service.ts";
+
+interface Services {
+  readonly mails: MailService;
+}
+
+const resendMail = operation({
+  name: "resendMail",
+  access: administrator,
+  fresh: false,
+  params: z.object({ id: z.string() }),
+  input: none,
+  run: ({ mails }: Services, operator, { id }) => mails.resend(operator, id),
+});
+
+export const mailOperations: readonly Operation<Services>[] = [resendMail];
