@@ -2,7 +2,7 @@
 import type { Response } from "express";
 import { partnerOf } from "../core/principal.ts";
 import { contextOf } from "./context.ts";
-import { withoutCounting } from "./load-shedding/counted-response.ts";
+import { withoutCounting } from "./load-shedding.ts";
 import type { ShareKind } from "./partner-shares.ts";
 
 /**

@@ -3,7 +3,7 @@ import type { RequestListener } from "node:http";
 import type { AppContext } from "./context.ts";
 import type { GraphqlAdapter } from "../api/graphql/server.ts";
 import { metricsListener } from "../api/ops/routes.ts";
-import { withLoadShedding } from "../api/load-shedding/load-shedding.ts";
+import { withLoadShedding } from "../api/load-shedding.ts";
 import type { ExceededLimit } from "../api/server/connection-limits.ts";
 import { listen, type HttpServer } from "../api/server/server.ts";
 
@@ -17,7 +17,7 @@ interface HttpServerOptions {
 
 /** Disposing closes the servers after answering the accepted requests. */
 export function createServerHandle(
-  { config, logger, registry, metrics }: AppContext,
+  { config, registry, metrics }: AppContext,
   { graphql, setListenUrl, errorUrl }: HttpServerOptions,
 ) {
   const stopping = new AbortController();
@@ -26,9 +26,7 @@ export function createServerHandle(
   const sheddingOptions = {
     ...config.http,
     poolSize: config.database.poolSize,
-    logger,
     registry,
-    stopping: stopping.signal,
     errorUrl,
   };
   const listenOptions = {

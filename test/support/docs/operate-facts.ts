@@ -208,7 +208,6 @@ const security = [
 
 const poolSize = env.DATABASE_POOL_SIZE;
 const workerPoolSize = constantIn("src/app/worker.ts", "POOL_SIZE");
-const SHEDDING = "src/api/load-shedding/load-shedding.ts";
 
 const scaling = [
   fact("scaling.md", "When to add what", count(MAX_IN_FLIGHT)),
@@ -231,17 +230,9 @@ const scaling = [
   ),
   fact(
     "scaling.md",
-    "Overload > Normally",
-    count(constantIn(SHEDDING, "BURST_PER_CONNECTION")),
-    count(constantIn(SHEDDING, "BURST_PER_CONNECTION") * poolSize),
-  ),
-  fact("scaling.md", "Overload > During an overload", count(constantIn(SHEDDING, "MIN_LIMIT"))),
-  fact(
-    "scaling.md",
     "Overload",
-    duration(constantIn(SHEDDING, "BURST_MS")),
-    duration(constantIn(SHEDDING, "RECOVERED_AFTER_MS")),
-    duration(constantIn("src/api/load-shedding/metrics.ts", "RECOVERED_AFTER_MS")),
+    count(constantIn("src/api/load-shedding.ts", "LIMIT_PER_CONNECTION")),
+    count(constantIn("src/api/load-shedding.ts", "LIMIT_PER_CONNECTION") * poolSize),
     duration(STATEMENT_TIMEOUT_MS),
     duration(constantIn("src/core/postgres/orm-options.ts", "CONNECT_TIMEOUT_MS")),
     count(constantIn("src/core/postgres/database.ts", "MAX_WAITING_PER_CONNECTION")),

@@ -1,0 +1,152 @@
+/**
+ * Load shedding: rejects requests beyond a limit of requests in flight, before their credentials and bodies are read.
+ * See docs/decisions/0063-fixed-limit-of-requests-in-flight.md.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { Counter, Gauge, type Registry } from "prom-client";
+import { newRequestId } from "../core/ids.ts";
+import { defaultHeaders } from "./default-headers.ts";
+import { errorJson, JSON_CONTENT_TYPE } from "./json.ts";
+
+export interface LoadSheddingDeps {
+  /** Number of connections to PostgreSQL. */
+  poolSize: number;
+  registry: Registry;
+  corsOrigins: readonly string[];
+  /** Origins whose pages may call GraphQL. */
+  graphqlOrigins: readonly string[];
+  /** Returns the URL of the section of the guide about an error code. */
+  errorUrl: (code: string) => string;
+}
+
+/** More requests would only wait longer for a connection to PostgreSQL, or for the event loop. */
+const LIMIT_PER_CONNECTION = 10;
+
+/** Operators need these most during an overload. They are cheap, because concurrent requests share one result. */
+const EXEMPT_PATHS = /^\/(health\/live|health\/ready|metrics)(\?|$)/;
+
+const IN_FLIGHT = Symbol("in-flight");
+
+/** A response with the set of all that count as in flight. */
+type CountedResponse = ServerResponse & { [IN_FLIGHT]?: Set<ServerResponse> };
+
+/** Wraps `handler`: requests beyond the limit get 503. */
+export function withLoadShedding(handler: RequestListener, deps: LoadSheddingDeps): RequestListener {
+  const limit = deps.poolSize * LIMIT_PER_CONNECTION;
+  const inFlight = new Set<ServerResponse>();
+  const rejections = registerMetrics(deps.registry, limit, inFlight);
+  const reject = createRejection(deps);
+
+  return (request, response: CountedResponse) => {
+    if (EXEMPT_PATHS.test(request.url ?? "")) {
+      handler(request, response);
+      return;
+    }
+    if (inFlight.size >= limit)
+      for (const other of inFlight) if (isWaitingForClient(other)) inFlight.delete(other);
+    if (inFlight.size >= limit) {
+      rejections.inc();
+      reject(request, response);
+      return;
+    }
+    const finish = (): boolean => inFlight.delete(response);
+    inFlight.add(response);
+    response[IN_FLIGHT] = inFlight;
+    response.once("prefinish", finish);
+    response.once("close", finish);
+    handler(request, response);
+  };
+}
+
+/** True while the client has to send the rest of the body or to read the response. A few dozen of these must not block the server. */
+function isWaitingForClient({ req, headersSent }: ServerResponse): boolean {
+  // Responses queued on a destroyed connection emit no event.
+  return headersSent || !req.complete || req.socket.destroyed;
+}
+
+/** Runs `call`. The request of `response` does not count as in flight meanwhile. */
+export async function withoutCounting<Result>(
+  response: CountedResponse,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  const inFlight = response[IN_FLIGHT];
+  // It is not counted already, because of another call.
+  if (!inFlight?.delete(response)) return await call();
+  try {
+    return await call();
+  } finally {
+    if (!response.writableEnded && !response.destroyed) inFlight.add(response);
+  }
+}
+
+/** Returns the counter of rejections. */
+function registerMetrics(registry: Registry, limit: number, inFlight: ReadonlySet<ServerResponse>): Counter {
+  const registers = [registry];
+  new Gauge({
+    name: "waymark_http_concurrency_limit",
+    help: "Limit of requests in flight",
+    registers,
+  }).set(limit);
+  new Gauge({
+    name: "waymark_http_concurrency_in_use",
+    help: "Requests in flight, except those waiting for their clients",
+    registers,
+    collect() {
+      this.set([...inFlight].filter((response) => !isWaitingForClient(response)).length);
+    },
+  });
+  return new Counter({
+    name: "waymark_http_requests_shed_total",
+    help: "Requests rejected with 503 because the server was overloaded",
+    registers,
+  });
+}
+
+const MESSAGE = "The server is overloaded. Try again shortly.";
+const GRAPHQL_TYPE = "application/graphql-response+json";
+const baseHeaders = defaultHeaders().flat();
+
+/** Returns a listener that responds 503. Node discards the rest of the request, so the connection stays usable. */
+function createRejection({ corsOrigins, graphqlOrigins, errorUrl }: LoadSheddingDeps): RequestListener {
+  return (request, response) => {
+    const { url = "", headers } = request;
+    const isGraphql = /^\/graphql([/?]|$)/.test(url);
+    const requestId = newRequestId();
+    const text = isGraphql ? graphqlError(requestId, errorUrl) : restError(requestId, errorUrl);
+    // Chosen at random, so that rejected clients don't all retry at the same time.
+    const retryAfter = String(1 + Math.floor(Math.random() * 3));
+    const type = isGraphql ? graphqlType(request) : JSON_CONTENT_TYPE;
+    const all = [...baseHeaders, "Content-Type", type, "Content-Length", String(Buffer.byteLength(text))];
+    all.push("Retry-After", retryAfter, "X-Request-Id", requestId, "Vary", "Origin");
+    const { origin = "" } = headers;
+    if ((isGraphql ? graphqlOrigins : corsOrigins).includes(origin))
+      all.push(
+        "Access-Control-Allow-Origin",
+        origin,
+        "Access-Control-Expose-Headers",
+        "Retry-After,X-Request-Id",
+      );
+    response.writeHead(503, all);
+    response.end(text);
+  };
+}
+
+function restError(requestId: string, errorUrl: LoadSheddingDeps["errorUrl"]): string {
+  const code = "ServiceUnavailableException";
+  return errorJson(requestId, { code, message: MESSAGE, details: null, doc_url: errorUrl(code) });
+}
+
+function graphqlError(requestId: string, errorUrl: LoadSheddingDeps["errorUrl"]): string {
+  const code = "SERVICE_UNAVAILABLE";
+  return JSON.stringify({
+    errors: [{ message: MESSAGE, extensions: { code, requestId, docUrl: errorUrl(code) } }],
+  });
+}
+
+/** Returns the media type that `Accept` names first. */
+function graphqlType({ headers: { accept = "" } }: IncomingMessage): string {
+  const graphqlIndex = accept.indexOf(GRAPHQL_TYPE);
+  const jsonIndex = accept.indexOf("application/json");
+  const isJson = graphqlIndex === -1 || (jsonIndex !== -1 && jsonIndex < graphqlIndex);
+  return isJson ? JSON_CONTENT_TYPE : `${GRAPHQL_TYPE}; charset=utf-8`;
+}
