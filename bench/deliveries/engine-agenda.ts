@@ -2,7 +2,7 @@
 import { MongoBackend } from "@agendajs/mongo-backend";
 import { Agenda, type Job } from "agenda";
 import { MongoClient } from "mongodb";
-import { taskDocument } from "../../src/scheduling/task-document.ts";
+import { taskDocument } from "../../src/scheduling/task.ts";
 import { openDeliverer, readMessages, serveEngine, requireSetting } from "./harness.ts";
 import type { Message } from "./protocol.ts";
 
@@ -19,11 +19,7 @@ serveEngine({
   async fill(count) {
     await jobs.deleteMany({});
     for await (const messages of readMessages(deliverer.pool, count))
-      await jobs.insertMany(
-        messages.map((payload) =>
-          taskDocument({ name: "deliver", payload, nextRunAt: new Date(), intervalMs: null }, "bench"),
-        ),
-      );
+      await jobs.insertMany(messages.map((payload) => taskDocument("deliver", payload, new Date())));
   },
   async start() {
     agenda = new Agenda({

@@ -25,6 +25,9 @@ const defaultOptions: Readonly<Record<string, string | number>> = {
   connectTimeoutMS: 2_500,
   // The maximum delay until the driver notices that MongoDB is back.
   heartbeatFrequencyMS: 2_000,
+  // A MongoDB that accepts a command and does not answer it.
+  socketTimeoutMS: 5_000,
+  waitQueueTimeoutMS: 5_000,
   maxPoolSize: 10,
 };
 

@@ -1,7 +1,6 @@
 /** The public API of the scheduling feature. Other modules import only from here. */
-export { withMongoTimeout } from "./mongo-timeout.ts";
+export { createBackend } from "./repository.ts";
 export { createScheduler, type Scheduler } from "./scheduler.ts";
-export { TaskRepository } from "./task-repository.ts";
 export {
   createStepScheduler,
   createWakeUpScheduler,

@@ -1,69 +1,68 @@
-/** Task definitions and handlers. Payloads are validated when a task is scheduled and when it runs. */
-import { z } from "zod";
-import { MINUTE_MS } from "../core/time.ts";
+/** Tasks, their handlers and their documents in MongoDB. */
+import { createHash } from "node:crypto";
+import { ObjectId } from "mongodb";
+import type { z } from "zod";
+import { SECOND_MS } from "../core/time.ts";
+
+/** The default collection of Agenda and Agendash. */
+export const TASKS_COLLECTION = "agendaJobs";
 
 /** Payloads contain only ids; the data is read when the task runs, so it cannot be stale. */
 export interface Task<P> {
   readonly name: string;
+  /** Validates payloads when a task is scheduled and when it runs. */
   readonly payload: z.ZodType<P>;
 }
-
-export function defineTask<P>(name: string, payload: z.ZodType<P>): Task<P> {
-  return { name, payload };
-}
-
-/** The payload of recurring tasks. */
-export const noPayload = z.strictObject({});
-export type NoPayload = z.infer<typeof noPayload>;
 
 /** A task with the function that runs it in this process. */
 export interface TaskHandler {
   readonly name: string;
   /** Null for a one-off task, which is deleted after its run. */
   readonly intervalMs: number | null;
-  /** Maximum runtime. After it the lock is no longer extended, and another process may run the task. */
-  readonly maxRunMs: number;
-  /** Throws InvalidPayloadError if `payload` is invalid. */
+  /** After this time the task can run again, because its process may be dead. */
+  readonly lockLifetimeMs: number;
+  /** Throws a ZodError if `payload` is invalid. */
   run(payload: unknown): Promise<void>;
 }
 
-export interface TaskHandlerOptions {
-  readonly maxRunMs?: number;
-}
-
-const DEFAULT_MAX_RUN_MS = MINUTE_MS;
-
-class InvalidPayloadError extends Error {
-  override readonly name = "InvalidPayloadError";
-}
+const MIN_LOCK_LIFETIME_MS = 30 * SECOND_MS;
 
 /** Runs once per scheduled payload. A failure is logged and not retried; a sweep does the work later. */
 export function taskHandler<P>(
-  task: Task<P>,
+  { name, payload: schema }: Task<P>,
   work: (payload: P) => Promise<void> | void,
-  { maxRunMs = DEFAULT_MAX_RUN_MS }: TaskHandlerOptions = {},
+  { lockLifetimeMs = MIN_LOCK_LIFETIME_MS } = {},
 ): TaskHandler {
   return {
-    name: task.name,
+    name,
     intervalMs: null,
-    maxRunMs,
-    run: async (payload) => await work(checkPayload(task, payload)),
+    lockLifetimeMs,
+    run: async (payload) => await work(schema.parse(payload)),
   };
 }
 
-/** Runs once per interval across all processes. */
+/** Runs once per interval across all processes. A long run, such as a purge, may take the whole interval. */
 export function recurringHandler(
-  task: Task<NoPayload>,
+  name: string,
   intervalMs: number,
   work: () => Promise<void> | void,
-  options?: TaskHandlerOptions,
+  { lockLifetimeMs = Math.max(intervalMs, MIN_LOCK_LIFETIME_MS) } = {},
 ): TaskHandler {
-  return { ...taskHandler(task, work, options), intervalMs };
+  return { name, intervalMs, lockLifetimeMs, run: async () => await work() };
 }
 
-export function checkPayload<P>(task: Task<P>, payload: unknown): P {
-  const result = task.payload.safeParse(payload);
-  if (result.success) return result.data;
-  const issues = result.error.issues.map(({ path, message }) => `${path.join(".") || "payload"}: ${message}`);
-  throw new InvalidPayloadError(`Invalid payload for task ${task.name}: ${issues.join("; ")}`);
+/**
+ * Returns a hash of name and payload, so that the primary key prevents duplicates. Agenda's own `unique` scans all tasks of the
+ * name and does not prevent concurrent duplicates.
+ */
+export function taskId(name: string, payload: object): ObjectId {
+  const digest = createHash("sha256")
+    .update(`${name}\n${JSON.stringify(payload)}`)
+    .digest();
+  return new ObjectId(digest.subarray(0, 12));
+}
+
+/** The document of a one-off task. Agenda reads missing properties as null. */
+export function taskDocument(name: string, payload: object, nextRunAt: Date) {
+  return { _id: taskId(name, payload), name, data: payload, type: "normal" as const, priority: 0, nextRunAt };
 }

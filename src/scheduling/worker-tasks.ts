@@ -3,7 +3,7 @@ import { z } from "zod";
 import { fromTypedId } from "../core/ids.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import type { Scheduler } from "./scheduler.ts";
-import { defineTask, taskHandler, noPayload, recurringHandler, type TaskHandler } from "./task.ts";
+import { taskHandler, recurringHandler, type TaskHandler } from "./task.ts";
 
 /** Implemented by the webhooks feature. */
 export interface WebhookWork {
@@ -19,44 +19,41 @@ export interface WebhookWork {
 const endpointId = z.union([z.uuid(), z.string().refine((id) => fromTypedId("whe", id) !== null)]);
 
 /** `second` is the due time in seconds since 1970. It makes each run a separate task, because a running one ignores new runs. */
-const retryTask = defineTask("webhooks.retry", z.strictObject({ endpointId, second: z.int() }));
+const retryTask = {
+  name: "webhooks.retry",
+  payload: z.strictObject({ endpointId, second: z.int() }),
+};
 
 export function webhookHandlers(work: WebhookWork): TaskHandler[] {
   return [
     taskHandler(retryTask, ({ endpointId: id }) => work.enqueueDue(id)),
-    sweep("webhooks.sweep", 5 * SECOND_MS, () => work.sweep()),
-    recurring("webhooks.disable", 5 * MINUTE_MS, () => work.disableFailing("live")),
-    sweep("webhooks.disable-test", 10 * SECOND_MS, () => work.disableFailing("test")),
-    recurring("webhooks.retention", HOUR_MS, () => work.purgeExpired()),
+    recurringHandler("webhooks.sweep", 5 * SECOND_MS, () => work.sweep()),
+    recurringHandler("webhooks.disable", 5 * MINUTE_MS, () => work.disableFailing("live")),
+    recurringHandler("webhooks.disable-test", 10 * SECOND_MS, () => work.disableFailing("test")),
+    recurringHandler("webhooks.retention", HOUR_MS, () => work.purgeExpired()),
   ];
 }
 
 /** `sweep` sends all due mail, including mail that another process failed to send. */
 export function mailHandlers(work: Pick<WebhookWork, "sweep" | "purgeExpired">): TaskHandler[] {
   return [
-    sweep("mails.sweep", 10 * SECOND_MS, () => work.sweep()),
-    recurring("mails.retention", HOUR_MS, () => work.purgeExpired()),
+    recurringHandler("mails.sweep", 10 * SECOND_MS, () => work.sweep()),
+    recurringHandler("mails.retention", HOUR_MS, () => work.purgeExpired()),
   ];
 }
 
 export function requestLogHandlers(work: Pick<WebhookWork, "purgeExpired">): TaskHandler[] {
-  return [recurring("requests.retention", HOUR_MS, () => work.purgeExpired())];
+  return [recurringHandler("requests.retention", HOUR_MS, () => work.purgeExpired())];
 }
 
-function recurring(name: string, intervalMs: number, run: () => Promise<void>): TaskHandler {
-  return recurringHandler(defineTask(name, noPayload), intervalMs, run, { maxRunMs: intervalMs });
-}
-
-/** After 30 s another process may take over a sweep that hangs, for example on a slow mail server. */
-function sweep(name: string, intervalMs: number, run: () => Promise<void>): TaskHandler {
-  return recurringHandler(defineTask(name, noPayload), intervalMs, run, { maxRunMs: 30 * SECOND_MS });
-}
-
-const stepTask = defineTask("test-runs.step", z.strictObject({ second: z.int() }));
+const stepTask = { name: "test-runs.step", payload: z.strictObject({ second: z.int() }) };
 
 /** `applyDueSteps` changes the test jobs whose next step is due. The sweep finds steps whose task was lost. */
 export function testRunHandlers({ applyDueSteps }: { applyDueSteps: () => Promise<void> }): TaskHandler[] {
-  return [taskHandler(stepTask, applyDueSteps), sweep("test-runs.sweep", 30 * SECOND_MS, applyDueSteps)];
+  return [
+    taskHandler(stepTask, applyDueSteps),
+    recurringHandler("test-runs.sweep", 30 * SECOND_MS, applyDueSteps),
+  ];
 }
 
 /** Returns a function that schedules `applyDueSteps` at `atMs`, rounded up to the next second. */

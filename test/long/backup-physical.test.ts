@@ -8,7 +8,7 @@ import { openEmbeddedPostgres, type EmbeddedPostgres } from "../../src/dev/postg
 import { entities } from "../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../src/core/postgres/database.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
+import { TASKS_COLLECTION } from "../../src/scheduling/task.ts";
 import { takeBaseBackup } from "../support/database/base-backup.ts";
 import { stopAndRemoveAll, makeFolder, query } from "../support/processes/embedded-processes.ts";
 import type { ServerProcess } from "../support/processes/server-process.ts";

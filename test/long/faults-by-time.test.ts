@@ -2,7 +2,7 @@
 import { MongoClient } from "mongodb";
 import { expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
+import { TASKS_COLLECTION } from "../../src/scheduling/task.ts";
 import { startFaultTraffic } from "../support/faults/traffic.ts";
 import {
   readMetric,

@@ -6,25 +6,28 @@ import { once } from "node:events";
 import { createLogger } from "../../src/core/logger.ts";
 import { openMongo } from "../../src/core/mongo.ts";
 import { createScheduler } from "../../src/scheduling/scheduler.ts";
-import { taskHandler, recurringHandler } from "../../src/scheduling/task.ts";
-import { recurringTask, onceTask, shortTimes } from "./scheduler-tasks.ts";
+import { taskHandler } from "../../src/scheduling/task.ts";
+import { RECURRING_NAME, onceTask, recurring, shortTimes } from "./scheduler-tasks.ts";
 
-const [url = "", lockLifetimeMs = "", mode] = process.argv.slice(2);
+const [url = "", lifetime = "", mode] = process.argv.slice(2);
+const lockLifetimeMs = Number(lifetime);
 
 const report = async (line: object): Promise<void> => {
   process.stdout.write(`${JSON.stringify(line)}\n`);
   if (mode === "hang") await new Promise<never>(() => undefined);
 };
 
-await using mongo = openMongo({ url });
-await using scheduler = createScheduler({
-  mongo,
-  logger: createLogger("warn"),
-  times: { ...shortTimes, lockLifetimeMs: Number(lockLifetimeMs) },
-});
-scheduler.start([
-  taskHandler(onceTask, ({ n }) => report({ ran: onceTask.name, n })),
-  recurringHandler(recurringTask, 100, () => report({ ran: recurringTask.name })),
-]);
-process.stdin.resume();
-await once(process.stdin, "end");
+async function runUntilInputEnds(): Promise<void> {
+  await using mongo = openMongo({ url });
+  await using scheduler = createScheduler({ mongo, logger: createLogger("warn"), times: shortTimes });
+  scheduler.start([
+    taskHandler(onceTask, ({ n }) => report({ ran: onceTask.name, n }), { lockLifetimeMs }),
+    recurring(100, () => report({ ran: RECURRING_NAME }), lockLifetimeMs),
+  ]);
+  process.stdin.resume();
+  await once(process.stdin, "end");
+}
+
+await runUntilInputEnds();
+// As in main.ts.
+process.exit();

@@ -1,15 +1,17 @@
 /** Tasks and short intervals for scheduler tests, shared with their child processes. */
 import { z } from "zod";
-import { defineTask, noPayload } from "../../src/scheduling/task.ts";
+import { recurringHandler, type TaskHandler } from "../../src/scheduling/task.ts";
 
-export const onceTask = defineTask("test.once", z.strictObject({ n: z.int() }));
-export const recurringTask = defineTask("test.again", noPayload);
+export const onceTask = { name: "test.once", payload: z.strictObject({ n: z.int() }) };
+export const RECURRING_NAME = "test.again";
 
-/** `lockLifetimeMs` is long enough that no lock expires during a test. */
-export const shortTimes = {
-  processEveryMs: 30,
-  lockLifetimeMs: 20_000,
-  extendEveryMs: 50,
-  maintainEveryMs: 100,
-  checkEveryMs: 10,
-};
+/** Its lock does not expire during a test, unless the test sets `lockLifetimeMs`. */
+export function recurring(
+  intervalMs: number,
+  work: () => Promise<void> | void,
+  lockLifetimeMs = 20_000,
+): TaskHandler {
+  return recurringHandler(RECURRING_NAME, intervalMs, work, { lockLifetimeMs });
+}
+
+export const shortTimes = { processEveryMs: 30, maintainEveryMs: 100 };

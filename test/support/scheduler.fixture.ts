@@ -3,7 +3,7 @@ import { MongoClient, type Collection } from "mongodb";
 import { onTestFinished, vi } from "vitest";
 import { createLogger, type Logger } from "../../src/core/logger.ts";
 import { openMongo, type Mongo } from "../../src/core/mongo.ts";
-import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
+import { TASKS_COLLECTION } from "../../src/scheduling/task.ts";
 import { createScheduler, type Scheduler, type SchedulerDeps } from "../../src/scheduling/scheduler.ts";
 import { shortTimes } from "./scheduler-tasks.ts";
 import { createTestMongo } from "./database/test-mongo.ts";

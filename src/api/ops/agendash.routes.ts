@@ -1,16 +1,14 @@
-/**
- * Agenda's dashboard (Agendash) for signed-in operators, read-only: saving a running task through Agendash would release
- * its lock, so that it would run twice.
- */
+/** Agenda's dashboard (Agendash) for signed-in operators. It is read-only, because no change there would be audited. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { MongoJobRepository } from "@agendajs/mongo-backend";
 import { Agenda } from "agenda";
 import { AgendashController } from "agendash";
 import express, { Router, type Request, type RequestHandler } from "express";
 import type { SessionVerifier } from "../../accounts/api.ts";
 import { AppError, unavailable } from "../../core/errors.ts";
 import type { Mongo } from "../../core/mongo.ts";
-import { TaskRepository, withMongoTimeout } from "../../scheduling/api.ts";
+import { createBackend } from "../../scheduling/api.ts";
 import { requireOperator } from "../console/guards.ts";
 import { contextOf, tagRoute } from "../context.ts";
 import { pagePolicy } from "../default-headers.ts";
@@ -23,7 +21,7 @@ export interface AgendashDeps {
 const AGENDASH_PATH = "/operator/agenda";
 const PUBLIC_DIR = fileURLToPath(new URL("../public/", import.meta.resolve("agendash")));
 const STYLESHEET_FILE = fileURLToPath(new URL("./agendash.css", import.meta.url));
-const MAX_TASKS = 200;
+const DEFAULT_LIMIT = 50;
 
 /** The page has no inline scripts or styles. */
 const PAGE_POLICY = pagePolicy({ "font-src": "'self' data:" });
@@ -33,36 +31,37 @@ const allowPage: RequestHandler = (_request, response, next) => {
 };
 
 export function createAgendashRoutes({ mongo, sessions }: AgendashDeps): RequestHandler {
-  const getController = createAgendashControllerSource(mongo);
+  const openController = createControllerSource(mongo);
   const router = Router({ caseSensitive: true });
   router.use(tagRoute(AGENDASH_PATH), allowReadsOnly, requireSession(sessions), requireOperator, allowPage);
-  router.get("/", showPage(getController));
-  router.use("/api", apiRoutes(getController));
+  router.get("/", redirectToSlash, async (_request, response) => {
+    // The page would show no tasks while MongoDB is unreachable.
+    await openController();
+    response.type("html").send(await readPage());
+  });
+  router.use("/api", apiRoutes(openController));
   router.get("/read-only.css", (_request, response) => {
     response.sendFile(STYLESHEET_FILE, { cacheControl: false });
-  });
-  router.get("/no-events.js", (_request, response) => {
-    response.type("js").send(EVENT_SOURCE_STUB);
   });
   router.use(express.static(PUBLIC_DIR, { index: false, redirect: false }));
   return Router({ caseSensitive: true }).use(AGENDASH_PATH, router);
 }
 
-function apiRoutes(getController: GetAgendashController): RequestHandler {
+function apiRoutes(openController: ControllerSource): RequestHandler {
   const router = Router({ caseSensitive: true });
-  router.get("/", async ({ url }, response) => {
-    const controller = await getController();
-    response.json(await withTimeout(controller.getJobs(parseTaskQuery(url))));
-  });
-  router.get("/stats", async (_request, response) => {
-    response.json(await readStats(await getController()));
-  });
+  const add = (path: string, read: (controller: AgendashController, url: string) => Promise<object>): void =>
+    void router.get(path, async ({ url }, response) => {
+      const result = await read(await openController(), url).catch((error: unknown) => {
+        throw unavailable("MongoDB does not answer. Try again shortly.", 5, error);
+      });
+      response.json(result);
+    });
+  add("/", (controller, url) => controller.getJobs(parseTaskQuery(url)));
+  add("/stats", readStats);
   // Agenda's log and events are off; the page polls instead.
-  router.get("/logs", (_request, response) => {
-    response.json({ entries: [], total: 0, loggingEnabled: false });
-  });
+  add("/logs", (controller) => controller.getLogs({}));
   router.get("/events", (_request, response) => {
-    // After 204 a browser's EventSource does not reconnect and reports no error.
+    // After 204 a browser's EventSource does not reconnect.
     response.status(204).end();
   });
   return router;
@@ -81,7 +80,7 @@ function requireSession(sessions: AgendashDeps["sessions"]): RequestHandler {
   return async (request, response, next) => {
     const principal = await sessions.verify(request.headers, request.ip ?? "").catch((error: unknown) => {
       const isAuthError = error instanceof AppError && (error.status === 401 || error.status === 403);
-      if (isAuthError && wantsPage(request)) return null;
+      if (isAuthError && request.headers.accept?.includes("text/html")) return null;
       throw error;
     });
     if (principal === null) {
@@ -93,58 +92,33 @@ function requireSession(sessions: AgendashDeps["sessions"]): RequestHandler {
   };
 }
 
-/** No event is sent, and the page logs an error if its event stream fails or ends. */
-const EVENT_SOURCE_STUB = "window.EventSource = class { addEventListener() {} close() {} };";
+/** The URLs of the page are relative. */
+const redirectToSlash: RequestHandler = (request, response, next) => {
+  if (pathOf(request).endsWith("/")) next();
+  else response.redirect(308, `${relativeRoot(request)}${AGENDASH_PATH.slice(1)}/`);
+};
 
-/** Returns Agendash's page with our script and style sheet added. */
+/** Returns Agendash's page with our style sheet. */
 async function readPage(): Promise<string> {
   const page = await readFile(`${PUBLIC_DIR}index.html`, "utf8");
-  return page
-    .replace("<head>", '<head><script src="./no-events.js"></script>')
-    .replace("</head>", '<link rel="stylesheet" href="./read-only.css"></head>');
+  return page.replace("</head>", '<link rel="stylesheet" href="./read-only.css"></head>');
 }
 
-/** Redirects to the path with a trailing slash, because the page's URLs are relative. */
-function showPage(getController: GetAgendashController): RequestHandler {
-  return async (request, response) => {
-    if (!pathOf(request).endsWith("/")) {
-      response.redirect(308, `${relativeRoot(request)}${AGENDASH_PATH.slice(1)}/`);
-      return;
-    }
-    try {
-      await getController();
-      response.type("html").send(await readPage());
-    } catch (error) {
-      if (!(error instanceof AppError) || !wantsPage(request)) throw error;
-      response.status(error.status).set(error.headers).type("html").send(unavailablePage(error.message));
-    }
-  };
-}
-
-function unavailablePage(message: string): string {
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Scheduled tasks</title><h1>Scheduled tasks</h1><p>${message}</p><p><a href="./">Try again</a> · <a href="../../">Back to the console</a></p></html>`;
-}
-
-/** Parses the query of a task list; invalid values get defaults and numbers are limited. */
+/** Agenda ignores numbers that are invalid. */
 function parseTaskQuery(url: string): Parameters<AgendashController["getJobs"]>[0] {
   const query = new URL(url, "http://localhost").searchParams;
-  const number = (name: string, max: number, defaultValue: number): number => {
-    const value = Number(query.get(name) ?? defaultValue);
-    return Number.isInteger(value) ? Math.min(Math.max(value, 0), max) : defaultValue;
-  };
-  const text = (name: string): string => (query.get(name) ?? "").slice(0, 200);
   return {
-    name: text("job"),
-    state: text("state"),
-    search: text("q"),
-    skip: number("skip", 1_000_000, 0),
-    limit: number("limit", MAX_TASKS, 50) || MAX_TASKS,
+    name: query.get("job") ?? "",
+    state: query.get("state") ?? "",
+    search: query.get("q") ?? "",
+    skip: Number(query.get("skip")),
+    limit: Number(query.get("limit")) || DEFAULT_LIMIT,
   };
 }
 
 /** Statistics of all processes together. */
 async function readStats(controller: AgendashController): Promise<object> {
-  const { overview } = await withTimeout(controller.getJobs({ limit: 1 }));
+  const { overview } = await controller.getJobs({ limit: 1 });
   const [all] = overview;
   return {
     version: "",
@@ -162,12 +136,6 @@ async function readStats(controller: AgendashController): Promise<object> {
   };
 }
 
-async function withTimeout<T>(request: Promise<T>): Promise<T> {
-  return await withMongoTimeout(request).catch((error: unknown) => {
-    throw unavailable("MongoDB does not answer. Try again shortly.", 5, error);
-  });
-}
-
 /** Returns the relative URL of the service's root. A proxy may add a path prefix that only the browser knows. */
 function relativeRoot(request: Request): string {
   return "../".repeat(pathOf(request).split("/").length - 2);
@@ -177,48 +145,22 @@ function pathOf({ originalUrl }: Request): string {
   return new URL(originalUrl, "http://localhost").pathname;
 }
 
-function wantsPage({ headers }: Request): boolean {
-  return headers.accept?.includes("text/html") ?? false;
-}
-
-/** Returns the controller. Throws ServiceUnavailableException while MongoDB is down. */
-type GetAgendashController = () => Promise<AgendashController>;
-
-const PROCESS_NAME = "dashboard";
-/** This Agenda never polls for tasks to run. */
-const onPoll = (): void => undefined;
-const CONNECT_TIMEOUT_MS = 1_000;
-const UNAVAILABLE_MESSAGE =
-  "The scheduled tasks can't be shown because MongoDB is unreachable. Everything else keeps working. Try again later.";
-
-function createAgendashControllerSource(mongo: Mongo): GetAgendashController {
-  let controller: AgendashController | null = null;
-  const isReachable = (): boolean => mongo.status().state === "up";
-  return async () => {
-    if (!isReachable()) throw unavailable(UNAVAILABLE_MESSAGE, 5);
-    controller ??= await openController(mongo, isReachable);
-    return controller;
-  };
-}
+/** Throws ServiceUnavailableException while MongoDB is down. */
+type ControllerSource = () => Promise<AgendashController>;
 
 /** The Agenda of the controller is never started: it shows the tasks of all processes. */
-async function openController(mongo: Mongo, isReachable: () => boolean): Promise<AgendashController> {
-  const db = await mongo.waitUntilUp(AbortSignal.timeout(CONNECT_TIMEOUT_MS)).catch((error: unknown) => {
-    throw unavailable(UNAVAILABLE_MESSAGE, 5, error);
-  });
-  const repository = new TaskRepository({
-    db,
-    processName: PROCESS_NAME,
-    lockLifetimeMs: 0,
-    isReachable,
-    onPoll,
-  });
-  const backend = {
-    name: "MongoDB",
-    repository,
-    ownsConnection: false,
-    connect: () => repository.connect(),
-    disconnect: () => Promise.resolve(),
+function createControllerSource(mongo: Mongo): ControllerSource {
+  let controller: AgendashController | null = null;
+  return async () => {
+    if (mongo.status().state !== "up")
+      throw unavailable(
+        "The scheduled tasks can't be shown because MongoDB is unreachable. Everything else keeps working. Try again later.",
+        5,
+      );
+    if (controller === null) {
+      const repository = new MongoJobRepository({ mongo: await mongo.waitUntilUp(), ensureIndex: false });
+      controller = new AgendashController(new Agenda({ backend: createBackend(repository) }));
+    }
+    return controller;
   };
-  return new AgendashController(new Agenda({ backend, name: PROCESS_NAME, logging: false }));
 }

@@ -16,6 +16,7 @@ export const serveCommand = command("serve", {
     const { runServer } = await import("../../app/serve.ts");
     const env = readEnv(host.env);
     await runServer(toConfig({ ...env, WAYMARK_ROLE: role ?? env.WAYMARK_ROLE }));
-    return undefined;
+    // As in main.ts: Agenda's timers would keep the process alive.
+    process.exit();
   },
 });

@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { recurringHandler, taskHandler } from "../../../src/scheduling/task.ts";
+import { taskHandler } from "../../../src/scheduling/task.ts";
 import { eventually } from "../../support/eventually.ts";
 import { openSchedulerFixture } from "../../support/scheduler.fixture.ts";
-import { recurringTask, onceTask } from "../../support/scheduler-tasks.ts";
+import { RECURRING_NAME, onceTask, recurring } from "../../support/scheduler-tasks.ts";
 
 const program = fileURLToPath(new URL("../../support/scheduler-process.ts", import.meta.url));
 const HOUR_MS = 3_600_000;
@@ -39,7 +39,7 @@ it("runs the unfinished tasks of a killed process after their locks expire", asy
   const { url, tasks, addScheduler } = openSchedulerFixture();
   const lockLifetimeMs = 500;
   const killed = startProcess(url, lockLifetimeMs, "hang");
-  const { scheduler } = addScheduler({ times: { lockLifetimeMs } });
+  const { scheduler } = addScheduler();
   scheduler.schedule(onceTask, { n: 1 }, new Date());
   await eventually(() => {
     expect(killed.lines()).toContain('{"ran":"test.once","n":1}');
@@ -50,7 +50,7 @@ it("runs the unfinished tasks of a killed process after their locks expire", asy
   expect(await tasks.countDocuments({ lockedAt: { $ne: null } })).toBe(2);
   const ran = vi.fn<(payload: { n: number }) => void>();
   const ranAgain = vi.fn<() => void>();
-  scheduler.start([taskHandler(onceTask, ran), recurringHandler(recurringTask, 100, ranAgain)]);
+  scheduler.start([taskHandler(onceTask, ran, { lockLifetimeMs }), recurring(100, ranAgain, lockLifetimeMs)]);
   await eventually(() => {
     expect(ran.mock.calls).toEqual([[{ n: 1 }]]);
     expect(ranAgain.mock.calls.length).toBeGreaterThan(2);
@@ -62,15 +62,15 @@ it("continues after a suspension longer than its lock lifetime", async () => {
   const { url, addScheduler } = openSchedulerFixture();
   const lockLifetimeMs = 300;
   const suspended = startProcess(url, lockLifetimeMs, "run");
-  const runs = (): number => suspended.lines().filter((line) => line.includes(recurringTask.name)).length;
+  const runs = (): number => suspended.lines().filter((line) => line.includes(RECURRING_NAME)).length;
   // Repeat, because it holds a task at the moment of suspension only by chance.
   for (let round = 0; round < 6; round += 1) {
     const before = runs();
     await eventually(() => expect(runs()).toBeGreaterThan(before + 1));
     suspended.kill("SIGSTOP");
-    const other = addScheduler({ times: { lockLifetimeMs } });
+    const other = addScheduler();
     const work = vi.fn<() => void>();
-    other.scheduler.start([recurringHandler(recurringTask, 100, work)]);
+    other.scheduler.start([recurring(100, work, lockLifetimeMs)]);
     await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(4));
     await other.scheduler[Symbol.asyncDispose]();
     suspended.kill("SIGCONT");

@@ -6,7 +6,7 @@ import { createDataServices } from "../../../src/app/data-services.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { systemActor } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { TASKS_COLLECTION } from "../../../src/scheduling/task-document.ts";
+import { TASKS_COLLECTION } from "../../../src/scheduling/task.ts";
 import { TestRun } from "../../../src/test-mode/api.ts";
 import type { TestPrincipal } from "../../../src/test-mode/service.ts";
 import { openFaultFixture, type FaultFixture } from "../../support/faults/webhook.fixture.ts";

@@ -1,12 +1,9 @@
-import { Agenda } from "agenda";
-import { MongoBackend } from "@agendajs/mongo-backend";
-import { MongoClient, type Document, type Sort } from "mongodb";
+import type { Document, Sort } from "mongodb";
 import { describe, expect, it, vi } from "vitest";
-import { taskDocument } from "../../../src/scheduling/task-document.ts";
-import { taskHandler, recurringHandler } from "../../../src/scheduling/task.ts";
+import { taskDocument, taskHandler } from "../../../src/scheduling/task.ts";
 import { eventually } from "../../support/eventually.ts";
 import { createBlockedWork, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
-import { recurringTask, onceTask } from "../../support/scheduler-tasks.ts";
+import { RECURRING_NAME, onceTask, recurring } from "../../support/scheduler-tasks.ts";
 
 interface Look {
   query: Document;
@@ -60,7 +57,7 @@ describe("a one-off task", () => {
     await eventually(async () => expect(await tasks.countDocuments()).toBe(1_001));
     for (let n = 0; n < 1_001; n += 1) scheduler.schedule(onceTask, { n }, at);
     await scheduler[Symbol.asyncDispose]();
-    expect(writes.mock.calls.filter(([name]) => name === "update")).toHaveLength(2);
+    expect(writes.mock.calls.filter(([name]) => name === "insert")).toHaveLength(1);
   });
 
   it("can be scheduled again after it has run", async () => {
@@ -76,26 +73,9 @@ describe("a one-off task", () => {
     });
   });
 
-  it("is stored in the same format as Agenda's own tasks", async () => {
-    const { tasks, url } = openSchedulerFixture();
-    await using client = new MongoClient(url);
-    const agenda = new Agenda({ backend: new MongoBackend({ mongo: client.db() }), name: "me" });
-    const at = tomorrow();
-    await agenda.create("test.once", { n: 1 }).schedule(at).save();
-    const { _id: id, ...theirs } = (await tasks.findOne())!;
-    const ours = taskDocument(
-      { name: "test.once", payload: { n: 1 }, nextRunAt: at, intervalMs: null },
-      "me",
-    );
-    expect(id).toBeDefined();
-    expect(ours).toEqual(theirs);
-  });
-
   it("is rejected if it is scheduled with an invalid payload", () => {
     const { scheduler } = openSchedulerFixture().addScheduler();
-    expect(() => scheduler.schedule(onceTask, { n: 1.5 }, soon())).toThrow(
-      /Invalid payload for task test\.once: n: /,
-    );
+    expect(() => scheduler.schedule(onceTask, { n: 1.5 }, soon())).toThrow(/expected int/);
     expect(() => scheduler.schedule(onceTask, { n: 1, url: "https://" } as never, soon())).toThrow(/url/);
   });
 
@@ -106,22 +86,14 @@ describe("a one-off task", () => {
     const work = vi.fn<(payload: { n: number }) => void>(() => {
       throw new Error("It cannot be done.");
     });
-    await tasks.insertOne(
-      taskDocument(
-        { name: onceTask.name, payload: { m: 1 }, nextRunAt: soon(), intervalMs: null },
-        "an old release",
-      ),
-    );
+    await tasks.insertOne(taskDocument(onceTask.name, { m: 1 }, soon()));
     scheduler.start([taskHandler(onceTask, work)]);
     scheduler.schedule(onceTask, { n: 2 }, soon());
     await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
     expect(work.mock.calls).toEqual([[{ n: 2 }]]);
     const failures = log.filter(({ level }) => level === "error").map(({ task, error }) => [task, error]);
     expect(failures).toHaveLength(2);
-    expect(failures).toContainEqual([
-      onceTask.name,
-      expect.stringMatching(/Invalid payload for task test\.once/),
-    ]);
+    expect(failures).toContainEqual([onceTask.name, expect.stringMatching(/Unrecognized key/)]);
     expect(failures).toContainEqual([onceTask.name, "It cannot be done."]);
   });
 });
@@ -139,7 +111,7 @@ describe("a recurring task", () => {
       client.on("commandStarted", ({ commandName }) => {
         if (commandName === "findAndModify") polls[process]! += 1;
       });
-      scheduler.start([recurringHandler(recurringTask, everyMs, work)]);
+      scheduler.start([recurring(everyMs, work)]);
     };
     const allHavePolled = async (): Promise<void> => {
       const before = [...polls];
@@ -155,7 +127,7 @@ describe("a recurring task", () => {
     expect(work).toHaveBeenCalledTimes(1);
     const [task, ...others] = await tasks.find().toArray();
     expect(others).toEqual([]);
-    expect(task).toMatchObject({ name: recurringTask.name, type: "single", repeatInterval: everyMs });
+    expect(task).toMatchObject({ name: RECURRING_NAME, type: "single", repeatInterval: everyMs });
     // A process that starts makes the next run at most one interval away from its own start.
     expect(task!["nextRunAt"].getTime()).toBeGreaterThanOrEqual(startedMs + everyMs);
     expect(task!["nextRunAt"] - task!["lastRunAt"]).toBeLessThanOrEqual(everyMs);
@@ -171,10 +143,10 @@ describe("a recurring task", () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const work = vi.fn<() => void>();
     const { scheduler: former } = addScheduler();
-    former.start([recurringHandler(recurringTask, 3_600_000, work)]);
+    former.start([recurring(3_600_000, work)]);
     await eventually(() => expect(work).toHaveBeenCalledTimes(1));
     await former[Symbol.asyncDispose]();
-    addScheduler().scheduler.start([recurringHandler(recurringTask, 100, work)]);
+    addScheduler().scheduler.start([recurring(100, work)]);
     await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(3));
     expect(await tasks.distinct("repeatInterval")).toEqual([100]);
   });
@@ -185,10 +157,10 @@ describe("a recurring task", () => {
     const work = vi.fn<() => void>(() => {
       throw new Error("PostgreSQL is away.");
     });
-    scheduler.start([recurringHandler(recurringTask, 50, work)]);
+    scheduler.start([recurring(50, work)]);
     await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(2));
     expect(log).toContainEqual(
-      expect.objectContaining({ task: recurringTask.name, error: "PostgreSQL is away." }),
+      expect.objectContaining({ task: RECURRING_NAME, error: "PostgreSQL is away." }),
     );
   });
 
@@ -196,7 +168,7 @@ describe("a recurring task", () => {
     const { tasks, addScheduler } = openSchedulerFixture();
     const { scheduler } = addScheduler();
     const work = vi.fn<() => void>();
-    scheduler.start([recurringHandler(recurringTask, 60_000, work)]);
+    scheduler.start([recurring(60_000, work)]);
     await eventually(() => expect(work).toHaveBeenCalledTimes(1));
     await tasks.deleteMany();
     await eventually(() => expect(work).toHaveBeenCalledTimes(2));
@@ -257,68 +229,21 @@ describe("several processes", () => {
 });
 
 describe("a lock", () => {
-  it("is extended while its handler runs", async () => {
-    const { tasks, addScheduler } = openSchedulerFixture();
-    const { work, letReturn } = createBlockedWork();
-    for (let process = 0; process < 2; process += 1)
-      addScheduler().scheduler.start([taskHandler(onceTask, work)]);
-    addScheduler().scheduler.schedule(onceTask, { n: 1 }, soon());
-    await eventually(() => expect(work).toHaveBeenCalledTimes(1));
-    const lockTimes = new Set<number>();
-    await eventually(async () => {
-      lockTimes.add((await tasks.findOne())!["lockedAt"].getTime());
-      expect(lockTimes.size).toBeGreaterThan(3);
-    });
-    expect(work).toHaveBeenCalledTimes(1);
-    letReturn();
-    await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
-  });
-
-  it("expires if its handler hangs, and the late result does not affect the process that took over", async () => {
-    const { tasks, addScheduler } = openSchedulerFixture();
-    const times = { lockLifetimeMs: 400 };
-    const first = addScheduler({ times });
+  it("expires if its handler hangs, so that another process runs the task", async () => {
+    const { addScheduler } = openSchedulerFixture();
+    const first = addScheduler();
     const hangs = createBlockedWork();
-    first.scheduler.start([recurringHandler(recurringTask, 50, hangs.work, { maxRunMs: 200 })]);
+    first.scheduler.start([recurring(50, hangs.work, 200)]);
     await eventually(() => expect(hangs.work).toHaveBeenCalledTimes(1));
     first.scheduler.stopClaiming();
-    const { work, letReturn } = createBlockedWork();
-    addScheduler({ times, name: "second" }).scheduler.start([recurringHandler(recurringTask, 50, work)]);
-    await eventually(() => expect(work).toHaveBeenCalledTimes(1));
-    hangs.letReturn();
-    await first.scheduler[Symbol.asyncDispose]();
-    expect(await tasks.findOne()).toMatchObject({ lastModifiedBy: "second", lockedAt: expect.any(Date) });
-    expect(first.log).toContainEqual(
-      expect.objectContaining({ msg: expect.stringMatching(/takes too long/) }),
+    const work = vi.fn<() => void>();
+    addScheduler().scheduler.start([recurring(50, work, 200)]);
+    await eventually(() => expect(work).toHaveBeenCalled());
+    await eventually(() =>
+      expect(first.log).toContainEqual(expect.objectContaining({ msg: "a scheduled task was interrupted" })),
     );
-    letReturn();
-    await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(1));
-  });
-
-  it("that expired in the local queue frees its slot in this process", async () => {
-    const { tasks, addScheduler } = openSchedulerFixture();
-    const { scheduler } = addScheduler({ times: { lockLifetimeMs: 100 } });
-    const seen = new Set<number>();
-    let gate = Promise.withResolvers<void>();
-    scheduler.start([
-      taskHandler(onceTask, async ({ n }) => {
-        seen.add(n);
-        await gate.promise;
-      }),
-    ]);
-    // More than this process locks or runs at a time.
-    for (let round = 0; round < 2; round += 1) {
-      const before = seen.size;
-      gate = Promise.withResolvers<void>();
-      for (let n = 0; n < 120; n += 1) scheduler.schedule(onceTask, { n: round * 120 + n }, soon());
-      await eventually(async () => {
-        expect(seen.size).toBeGreaterThan(before);
-        const expired = { lastRunAt: null, lockedAt: { $lt: new Date(Date.now() - 100) } };
-        expect(await tasks.countDocuments(expired)).toBeGreaterThan(0);
-      });
-      gate.resolve();
-      await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
-    }
-    expect(seen.size).toBe(240);
+    hangs.letReturn();
+    const before = work.mock.calls.length;
+    await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(before + 2));
   });
 });

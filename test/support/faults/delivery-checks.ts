@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { Database } from "../../../src/core/postgres/database.ts";
 import { toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { TASKS_COLLECTION } from "../../../src/scheduling/task-document.ts";
+import { TASKS_COLLECTION } from "../../../src/scheduling/task.ts";
 import { queryWithRetry } from "../../../src/webhooks/deliveries/discard-pending.sql.ts";
 import { verify } from "../../../src/webhooks/signing/signature.ts";
 import { eventually } from "./change-load.ts";
