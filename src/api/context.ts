@@ -12,7 +12,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { partnerOf, principalLogFields } from "../core/principal.ts";
 import type { Span, Tracing } from "../core/tracing/tracing.ts";
-import type { RequestRecorder } from "../request-log/api.ts";
+import type { RequestLog } from "../request-log/api.ts";
 import { defaultHeaders } from "./default-headers.ts";
 import type { PartnerShares, Share, ShareKind } from "./partner-shares.ts";
 
@@ -75,7 +75,7 @@ export function callerOf(request: Request, response: Response) {
 export interface RequestServices {
   logger: Logger;
   metrics: Metrics;
-  requests: RequestRecorder;
+  requests: Pick<RequestLog, "record">;
   /** Absent if tracing is off. */
   tracing?: Tracing | undefined;
   shares: PartnerShares;
@@ -176,7 +176,7 @@ const LOGGED_ROUTES = /^\/(v1\/|graphql$)/;
 
 /** Adds a request that was made with an organisation's API key. Requests of the console are not logged. */
 function addToRequestLog(
-  recorder: RequestRecorder,
+  recorder: Pick<RequestLog, "record">,
   { request, context, status, durationMs }: CompletedRequest,
 ): void {
   const { requestId, route, principal, failure, simulated } = context;

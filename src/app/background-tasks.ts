@@ -22,7 +22,7 @@ export function startBackgroundTasks(
 ): AsyncDisposable {
   const createPartitions = async (): Promise<void> => {
     await ensurePartitions(database, await databaseNowMs(database), retentionDays);
-    await ensureDailyPartitions(database, clock.now());
+    await ensureDailyPartitions(database);
   };
   const schedule: [name: string, intervalMs: number, work: () => Promise<unknown>][] = [
     [

@@ -2,5 +2,4 @@
 export { ensureDailyPartitions } from "./partitions.sql.ts";
 export { requestLogCursor } from "./read.sql.ts";
 export { deleteRequestsOf } from "./write.sql.ts";
-export type { RequestRecorder } from "./recorder.ts";
 export { openRequestLog, type RequestLog } from "./service.ts";

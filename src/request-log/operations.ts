@@ -10,17 +10,14 @@ import {
 import {
   cursorPagination,
   cursorParameter,
-  dateTime,
-  idSchema,
   MALFORMED_CURSOR,
   none,
   optionalParameter,
   pageSizeParameter,
-  requestIdSchema,
-  text,
 } from "../operations/schemas.ts";
-import { requestLogCursor, requestOutcomes } from "./read.sql.ts";
+import { requestLogCursor } from "./read.sql.ts";
 import type { RequestLog } from "./service.ts";
+import { exampleEntry, requestLogEntry, requestOutcomes } from "./view.ts";
 
 interface Services {
   readonly requests: Pick<RequestLog, "list" | "get">;
@@ -30,53 +27,6 @@ const tag = "Account";
 const anyKey: Access = { scopes: [] };
 const ACCESS =
   "Any key of the organization may read them. A key without `jobs:read` gets no bodies, and `***` for the Marking Numbers of paths.";
-
-const exampleEntry = {
-  requestId: "req_01KAJQZ4T0W5H8M3N9PXR2VD7C",
-  at: "2026-11-21T09:15:42.318Z",
-  method: "PATCH",
-  path: "/v1/jobs/by-marking/MN-2026-000123",
-  status: 400,
-  durationMs: 4.2,
-  errorCode: "BadRequestException",
-  keyId: "key_01KAB7Q3M5E8RZ2C4WFX9TNH6D",
-  keyName: "Warehouse sync",
-  requestBody: '{"weight":"heavy"}',
-  responseBody: null,
-  simulated: null,
-};
-
-const body = (what: string) =>
-  text(
-    `First 4 KiB of the ${what} body, only of failed requests and for keys with \`jobs:read\`. Personal data is masked`,
-    '{"weight":"heavy"}',
-  ).nullable();
-
-const entry = z
-  .object({
-    requestId: requestIdSchema.meta({
-      ...requestIdSchema.meta(),
-      description: "Request ID, as in the response",
-    }),
-    at: dateTime("Time at which the request arrived", exampleEntry.at),
-    method: text("HTTP method", "PATCH"),
-    path: text(
-      "Path without the query. For keys without `jobs:read`, Marking Numbers are masked",
-      exampleEntry.path,
-    ),
-    status: z.int().meta({
-      description: "HTTP status. 499: the connection was closed before the response",
-      examples: [400],
-    }),
-    durationMs: z.number().meta({ description: "Duration in milliseconds", examples: [4.2] }),
-    errorCode: text("Error code; null on success", "BadRequestException").nullable(),
-    keyId: idSchema("key", "Key ID", exampleEntry.keyId),
-    keyName: text("Name of the key; null if the key no longer exists", "Warehouse sync").nullable(),
-    requestBody: body("request"),
-    responseBody: body("response"),
-    simulated: text("The `X-Waymark-Simulate` header that was applied; null if none", "503").nullable(),
-  })
-  .meta({ id: "RequestLogEntry", description: "A request made with an API key of the organization." });
 
 const unknownRequest: OwnErrorText = {
   description: "The log has no request of your organization with this ID.",
@@ -107,7 +57,7 @@ const listRequests = restOperation({
   }),
   output: z
     .object({
-      items: z.array(entry).meta({ description: "The requests, newest first" }),
+      items: z.array(requestLogEntry).meta({ description: "The requests, newest first" }),
       pagination: cursorPagination,
     })
     .meta({ id: "RequestLog" }),
@@ -142,7 +92,7 @@ ${ACCESS}`,
     const { items, hasMore } = await requests.list(principal, { filter, limit: pageSize, after });
     const last = items.at(-1);
     const nextCursor = hasMore && last ? requestLogCursor.encode(last) : null;
-    return { items: [...items], pagination: { pageSize, nextCursor } };
+    return { items, pagination: { pageSize, nextCursor } };
   },
 });
 
@@ -156,7 +106,7 @@ const getRequest = restOperation({
     request_id: z.string().meta({ description: "Request ID", examples: [exampleEntry.requestId] }),
   }),
   input: none,
-  output: entry,
+  output: requestLogEntry,
   text: {
     tag,
     summary: "Get one of your requests",

@@ -13,7 +13,7 @@ import { DAY_MS } from "../core/time.ts";
 /** So that logging continues if no process can create partitions for some days. */
 const DAYS_AHEAD = 7;
 
-const dailyPartitions: PartitionScheme = {
+export const dailyPartitions: PartitionScheme = {
   parents: ["request_log"],
   rangeAt: dailyRangeOf,
   suffix: /_(\d{8})$/,
@@ -21,20 +21,11 @@ const dailyPartitions: PartitionScheme = {
   lockKey: 0x7761726c,
 };
 
-/**
- * Creates missing partitions from yesterday to a week ahead, and returns their table names. Yesterday's last requests may
- * be written today. A request's id contains its process's time, so the days around `processNowMs` are created, too.
- */
-export async function ensureDailyPartitions(database: Queryable, processNowMs: number): Promise<string[]> {
-  const created: string[] = [];
-  for (const nowMs of [await databaseNowMs(database), processNowMs])
-    created.push(
-      ...(await createMissingPartitions(database, dailyPartitions, {
-        fromMs: nowMs - DAY_MS,
-        toMs: nowMs + DAYS_AHEAD * DAY_MS,
-      })),
-    );
-  return created;
+/** Creates missing partitions from yesterday, whose last requests may be written today, to a week ahead. */
+export async function ensureDailyPartitions(database: Queryable): Promise<void> {
+  const nowMs = await databaseNowMs(database);
+  const days = { fromMs: nowMs - DAY_MS, toMs: nowMs + DAYS_AHEAD * DAY_MS };
+  await createMissingPartitions(database, dailyPartitions, days);
 }
 
 /** Drops partitions and usage counters older than `retentionDays` by PostgreSQL's clock. Returns the dropped tables' names. */

@@ -4,6 +4,9 @@ export const MAX_LOGGED_BODY_BYTES = 4_096;
 const MAX_DEPTH = 16;
 const MASK = '"***"';
 
+const encoder = new TextEncoder();
+const encodedBytes = new Uint8Array(MAX_LOGGED_BODY_BYTES);
+
 /**
  * Fields whose values stay readable, normalised to lower case without `_`, so that REST and GraphQL names match. All other
  * values are masked: an allow list can't miss a sensitive field.
@@ -34,51 +37,25 @@ function normalizeFieldName(name: string): string {
  */
 export function redactJson(value: unknown): string | null {
   if (value === undefined || value === null) return null;
-  const writer = new RedactingWriter();
-  writer.write(value, "", 0);
-  return truncateToBytes(writer.text);
+  const text = redact(value, "", 0, MAX_LOGGED_BODY_BYTES);
+  // `encodeInto` splits no character.
+  return text.slice(0, encoder.encodeInto(text, encodedBytes).read);
 }
 
-class RedactingWriter {
-  text = "";
-
-  write(value: unknown, name: string, depth: number): void {
-    if (typeof value === "object" && value !== null) this.#writeInside(value, name, depth);
-    else this.text += redactScalar(value, name);
+/** Items of a list are redacted by its name. Stops soon after `maxLength` characters. */
+function redact(value: unknown, name: string, depth: number, maxLength: number): string {
+  if (typeof value !== "object" || value === null) return redactScalar(value, name);
+  if (depth >= MAX_DEPTH) return MASK;
+  const isList = Array.isArray(value);
+  let text = isList ? "[" : "{";
+  for (const key of isList ? value.keys() : Object.keys(value)) {
+    if (text.length >= maxLength) return text;
+    if (text.length > 1) text += ",";
+    if (!isList) text += `${JSON.stringify(String(key).slice(0, MAX_LOGGED_BODY_BYTES))}:`;
+    const child = (value as Record<string | number, unknown>)[key];
+    text += redact(child, isList ? name : String(key), depth + 1, maxLength - text.length);
   }
-
-  #writeInside(value: object, name: string, depth: number): void {
-    if (depth >= MAX_DEPTH) this.text += MASK;
-    else if (Array.isArray(value)) this.#writeList(value, name, depth);
-    else this.#writeObject(value, depth);
-  }
-
-  /** Items are redacted by the name of the list. */
-  #writeList(items: readonly unknown[], name: string, depth: number): void {
-    this.text += "[";
-    for (const [index, item] of items.entries()) {
-      if (this.#isFull()) return;
-      if (index > 0) this.text += ",";
-      this.write(item, name, depth + 1);
-    }
-    this.text += "]";
-  }
-
-  #writeObject(value: object, depth: number): void {
-    this.text += "{";
-    let isFirst = true;
-    for (const key in value) {
-      if (this.#isFull()) return;
-      this.text += `${isFirst ? "" : ","}${JSON.stringify(key.slice(0, MAX_LOGGED_BODY_BYTES))}:`;
-      this.write((value as Record<string, unknown>)[key], key, depth + 1);
-      isFirst = false;
-    }
-    this.text += "}";
-  }
-
-  #isFull(): boolean {
-    return this.text.length >= MAX_LOGGED_BODY_BYTES;
-  }
+  return text + (isList ? "]" : "}");
 }
 
 function redactScalar(value: unknown, name: string): string {
@@ -95,14 +72,4 @@ const QUOTED_PATTERN = /"""(?:[^"\\]|\\(?:""")?|"(?!""))*(?:"""|$)|"(?:\\.|[^"\\
 
 function redactQuoted(text: string): string {
   return text.replace(QUOTED_PATTERN, (match) => (match.startsWith("#") ? "#" : '"***"'));
-}
-
-function truncateToBytes(text: string): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= MAX_LOGGED_BODY_BYTES) return text;
-  // Cutting through a character produces replacement characters: remove them.
-  return bytes
-    .subarray(0, MAX_LOGGED_BODY_BYTES)
-    .toString()
-    .replace(/(?<!\uFFFD)\uFFFD+$/, "");
 }

@@ -1,8 +1,7 @@
 /** Writes a batch of request log entries in one statement. */
-import type { Database, Queryable } from "../core/postgres/database.ts";
+import type { Queryable } from "../core/postgres/database.ts";
 import { timestampOf, fromTypedId } from "../core/ids.ts";
-import { raw, sql } from "../core/postgres/sql.ts";
-import type { Transaction } from "../core/postgres/transaction.ts";
+import { sql } from "../core/postgres/sql.ts";
 
 /** A finished request, with redacted bodies. */
 export interface RequestLogEntry {
@@ -33,19 +32,17 @@ export async function insertRequestLogEntries(
   requests: readonly RequestLogEntry[],
 ): Promise<void> {
   const ids = requests.map(({ requestId }) => fromTypedId("req", requestId) as string);
+  const column = (name: keyof RequestLogEntry) => requests.map((request) => request[name]);
   // Without synchronous commit: a crash of PostgreSQL may lose the last entries.
   await database.query(sql`
     with async_commit as materialized (
       select set_config('synchronous_commit', 'off', true)
     ), input as materialized (
       select input.* from async_commit, unnest(${ids}::uuid[], ${ids.map((id) => timestampOf(id).slice(0, 10))}::date[],
-        ${requests.map(({ organizationId }) => organizationId)}::uuid[], ${requests.map(({ keyId }) => keyId)}::uuid[],
-        ${requests.map(({ method }) => method)}::text[], ${requests.map(({ path }) => path)}::text[],
-        ${requests.map(({ status }) => status)}::smallint[], ${requests.map(({ durationMs }) => durationMs)}::real[],
-        ${requests.map(({ errorCode }) => errorCode)}::text[],
-        ${requests.map(({ requestBody }) => requestBody)}::text[],
-        ${requests.map(({ responseBody }) => responseBody)}::text[], ${requests.map(({ simulated }) => simulated)}::text[],
-        ${requests.map(({ isLogged }) => isLogged)}::boolean[]
+        ${column("organizationId")}::uuid[], ${column("keyId")}::uuid[], ${column("method")}::text[],
+        ${column("path")}::text[], ${column("status")}::smallint[], ${column("durationMs")}::real[],
+        ${column("errorCode")}::text[], ${column("requestBody")}::text[], ${column("responseBody")}::text[],
+        ${column("simulated")}::text[], ${column("isLogged")}::boolean[]
       ) input (id, day, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body,
         simulated, is_logged)
     ), written as (
@@ -80,28 +77,19 @@ const DELETE_BATCH_SIZE = 5_000;
  * process has not written yet is logged later.
  */
 export async function deleteRequestsOf(
-  database: Database,
+  database: Queryable,
   organizationIds: readonly string[],
 ): Promise<number> {
-  let deleted = 0;
+  let total = 0;
   for (const id of organizationIds)
-    for (let count = DELETE_BATCH_SIZE; count === DELETE_BATCH_SIZE; deleted += count)
-      count = await database.transaction((tx) => deleteOldestOf(tx, id));
+    for (let deleted = DELETE_BATCH_SIZE; deleted === DELETE_BATCH_SIZE; total += deleted) {
+      const rows = await database.query(sql`
+        delete from request_log where organization_id = ${id}::uuid and id = any(array(
+          select id from request_log where organization_id = ${id}::uuid order by id limit ${DELETE_BATCH_SIZE}))
+        returning 1`);
+      deleted = rows.length;
+    }
   await database.query(sql`
     delete from request_usage where organization_id = any(${[...organizationIds]}::uuid[])`);
-  return deleted;
-}
-
-/** Deletes up to `DELETE_BATCH_SIZE` requests, and returns their number. */
-async function deleteOldestOf(tx: Transaction, organizationId: string): Promise<number> {
-  // A day that was empty when the statement was planned would be scanned later.
-  await tx.query(raw("set local enable_seqscan = off"));
-  const [row] = await tx.query<{ deleted: number }>(sql`
-    with deleted as (
-      delete from request_log where organization_id = ${organizationId}::uuid and id = any(array(
-        select id from request_log where organization_id = ${organizationId}::uuid
-        order by id limit ${DELETE_BATCH_SIZE}))
-      returning 1
-    ) select count(*)::int as deleted from deleted`);
-  return row?.deleted ?? 0;
+  return total;
 }

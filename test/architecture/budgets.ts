@@ -20,7 +20,7 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/operations": 600,
   "src/organizations": 350,
   "src/rate-limits": 400,
-  "src/request-log": 900,
+  "src/request-log": 720,
   "src/restore": 400,
   "src/scheduling": 950,
   "src/test-mode": 1_310,

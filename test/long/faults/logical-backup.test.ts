@@ -54,7 +54,7 @@ async function emptyDatabase(): Promise<RestoredDatabase> {
     await created[Symbol.asyncDispose]();
   });
   await ensurePartitions(database, Date.now(), 30);
-  await ensureDailyPartitions(database, Date.now());
+  await ensureDailyPartitions(database);
   return { url: created.url, database };
 }
 

@@ -156,7 +156,7 @@ export async function startGraphqlFixture({
     deliveries: {} as DeliveryService,
     testMode: {} as TestModeService,
     keys: new ApiKeyService({ database, clock }),
-    requests: stack.use(await openRequestLog({ database, clock, logger, registry, retentionDays: 30 })),
+    requests: stack.use(await openRequestLog({ database, logger, registry, retentionDays: 30 })),
     verifier,
     limits,
     dependencies: [],
