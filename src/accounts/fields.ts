@@ -1,7 +1,7 @@
 /** Validates user input of account features: e-mail addresses, names and free text. */
 import { domainToASCII } from "node:url";
 import { z } from "zod";
-import { emailAddress } from "../core/mail/address.ts";
+import { emailAddress } from "../core/mail.ts";
 import { badRequest } from "../core/errors.ts";
 import { toProblems } from "../core/zod-problems.ts";
 

@@ -2,10 +2,9 @@
 import { z } from "zod";
 import { StartupError } from "../core/errors.ts";
 import { parseSecret } from "../core/secret-box.ts";
-import { parseSmtpUrl } from "../core/mail/smtp-url.ts";
 import { parseOtlpHeaders } from "../core/tracing/otlp-headers.ts";
 import { parseDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
-import { parseSender } from "../core/mail/address.ts";
+import { parseSender, parseSmtpUrl } from "../core/mail.ts";
 import {
   DEFAULT_SCHEDULE_TEXT,
   longestScheduleMs,

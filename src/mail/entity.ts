@@ -1,5 +1,6 @@
 /** An outgoing mail: inserted in the transaction that causes it, sent by a worker after the commit. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
+import type { SecretBox } from "../core/secret-box.ts";
 
 /** `pending`: for its first or next attempt. `stored`: written to a file, as no mail server is configured. */
 export const mailStatuses = ["pending", "sent", "failed", "stored"] as const;
@@ -34,3 +35,23 @@ export const Mail = defineEntity({
 });
 
 export type Mail = InferEntity<typeof Mail>;
+
+interface MailBody {
+  readonly text: string;
+  readonly html: string;
+}
+
+/** `id`: the mail's uuid. The ciphertext can be opened only with the same id. */
+export function sealBody(box: Pick<SecretBox, "seal">, id: string, { text, html }: MailBody): string {
+  return box.seal(JSON.stringify({ text, html }), mailSealContext(id));
+}
+
+/** Throws if the body was sealed with another WAYMARK_SECRET or for another mail. */
+export function openBody(box: Pick<SecretBox, "open">, id: string, sealed: string): MailBody {
+  return JSON.parse(box.open(sealed, mailSealContext(id))) as MailBody;
+}
+
+/** The additional authenticated data of a mail's body. */
+export function mailSealContext(id: string): string {
+  return `mail ${id}`;
+}

@@ -4,32 +4,20 @@ import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import { decodeIdCursor, encodeCursor, type ListCursor } from "../core/cursor.ts";
 import type { Database, Reader } from "../core/postgres/database.ts";
 import { listNewest, type Page, type PageRequest } from "../core/postgres/list-page.ts";
-import { AppError, badRequest } from "../core/errors.ts";
+import { AppError, invariant } from "../core/errors.ts";
 import { fromTypedId, newUuid, toTypedId } from "../core/ids.ts";
 import type { SecretBox } from "../core/secret-box.ts";
-import { emailAddress, toSingleLine } from "../core/mail/address.ts";
-import { openBody, sealBody } from "./encryption.ts";
-import { Mail, type MailStatus } from "./entity.ts";
-import { notifyMailWorkers } from "./queue.sql.ts";
+import { emailAddress, toSingleLine } from "../core/mail.ts";
+import { notifyOnCommit } from "../core/postgres/notify.ts";
+import { Mail, type MailStatus, openBody, sealBody } from "./entity.ts";
 import { redactLinks, type NewMail } from "./template.ts";
 
 const CURSOR = "mails";
 
-/** Ids are typed, times ISO 8601. */
-export interface MailView {
-  readonly id: string;
-  readonly to: string;
-  readonly subject: string;
-  readonly kind: string;
-  readonly status: MailStatus;
-  readonly attempts: number;
-  readonly lastError: string | null;
-  readonly createdAt: string;
-  readonly sentAt: string | null;
-  readonly nextAttemptAt: string | null;
-  /** Links are redacted, except in `stored` mails while no mail server is configured: operators then need the links. */
-  readonly text: string;
-}
+/** Workers listen on this channel. A periodic sweep finds mails whose notification was lost. */
+export const MAILS_CHANNEL = "mails";
+
+export type MailView = ReturnType<typeof toView>;
 
 export interface MailListOptions extends PageRequest {
   /** Only these mails (uuids); absent: all. */
@@ -51,30 +39,27 @@ export class MailService {
     this.#deps = deps;
   }
 
-  /** Sent when the caller's transaction commits. Throws BadRequestException if `to` is not an e-mail address. */
+  /** Sent when the caller's transaction commits. `to` must have been validated as an e-mail address. */
   async enqueue(on: Reader, mail: NewMail): Promise<void> {
-    const recipient = emailAddress.safeParse(mail.to);
-    if (!recipient.success) {
-      const message = recipient.error.issues[0]?.message ?? "must be an e-mail address";
-      throw badRequest([{ location: "body", field: "email", code: "invalid_value", message }]);
-    }
+    const { to: recipient } = mail;
+    invariant(emailAddress.safeParse(recipient).success, "the recipient is one e-mail address");
     const id = newUuid();
     await on.em().insert(Mail, {
       id,
-      recipient: recipient.data,
+      recipient,
       kind: mail.kind,
       subject: toSingleLine(mail.subject),
       redactedText: redactLinks(mail.text),
       sealedBody: sealBody(this.#deps.secretBox, id, mail),
     });
-    await notifyMailWorkers(on);
+    await notifyOnCommit(on, MAILS_CHANNEL);
   }
 
   /** For operators: the mails of the last 30 days, newest first. */
   async list(reader: Reader, { ids, status, ...page }: MailListOptions): Promise<Page<MailView>> {
     const where = { ...(ids && { id: { $in: ids } }), ...(status && { status }) };
     const { items, hasMore } = await listNewest(reader.em(), Mail, { ...page, where });
-    return { items: items.map((mail) => this.#toView(mail)), hasMore };
+    return { items: items.map((mail) => toView(mail, this.#visibleText(mail))), hasMore };
   }
 
   /**
@@ -92,7 +77,7 @@ export class MailService {
       if (!isResendable || !mail.sealedBody)
         throw new AppError("ConflictException", "Only a mail that failed can be sent again");
       em.assign(mail, { status: "pending", attempts: 0, dueAt: raw("clock_timestamp()"), leaseToken: null });
-      await notifyMailWorkers(tx);
+      await notifyOnCommit(tx, MAILS_CHANNEL);
       await recordAuditEvent(tx, {
         ...context,
         action: "mail.resent",
@@ -100,27 +85,11 @@ export class MailService {
         subject: id,
         details: { kind: mail.kind, to: mail.recipient },
       });
-      return this.#toView(mail);
+      return toView(mail, this.#visibleText(mail));
     });
   }
 
-  #toView(mail: Mail): MailView {
-    const { subject, kind, status, attempts, lastError = null } = mail;
-    return {
-      id: toTypedId("eml", mail.id),
-      to: mail.recipient,
-      subject,
-      kind,
-      status,
-      attempts,
-      lastError,
-      createdAt: mail.createdAt.toISOString(),
-      sentAt: mail.sentAt?.toISOString() ?? null,
-      nextAttemptAt: (status === "pending" ? mail.dueAt?.toISOString() : null) ?? null,
-      text: this.#visibleText(mail),
-    };
-  }
-
+  /** Links are redacted, except in `stored` mails while no mail server is configured: operators then need the links. */
   #visibleText({ id, status, sealedBody, redactedText }: Mail): string {
     const { secretBox, isSmtpConfigured } = this.#deps;
     if (isSmtpConfigured || status !== "stored" || !sealedBody) return redactedText;
@@ -131,6 +100,24 @@ export class MailService {
       return redactedText;
     }
   }
+}
+
+/** Ids are typed, times ISO 8601. */
+function toView({ id, recipient, sentAt, dueAt, createdAt, lastError, ...mail }: Mail, text: string) {
+  const { subject, kind, status, attempts } = mail;
+  return {
+    id: toTypedId("eml", id),
+    to: recipient,
+    subject,
+    kind,
+    status,
+    attempts,
+    lastError: lastError ?? null,
+    createdAt: createdAt.toISOString(),
+    sentAt: sentAt?.toISOString() ?? null,
+    nextAttemptAt: (status === "pending" ? dueAt?.toISOString() : null) ?? null,
+    text,
+  };
 }
 
 /** Cursors of the list. */

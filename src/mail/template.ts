@@ -56,11 +56,9 @@ function renderHtml({ title, paragraphs, action, help, footnote }: MailContent):
   const body = [
     `<h1 style="margin:0 0 16px;font-size:22px;line-height:1.3">${escapeHtml(title)}</h1>`,
     ...paragraphs.map((text) => `<p style="margin:0 0 16px">${withLineBreaks(text)}</p>`),
-    ...(action ? renderButton(action) : []),
-    ...(help ? [renderHelp(help)] : []),
-    ...(footnote === undefined
-      ? []
-      : [`<p style="${SMALL_PRINT_STYLE}" class="small">${withLineBreaks(footnote)}</p>`]),
+    ...(action ? [renderButton(action), renderSmallLink("Or open this URL", action.url)] : []),
+    ...(help ? [renderSmallLink(help.label, help.url)] : []),
+    ...(footnote === undefined ? [] : [renderSmall(withLineBreaks(footnote))]),
   ];
   return `<!doctype html>
 <html lang="en" dir="ltr">
@@ -85,17 +83,19 @@ ${body.join("\n")}
 `;
 }
 
-function renderButton({ label, url }: { label: string; url: string }): string[] {
-  const href = escapeHtml(url);
-  return [
-    `<p style="margin:24px 0"><a href="${href}" style="display:inline-block;padding:12px 22px;border-radius:8px;background:#1f5fd0;color:#ffffff;font-weight:600;text-decoration:none">${escapeHtml(label)}</a></p>`,
-    `<p style="${SMALL_PRINT_STYLE}" class="small">Or open this URL:<br><a href="${href}" style="color:inherit;word-break:break-all">${href}</a></p>`,
-  ];
+function renderButton({ label, url }: { label: string; url: string }): string {
+  return `<p style="margin:24px 0"><a href="${escapeHtml(url)}" style="display:inline-block;padding:12px 22px;border-radius:8px;background:#1f5fd0;color:#ffffff;font-weight:600;text-decoration:none">${escapeHtml(label)}</a></p>`;
 }
 
-function renderHelp({ label, url }: { label: string; url: string }): string {
+function renderSmallLink(label: string, url: string): string {
   const href = escapeHtml(url);
-  return `<p style="${SMALL_PRINT_STYLE}" class="small">${escapeHtml(label)}:<br><a href="${href}" style="color:inherit;word-break:break-all">${href}</a></p>`;
+  return renderSmall(
+    `${escapeHtml(label)}:<br><a href="${href}" style="color:inherit;word-break:break-all">${href}</a>`,
+  );
+}
+
+function renderSmall(html: string): string {
+  return `<p style="${SMALL_PRINT_STYLE}" class="small">${html}</p>`;
 }
 
 function withLineBreaks(text: string): string {

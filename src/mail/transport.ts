@@ -1,20 +1,28 @@
-/** Sends mails to the configured mail server, or writes them to `.eml` files if there is none. */
+/** Sends mails by SMTP, or writes them to `.eml` files if no mail server is configured. */
 import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  createMailer,
-  renderMail,
-  type MailOutcome,
-  type OutgoingMail,
-  type MailAddress,
-} from "../core/mail/mailer.ts";
-import type { SmtpServer } from "../core/mail/smtp-url.ts";
+import { createTransport, type SendMailOptions } from "nodemailer";
+import type { MailAddress, SmtpServer } from "../core/mail.ts";
+import { redactLinks } from "./template.ts";
 
-export type TransportOutcome = MailOutcome | { readonly kind: "stored" };
+export interface OutgoingMail {
+  /** The same at each attempt, so that the recipient's server can detect a duplicate. */
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  readonly createdAt: Date;
+}
+
+/** `failed`: the server would reject the same mail again. `pending`: it may accept it later. `error` contains no secrets. */
+export type MailOutcome =
+  | { readonly status: "sent" | "stored"; readonly error: null }
+  | { readonly status: "pending" | "failed"; readonly error: string };
 
 export interface MailTransport {
-  /** Never rejects. */
-  deliver(mail: OutgoingMail, signal: AbortSignal): Promise<TransportOutcome>;
+  /** Never rejects. When `signal` aborts, sending stops. */
+  deliver(mail: OutgoingMail, signal: AbortSignal): Promise<MailOutcome>;
   /** Deletes mail files written before `beforeMs`. */
   purgeExpired(beforeMs: number): Promise<void>;
 }
@@ -25,31 +33,106 @@ export interface MailTransportOptions {
   readonly from: MailAddress;
   /** The folder for the files. */
   readonly directory: string;
+  /** The maximum time for an attempt. Default: 45 s. */
+  readonly timeoutMs?: number;
+  /** PEM certificates of the authorities to trust instead of Node's own. */
+  readonly ca?: string | undefined;
 }
 
-export function createMailTransport({ smtp, from, directory }: MailTransportOptions): MailTransport {
-  const mailer = smtp && createMailer({ server: smtp, from });
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Opens a connection for each mail: mails are rare, and idle connections would go stale. */
+export function createMailTransport(options: MailTransportOptions): MailTransport {
+  const { smtp, from, directory } = options;
   return {
-    deliver: (mail, signal) => (mailer ? mailer.send(mail, signal) : storeMail(mail, from, directory)),
+    deliver: smtp ? createMailer(smtp, options) : (mail) => storeMail(mail, from, directory),
     purgeExpired: (beforeMs) => purgeFiles(directory, beforeMs),
   };
 }
 
-/** Readable only by the owner of the process, as mails contain sign-in links. */
-const FOLDER_MODE = 0o700;
-const FILE_MODE = 0o600;
+function createMailer(
+  server: SmtpServer,
+  { from, timeoutMs = 45_000, ca }: MailTransportOptions,
+): MailTransport["deliver"] {
+  const transport = createTransport({
+    ...server,
+    tls: { minVersion: "TLSv1.2", ...(ca !== undefined && { ca }) },
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+  });
+  return async (mail, stop) => {
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), stop]);
+    try {
+      await transport.sendMail({ ...toSendMailOptions(mail, from), signal });
+      return { status: "sent", error: null };
+    } catch (error) {
+      return toRefusal(error as SmtpError, server.auth?.pass);
+    }
+  };
+}
+
+/** Passes e-mail addresses as objects: nodemailer would parse text, and a comma would add a recipient. */
+function toSendMailOptions(
+  { id, to, subject, text, html, createdAt }: OutgoingMail,
+  from: MailAddress,
+): SendMailOptions {
+  return {
+    // A copy, because nodemailer modifies the object and the configuration is frozen.
+    from: { ...from },
+    to: { name: "", address: to },
+    envelope: { from: from.address, to: [to] },
+    subject,
+    text,
+    html,
+    date: createdAt,
+    messageId: `<${id}@${from.address.slice(from.address.lastIndexOf("@") + 1)}>`,
+    // Asks mail servers not to send automatic replies (RFC 3834).
+    headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
+    // Texts contain user input, which must not make nodemailer read a file or fetch a URL.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+}
+
+interface SmtpError extends Error {
+  code?: string;
+  response?: string;
+  responseCode?: number;
+}
+
+const MAX_ERROR_LENGTH = 300;
+
+function toRefusal(error: SmtpError, password: string | undefined): MailOutcome {
+  const { code = "", responseCode = 0 } = error;
+  const isAboutMail = code === "EENVELOPE" || code === "EMESSAGE";
+  const isRejected = responseCode === 0 || (responseCode >= 500 && responseCode !== 503);
+  // A wrong password or a server that accepts no mail is not permanent: once fixed, the same mail can be sent.
+  return { status: isAboutMail && isRejected ? "failed" : "pending", error: errorLine(error, password) };
+}
+
+/** Returns the server's message as one line, without the password and without links of the mail. */
+function errorLine({ code, response, message }: SmtpError, password: string | undefined): string {
+  const text = code === "EABORT" ? "the mail server took too long" : (response ?? message);
+  let line = redactLinks(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " "));
+  if (password)
+    for (const form of [password, Buffer.from(password).toString("base64"), encodeURIComponent(password)])
+      line = line.replaceAll(form, "[secret]");
+  return line.trim().slice(0, MAX_ERROR_LENGTH);
+}
+
 const FILE_SUFFIX = ".eml";
 
-async function storeMail(mail: OutgoingMail, from: MailAddress, folder: string): Promise<TransportOutcome> {
+/** The file is readable only by the owner of the process, as mails contain sign-in links. */
+async function storeMail(mail: OutgoingMail, from: MailAddress, folder: string): Promise<MailOutcome> {
   try {
-    await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     const name = `${mail.createdAt.toISOString().replaceAll(":", "-")}-${mail.id}${FILE_SUFFIX}`;
-    await writeFile(join(folder, name), await renderMail(mail, from), { mode: FILE_MODE });
-    return { kind: "stored" };
+    const renderer = createTransport({ streamTransport: true, buffer: true, newline: "unix" });
+    const { message } = await renderer.sendMail(toSendMailOptions(mail, from));
+    await writeFile(join(folder, name), message as Buffer, { mode: 0o600 });
+    return { status: "stored", error: null };
   } catch (error) {
     const { code = "unknown" } = error as NodeJS.ErrnoException;
-    const reason = `the mail could not be written to a file (${code})`;
-    return { kind: "refused", reason, isPermanent: false };
+    return { status: "pending", error: `the mail could not be written to a file (${code})` };
   }
 }
 

@@ -8,16 +8,10 @@ import { listenToChannel } from "../core/postgres/notify.ts";
 import type { SecretBox } from "../core/secret-box.ts";
 import { withSpan, type Span, type Tracing } from "../core/tracing/tracing.ts";
 import { MINUTE_MS } from "../core/time.ts";
-import { openBody } from "./encryption.ts";
-import {
-  deleteExpiredMails,
-  leaseDue,
-  MAILS_CHANNEL,
-  recordAttempt,
-  type LeasedMail,
-  type MailResult,
-} from "./queue.sql.ts";
-import type { MailTransport, TransportOutcome } from "./transport.ts";
+import { type Mail, mailStatuses, type MailStatus, openBody } from "./entity.ts";
+import { deleteExpiredMails, leaseDue, recordAttempt } from "./queue.ts";
+import { MAILS_CHANNEL } from "./service.ts";
+import type { MailOutcome, MailTransport } from "./transport.ts";
 
 export interface MailWorkerDeps {
   database: Database;
@@ -48,7 +42,14 @@ export class MailWorker implements AsyncDisposable {
 
   constructor(deps: MailWorkerDeps) {
     this.#deps = deps;
-    this.#attempts = createMailCounter(deps.registry);
+    this.#attempts = new Counter({
+      name: "waymark_mail_attempts_total",
+      help: "Attempts to send a mail, by outcome: sent, stored (written to a file), pending (will be retried), failed (given up)",
+      labelNames: ["outcome"] as const,
+      registers: [deps.registry],
+    });
+    // rate() misses the first increment of a series that didn't exist before.
+    for (const outcome of mailStatuses) this.#attempts.inc({ outcome }, 0);
     this.#listener = listenToChannel({
       url: deps.databaseUrl,
       channel: MAILS_CHANNEL,
@@ -99,58 +100,43 @@ export class MailWorker implements AsyncDisposable {
       const mail = await leaseDue(this.#deps.database);
       if (mail === null) return;
       this.#addSender();
-      const span = this.#startSpan(mail);
+      // Recipient and subject are personal data and stay out of the span.
+      const attributes = {
+        "waymark.mail.id": toTypedId("eml", mail.id),
+        "waymark.mail.kind": mail.kind,
+        "waymark.attempt.number": mail.attempts,
+      };
+      const span = this.#deps.tracing?.startTrace("send mail", { kind: "client", attributes }) ?? null;
       await withSpan(span, () => this.#send(mail, span));
     }
   }
 
-  /** Recipient and subject are personal data and stay out of the span. */
-  #startSpan({ id, kind, attempt }: LeasedMail): Span | null {
-    const attributes = {
-      "waymark.mail.id": toTypedId("eml", id),
-      "waymark.mail.kind": kind,
-      "waymark.attempt.number": attempt,
-    };
-    return this.#deps.tracing?.startTrace("send mail", { kind: "client", attributes }) ?? null;
-  }
-
-  async #send(mail: LeasedMail, span: Span | null): Promise<void> {
+  async #send(mail: Mail, span: Span | null): Promise<void> {
     const { logger } = this.#deps;
     const outcome = await this.#deliver(mail);
-    const result = await this.#record(mail, outcome);
-    this.#attempts.inc({ outcome: result });
-    if (outcome.kind !== "refused") return;
+    const status = await this.#record(mail, outcome);
+    this.#attempts.inc({ outcome: status });
+    if (outcome.error === null) return;
     span?.fail("refused");
-    const id = toTypedId("eml", mail.id);
-    const logFields = { mail: id, kind: mail.kind, attempt: mail.attempt, reason: outcome.reason };
-    if (result === "failed") logger.error(logFields, "mail failed for good; resend it from the outbox");
+    const { kind, attempts: attempt } = mail;
+    const logFields = { mail: toTypedId("eml", mail.id), kind, attempt, reason: outcome.error };
+    if (status === "failed") logger.error(logFields, "mail failed for good; resend it from the outbox");
     else logger.warn(logFields, "mail could not be sent; will retry");
   }
 
-  async #deliver({
-    id,
-    recipient: to,
-    subject,
-    createdAt,
-    sealedBody,
-  }: LeasedMail): Promise<TransportOutcome> {
+  async #deliver({ id, recipient: to, subject, createdAt, sealedBody }: Mail): Promise<MailOutcome> {
     const { secretBox, transport } = this.#deps;
     try {
-      const mail = {
-        id: toTypedId("eml", id),
-        to,
-        subject,
-        createdAt,
-        ...openBody(secretBox, id, sealedBody),
-      };
+      const body = openBody(secretBox, id, sealedBody ?? "");
+      const mail = { id: toTypedId("eml", id), to, subject, createdAt, ...body };
       return await transport.deliver(mail, this.#abortSends.signal);
     } catch (error) {
-      return { kind: "refused", reason: (error as Error).message, isPermanent: false };
+      return { status: "pending", error: (error as Error).message };
     }
   }
 
   /** Retries for a minute if PostgreSQL is unavailable: a mail whose outcome isn't recorded is sent again. */
-  async #record(mail: LeasedMail, outcome: TransportOutcome): Promise<MailResult> {
+  async #record(mail: Mail, outcome: MailOutcome): Promise<MailStatus> {
     const signal = AbortSignal.any([this.#abortSends.signal, AbortSignal.timeout(RECORD_TIMEOUT_MS)]);
     for (;;) {
       try {
@@ -161,18 +147,4 @@ export class MailWorker implements AsyncDisposable {
       }
     }
   }
-}
-
-/** Counts attempts by outcome. */
-function createMailCounter(registry: Registry): Counter<"outcome"> {
-  const counter = new Counter({
-    name: "waymark_mail_attempts_total",
-    help: "Attempts to send a mail, by outcome: sent, stored (written to a file), pending (will be retried), failed (given up)",
-    labelNames: ["outcome"] as const,
-    registers: [registry],
-  });
-  // rate() misses the first increment of a series that didn't exist before.
-  for (const outcome of ["sent", "stored", "pending", "failed"] satisfies MailResult[])
-    counter.inc({ outcome }, 0);
-  return counter;
 }

@@ -204,7 +204,6 @@ it("many changes of one kind use up the mails about that kind only, which a mail
   expect(subjects).toEqual([
     ...Array.from({ length: MAX_NOTICES_PER_HOUR }, () => "An API key was created"),
     `${MAX_NOTICES_PER_HOUR + 1} changes within an hour: An API key was created`,
-    `${changes} changes within an hour: An API key was created`,
     "A webhook endpoint was created",
   ]);
 });

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { parseSecret } from "../../src/core/secret-box.ts";
-import { parseSmtpUrl } from "../../src/core/mail/smtp-url.ts";
+import { parseSmtpUrl } from "../../src/core/mail.ts";
 import { TEST_SECRET } from "../support/test-secret.ts";
 
 const run = promisify(execFile);

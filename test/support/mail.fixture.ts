@@ -13,7 +13,7 @@ import { openDatabase, type Database } from "../../src/core/postgres/database.ts
 import { createLogger } from "../../src/core/logger.ts";
 import { raw } from "../../src/core/postgres/sql.ts";
 import type { Tracing } from "../../src/core/tracing/tracing.ts";
-import { parseSmtpUrl } from "../../src/core/mail/smtp-url.ts";
+import { parseSmtpUrl } from "../../src/core/mail.ts";
 import { startTestSmtpServer, type TestSmtpServer } from "./smtp-server.ts";
 import { testSecretBox } from "./test-secret.ts";
 import { createTestDatabase } from "./database/test-database.ts";

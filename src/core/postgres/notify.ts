@@ -58,6 +58,14 @@ function coalesce(gapMs: number, work: () => Promise<void>): () => void {
   };
 }
 
+/**
+ * Notifies `channel` when the transaction of `on` commits, so that the receiver finds what it wrote. Such commits wait for each
+ * other: only for rare work.
+ */
+export async function notifyOnCommit(on: Queryable, channel: string): Promise<void> {
+  await on.query(sql`select pg_notify(${channel}, '')`);
+}
+
 async function notify(database: Queryable, channel: string, payload: string): Promise<void> {
   // The transaction writes nothing, so it need not wait for the disk.
   const statement = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, ${payload})`;

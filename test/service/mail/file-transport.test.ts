@@ -103,9 +103,7 @@ describe("text that users wrote", () => {
     "",
     `${"a".repeat(250)}@waymark.example`,
   ])("is refused as an address where it is not exactly one: %j", async (to) => {
-    await expect(rig.mails.enqueue(rig.database, newMailTo(to))).rejects.toMatchObject({
-      code: "BadRequestException",
-    });
+    await expect(rig.mails.enqueue(rig.database, newMailTo(to))).rejects.toThrow("one e-mail address");
     expect(await rig.outbox()).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 /** Mails from their transaction to a mail server that accepts, rejects or is unavailable. */
 import { describe, expect, it } from "vitest";
-import { leaseDue, RETRY_SCHEDULE } from "../../../src/mail/queue.sql.ts";
+import { leaseDue, RETRY_SCHEDULE } from "../../../src/mail/queue.ts";
 import { systemActor } from "../../../src/core/principal.ts";
 import { startTestSmtpServer } from "../../support/smtp-server.ts";
 import { SENDER, LINK_TOKEN, newMailTo, useMailFixture } from "../../support/mail.fixture.ts";
@@ -198,8 +198,9 @@ describe("two workers", () => {
 
   it("never lease the same mail, and do not wait for each other", async () => {
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
-    await rig.database.transaction(async (tx) => {
-      expect(await leaseDue(tx)).not.toBeNull();
+    await rig.database.transactional(async (em, tx) => {
+      expect(await leaseDue({ transactional: (work) => work(em, tx) })).not.toBeNull();
+      await em.flush();
       expect(await leaseDue(rig.database)).toBeNull();
     });
     expect(await leaseDue(rig.database)).toBeNull();

@@ -1,6 +1,6 @@
 /** Reads the mails that an app under test has queued. They are not sent, because WAYMARK_ROLE is `api`. */
 import { randomInt } from "node:crypto";
-import { openBody } from "../../../src/mail/encryption.ts";
+import { openBody } from "../../../src/mail/entity.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import type { AppInstance } from "../app/app-instance.ts";
 import { testSecretBox } from "../test-secret.ts";

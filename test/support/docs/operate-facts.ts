@@ -10,7 +10,7 @@ import { MAX_IN_FLIGHT } from "../../../src/webhooks/dispatcher/endpoint-states.
 import { subscriptionLimits } from "../../../src/api/graphql/subscriptions/limits.ts";
 import { MAX_IMPORT_BYTES } from "../../../src/api/console/import.routes.ts";
 import { IDEMPOTENCY_STORAGE_LIMITS } from "../../../src/idempotency/purge.sql.ts";
-import { RETRY_SCHEDULE as MAIL_SCHEDULE } from "../../../src/mail/queue.sql.ts";
+import { RETRY_SCHEDULE as MAIL_SCHEDULE } from "../../../src/mail/queue.ts";
 import { MAX_XLSX_BYTES } from "../../../src/core/records/xlsx.ts";
 import { STATEMENT_TIMEOUT_MS } from "../../../src/core/postgres/orm-options.ts";
 import { JITTER, longestScheduleMs } from "../../../src/core/retry-schedule.ts";
@@ -72,7 +72,7 @@ const install = [
   fact("settings.md", "What production changes", duration(drainDelayMs)),
   fact("settings.md", "Server > SHUTDOWN_DRAIN_DELAY", duration(drainDelayMs)),
   fact("console.md", "Importing jobs", bytes(MAX_IMPORT_BYTES), bytes(MAX_XLSX_BYTES)),
-  fact("console.md", "The outbox", duration(constantIn("src/mail/queue.sql.ts", "RETENTION_MS"))),
+  fact("console.md", "The outbox", duration(constantIn("src/mail/queue.ts", "RETENTION_MS"))),
 ];
 
 const lockMs = constantIn(MIGRATE, "LOCK_TIMEOUT_MS");

@@ -1,36 +1,25 @@
 import { describe, expect, it } from "vitest";
-import { parseSender } from "../../../src/core/mail/address.ts";
 import { redactLinks } from "../../../src/mail/template.ts";
-import { parseSmtpUrl } from "../../../src/core/mail/smtp-url.ts";
+import { parseSender, parseSmtpUrl } from "../../../src/core/mail.ts";
+
+const starttls = { secure: false, requireTLS: true, ignoreTLS: false };
+const tls = { secure: true, requireTLS: false, ignoreTLS: false };
+const off = { secure: false, requireTLS: false, ignoreTLS: true };
 
 describe("parseSmtpUrl", () => {
   it.each([
-    [
-      "smtp://mail.example.com",
-      { host: "mail.example.com", port: 587, encryption: "starttls", credentials: null },
-    ],
-    [
-      "smtps://mail.example.com/",
-      { host: "mail.example.com", port: 465, encryption: "tls", credentials: null },
-    ],
-    ["smtp://localhost:1025", { host: "localhost", port: 1025, encryption: "off", credentials: null }],
-    ["smtp://127.0.0.1:1025", { host: "127.0.0.1", port: 1025, encryption: "off", credentials: null }],
-    ["smtp://[::1]:1025", { host: "::1", port: 1025, encryption: "off", credentials: null }],
-    ["smtps://localhost:465", { host: "localhost", port: 465, encryption: "tls", credentials: null }],
-    ["smtp://mailpit:1025?tls=off", { host: "mailpit", port: 1025, encryption: "off", credentials: null }],
+    ["smtp://mail.example.com", { host: "mail.example.com", port: 587, ...starttls }],
+    ["smtps://mail.example.com/", { host: "mail.example.com", port: 465, ...tls }],
+    ["smtp://localhost:1025", { host: "localhost", port: 1025, ...off }],
+    ["smtp://127.0.0.1:1025", { host: "127.0.0.1", port: 1025, ...off }],
+    ["smtp://[::1]:1025", { host: "::1", port: 1025, ...off }],
+    ["smtps://localhost:465", { host: "localhost", port: 465, ...tls }],
+    ["smtp://mailpit:1025?tls=off", { host: "mailpit", port: 1025, ...off }],
     // A remote host despite its prefix.
-    [
-      "smtp://127.0.0.1.example.com",
-      { host: "127.0.0.1.example.com", port: 587, encryption: "starttls", credentials: null },
-    ],
+    ["smtp://127.0.0.1.example.com", { host: "127.0.0.1.example.com", port: 587, ...starttls }],
     [
       "smtp://user%40example.com:a%2Fb%25@mail.example.com:25",
-      {
-        host: "mail.example.com",
-        port: 25,
-        encryption: "starttls",
-        credentials: { user: "user@example.com", password: "a/b%" },
-      },
+      { host: "mail.example.com", port: 25, ...starttls, auth: { user: "user@example.com", pass: "a/b%" } },
     ],
   ])("parses %s", (text, server) => {
     expect(parseSmtpUrl(text)).toEqual(server);

@@ -1,16 +1,18 @@
 /** The mailer's encryption and timeouts, against a real SMTP server. */
 import { createServer, type AddressInfo } from "node:net";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { createMailer, type MailerOptions, type MailOutcome } from "../../../src/core/mail/mailer.ts";
-import type { SmtpServer } from "../../../src/core/mail/smtp-url.ts";
+import { parseSmtpUrl } from "../../../src/core/mail.ts";
+import {
+  createMailTransport,
+  type MailOutcome,
+  type MailTransportOptions,
+} from "../../../src/mail/transport.ts";
 import {
   startTestSmtpServer,
   type TestSmtpServer,
   type TestSmtpServerOptions,
 } from "../../support/smtp-server.ts";
 import { selfSignedCertificate } from "../../support/webhooks/self-signed-certificate.ts";
-
-const credentials = { user: "waymark", password: "a password" };
 
 let receivedCredentials: string[];
 beforeEach(() => {
@@ -31,20 +33,25 @@ async function startServer(options: TestSmtpServerOptions): Promise<TestSmtpServ
   return server;
 }
 
-function send(server: Partial<SmtpServer>, options: Partial<MailerOptions> = {}): Promise<MailOutcome> {
-  const mailer = createMailer({
-    server: { host: "localhost", port: 0, encryption: "starttls", credentials, ...server },
+/** `url`: without the host. Certificates are of `localhost`, where encryption would be off. */
+function send(url: string, port: number, options: Partial<MailTransportOptions> = {}): Promise<MailOutcome> {
+  const [protocol, query = ""] = url.split("?");
+  const smtp = parseSmtpUrl(`${protocol}://waymark:a%20password@mail.example:${port}${query && `?${query}`}`);
+  const transport = createMailTransport({
+    smtp: smtp && { ...smtp, host: "localhost" },
     from: { name: "Waymark", address: "no-reply@waymark.example" },
+    directory: "unused",
     ...options,
   });
-  return mailer.send({
+  const mail = {
     id: "eml_1",
     to: "agent@waymark.example",
     subject: "Welcome",
     text: "text",
     html: "<p>text</p>",
     createdAt: new Date(),
-  });
+  };
+  return transport.deliver(mail, new AbortController().signal);
 }
 
 const withStarttls: TestSmtpServerOptions = { disabledCommands: [] };
@@ -53,20 +60,20 @@ const ca = selfSignedCertificate.cert;
 describe("encryption", () => {
   it("starts with STARTTLS before login and mail", async () => {
     const server = await startServer(withStarttls);
-    expect(await send({ port: server.port }, { ca })).toEqual({ kind: "accepted" });
+    expect(await send("smtp", server.port, { ca })).toMatchObject({ status: "sent" });
     expect(server.received[0]?.isSecure).toBe(true);
     expect(receivedCredentials).toEqual(["waymark:a password"]);
   });
 
   it("starts with the first byte for smtps", async () => {
     const server = await startServer({ ...withStarttls, secure: true });
-    expect(await send({ port: server.port, encryption: "tls" }, { ca })).toEqual({ kind: "accepted" });
+    expect(await send("smtps", server.port, { ca })).toMatchObject({ status: "sent" });
     expect(server.received[0]?.isSecure).toBe(true);
   });
 
   it("is required: without STARTTLS the mailer sends neither password nor mail, and the failure is temporary", async () => {
     const server = await startServer({ disabledCommands: ["STARTTLS"], allowInsecureAuth: true });
-    expect(await send({ port: server.port }, { ca })).toMatchObject({ kind: "refused", isPermanent: false });
+    expect(await send("smtp", server.port, { ca })).toMatchObject({ status: "pending" });
     expect(receivedCredentials).toEqual([]);
     expect(server.received).toEqual([]);
   });
@@ -74,13 +81,13 @@ describe("encryption", () => {
   // evidence: mail-tls-verified
   it("requires a certificate from a trusted authority", async () => {
     const server = await startServer(withStarttls);
-    expect(await send({ port: server.port })).toMatchObject({ kind: "refused", isPermanent: false });
+    expect(await send("smtp", server.port)).toMatchObject({ status: "pending" });
     expect(receivedCredentials).toEqual([]);
   });
 
   it("is off if the settings turn it off", async () => {
     const server = await startServer({ disabledCommands: ["STARTTLS"], allowInsecureAuth: true });
-    expect(await send({ port: server.port, encryption: "off" })).toEqual({ kind: "accepted" });
+    expect(await send("smtp?tls=off", server.port)).toMatchObject({ status: "sent" });
     expect(server.received[0]?.isSecure).toBe(false);
   });
 });
@@ -95,7 +102,7 @@ describe("a slow server", () => {
     await new Promise<void>((resolve) => slowServer.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void slowServer.close());
     const { port } = slowServer.address() as AddressInfo;
-    const outcome = await send({ port, encryption: "off" }, { timeouts: { idleMs: 5_000, totalMs: 200 } });
-    expect(outcome).toEqual({ kind: "refused", reason: "the mail server took too long", isPermanent: false });
+    const outcome = await send("smtp?tls=off", port, { timeoutMs: 200 });
+    expect(outcome).toEqual({ status: "pending", error: "the mail server took too long" });
   });
 });
