@@ -1,134 +1,105 @@
-/** Commands as data: argument, options, and a function that returns the result to print. */
-import { Command, InvalidArgumentError, Option } from "commander";
+/** Commands as rows: an argument, options, and a function that returns the result to print. */
+import { Command, Option } from "commander";
 import {
   type CliContext,
-  type CliServices,
-  type WebhookServices,
+  type ServiceContext,
+  type WebhookContext,
   withServices,
   withWebhooks,
 } from "./context.ts";
-
-export interface Result {
-  /** Printed with --json. */
-  readonly document: object;
-  /** Printed without --json. */
-  readonly text: string;
-  /** 1 reports a partial failure, for example failed rows of an import; default 0. */
-  readonly exitCode?: 0 | 1;
-}
+import type { Result } from "./output.ts";
 
 export type CliCommand = (cli: CliContext) => Command;
 
-interface OptionSpec<Value> {
-  /** `name` is the option's name in kebab case. */
-  create(name: string): Option;
-  /** Only a type: what the parsed option is. */
-  readonly value?: Value;
+/** An option, by its name in camel case. Without a value it is a flag. */
+interface OptionRow {
+  readonly value?: `<${string}>` | `[${string}]`;
+  readonly text: string;
+  readonly choices?: readonly string[];
+  /** Throws InvalidArgumentError. `previous`: the parsed value of the same option before it. */
+  readonly parse?: (text: string, previous: never) => unknown;
+  readonly required?: true;
+  readonly default?: unknown;
+  /** Options that it excludes. */
+  readonly conflicts?: string[];
 }
 
-type OptionSpecs = Readonly<Record<string, OptionSpec<unknown>>>;
-export type OptionValues<Specs> = {
-  readonly [Name in keyof Specs]: Specs[Name] extends OptionSpec<infer Value> ? Value : never;
+type OptionRows = Readonly<Record<string, OptionRow>>;
+type ValueOf<Row> =
+  | (Row extends { parse: (text: string, previous: never) => infer Value }
+      ? Value
+      : Row extends { choices: readonly (infer Choice)[] }
+        ? Choice
+        : Row extends { value: string }
+          ? string
+          : true)
+  | (Row extends { value: `[${string}]` } ? true : never);
+type OptionValues<Rows> = {
+  readonly [Name in keyof Rows]:
+    | ValueOf<Rows[Name]>
+    | (Rows[Name] extends { required: true } | { default: unknown } ? never : undefined);
 };
-type ArgumentValue<Name> = Name extends `<${string}>` ? string : string | undefined;
+type ArgumentValue<Argument> = Argument extends `[${string}]` ? string | undefined : string;
 
-interface CommandSpec<Context, Specs, ArgumentName> {
+interface CommandRow<Context, Rows, Argument> {
   readonly description: string;
   /** `<required>` or `[optional]`, and its description. */
-  readonly argument?: readonly [ArgumentName, string];
-  /** By the option's name in camel case. */
-  readonly options?: Specs;
+  readonly argument?: readonly [Argument, string];
+  readonly options?: Rows;
   /** Printed after the help of the options. */
   readonly help?: string;
-  /** Runs before the services are opened. Throws InvalidArgumentError or AppError. */
-  check?(options: OptionValues<Specs>, argument: ArgumentValue<ArgumentName>): void;
   /** Returns nothing if it has printed its result itself. */
-  run(
+  readonly run: (
     context: Context,
-    options: OptionValues<Specs>,
-    argument: ArgumentValue<ArgumentName>,
-  ): Promise<Result | undefined>;
+    options: OptionValues<Rows>,
+    argument: ArgumentValue<Argument>,
+  ) => Promise<Result | undefined>;
 }
 
-/** An option with a value, for example `<org>`. `parse` throws InvalidArgumentError. */
-export function option(placeholder: string, description: string): OptionSpec<string | undefined>;
-export function option<Value>(
-  placeholder: string,
-  description: string,
-  parse: (text: string, previous?: Value) => Value,
-): OptionSpec<Value | undefined>;
-export function option(
-  placeholder: string,
-  description: string,
-  parse?: (text: string, previous: never) => unknown,
-): OptionSpec<unknown> {
-  return {
-    create(name) {
-      const created = new Option(`--${name} ${placeholder}`, description);
-      // Commander passes the default or the previous value, which is of the parser's type.
-      return parse ? created.argParser(parse as (text: string, previous: unknown) => unknown) : created;
-    },
-  };
-}
-
-export function flag(description: string): OptionSpec<true | undefined> {
-  return { create: (name) => new Option(`--${name}`, description) };
-}
-
-export function choice<Value extends string>(
-  placeholder: string,
-  description: string,
-  choices: readonly Value[],
-): OptionSpec<Value | undefined> {
-  return { create: (name) => option(placeholder, description).create(name).choices(choices) };
-}
-
-export function required<Value>(spec: OptionSpec<Value | undefined>): OptionSpec<Value> {
-  return { create: (name) => spec.create(name).makeOptionMandatory() };
-}
-
-export function withDefault<Value>(value: Value, spec: OptionSpec<Value | undefined>): OptionSpec<Value> {
-  return { create: (name) => spec.create(name).default(value) };
-}
+type Work<Context> = (context: Context) => Promise<Result | undefined>;
 
 /** Defines a command that opens no services, or opens them itself. */
 export const command = definer<CliContext>((cli, work) => work(cli));
 /** Defines a command that uses the services of the database. */
-export const serviceCommand = definer<CliServices>(withServices);
+export const serviceCommand = definer<ServiceContext>(withServices);
 /** Defines a command that uses webhook endpoints and deliveries, too. */
-export const webhookCommand = definer<WebhookServices>(withWebhooks);
+export const webhookCommand = definer<WebhookContext>(withWebhooks);
 
-function definer<Context>(
-  open: (cli: CliContext, work: (context: Context) => Promise<void>) => Promise<void>,
-) {
-  return <const Specs extends OptionSpecs, ArgumentName extends string>(
+function definer<Context>(open: (cli: CliContext, work: Work<Context>) => Promise<Result | undefined>) {
+  return <const Rows extends OptionRows, Argument extends string>(
     name: string,
-    spec: CommandSpec<Context, Specs, ArgumentName>,
+    {
+      description,
+      argument: expected,
+      options = {} as Rows,
+      help = "",
+      run,
+    }: CommandRow<Context, Rows, Argument>,
   ): CliCommand =>
     (cli) => {
-      const created = new Command(name).description(spec.description);
-      if (spec.argument) created.argument(...spec.argument);
-      for (const [key, each] of Object.entries(spec.options ?? {}))
-        created.addOption(each.create(kebabCase(key)));
-      if (spec.help !== undefined) created.addHelpText("after", spec.help);
+      const created = new Command(name).description(description).addHelpText("after", help);
+      if (expected) created.argument(...expected);
+      for (const [key, row] of Object.entries(options)) created.addOption(toOption(key, row));
       return created.action(async () => {
-        const options = created.opts<OptionValues<Specs>>();
-        const argument = created.processedArgs[0] as ArgumentValue<ArgumentName>;
-        try {
-          spec.check?.(options, argument);
-        } catch (error) {
-          if (error instanceof InvalidArgumentError)
-            created.error(`error: ${error.message}`, { exitCode: 2 });
-          throw error;
-        }
-        await open(cli, async (context) => {
-          const result = await spec.run(context, options, argument);
-          if (result === undefined) return;
-          cli.exitCode = result.exitCode ?? 0;
-          cli.output.printResult(result.document, result.text);
-        });
+        const argument = created.processedArgs[0] as ArgumentValue<Argument>;
+        const result = await open(cli, (context) => run(context, created.opts(), argument));
+        if (result === undefined) return;
+        cli.exitCode = result.exitCode ?? 0;
+        cli.output.printResult(result);
       });
     };
+}
+
+function toOption(name: string, row: OptionRow): Option {
+  const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const option = new Option(`${flag} ${row.value ?? ""}`.trimEnd(), row.text)
+    .makeOptionMandatory(row.required ?? false)
+    .default(row.default)
+    .conflicts(row.conflicts ?? []);
+  if (row.choices) option.choices(row.choices);
+  // Commander passes the previous value, which is of the parser's type.
+  if (row.parse) option.argParser(row.parse as (text: string, previous: unknown) => unknown);
+  return option;
 }
 
 export function commandGroup(name: string, description: string, commands: readonly CliCommand[]): CliCommand {
@@ -137,8 +108,4 @@ export function commandGroup(name: string, description: string, commands: readon
     for (const create of commands) group.addCommand(create(cli));
     return group;
   };
-}
-
-function kebabCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -2,12 +2,21 @@
 import type { Writable } from "node:stream";
 import { snakeCase } from "../core/names.ts";
 
+export interface Result {
+  /** Printed with the names of the REST API: `createdAt` as `created_at`. */
+  readonly data: object;
+  /** Printed without --json. Default: the data, a line for each member. */
+  readonly text?: string;
+  /** Printed after the text. */
+  readonly note?: string | undefined;
+  /** 1 reports a partial failure, for example failed rows of an import; default 0. */
+  readonly exitCode?: 0 | 1;
+}
+
 export interface Output {
-  isJson: boolean;
-  /** Commander's help or version text, buffered until it is known whether to print JSON. */
-  readonly bufferedHelp: string[];
-  /** Prints the command's result: `document` with --json, otherwise `text`. Call once per run. */
-  printResult(document: object, text: string): void;
+  readonly isJson: boolean;
+  /** Prints the command's result: its data with --json, otherwise text. Call once per run. */
+  readonly printResult: (result: Result) => void;
   /** Prints a message for the user on standard error. */
   readonly printStatus: (text: string) => void;
 }
@@ -22,9 +31,9 @@ export function createOutput(
   });
   return {
     isJson,
-    bufferedHelp: [],
-    printResult(document, text) {
-      stdout.write(this.isJson ? `${JSON.stringify(document, null, 2)}\n` : `${text}\n`);
+    printResult({ data, text = formatFields(data), note }) {
+      if (isJson) stdout.write(`${JSON.stringify(toDocument(data), null, 2)}\n`);
+      else stdout.write(note === undefined ? `${text}\n` : `${text}\n${note}\n`);
     },
     printStatus(text) {
       stderr.write(text.endsWith("\n") ? text : `${text}\n`);
@@ -40,40 +49,44 @@ export function escapeControlCharacters(text: string): string {
   );
 }
 
-/** Aligns rows in columns; the first row is the heading. */
-function formatTable(rows: readonly (readonly string[])[]): string {
-  const escapedRows = rows.map((row) => row.map(escapeControlCharacters));
-  const widths =
-    escapedRows[0]?.map((_, column) => Math.max(...escapedRows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const formatLine = (row: readonly string[]): string =>
-    row.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  ");
-  return escapedRows.map((row) => formatLine(row).trimEnd()).join("\n");
-}
-
-/** Returns the items as a table with these columns, or the sentence `empty`, and as `{"items": […]}`. */
-export function listResult<Item>(
+/** Returns `{"items": […]}`, with these members of the items as the columns of a table. */
+export function listResult<Item extends object>(
   items: readonly Item[],
-  { columns, toItem, empty }: ListFormat<Item>,
-): { document: { items: object[] }; text: string } {
-  const rows = items.map((item) => Object.values(columns).map((valueOf) => valueOf(item)));
+  columns: readonly (keyof Item & string)[],
+): Result {
+  const headings = columns.map((name) => snakeCase(name).replaceAll("_", " ").toUpperCase());
+  const rows = [headings, ...items.map((item) => columns.map((name) => formatValue(item[name])))];
+  const widths = columns.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  "));
   return {
-    document: { items: items.map((item) => toItem(item)) },
-    text: rows.length === 0 ? empty : formatTable([Object.keys(columns), ...rows]),
+    data: { items: items.map(toDocument) },
+    text: items.length === 0 ? "Nothing to list." : lines.map((line) => line.trimEnd()).join("\n"),
   };
 }
 
-export interface ListFormat<Item> {
-  /** The text of an item in each column, by its heading. */
-  readonly columns: Readonly<Record<string, (item: Item) => string>>;
-  /** The item as JSON. */
-  readonly toItem: (item: Item) => object;
-  /** The text for an empty list. */
-  readonly empty: string;
+/** Returns a line for each member of `data`. The members of an object in it are indented below its name. */
+function formatFields(data: object, indent = ""): string {
+  // A header is one line.
+  const isHeader = "name" in data && "value" in data && Object.keys(data).length === 2;
+  const fields = isHeader ? [[String(data.name), data.value] as const] : Object.entries(toDocument(data));
+  const format = (value: unknown): string => {
+    const parts = [value].flat();
+    if (!parts.some(isObject)) return ` ${formatValue(value)}`;
+    return parts.map((part) => `\n${formatFields(part as object, `${indent}  `)}`).join("");
+  };
+  return fields
+    .map(([name, value]) => `${indent}${escapeControlCharacters(name)}:${format(value)}`)
+    .join("\n");
 }
 
-/** Returns one "name: value" line per entry, with aligned values. */
-export function formatList(entries: Readonly<Record<string, string>>): string {
-  return formatTable(Object.entries(entries).map(([name, value]) => [`${name}:`, value]));
+function formatValue(value: unknown): string {
+  if (value instanceof Date) return value.toISOString();
+  const text = [value].flat().join(", ");
+  return text === "" ? "-" : escapeControlCharacters(text);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !(value instanceof Date);
 }
 
 /** Returns a service's view as JSON with the key names of the REST API: `createdAt` becomes `created_at`. */

@@ -2,16 +2,17 @@
 import { type Command, CommanderError } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { commandGroup } from "./command.ts";
-import { databaseCommands, demoCommand } from "./commands/database.ts";
 import { deliveryCommands } from "./commands/deliveries.ts";
 import { endpointCommands } from "./commands/endpoints.ts";
-import { jobsExportCommand } from "./commands/jobs-export.ts";
-import { jobsImportCommand } from "./commands/jobs-import.ts";
+import { jobCommands } from "./commands/jobs.ts";
 import { keyCommands } from "./commands/keys.ts";
-import { organizationCommands } from "./commands/organizations.ts";
-import { serveCommand } from "./commands/serve.ts";
-import { testCommands } from "./commands/test.ts";
-import { operatorCommands, userCommands } from "./commands/users.ts";
+import {
+  operatorCommands,
+  organizationCommands,
+  testCommands,
+  userCommands,
+} from "./commands/organizations.ts";
+import { serverCommands } from "./commands/server.ts";
 import type { CliContext, CliProcess } from "./context.ts";
 import { toCliFailure, UsageError } from "./exit.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -38,62 +39,51 @@ export async function runCommandLine(argv: readonly string[], host: CliProcess =
 }
 
 const createCommands = commandGroup("waymark", DESCRIPTION, [
-  serveCommand,
-  ...databaseCommands,
+  ...serverCommands,
   organizationCommands,
   operatorCommands,
   userCommands,
   keyCommands,
   testCommands,
-  commandGroup("jobs", "import and export jobs", [jobsImportCommand, jobsExportCommand]),
+  jobCommands,
   endpointCommands,
   deliveryCommands,
-  demoCommand,
 ]);
 
 /** Returns the command tree, which runs nothing until it is parsed. */
 export function createProgram(cli: CliContext): Command {
-  const program = createCommands(cli);
-  program
+  const program = createCommands(cli)
     .version(manifest.version)
     .option("--json", "print one JSON document on standard output")
-    .addHelpText("after", HELP_TEXT)
-    // Another option's value may be "--json", so the guess from argv is corrected after parsing.
-    .hook("preAction", () => void (cli.output.isJson = program.opts<{ json?: true }>().json === true));
-  configureCommand(program, cli.output);
+    .addHelpText("after", HELP_TEXT);
+  configureCommand(program, cli);
   return program;
 }
 
 /** Turns Commander's exits into errors that name the command, and routes its output. */
-function configureCommand(command: Command, output: Output): void {
+function configureCommand(command: Command, cli: CliContext, parent = ""): void {
+  const path = `${parent} ${command.name()}`.trimStart();
   command
     .exitOverride((error) => {
-      throw error.exitCode === 0 ? error : new UsageError(error, commandPath(command));
+      if (error.exitCode === 0) throw error;
+      const isHelpShown = error.code === "commander.help";
+      const message = isHelpShown ? "No command was given" : error.message.replace(/^error: /, "");
+      throw new UsageError(message, path);
     })
     .configureOutput({
-      writeOut: (text) => output.bufferedHelp.push(text),
-      writeErr: (text) => output.printStatus(text),
+      writeOut: (text) => cli.host.stdout.write(text),
+      writeErr: cli.output.printStatus,
       // `reportError` prints it, like every other error.
       outputError: () => undefined,
     });
-  for (const subcommand of command.commands) configureCommand(subcommand, output);
-}
-
-function commandPath(command: Command): string {
-  return command.parent ? `${commandPath(command.parent)} ${command.name()}` : command.name();
+  for (const subcommand of command.commands) configureCommand(subcommand, cli, path);
 }
 
 function reportError(error: unknown, output: Output): number {
-  if (error instanceof CommanderError && error.exitCode === 0) {
-    const text = output.bufferedHelp.join("");
-    output.printResult(
-      error.code === "commander.version" ? { version: text.trim() } : { help: text },
-      text.trimEnd(),
-    );
-    return 0;
-  }
-  const failure = toCliFailure(error);
-  if (output.isJson) output.printResult({ error: failure.document }, "");
-  if (failure.text !== "") output.printStatus(failure.text);
-  return failure.exitCode;
+  // The help or the version was printed.
+  if (error instanceof CommanderError) return 0;
+  const { exitCode, text, document } = toCliFailure(error);
+  if (output.isJson) output.printResult({ data: { error: document } });
+  if (text !== "") output.printStatus(text);
+  return exitCode;
 }

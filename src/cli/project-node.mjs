@@ -5,26 +5,19 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
-import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const minMajor = 24;
-const modules = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "node_modules");
+const ownNode = fileURLToPath(
+  new URL(
+    `../../node_modules/node/bin/${process.platform === "win32" ? "node.exe" : "node"}`,
+    import.meta.url,
+  ),
+);
 
-/**
- * Returns the path of a Node to run, or null. The `node` package gets its program from an install script. With
- * `--ignore-scripts`, the platform's package may still be installed, or the Node that runs this file may be new enough.
- */
+/** Returns the path of a Node to run, or null. With `npm ci --ignore-scripts`, the `node` package has no program. */
 function findNode() {
-  const platform = process.platform === "win32" ? "win" : process.platform;
-  const prefix = platform === "darwin" && process.arch === "arm64" ? "node-bin" : "node";
-  const program = platform === "win" ? "node.exe" : "node";
-  const candidates = [
-    join(modules, "node", "bin", program),
-    join(modules, `${prefix}-${platform}-${process.arch}`, "bin", program),
-  ];
-  const found = candidates.find((candidate) => existsSync(candidate));
-  if (found !== undefined) return found;
+  if (existsSync(ownNode)) return ownNode;
   return Number.parseInt(process.versions.node, 10) >= minMajor ? process.execPath : null;
 }
 

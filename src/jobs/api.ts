@@ -4,12 +4,7 @@ export { compactCounters, rebuildCounters } from "./counters/counters.sql.ts";
 export { MAX_GROUPS } from "./counters/stats.sql.ts";
 export { type ColumnMapping, dateOrders, fileColumns, isFileColumn } from "./import-export/file-codec.ts";
 export { readSample } from "./import-export/file-sample.ts";
-export {
-  type FileFormat,
-  fileFormats,
-  type ImportFormat,
-  importFormats,
-} from "./import-export/import-rows.ts";
+export { fileFormats, type ImportFormat, importFormats } from "./import-export/import-rows.ts";
 export {
   createImportService,
   type ImportProgress,

@@ -10,5 +10,5 @@ export {
 } from "./simulation.ts";
 export { TestModeService } from "./service.ts";
 export { applyDueSteps } from "./test-run.driver.ts";
-export { type TestUse, TestUseService } from "./test-use.ts";
+export { TestUseService } from "./test-use.ts";
 export { TestRun } from "./test-run.entity.ts";

@@ -23,7 +23,7 @@ export type { AlertNotifier } from "./endpoints/alert-mails.ts";
 export { WebhookEndpoint } from "./endpoints/entity.ts";
 export type { PendingPolicy } from "./endpoints/service.ts";
 export type { EndpointService } from "./endpoints/service.ts";
-export { type EndpointView, PENDING_COUNT_LIMIT } from "./endpoints/view.ts";
+export type { EndpointView } from "./endpoints/view.ts";
 export { retryPolicies } from "./retry-policy.ts";
 export { latestSealedSecret, unreadableEndpoints } from "./signing/unreadable-secrets.sql.ts";
 export { createSecretReveal, type SecretReveal } from "./signing/secret-reveal.ts";

@@ -1,33 +1,30 @@
 /** `waymark key` */
 import { InvalidArgumentError } from "commander";
-import { type ApiKey, type ApiKeyService, modeOfKey, parsePrefix, type Scope } from "../../api-keys/api.ts";
+import {
+  type ApiKey,
+  type ApiKeyService,
+  parsePrefix,
+  type Scope,
+  scopes as allScopes,
+  toApiKeyView,
+} from "../../api-keys/api.ts";
 import { AppError } from "../../core/errors.ts";
-import { toTypedId } from "../../core/ids.ts";
 import { organizationTypes } from "../../core/principal.ts";
-import { effectiveLimit, rateLimitClasses } from "../../rate-limits/api.ts";
-import { choice, commandGroup, flag, option, required, serviceCommand, withDefault } from "../command.ts";
+import { effectiveLimit, rateLimitClasses, type RateLimitOverrides } from "../../rate-limits/api.ts";
+import { commandGroup, serviceCommand } from "../command.ts";
 import { cliAuditContext } from "../context.ts";
-import { organizationOptions, selectionOf } from "../organization-options.ts";
-import { parseExpiry, parseHours, parseRateLimit, parseScopes } from "../option-parsers.ts";
-import { formatList, listResult } from "../output.ts";
+import { organizationOptions, parseCommaList, parseExpiry, parseNumber, selectionOf } from "../options.ts";
+import { listResult, toDocument } from "../output.ts";
 
 const KEY = ["<key>", "key ID, prefix as shown in the console (wmk_ab12cd34) or full key"] as const;
 const KEY_NOTICE = "Store the key now. It is not shown again.";
 
-function presentKey(key: ApiKey) {
+function present(key: ApiKey) {
+  const { organization, ...view } = toApiKeyView(key);
   return {
-    id: toTypedId("key", key.id),
-    prefix: key.prefix,
-    organization_id: key.organization ? toTypedId("org", key.organization.id) : null,
-    name: key.name,
-    mode: modeOfKey(key),
-    scopes: key.scopes,
-    cidrs: key.cidrs ?? null,
-    created_by: key.createdBy,
-    created_at: key.createdAt,
-    expires_at: key.expiresAt ?? null,
-    revoked_at: key.revokedAt ?? null,
-    last_used_at: key.lastUsedAt ?? null,
+    ...view,
+    organizationId: organization?.id ?? null,
+    organizationName: organization?.name ?? null,
   };
 }
 
@@ -41,49 +38,73 @@ async function getKey(keys: ApiKeyService, text: string): Promise<ApiKey> {
   return key;
 }
 
-const create = serviceCommand("create", {
-  description: "create an API key and print it; it is not shown again",
-  options: {
-    org: option("<org>", "organisation that the key belongs to (ID or exact name)"),
-    operator: flag(
-      "create an operator key instead: it can read and write jobs of all organisations through GraphQL",
-    ),
-    test: flag("create a test key: it sees and changes only test data"),
-    as: choice(
-      "<type>",
-      "side of test jobs that a test key sees (default: the organisation's)",
-      organizationTypes,
-    ),
-    name: withDefault("API key", option("<name>", "name of the key")),
-    scopes: withDefault<Scope[]>(
-      ["jobs:read", "jobs:write"],
-      option(
-        "<scopes>",
-        "permissions, separated by commas: jobs:read, jobs:write, webhooks:manage, keys:manage",
-        parseScopes,
-      ),
-    ),
-    expires: option(
-      "<when>",
-      "date (expires at the end of that day, UTC), date-time, or days from now: 90d",
-      parseExpiry,
-    ),
-    cidr: option<string[]>(
-      "<range...>",
-      "IP address ranges that may use the key (default: any)",
-      (range, previous = []) => [...previous, range],
-    ),
-  },
-  check({ org, operator, test, as }) {
-    if ((org === undefined) === (operator === undefined))
-      throw new InvalidArgumentError("specify either --org or --operator");
-    if (test && operator) throw new InvalidArgumentError("--test needs --org");
-    if (as !== undefined && !test) throw new InvalidArgumentError("--as needs --test");
-  },
-  async run({ organizations, keys }, { org, test, as, name, scopes, expires, cidr }) {
-    const organization = org === undefined ? null : await organizations.get(org);
-    const { key, text } = await keys.create(
-      {
+function parseScopes(text: string): Scope[] {
+  const names = parseCommaList(text);
+  const unknown = names.filter((name) => !(allScopes as readonly string[]).includes(name));
+  if (names.length > 0 && unknown.length === 0) return [...new Set(names)] as Scope[];
+  throw new InvalidArgumentError(`Allowed scopes: ${allScopes.join(", ")}, separated by commas.`);
+}
+
+/** Parses `read=10/20`, `read=none` or `read=default` and adds it to the limits parsed before. `default` becomes undefined. */
+function parseRateLimit(text: string, previous: RateLimitOverrides = {}): RateLimitOverrides {
+  const [, limitClass, perSecond, burst] =
+    /^(read|write|batch)=(?:none|default|(\d{1,6}(?:\.\d+)?)\/(\d{1,6}))$/.exec(text) ?? [];
+  const isValid = perSecond === undefined || (Number(perSecond) > 0 && Number(burst) >= 1);
+  if (limitClass === undefined || !isValid)
+    throw new InvalidArgumentError("It must have the form read=10/20, read=none or read=default.");
+  const limit = perSecond === undefined ? null : { perSecond: Number(perSecond), burst: Number(burst) };
+  return { ...previous, [limitClass]: text.endsWith("=default") ? undefined : limit };
+}
+
+const COLUMNS = [
+  "id",
+  "prefix",
+  "mode",
+  "expiresAt",
+  "revokedAt",
+  "organizationName",
+  "name",
+  "scopes",
+] as const;
+
+export const keyCommands = commandGroup("key", "manage API keys", [
+  serviceCommand("create", {
+    description: "create an API key and print it; it is not shown again",
+    options: {
+      org: { value: "<org>", text: "organisation of the key (ID or exact name)", conflicts: ["operator"] },
+      operator: {
+        text: "create an operator key instead: it can read and write jobs of all organisations through GraphQL",
+        conflicts: ["test", "as"],
+      },
+      test: { text: "create a test key: it sees and changes only test data" },
+      as: {
+        value: "<type>",
+        text: "its side of test jobs (default: the organisation's)",
+        choices: organizationTypes,
+      },
+      name: { value: "<name>", text: "name of the key", default: "API key" },
+      scopes: {
+        value: "<scopes>",
+        text: `permissions, separated by commas: ${allScopes.join(", ")}`,
+        parse: parseScopes,
+        default: ["jobs:read", "jobs:write"],
+      },
+      expires: {
+        value: "<when>",
+        text: "date (its end, UTC), date-time, or days from now: 90d",
+        parse: parseExpiry,
+      },
+      cidr: {
+        value: "<range...>",
+        text: "IP address ranges that may use the key (default: any)",
+        parse: (range, previous: string[] = []) => [...previous, range],
+      },
+    },
+    async run({ organizations, keys }, { org, operator, test, as, name, scopes, expires, cidr }) {
+      if (!org && !operator) throw new AppError("BadRequestException", "Specify --org or --operator");
+      if (as && !test) throw new AppError("BadRequestException", "--as needs --test");
+      const organization = org === undefined ? null : await organizations.get(org);
+      const request = {
         organizationId: organization?.id ?? null,
         name,
         scopes,
@@ -91,111 +112,68 @@ const create = serviceCommand("create", {
         cidrs: cidr ?? null,
         testSide: test ? (as ?? organization?.type) : undefined,
         createdBy: "cli",
+      };
+      const { key, text } = await keys.create(request, cliAuditContext);
+      return { data: { key: text, ...present(key) }, note: KEY_NOTICE };
+    },
+  }),
+  serviceCommand("list", {
+    description: "list API keys, oldest first",
+    options: organizationOptions("keys"),
+    async run({ organizations, keys }, options) {
+      const { organizationId, mode } = await selectionOf(organizations, options);
+      return listResult((await keys.list(organizationId, mode)).map(present), COLUMNS);
+    },
+  }),
+  serviceCommand("revoke", {
+    description: "revoke a key; all processes reject it within a second",
+    argument: KEY,
+    options: { includeCreatedKeys: { text: "also revoke keys created with it, directly or indirectly" } },
+    async run({ keys }, { includeCreatedKeys = false }, text) {
+      const { id } = await getKey(keys, text);
+      const { key, created } = await keys.revoke(id, cliAuditContext, { includeCreatedKeys });
+      const alsoRevoked = created.map((each) => toDocument(present(each)));
+      return { data: { ...present(key), alsoRevoked } };
+    },
+  }),
+  serviceCommand("rotate", {
+    description: "replace a key with a new one; the old key stays valid for a grace period",
+    argument: KEY,
+    options: {
+      graceHours: {
+        value: "<hours>",
+        text: "how long the old key stays valid, 0 to 24",
+        parse: parseNumber,
+        default: 24,
       },
-      cliAuditContext,
-    );
-    const document = presentKey(key);
-    const summary = {
-      Key: text,
-      ID: document.id,
-      Organisation: organization?.name ?? "(operator)",
-      Mode: document.mode,
-      Scopes: scopes.join(", "),
-      Expires: document.expires_at?.toISOString() ?? "never",
-      "Allowed IPs": document.cidrs?.join(", ") ?? "any",
-    };
-    return { document: { key: text, ...document }, text: `${formatList(summary)}\n${KEY_NOTICE}` };
-  },
-});
-
-const list = serviceCommand("list", {
-  description: "list API keys, oldest first",
-  options: organizationOptions("keys"),
-  async run({ organizations, keys }, options) {
-    const { organizationId, mode } = await selectionOf(organizations, options);
-    return listResult(await keys.list(organizationId, mode), {
-      columns: {
-        ID: ({ id }) => toTypedId("key", id),
-        KEY: ({ prefix }) => prefix,
-        STATUS: formatKeyStatus,
-        MODE: modeOfKey,
-        ORGANISATION: ({ organization }) => organization?.name ?? "(operator)",
-        NAME: ({ name }) => name,
-        SCOPES: ({ scopes }) => scopes.join(","),
+    },
+    async run({ keys }, { graceHours }, text) {
+      const { id, prefix } = await getKey(keys, text);
+      const issued = await keys.rotate(id, graceHours, "cli", cliAuditContext);
+      const replaces = toDocument(present(await getKey(keys, prefix)));
+      return { data: { key: issued.text, ...present(issued.key), replaces }, note: KEY_NOTICE };
+    },
+  }),
+  serviceCommand("update", {
+    description: "change the rate limits of a key; all processes apply them within a second",
+    argument: KEY,
+    options: {
+      limit: {
+        value: "<class=limit>",
+        text: "class (read, write or batch) and limit: read=10/20 (10 per second, burst of 20), read=default or read=none; repeatable",
+        parse: parseRateLimit,
+        required: true,
       },
-      toItem: presentKey,
-      empty: "No API keys.",
-    });
-  },
-});
-
-function formatKeyStatus({ revokedAt, expiresAt }: ApiKey): string {
-  if (revokedAt) return "revoked";
-  return expiresAt && expiresAt.getTime() <= Date.now() ? "expired" : "active";
-}
-
-const revoke = serviceCommand("revoke", {
-  description: "revoke a key; all processes reject it within a second",
-  argument: KEY,
-  options: { includeCreatedKeys: flag("also revoke keys created with it, directly or indirectly") },
-  async run({ keys }, { includeCreatedKeys = false }, text) {
-    const { id } = await getKey(keys, text);
-    const { key, created } = await keys.revoke(id, cliAuditContext, { includeCreatedKeys });
-    return {
-      document: { ...presentKey(key), also_revoked: created.map(presentKey) },
-      text: [key, ...created].map(({ prefix }) => `${prefix} is revoked.`).join("\n"),
-    };
-  },
-});
-
-const rotate = serviceCommand("rotate", {
-  description: "replace a key with a new one; the old key stays valid for a grace period",
-  argument: KEY,
-  options: {
-    graceHours: withDefault(
-      24,
-      option("<hours>", "hours for which the old key stays valid, 0 to 24", parseHours),
-    ),
-  },
-  async run({ keys }, { graceHours }, text) {
-    const { id } = await getKey(keys, text);
-    const issued = await keys.rotate(id, graceHours, "cli", cliAuditContext);
-    const replaces = presentKey(await getKey(keys, toTypedId("key", id)));
-    const document = { key: issued.text, ...presentKey(issued.key), replaces };
-    const summary = {
-      Key: issued.text,
-      ID: document.id,
-      Replaces: `${replaces.prefix}, valid until ${replaces.expires_at?.toISOString() ?? "revoked"}`,
-    };
-    return { document, text: `${formatList(summary)}\n${KEY_NOTICE}` };
-  },
-});
-
-const update = serviceCommand("update", {
-  description: "change the rate limits of a key; all processes apply them within a second",
-  argument: KEY,
-  options: {
-    limit: required(
-      option(
-        "<class=limit>",
-        "class (read, write or batch) and limit: read=10/20 (10 per second, burst of 20), read=default or read=none; repeatable",
-        parseRateLimit,
-      ),
-    ),
-  },
-  async run({ keys }, { limit: changes }, text) {
-    const { id } = await getKey(keys, text);
-    const key = await keys.setRateLimits(id, changes);
-    const ownLimits = key.rateLimits ?? null;
-    const limits = rateLimitClasses.map((kind) => {
-      const limit = effectiveLimit(ownLimits, kind);
-      return [kind, limit ? `${limit.perSecond} per second, burst of ${limit.burst}` : "none"] as const;
-    });
-    return {
-      document: { ...presentKey(key), rate_limits: ownLimits },
-      text: formatList({ Key: key.prefix, ...Object.fromEntries<string>(limits) }),
-    };
-  },
-});
-
-export const keyCommands = commandGroup("key", "manage API keys", [create, list, revoke, rotate, update]);
+    },
+    async run({ keys }, { limit }, text) {
+      const { id } = await getKey(keys, text);
+      const key = await keys.setRateLimits(id, limit);
+      const own = key.rateLimits ?? null;
+      const limits = rateLimitClasses.map((kind) => {
+        const effective = effectiveLimit(own, kind);
+        return `${kind}: ${effective ? `${effective.perSecond} per second, burst of ${effective.burst}` : "none"}`;
+      });
+      return { data: { ...present(key), rateLimits: own }, text: [key.prefix, ...limits].join("\n") };
+    },
+  }),
+]);

@@ -1,77 +1,99 @@
-/** `waymark org` */
-import type { SuspensionService } from "../../accounts/api.ts";
+/** `waymark org`, `test`, `operator` and `user` */
 import type { Organization } from "../../organizations/api.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { organizationTypes } from "../../core/principal.ts";
-import { choice, commandGroup, option, required, serviceCommand, type Result } from "../command.ts";
-import { cliAuditContext, type CliServices } from "../context.ts";
-import { escapeControlCharacters, formatList, listResult } from "../output.ts";
+import { commandGroup, serviceCommand } from "../command.ts";
+import { cliAuditContext } from "../context.ts";
+import { listResult } from "../output.ts";
 
 const ORGANIZATION = ["<org>", "organisation (ID or exact name)"] as const;
 
-function presentOrganization({ id, name, type, suspendedAt, createdAt }: Organization) {
-  return { id: toTypedId("org", id), name, type, suspended_at: suspendedAt ?? null, created_at: createdAt };
-}
-
-const create = serviceCommand("create", {
-  description: "create an organisation",
-  options: {
-    name: required(option("<name>", "unique name")),
-    type: required(choice("<type>", "type of organisation", organizationTypes)),
-  },
-  async run({ organizations }, options) {
-    const document = presentOrganization(await organizations.create(options));
-    const { id, name, type } = document;
-    return { document, text: formatList({ Organisation: id, Name: name, Type: type }) };
-  },
-});
-
-const list = serviceCommand("list", {
-  description: "list organisations by name",
-  async run({ organizations }) {
-    return listResult(await organizations.list(), {
-      columns: {
-        ID: ({ id }) => toTypedId("org", id),
-        TYPE: ({ type }) => type,
-        STATUS: ({ suspendedAt }) => (suspendedAt ? "suspended" : "active"),
-        NAME: ({ name }) => name,
-      },
-      toItem: presentOrganization,
-      empty: "No organisations.",
-    });
-  },
-});
-
-const suspend = serviceCommand("suspend", {
-  description: "suspend an organisation: its keys, sessions and deliveries stop within a second",
-  argument: ORGANIZATION,
-  options: { reason: option("<text>", "reason, for the audit log") },
-  run: (services, { reason = null }, org) =>
-    changeSuspension(services, org, (suspensions, id) => suspensions.suspend(cliAuditContext, id, reason)),
-});
-
-const restore = serviceCommand("restore", {
-  description: "end the suspension of an organisation",
-  argument: ORGANIZATION,
-  run: (services, _options, org) =>
-    changeSuspension(services, org, (suspensions, id) => suspensions.restore(cliAuditContext, id)),
-});
-
-async function changeSuspension(
-  { organizations, suspensions }: CliServices,
-  org: string,
-  apply: (suspensions: SuspensionService, id: string) => Promise<unknown>,
-): Promise<Result> {
-  const id = toTypedId("org", (await organizations.get(org)).id);
-  await apply(suspensions, id);
-  const document = presentOrganization(await organizations.get(id));
-  const state = document.suspended_at === null ? "active" : "suspended";
-  return { document, text: `${escapeControlCharacters(document.name)} is ${state}.` };
+function present({ id, name, type, suspendedAt = null, createdAt }: Organization) {
+  return { id: toTypedId("org", id), name, type, suspendedAt, createdAt };
 }
 
 export const organizationCommands = commandGroup("org", "manage organisations: agents and contractors", [
-  create,
-  list,
-  suspend,
-  restore,
+  serviceCommand("create", {
+    description: "create an organisation",
+    options: {
+      name: { value: "<name>", text: "unique name", required: true },
+      type: { value: "<type>", text: "type of organisation", choices: organizationTypes, required: true },
+    },
+    run: async ({ organizations }, options) => ({ data: present(await organizations.create(options)) }),
+  }),
+  serviceCommand("list", {
+    description: "list organisations by name",
+    run: async ({ organizations }) =>
+      listResult((await organizations.list()).map(present), ["id", "type", "suspendedAt", "name"]),
+  }),
+  serviceCommand("suspend", {
+    description: "suspend an organisation: its keys, sessions and deliveries stop within a second",
+    argument: ORGANIZATION,
+    options: { reason: { value: "<text>", text: "reason, for the audit log" } },
+    async run({ organizations, suspensions }, { reason = null }, org) {
+      const { id } = present(await organizations.get(org));
+      await suspensions.suspend(cliAuditContext, id, reason);
+      return { data: present(await organizations.get(id)) };
+    },
+  }),
+  serviceCommand("restore", {
+    description: "end the suspension of an organisation",
+    argument: ORGANIZATION,
+    async run({ organizations, suspensions }, _options, org) {
+      const { id } = present(await organizations.get(org));
+      await suspensions.restore(cliAuditContext, id);
+      return { data: present(await organizations.get(id)) };
+    },
+  }),
+]);
+
+export const testCommands = commandGroup("test", "manage test data of organisations", [
+  serviceCommand("list", {
+    description:
+      "list the organisations that use test mode, with their test jobs, runs in progress and test keys",
+    async run({ testUse }) {
+      const items = (await testUse.list()).map(({ live: { id, name }, ...use }) => ({
+        organizationId: toTypedId("org", id),
+        name,
+        ...use,
+      }));
+      return listResult(items, ["organizationId", "jobs", "runs", "activeKeys", "lastUsedAt", "name"]);
+    },
+  }),
+  serviceCommand("reset", {
+    description: "delete the test jobs, events, deliveries and logged requests of an organisation",
+    argument: ["<org>", "live organisation (ID or exact name)"],
+    help: "Test keys and webhook endpoints stay. Runs in progress are cancelled.",
+    run: async ({ organizations, testUse }, _options, org) => ({
+      data: await testUse.reset(cliAuditContext, await organizations.get(org)),
+    }),
+  }),
+]);
+
+export const operatorCommands = commandGroup("operator", "manage operators, the users who run the service", [
+  serviceCommand("create", {
+    description: "invite an operator and print the invitation link; it is not shown again",
+    options: { email: { value: "<email>", text: "e-mail address to sign in with", required: true } },
+    async run({ inviteOperator }, options) {
+      const { email, url, expiresAt } = await inviteOperator(options.email);
+      return {
+        data: { email, url, expiresAt },
+        note: "Open the link in a browser while the server runs. Running this command again replaces the link.",
+      };
+    },
+  }),
+]);
+
+export const userCommands = commandGroup("user", "manage user accounts", [
+  serviceCommand("reset-two-factor", {
+    description: "turn off two-factor authentication of a user who lost their device and recovery codes",
+    argument: ["<email>", "e-mail address of the account; verify the user's identity first"],
+    async run({ resetTwoFactor }, _options, address) {
+      const { email, sessionsRevoked } = await resetTwoFactor(cliAuditContext, address);
+      return {
+        data: { email, sessionsEnded: sessionsRevoked },
+        note: "Two-factor authentication is off; an e-mail tells the user.",
+      };
+    },
+  }),
 ]);

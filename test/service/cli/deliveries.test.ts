@@ -18,7 +18,9 @@ describe("deliveries", () => {
     const second = await runJson("deliveries", "list", "--endpoint", id, "--cursor", first.next_cursor);
     expect(second).toMatchObject({ items: [{ marking_number: markingNumber }], next_cursor: null });
     const { stdout } = await run("deliveries", "list", "--org", org(), "--status", "pending", "--limit", "1");
-    expect(stdout).toMatch(/^ID +CREATED +EVENT +MARKING NUMBER +STATUS +ATTEMPTS +OUTCOME +MODE +NEXT$/m);
+    expect(stdout).toMatch(
+      /^ID +CREATED AT +EVENT TYPE +MARKING NUMBER +STATUS +ATTEMPT COUNT +OUTCOME +MODE +NEXT ATTEMPT AT +/m,
+    );
     expect(stdout).toMatch(/^Next page: --cursor \S+$/m);
     const shown = await runJson("deliveries", "show", second.items[0].id);
     expect(JSON.parse(shown.request_body)).toMatchObject({
@@ -28,27 +30,16 @@ describe("deliveries", () => {
     expect(shown.attempts).toEqual([]);
   });
 
-  it("shows when a pending delivery's endpoint is probed or unblocked", async () => {
+  it("shows until when a pending delivery's endpoint is blocked", async () => {
     const id = await newEndpoint();
     await services().createJob(agent());
-    const listBlocked = async (circuitStep: number | null, until: string): Promise<string> => {
-      await services().database.query(sql`
-        update webhook_endpoint set blocked_until = ${until}::timestamptz, circuit_step = ${circuitStep}
-        where id = ${fromTypedId("whe", id)}`);
-      return (await run("deliveries", "list", "--endpoint", id)).stdout;
-    };
-    expect(await listBlocked(1, "2099-01-01T00:00:00Z")).toMatch(
-      / after probe at 2099-01-01T00:00:00.000Z$/m,
-    );
+    await services().database.query(sql`
+      update webhook_endpoint set blocked_until = '2099-01-01', circuit_step = 1 where id = ${fromTypedId("whe", id)}`);
     expect(await runJson("deliveries", "list", "--endpoint", id)).toMatchObject({
       items: [
         { status: "pending", next_attempt_at: null, endpoint_blocked_until: "2099-01-01T00:00:00.000Z" },
       ],
     });
-    expect(await listBlocked(null, "2099-01-01T00:00:00Z")).toMatch(
-      / blocked until 2099-01-01T00:00:00.000Z$/m,
-    );
-    expect(await listBlocked(null, "2026-01-01T00:00:00Z")).toMatch(/ -$/m);
   });
 
   it("replays one delivery, and all failed ones", async () => {
@@ -59,7 +50,7 @@ describe("deliveries", () => {
     const { items } = await services().deliveries.list(agent(), { filter: { endpointId: id }, limit: 1 });
     expect(await run("deliveries", "replay", "--endpoint", id, "--failed-since", "1h")).toMatchObject({
       code: 0,
-      stdout: "1 event queued for replay.\n",
+      stdout: `endpoint_id: ${id}\nreplayed: 1\n`,
     });
     expect(await runJson("deliveries", "replay", items[0]!.id)).toMatchObject({
       event_id: items[0]!.eventId,
@@ -84,16 +75,13 @@ describe("deliveries", () => {
 
   it.each([
     [["replay"]],
-    [["replay", "dlv_x", "--missing"]],
     [["replay", "dlv_x", "--endpoint", "whe_x"]],
     [["replay", "dlv_x", "--until", "1h"]],
-    [["replay", "--endpoint", "whe_x"]],
     [["replay", "--missing"]],
     [["replay", "--endpoint", "whe_x", "--missing", "--failed-since", "1h"]],
     [["replay", "--endpoint", "whe_x", "--failed-since", "soon"]],
-    [["list", "--limit", "0"]],
     [["list", "--limit", "201"]],
-    [["list", "--status", "lost"]],
+    [["list", "--limit", "many"]],
   ])("exits with 2 for a missing, ambiguous or invalid option: %j", async (args) => {
     expect(await run("deliveries", ...args)).toMatchObject({
       code: 2,

@@ -22,13 +22,9 @@ describe("org", () => {
       suspended_at: expect.any(String),
     });
     expect((await waymark("org", "list")).stdout).toMatch(
-      new RegExp(`${created.id} +contractor +suspended +Übermut & Co\n`),
+      new RegExp(`${created.id} +contractor +20\\S+Z +Übermut & Co\n`),
     );
     expect(await runJson("org", "restore", "Übermut & Co")).toEqual(created);
-    expect(await waymark("org", "suspend", created.id)).toMatchObject({
-      code: 0,
-      stdout: "Übermut & Co is suspended.\n",
-    });
   });
 
   it("records suspend and restore in the audit log, with the reason", async () => {
@@ -55,6 +51,7 @@ describe("key", () => {
       id: expect.stringMatching(/^key_[0-9A-Z]{26}$/),
       prefix: key.slice(0, 12),
       organization_id: expect.stringMatching(/^org_/),
+      organization_name: "Acme",
       name: "n",
       mode: "live",
       scopes: ["jobs:read", "jobs:write"],
@@ -69,7 +66,7 @@ describe("key", () => {
     expect((await runJson("key", "list", "--org", "Swift Couriers")).items).toEqual([]);
     const listed = await waymark("key", "list");
     expect(listed.stdout).toMatch(
-      new RegExp(`${shown.id} +wmk_\\w{8} +active +live +Acme +n +jobs:read,jobs:write\n`),
+      new RegExp(`${shown.id} +wmk_\\w{8} +live +2100-\\S+ +- +Acme +n +jobs:read, jobs:write\n`),
     );
     expect(listed.stdout + listed.stderr).not.toContain(key);
   });
@@ -117,7 +114,7 @@ describe("key", () => {
     }
     expect(await waymark("key", "revoke", references[0])).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("is revoked"),
+      stdout: expect.stringMatching(/^revoked_at: 20/m),
     });
   });
 

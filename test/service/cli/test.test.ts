@@ -23,7 +23,7 @@ const audited = () =>
 
 describe("test", () => {
   it("lists test data, and deletes it with an audit entry and cancels runs", async () => {
-    expect((await waymark("test", "list")).stdout).toBe("No organisation uses test mode.\n");
+    expect((await waymark("test", "list")).stdout).toBe("Nothing to list.\n");
     const { key } = await runJson("key", "create", "--org", "Acme", "--name", "t", "--test");
     const post = (path: string, body: object) =>
       app.call(path, { method: "POST", key, body: JSON.stringify(body) });
@@ -45,7 +45,7 @@ describe("test", () => {
     expect(await audited()).toEqual([]);
     expect(await waymark("test", "reset", "Acme")).toMatchObject({
       code: 0,
-      stdout: "Deleted the test data of Acme: 2 jobs.\n",
+      stdout: expect.stringContaining("jobs: 2\n"),
     });
     expect(await audited()).toEqual([
       {
