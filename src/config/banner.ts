@@ -9,21 +9,12 @@ export function printStatus(message: string): void {
   process.stderr.write(`${message}\n`);
 }
 
-interface DemoLogin {
-  email: string;
-  /** Null if it has been changed. */
-  password: string | null;
-}
-
-/** An API key and a login for each type of organisation and for the operator. */
-interface DemoAccess {
-  agent: string;
-  contractor: string;
-  /** Test key of the agent. */
-  test: string;
-  operator: string;
-  logins: { agent: DemoLogin; contractor: DemoLogin; operator: DemoLogin };
-}
+/** The password is null if it has been changed. */
+type DemoLogin = Readonly<{ email: string; password: string | null }>;
+/** API keys and logins, by their owner. `test` is a key of the agent. */
+type DemoAccess = Readonly<Record<"agent" | "contractor" | "test" | "operator", string>> & {
+  readonly logins: Readonly<Record<"agent" | "contractor" | "operator", DemoLogin>>;
+};
 
 /** Returns warnings about unsafe settings. With the embedded database outside production, only those that matter there. */
 export function startupWarnings(config: Config): string[] {
@@ -31,26 +22,21 @@ export function startupWarnings(config: Config): string[] {
   const isOpen = environment !== "production" && !isLoopback(http.host);
   const open = `HOST is ${http.host}: everyone who reaches this machine can use the demo and its keys. Set it to 127.0.0.1, or NODE_ENV to production.`;
   if (environment !== "production" && database.url === null) return isOpen ? [open] : [];
-  const warnings: [boolean, string][] = [
-    [isOpen, open],
-    [
-      mail.smtp === null,
+  const warnings = [
+    isOpen && open,
+    mail.smtp === null &&
       "SMTP_URL is not set: no mail is sent. Mails are saved as files, and operators can read them in the outbox.",
-    ],
-    [
-      twoFactorPolicy === "none",
+    twoFactorPolicy === "none" &&
       "REQUIRE_TWO_FACTOR is none: operators can see every organisation, and can sign in with only a password. Set it to operators.",
-    ],
-    [
-      role !== "worker" && database.url !== null && rateLimits.enabled && rateLimits.store === "memory",
+    role !== "worker" &&
+      database.url !== null &&
+      rateLimits.enabled &&
+      rateLimits.store === "memory" &&
       "RATE_LIMIT_STORE is memory: each process counts separately, so several processes multiply every limit. Set it to postgres.",
-    ],
-    [
-      environment !== "production",
+    environment !== "production" &&
       `NODE_ENV is ${environment}: anyone can explore the GraphQL schema, and Apollo's hosted Sandbox can call it. Set it to production.`,
-    ],
   ];
-  return warnings.flatMap(([applies, warning]) => (applies ? [warning] : []));
+  return warnings.filter((warning) => warning !== false);
 }
 
 /** Returns the start-up text: URLs, warnings, and with `demo` its logins, keys and an example request. */
@@ -61,6 +47,8 @@ export function banner(
   mongo: { state: string },
 ): string {
   const base = config.http.publicUrl ?? url;
+  const noMongo = mongo.state === "absent" && "no MongoDB: retries wait until one is available";
+  const tasks = config.mongo.url === null ? noMongo || `MongoDB in ${config.dataDir}` : "MONGODB_URL";
   const lines = [
     "",
     "  Waymark is up.",
@@ -72,7 +60,7 @@ export function banner(
     `  GraphQL    ${base}/graphql   (explorer: ${base}/graphiql)`,
     `  Health     ${base}/health/ready`,
     `  Database   ${config.database.url === null ? `PostgreSQL in ${config.dataDir}` : "DATABASE_URL"}`,
-    `  Tasks      ${taskStorage(config, mongo.state)}`,
+    `  Tasks      ${tasks}`,
     ...startupWarnings(config).map((warning) => `  Attention  ${warning}`),
   ];
   if (demo) {
@@ -98,10 +86,4 @@ export function banner(
 
 function formatLogin({ email, password }: DemoLogin): string {
   return `${email.padEnd(28)}${password ?? "(password was changed)"}`;
-}
-
-/** Describes where scheduled tasks are stored. */
-function taskStorage({ mongo, dataDir }: Config, state: string): string {
-  if (mongo.url !== null) return "MONGODB_URL";
-  return state === "absent" ? "no MongoDB: retries wait until one is available" : `MongoDB in ${dataDir}`;
 }

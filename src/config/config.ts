@@ -1,4 +1,4 @@
-/** The configuration, built from the environment and frozen. Only the composition root reads it. */
+/** The configuration, built from the environment. Only the composition root reads it. */
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
@@ -9,10 +9,10 @@ export type Config = ReturnType<typeof toConfig>;
 
 const STUDIO_ORIGIN = "https://studio.apollographql.com";
 
-/** Returns the configuration of `env`, frozen. */
+/** Returns the configuration of `env`. */
 export function toConfig(env: Env) {
   const publicUrl = env.PUBLIC_URL?.replace(/(?<!\/)\/+$/, "") ?? null;
-  return deepFreeze({
+  return {
     environment: env.NODE_ENV,
     role: env.WAYMARK_ROLE,
     http: httpSettings(env, publicUrl),
@@ -68,10 +68,13 @@ export function toConfig(env: Env) {
     logLevel: env.LOG_LEVEL,
     /** Null: no tracing. */
     tracing: tracingSettings(env),
-  });
+  };
 }
 
 function httpSettings(env: Env, publicUrl: string | null) {
+  const isProduction = env.NODE_ENV === "production";
+  const total = env.MAX_CONNECTIONS;
+  const defaultDelayMs = isProduction ? 5_000 : 0;
   return {
     host: env.HOST,
     port: env.PORT,
@@ -81,44 +84,23 @@ function httpSettings(env: Env, publicUrl: string | null) {
     publicUrl,
     /** The number of proxies in front, or their IP addresses and ranges. */
     trustProxy: env.TRUST_PROXY,
-    /** Maximum open connections. */
-    connections: connectionLimits(env),
+    /** Maximum open connections. Behind a proxy all of them share its IP address, so the default per IP address is the total. */
+    connections: {
+      total,
+      perAddress: env.MAX_CONNECTIONS_PER_ADDRESS ?? (env.TRUST_PROXY === 0 ? Math.min(1_000, total) : total),
+    },
     /** True: reject requests that would have to wait for long. */
     loadShedding: env.LOAD_SHEDDING === "on",
     corsOrigins: env.CORS_ORIGINS,
-    /** How long the server still answers requests, while readiness fails, after SIGTERM. */
-    shutdownDrainDelayMs: shutdownDrainDelayMs(env),
+    /**
+     * How long the server still answers requests, while readiness fails, after SIGTERM. Workers get no requests, and outside
+     * production no load balancer is expected.
+     */
+    shutdownDrainDelayMs: env.WAYMARK_ROLE === "worker" ? 0 : (env.SHUTDOWN_DRAIN_DELAY ?? defaultDelayMs),
     /** How long an idle connection stays open. */
     keepAliveMs: env.KEEP_ALIVE_TIMEOUT,
     /** Origins that may call GraphQL: `corsOrigins`, and outside production Apollo's hosted Sandbox. */
-    graphqlOrigins: env.NODE_ENV === "production" ? env.CORS_ORIGINS : [...env.CORS_ORIGINS, STUDIO_ORIGIN],
-  };
-}
-
-const DEFAULT_SHUTDOWN_DRAIN_DELAY_MS = 5_000;
-
-/** Defaults to 0 for workers, which get no requests, and outside production, where no load balancer is expected. */
-function shutdownDrainDelayMs({
-  WAYMARK_ROLE: role,
-  NODE_ENV: environment,
-  SHUTDOWN_DRAIN_DELAY: delayMs,
-}: Env): number {
-  if (role === "worker") return 0;
-  return delayMs ?? (environment === "production" ? DEFAULT_SHUTDOWN_DRAIN_DELAY_MS : 0);
-}
-
-const DEFAULT_CONNECTIONS_PER_ADDRESS = 1_000;
-
-/** Behind a proxy all connections share the proxy's IP address, so the default limit per IP address is the total. */
-function connectionLimits({
-  MAX_CONNECTIONS: total,
-  MAX_CONNECTIONS_PER_ADDRESS: perAddress,
-  TRUST_PROXY,
-}: Env) {
-  const isDirect = TRUST_PROXY === 0;
-  return {
-    total,
-    perAddress: perAddress ?? (isDirect ? Math.min(DEFAULT_CONNECTIONS_PER_ADDRESS, total) : total),
+    graphqlOrigins: isProduction ? env.CORS_ORIGINS : [...env.CORS_ORIGINS, STUDIO_ORIGIN],
   };
 }
 
@@ -153,15 +135,4 @@ function mailHost(publicUrl: string | null): string {
 /** The XDG Base Directory Specification ignores a relative XDG_CACHE_HOME. */
 function cacheHome(directory: string | undefined): string {
   return directory !== undefined && isAbsolute(directory) ? directory : join(homedir(), ".cache");
-}
-
-type DeepReadonly<T> = {
-  readonly [Key in keyof T]: T[Key] extends object | null ? DeepReadonly<T[Key]> : T[Key];
-};
-
-function deepFreeze<T extends object>(value: T): DeepReadonly<T> {
-  for (const inner of Object.values(value)) {
-    if (typeof inner === "object" && inner !== null) deepFreeze(inner);
-  }
-  return Object.freeze(value) as DeepReadonly<T>;
 }
