@@ -69,7 +69,7 @@ export const endpointCommands = commandGroup("endpoint", "manage webhook endpoin
       url: { ...urlOption, required: true },
       ...settings,
     },
-    help: "Default: all events, 8 deliveries in flight, 50 per second.",
+    help: "\nDefault: all events, 8 deliveries in flight, 50 per second.",
     async run({ organizations, endpoints }, { org, ...options }) {
       const owner = { organizationId: (await organizations.get(org)).id, actor: systemActor };
       const { endpoint, secret } = await endpoints.create(owner, toSettings(options));

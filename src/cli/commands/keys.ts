@@ -28,11 +28,9 @@ function present(key: ApiKey) {
   };
 }
 
-/** Finds a key by its ID, its prefix (with or without `wmk_`) or the full key. Throws NotFoundException. */
+/** Finds a key by its ID, its prefix or the full key. Throws NotFoundException. */
 async function getKey(keys: ApiKeyService, text: string): Promise<ApiKey> {
-  const key = await keys.find(
-    parsePrefix(text) ?? text.replace(/^(?:wmk_)?((?:test_)?[0-9a-z]{8})_?$/, "wmk_$1"),
-  );
+  const key = await keys.find(parsePrefix(text) ?? text);
   // The text may be a full key, so the message must not repeat it.
   if (!key) throw new AppError("NotFoundException", "No API key has this ID or prefix", { resource: "key" });
   return key;

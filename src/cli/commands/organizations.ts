@@ -63,7 +63,7 @@ export const testCommands = commandGroup("test", "manage test data of organisati
   serviceCommand("reset", {
     description: "delete the test jobs, events, deliveries and logged requests of an organisation",
     argument: ["<org>", "live organisation (ID or exact name)"],
-    help: "Test keys and webhook endpoints stay. Runs in progress are cancelled.",
+    help: "\nTest keys and webhook endpoints stay. Runs in progress are cancelled.",
     run: async ({ organizations, testUse }, _options, org) => ({
       data: await testUse.reset(cliAuditContext, await organizations.get(org)),
     }),

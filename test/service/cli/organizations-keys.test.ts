@@ -103,9 +103,9 @@ describe("key", () => {
     expect(days.scopes).toEqual(["jobs:read", "jobs:write"]);
   });
 
-  it("revokes a key named by its ID, its prefix with or without wmk_, or the full key", async () => {
-    const issued = await Promise.all([1, 2, 3, 4].map(() => runJson("key", "create", "--org", "Acme")));
-    const references = [issued[0].id, issued[1].prefix.slice(4), issued[2].prefix, issued[3].key];
+  it("revokes a key named by its ID, its prefix or the full key", async () => {
+    const issued = await Promise.all([1, 2, 3].map(() => runJson("key", "create", "--org", "Acme")));
+    const references = [issued[0].id, issued[1].prefix, issued[2].key];
     for (const [index, reference] of references.entries()) {
       expect(await runJson("key", "revoke", reference)).toMatchObject({
         id: issued[index].id,
