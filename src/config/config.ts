@@ -1,7 +1,6 @@
 /** The configuration, built from the environment. Only the composition root reads it. */
-import { isIP } from "node:net";
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { TracingSettings } from "../core/tracing/tracing.ts";
 import type { Env } from "./env.ts";
 
@@ -33,7 +32,7 @@ export function toConfig(env: Env) {
     },
     dataDir: resolve(env.WAYMARK_DATA_DIR),
     /** The folder for a downloaded `mongod`, shared by all data folders. */
-    cacheDir: join(cacheHome(env.XDG_CACHE_HOME), "waymark"),
+    cacheDir: resolve(homedir(), env.XDG_CACHE_HOME ?? ".cache", "waymark"),
     /** True: fill an empty database with demo data. By default only the embedded database. */
     demo: env.WAYMARK_DEMO ? env.WAYMARK_DEMO === "on" : env.DATABASE_URL === undefined,
     /** WAYMARK_SECRET. Null: the key file in `dataDir`, allowed only with the embedded PostgreSQL. */
@@ -48,13 +47,7 @@ export function toConfig(env: Env) {
       /** The delay before each attempt, in milliseconds. */
       retrySchedule: env.WEBHOOK_RETRY_SCHEDULE,
     },
-    mail: {
-      /** Null: mails are saved as files. */
-      smtp: env.SMTP_URL ?? null,
-      from: env.MAIL_FROM ?? { name: "Waymark", address: `no-reply@${mailHost(publicUrl)}` },
-      /** The folder for those files. */
-      folder: join(resolve(env.WAYMARK_DATA_DIR), "mails"),
-    },
+    mail: mailSettings(env, publicUrl),
     /** Users who must set up two-factor authentication. */
     twoFactorPolicy: env.REQUIRE_TWO_FACTOR,
     /** Days after which deliveries, request log entries and ended API keys are deleted. */
@@ -104,11 +97,23 @@ function httpSettings(env: Env, publicUrl: string | null) {
   };
 }
 
+function mailSettings(env: Env, publicUrl: string | null) {
+  const { hostname } = new URL(publicUrl ?? "http://localhost");
+  return {
+    /** Null: mails are saved as files. */
+    smtp: env.SMTP_URL ?? null,
+    from: env.MAIL_FROM ?? { name: "Waymark", address: `no-reply@${hostname}` },
+    /** The folder for those files. */
+    folder: join(resolve(env.WAYMARK_DATA_DIR), "mails"),
+  };
+}
+
 /** Returns null unless a collector is set. The traces endpoint takes precedence over the general one. */
 function tracingSettings(env: Env): TracingSettings | null {
   const base = env.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/(?<!\/)\/+$/, "");
   const url = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (base === undefined ? null : `${base}/v1/traces`);
   if (url === null) return null;
+  const sampler = env.OTEL_TRACES_SAMPLER;
   return {
     url,
     headers: env.OTEL_EXPORTER_OTLP_HEADERS,
@@ -117,22 +122,6 @@ function tracingSettings(env: Env): TracingSettings | null {
       "deployment.environment.name": env.NODE_ENV,
       "waymark.role": env.WAYMARK_ROLE,
     },
-    ratio: samplingRatio(env),
+    ratio: sampler.endsWith("ratio") ? env.OTEL_TRACES_SAMPLER_ARG : Number(sampler.endsWith("on")),
   };
-}
-
-function samplingRatio({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio }: Env): number {
-  if (sampler.endsWith("ratio")) return ratio;
-  return sampler.endsWith("on") ? 1 : 0;
-}
-
-/** Returns the host of PUBLIC_URL for the default sender, or localhost if it is unset or an IP address. */
-function mailHost(publicUrl: string | null): string {
-  const { hostname } = new URL(publicUrl ?? "http://localhost");
-  return isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? hostname : "localhost";
-}
-
-/** The XDG Base Directory Specification ignores a relative XDG_CACHE_HOME. */
-function cacheHome(directory: string | undefined): string {
-  return directory !== undefined && isAbsolute(directory) ? directory : join(homedir(), ".cache");
 }
