@@ -60,16 +60,9 @@ const importCommand = serviceCommand("import", {
   argument: ["<file>", "file to import; - reads standard input"],
   options: {
     agent: { value: "<org>", text: "agent of rows that name none (ID or exact name)" },
-    contractor: {
-      value: "<org>",
-      text: "contractor of all jobs, if the file has no contractor column (ID or exact name)",
-    },
+    contractor: { value: "<org>", text: "contractor if the file has no such column (ID or exact name)" },
     format: { value: "<format>", text: "file format (default: from the file name)", choices: importFormats },
-    dates: {
-      value: "<order>",
-      text: "how the file writes dates as text: 31/12/2026 is dmy",
-      choices: dateOrders,
-    },
+    dates: { value: "<order>", text: "order in dates as text: 31/12/2026 is dmy", choices: dateOrders },
     dryRun: { text: "validate and count without changing anything" },
   },
   help: IMPORT_HELP_TEXT,
@@ -141,11 +134,7 @@ const exportCommand = serviceCommand("export", {
     agent: { value: "<org>", text: "only jobs of this agent (ID or exact name)" },
     contractor: { value: "<org>", text: "only jobs assigned to this contractor (ID or exact name)" },
     status: { value: "<code>", text: "only jobs with this normalized_status" },
-    format: {
-      value: "<format>",
-      text: "file format (default: from the name of --out, otherwise csv)",
-      choices: fileFormats,
-    },
+    format: { value: "<format>", text: "default: from the name of --out, or csv", choices: fileFormats },
     out: { value: "<file>", text: "output file (default: standard output)" },
   },
   help: EXPORT_HELP_TEXT,

@@ -21,11 +21,8 @@ const KEY_NOTICE = "Store the key now. It is not shown again.";
 
 function present(key: ApiKey) {
   const { organization, ...view } = toApiKeyView(key);
-  return {
-    ...view,
-    organizationId: organization?.id ?? null,
-    organizationName: organization?.name ?? null,
-  };
+  const { id = null, name = null } = organization ?? {};
+  return { ...view, organizationId: id, organizationName: name };
 }
 
 /** Finds a key by its ID, its prefix or the full key. Throws NotFoundException. */
@@ -75,11 +72,7 @@ export const keyCommands = commandGroup("key", "manage API keys", [
         conflicts: ["test", "as"],
       },
       test: { text: "create a test key: it sees and changes only test data" },
-      as: {
-        value: "<type>",
-        text: "its side of test jobs (default: the organisation's)",
-        choices: organizationTypes,
-      },
+      as: { value: "<type>", text: "its side (default: the organisation's)", choices: organizationTypes },
       name: { value: "<name>", text: "name of the key", default: "API key" },
       scopes: {
         value: "<scopes>",
@@ -89,7 +82,7 @@ export const keyCommands = commandGroup("key", "manage API keys", [
       },
       expires: {
         value: "<when>",
-        text: "date (its end, UTC), date-time, or days from now: 90d",
+        text: "date (its end, UTC), date-time, or 90d from now",
         parse: parseExpiry,
       },
       cidr: {
@@ -140,7 +133,7 @@ export const keyCommands = commandGroup("key", "manage API keys", [
     options: {
       graceHours: {
         value: "<hours>",
-        text: "how long the old key stays valid, 0 to 24",
+        text: "validity of the old key, 0 to 24",
         parse: parseNumber,
         default: 24,
       },
