@@ -3,13 +3,27 @@
  * never retries, not even a refused connection, so every request that a server fails to answer counts as a failure.
  */
 import { once } from "node:events";
-import { Agent, createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import {
+  Agent,
+  createServer,
+  request as requestOf,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import { pipeline } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Backend, BalancerDeps, UnansweredRequest } from "./backend.ts";
-import { forward } from "./forward.ts";
-import { fetchReadiness } from "./readiness.ts";
-import { tunnel } from "./websocket-tunnel.ts";
+import { fetchReadiness } from "./member.ts";
+
+/** A request that got an error from the balancer, or was cut off, because a backend did not answer it. */
+export interface UnansweredRequest {
+  readonly method: string;
+  /** Without the query, which may contain personal data. */
+  readonly path: string;
+  /** Null if no backend was ready. */
+  readonly port: number | null;
+  readonly reason: string;
+}
 
 export interface BalancerOptions {
   /** Base URLs such as `http://127.0.0.1:4000`. A server may stop and start again at its URL. */
@@ -25,12 +39,22 @@ export interface Balancer extends AsyncDisposable {
   activeUrls(): string[];
 }
 
-interface WatchedBackend extends Backend {
+interface Backend {
   readonly url: string;
+  readonly hostname: string;
+  readonly port: number;
+  readonly agent: Agent;
   isReady: boolean;
   /** Consecutive health checks without a response. */
   missedChecks: number;
 }
+
+interface Chosen {
+  readonly backend: Backend | null;
+  readonly onUnanswered: (reason: string) => void;
+}
+
+type Choose = (request: IncomingMessage) => Chosen;
 
 const CHECK_EVERY_MS = 200;
 const MAX_MISSED_CHECKS = 3;
@@ -40,15 +64,21 @@ const IDLE_MS = 30_000;
 /** Resolves once it listens and has checked each backend. */
 export async function startBalancer(options: BalancerOptions): Promise<Balancer> {
   const { checkEveryMs = CHECK_EVERY_MS } = options;
-  const backends = options.backends.map(createWatchedBackend);
+  const backends = options.backends.map(createBackend);
   const unanswered: UnansweredRequest[] = [];
-  const deps = {
-    choose: roundRobin(backends),
-    onUnanswered: (one: UnansweredRequest) => unanswered.push(one),
+  const next = roundRobin(backends);
+  /** Chooses the backend of a request, and returns what records that it did not answer. */
+  const choose: Choose = ({ method = "", url = "" }) => {
+    const backend = next();
+    const [path = ""] = url.split("?", 1);
+    return {
+      backend,
+      onUnanswered: (reason) => void unanswered.push({ method, path, port: backend?.port ?? null, reason }),
+    };
   };
-  const server = createServer((request, response) => forward(request, response, deps));
+  const server = createServer((request, response) => forward(request, response, choose(request)));
   const sockets = new Set<Socket>();
-  server.on("upgrade", (request, socket, head) => tunnel(request, socket as Socket, { ...deps, head }));
+  server.on("upgrade", (request, socket, head) => tunnel(request, head, socket as Socket, choose(request)));
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
@@ -74,13 +104,13 @@ export async function startBalancer(options: BalancerOptions): Promise<Balancer>
   };
 }
 
-function createWatchedBackend(url: string): WatchedBackend {
+function createBackend(url: string): Backend {
   const { hostname, port } = new URL(url);
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
   return { url, hostname, port: Number(port), agent, isReady: false, missedChecks: 0 };
 }
 
-function roundRobin(backends: readonly WatchedBackend[]): BalancerDeps["choose"] {
+function roundRobin(backends: readonly Backend[]): () => Backend | null {
   let turn = 0;
   return () => {
     for (let step = 0; step < backends.length; step += 1) {
@@ -93,16 +123,105 @@ function roundRobin(backends: readonly WatchedBackend[]): BalancerDeps["choose"]
 }
 
 /** A status other than 200 excludes the backend immediately; missing responses exclude it after three checks in a row. */
-async function checkBackend(backend: WatchedBackend): Promise<void> {
+async function checkBackend(backend: Backend): Promise<void> {
   const status = await fetchReadiness(backend.url);
   backend.missedChecks = status === null ? backend.missedChecks + 1 : 0;
   if (status !== null) backend.isReady = status === 200;
   else if (backend.missedChecks >= MAX_MISSED_CHECKS) backend.isReady = false;
 }
 
-async function watchBackend(backend: WatchedBackend, everyMs: number, signal: AbortSignal): Promise<void> {
+async function watchBackend(backend: Backend, everyMs: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await checkBackend(backend);
     await pause(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
+}
+
+/** Headers that apply to one connection and are not forwarded (RFC 9110, section 7.6.1). */
+const HOP_BY_HOP_HEADERS = new Set(["connection", "keep-alive", "proxy-connection", "te", "upgrade"]);
+
+function forward(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  { backend, onUnanswered }: Chosen,
+): void {
+  const fail = (status: 502 | 503, reason: string): void => {
+    if (response.destroyed) return;
+    onUnanswered(reason);
+    // The headers are already sent, so the only way to signal the failure is to cut the connection.
+    if (response.headersSent) response.destroy();
+    else response.writeHead(status, { "content-type": "text/plain", "retry-after": "1" }).end(`${reason}\n`);
+  };
+  if (!backend) return fail(503, "no backend is ready");
+
+  const { hostname, port, agent } = backend;
+  const { method, url: path } = incoming;
+  const headers = forwardedHeaders(incoming);
+  const outgoing = requestOf({ hostname, port, agent, method, path, headers, setHost: false });
+  outgoing.once("response", (answer) => {
+    response.writeHead(answer.statusCode ?? 502, filterHeaders(answer.rawHeaders));
+    pipeline(answer, response, (error) => error && fail(502, `the response was cut off: ${error.message}`));
+  });
+  outgoing.once("error", (error) => fail(502, error.message));
+  // The client has disconnected.
+  response.once("close", () => {
+    if (!response.writableFinished) outgoing.destroy();
+  });
+  incoming.pipe(outgoing);
+}
+
+/** Copies the request's headers and appends the client's IP address to X-Forwarded-For. */
+function forwardedHeaders({ rawHeaders, headers, socket }: IncomingMessage): string[] {
+  const before = headers["x-forwarded-for"];
+  const hops = [...(before === undefined ? [] : [before]), socket.remoteAddress ?? ""].join(", ");
+  return [...filterHeaders(rawHeaders, "x-forwarded-for"), "X-Forwarded-For", hops];
+}
+
+function filterHeaders(raw: readonly string[], dropped = ""): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < raw.length; at += 2) {
+    const [name = "", value = ""] = raw.slice(at, at + 2);
+    if (!HOP_BY_HOP_HEADERS.has(name.toLowerCase()) && name.toLowerCase() !== dropped) kept.push(name, value);
+  }
+  return kept;
+}
+
+const UNAVAILABLE = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
+
+/** Forwards a WebSocket connection: pipes bytes both ways until either side closes. `head` was sent after the request. */
+function tunnel(
+  request: IncomingMessage,
+  head: Buffer,
+  client: Socket,
+  { backend, onUnanswered }: Chosen,
+): void {
+  const fail = (reason: string): void => {
+    onUnanswered(reason);
+    client.end(UNAVAILABLE);
+  };
+  // A client error closes the client's socket, and its close event then closes the upstream one.
+  client.on("error", () => undefined);
+  if (!backend) return fail("no backend is ready");
+
+  const upstream = connect(backend.port, backend.hostname);
+  let isConnected = false;
+  upstream.once("connect", () => {
+    isConnected = true;
+    upstream.write(requestHead(request));
+    upstream.write(head);
+    client.pipe(upstream).pipe(client);
+  });
+  upstream.once("error", (error) => {
+    if (!isConnected) fail(error.message);
+  });
+  upstream.once("close", () => isConnected && client.destroySoon());
+  client.once("close", () => upstream.destroy());
+}
+
+/** Serialises the request with its hop-by-hop headers, because the upgrade is meant for the server. */
+function requestHead({ method, url, rawHeaders, socket }: IncomingMessage): string {
+  const lines = [`${method} ${url} HTTP/1.1`];
+  for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
+  lines.push(`X-Forwarded-For: ${socket.remoteAddress ?? ""}`);
+  return `${lines.join("\r\n")}\r\n\r\n`;
 }

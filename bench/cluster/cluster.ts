@@ -10,8 +10,7 @@ import { startBalancer, type Balancer } from "./balancer.ts";
 import { readCompose, type ComposeService } from "./compose.ts";
 import { startMongo, startPostgres } from "./databases.ts";
 import { createMember, type Member } from "./member.ts";
-import { findFreePort } from "./free-port.ts";
-import { readLogTail, startProgram } from "./process.ts";
+import { findFreePort, readLogTail, startProgram } from "./process.ts";
 
 export interface ClusterOptions {
   /** Path of a `mongod`, such as `findMongodBinary` returns. */

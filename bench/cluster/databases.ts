@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { MongoClient, MongoServerError } from "mongodb";
 import { openEmbeddedPostgres } from "../../src/dev/postgres/embedded-postgres.ts";
-import { findFreePort } from "./free-port.ts";
-import { readLogTail, startProgram, type Program } from "./process.ts";
+import { findFreePort, readLogTail, startProgram, type Program } from "./process.ts";
 
 export interface ClusterDatabase extends AsyncDisposable {
   readonly url: string;

@@ -1,6 +1,6 @@
 /** A Waymark process of the cluster, which can be stopped and started again at the same URL. */
+import { get } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { fetchReadiness } from "./readiness.ts";
 import { readLogTail, startProgram, type Program, type ProgramOptions } from "./process.ts";
 
 export interface MemberOptions extends ProgramOptions {
@@ -58,4 +58,19 @@ async function waitUntilReady({ name, url, logFile }: MemberOptions, program: Pr
       throw new Error(`${name} is not ready:\n${await readLogTail(logFile)}`);
     await pause(POLL_INTERVAL_MS);
   }
+}
+
+const RESPONSE_TIMEOUT_MS = 3_000;
+
+/** Returns the status of /health/ready, or null without a response within the timeout. */
+export async function fetchReadiness(url: string): Promise<number | null> {
+  const { promise, resolve } = Promise.withResolvers<number | null>();
+  // A new connection each time: a kept one would work even if the server accepts no new ones.
+  const request = get(`${url}/health/ready`, { agent: false, timeout: RESPONSE_TIMEOUT_MS }, (response) => {
+    response.resume();
+    resolve(response.statusCode ?? null);
+  });
+  request.once("timeout", () => request.destroy());
+  request.once("error", () => resolve(null));
+  return await promise;
 }

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
+import { findFreePort as find, MIN_PORT, PORT_LIMIT } from "../../src/dev/free-port.ts";
 import { projectRoot } from "./compose.ts";
 
 export interface ProgramOptions {
@@ -55,4 +56,11 @@ export async function startProgram({ command, args, env, logFile }: ProgramOptio
 /** Returns the last lines of a program's log. */
 export async function readLogTail(logFile: string): Promise<string> {
   return (await readFile(logFile, "utf8")).slice(-LOG_TAIL_CHARACTERS);
+}
+
+/** For a server that is stopped and started again on the same port. */
+export async function findFreePort(): Promise<number> {
+  const port = await find();
+  if (port === null) throw new Error(`No port between ${MIN_PORT} and ${PORT_LIMIT - 1} is free`);
+  return port;
 }

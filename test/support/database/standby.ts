@@ -10,7 +10,7 @@ import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { isContentionError } from "../../../src/core/postgres/errors.ts";
 import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
-import { findFreePort } from "../../../bench/cluster/free-port.ts";
+import { findFreePort } from "../../../bench/cluster/process.ts";
 import { takeBaseBackup } from "./base-backup.ts";
 
 export interface Standby extends AsyncDisposable {
