@@ -38,6 +38,7 @@ interface BaselineReply {
   withoutEnvelope?: true;
 }
 
+const BY_MARKING = "/v1/jobs/by-marking/";
 const pool = openPool("baseline");
 const callerOf = await loadCallers(pool);
 const statuses = new Set(
@@ -64,21 +65,15 @@ async function answer(
   try {
     caller = callerOf(request);
     const [path = "", query = ""] = (request.url ?? "").split("?", 2);
+    route = path.startsWith(BY_MARKING) ? BY_MARKING : path;
     const reply =
       request.method === "GET"
-        ? await list(caller, (route = "/v1/jobs"), query)
+        ? await list(caller, path, query)
         : request.method === "POST"
-          ? await answerOperation(caller, (route = path), await readBody(request))
+          ? await answerOperation(caller, await readBody(request))
           : path === "/v1/jobs/batch"
-            ? await updateBatch(caller, (route = path), {
-                body: await readBody(request),
-                requestId,
-                inLoop: query === "loop",
-              })
-            : await updateOne(caller, path.slice((route = "/v1/jobs/by-marking/").length), {
-                body: await readBody(request),
-                requestId,
-              });
+            ? await updateBatch(caller, await readBody(request), { requestId, inLoop: query === "loop" })
+            : await updateOne(caller, path.slice(BY_MARKING.length), await readBody(request), requestId);
     headers = reply.headers;
     const data = JSON.stringify(reply.data);
     text = reply.withoutEnvelope
@@ -153,10 +148,11 @@ async function list(caller: BaselineCaller, path: string, query: string): Promis
 
 async function updateOne(
   caller: BaselineCaller,
-  path: string,
-  { body, requestId }: { body: unknown; requestId: string },
+  encodedNumber: string,
+  body: unknown,
+  requestId: string,
 ): Promise<BaselineReply> {
-  const markingNumber = decodeURIComponent(path);
+  const markingNumber = decodeURIComponent(encodedNumber);
   if (markingNumber === "" || markingNumber.length > 120)
     throw new RequestError(400, "The Marking Number must have 1 to 120 characters");
   const patch = readPatch(body, statuses);
@@ -168,8 +164,8 @@ async function updateOne(
 
 async function updateBatch(
   caller: BaselineCaller,
-  _path: string,
-  { body, requestId, inLoop }: { body: unknown; requestId: string; inLoop: boolean },
+  body: unknown,
+  { requestId, inLoop }: { requestId: string; inLoop: boolean },
 ): Promise<BaselineReply> {
   const jobs = (body as { jobs?: unknown } | null)?.jobs;
   if (!Array.isArray(jobs) || jobs.length === 0 || jobs.length > 100)
@@ -195,7 +191,7 @@ async function updateBatch(
 }
 
 /** Answers the benchmark's GraphQL operations, which it recognises by their variables. It does not parse GraphQL. */
-async function answerOperation(caller: BaselineCaller, _path: string, body: unknown): Promise<BaselineReply> {
+async function answerOperation(caller: BaselineCaller, body: unknown): Promise<BaselineReply> {
   const { variables = {} } = body as { variables?: { status?: unknown; number?: unknown } };
   const data =
     variables.status !== undefined

@@ -3,14 +3,18 @@
  * Options: --jobs=N --deliveries=N --fresh --rounds=N --only=list10,update (or filters, graphql, deliveries, backlog, latency, growth)
  * --engines=graphile-worker,bare-loop --write --profile (CPU profiles of both servers).
  */
-import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { deliveryParts, measureDeliveries } from "./deliveries/measure.ts";
-import { selectGraphqlBenchmarks, measureGraphql } from "./graphql/measure.ts";
+import { compareRows } from "./compare.ts";
+import { countStatements, openPostgres, type BenchPostgres } from "./database.ts";
+import { measureBacklog } from "./deliveries/backlog.ts";
+import { createDeliveryDataset } from "./deliveries/dataset.ts";
+import { measureLatency } from "./deliveries/latency.ts";
+import { measureLogGrowth } from "./deliveries/log-growth.ts";
+import { startDeliveryServers, startSink } from "./deliveries/processes.ts";
+import { onProgress } from "./environment.ts";
 import { installPeers } from "./install-peers.ts";
-import { measureRestApi } from "./rest-api.ts";
-import { reportHeading, formatResults, mergePreviousRows, writeReport, type ReportPart } from "./report.ts";
-import type { BenchmarkResult } from "./benchmarks.ts";
+import { mergePreviousRows, publish, type ReportPart } from "./report.ts";
+import { filterRows, graphqlRows, restRows, type Row } from "./rows.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -25,42 +29,52 @@ const { values: options } = parseArgs({
   },
 });
 
-const folder = resolve(process.env["BENCH_DATA_DIR"] ?? join(import.meta.dirname, "../.waymark-bench"));
 const [jobs, deliveries, rounds] = [Number(options.jobs), Number(options.deliveries), Number(options.rounds)];
 const only = options.only?.split(",");
-const startedMs = performance.now();
-const onProgress = (text: string): void =>
-  console.error(`${Math.round((performance.now() - startedMs) / 1000)} s: ${text}`);
 
-const parts = deliveryParts(only);
-const graphqlRows = selectGraphqlBenchmarks(only);
-const others = new Set<string>(["deliveries", "graphql", ...parts, ...graphqlRows.map(({ id }) => id)]);
-const jobRows = only?.filter((name) => !others.has(name));
-const { fresh, profile } = options;
-if (graphqlRows.length > 0 || parts.length > 0) await installPeers(onProgress);
-if (!jobRows || jobRows.length > 0) {
-  const measured = { folder, jobs, fresh, rounds, only: jobRows, profile, onProgress };
-  await reportBenchmarks("jobs", await measureRestApi(measured));
-}
-if (graphqlRows.length > 0) {
-  const measured = { folder, jobs, fresh: fresh && jobRows?.length === 0, rounds, profile, onProgress };
-  await reportBenchmarks("graphql", await measureGraphql(graphqlRows, measured));
-}
-if (parts.length > 0) {
-  const engines = options.engines?.split(",") ?? null;
-  const tables = await measureDeliveries(parts, { folder, deliveries, rounds, engines, onProgress });
-  for (const [part, table] of tables)
-    await report(part, `${deliveries.toLocaleString("en")} deliveries`, table);
-}
+/** True if `--only` names one of `names`, or is not given. */
+const isChosen = (...names: string[]): boolean => !only || names.some((name) => only.includes(name));
+const rest = [...restRows, ...(only ? filterRows : [])].filter(({ id }) => isChosen(id));
+const graphql = graphqlRows.filter(({ id }) => isChosen(id, "graphql"));
+const deliveryParts = {
+  backlog: isChosen("backlog", "deliveries"),
+  latency: isChosen("latency", "deliveries"),
+  // It takes long, so it runs only by name.
+  growth: only?.includes("growth") ?? false,
+};
+const hasDeliveries = Object.values(deliveryParts).includes(true);
 
-async function reportBenchmarks(part: ReportPart, results: readonly BenchmarkResult[]): Promise<void> {
-  const table = formatResults(results);
+if (hasDeliveries || graphql.some(({ b }) => b.server.startsWith("peers/"))) await installPeers(onProgress);
+await using postgres = await openPostgres();
+if (rest.length > 0) await reportRows("jobs", rest, options.fresh);
+if (graphql.length > 0) await reportRows("graphql", graphql, options.fresh && rest.length === 0);
+if (hasDeliveries) await reportDeliveries(postgres);
+
+async function reportRows(part: ReportPart, rows: readonly Row[], fresh: boolean): Promise<void> {
+  const table = await compareRows(rows, postgres, { jobs, fresh, rounds, profile: options.profile });
   const shown = options.write ? await mergePreviousRows(part, table) : table;
   await report(part, `${jobs.toLocaleString("en")} jobs`, shown);
 }
 
+async function reportDeliveries(server: BenchPostgres): Promise<void> {
+  await using servers = await startDeliveryServers(server);
+  await using sink = await startSink();
+  const size = `${deliveries.toLocaleString("en")} deliveries`;
+  if (deliveryParts.backlog || deliveryParts.latency) {
+    const given = { name: "deliveries", events: deliveries, sinkUrl: sink.url };
+    await using dataset = await createDeliveryDataset(server, given);
+    const bench = { servers, dataset, sink, takeCounts: await countStatements(dataset.client) };
+    const engines = options.engines?.split(",") ?? null;
+    if (deliveryParts.backlog)
+      await report("backlog", size, await measureBacklog(bench, { deliveries, rounds, only: engines }));
+    if (deliveryParts.latency) await report("latency", size, await measureLatency(bench, rounds));
+  }
+  if (deliveryParts.growth) {
+    const parts = { postgres: server, servers, sink };
+    await report("growth", size, await measureLogGrowth(parts, { rounds, largest: deliveries * 20 }));
+  }
+}
+
 async function report(part: ReportPart, size: string, table: string): Promise<void> {
-  const heading = reportHeading(size, `${rounds} rounds`);
-  console.log(`\n${heading}\n\n${table}`);
-  if (options.write) await writeReport(part, heading, table);
+  await publish(part, [size, `${rounds} rounds`], table, options.write);
 }

@@ -2,8 +2,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import type { Figures } from "./comparison.ts";
-import type { Budget, BenchmarkResult } from "./benchmarks.ts";
 
 /** A section of a page between two markers. Writing one part leaves the others as they are. */
 export type ReportPart = keyof typeof parts;
@@ -37,18 +35,54 @@ export function reportHeading(...details: string[]): string {
   return `${[today(), machine, ...details].join(", ")}.`;
 }
 
-export function formatResults(results: readonly BenchmarkResult[]): string {
-  return [
-    "| row | budget | measured | requests/s a, b | p50 ms a, b | p99 ms a, b | CPU µs per request, Node + PostgreSQL: a, b |",
-    "|---|---|---|---|---|---|---|",
-    ...results.map(formatLine),
-  ].join("\n");
+/** Formats rows as a Markdown table; the first is its head. */
+export function formatTable([head = [], ...rows]: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+  return lines.join("\n");
 }
 
-/** Replaces the section of `part` in its page. Throws if the page lacks its markers. */
-export async function writeReport(part: ReportPart, heading: string, table: string): Promise<void> {
+/** A figure with its limits; `of` names it. */
+export interface Judged {
+  of: string;
+  min?: number;
+  max?: number;
+  value: number;
+}
+
+/** Formats a figure, in bold if it misses a limit. */
+export function formatJudged({ value, min = -Infinity, max = Infinity }: Omit<Judged, "of">): string {
+  const text = formatNumber(value);
+  return value < min || value > max ? `**${text}**` : text;
+}
+
+/** Returns two cells: the budgets, and the figures. */
+export function formatBudgets(all: readonly Judged[]): [budgets: string, figures: string] {
+  const limit = ({ of, min, max }: Judged): string =>
+    min === undefined ? (max === undefined ? of : `${of} ≤ ${max}`) : `${of} ≥ ${min}`;
+  return [all.map(limit).join("; "), all.map(formatJudged).join("; ")];
+}
+
+/** Prints the date, the machine, `details` and the text; with `isWritten` also into the section of `part`. */
+export async function publish(
+  part: ReportPart,
+  details: readonly string[],
+  text: string,
+  isWritten: boolean,
+): Promise<void> {
+  await publishWithHeading(part, reportHeading(...details), text, isWritten);
+}
+
+/** The same below another heading. Throws if the page lacks the markers of `part`. */
+export async function publishWithHeading(
+  part: ReportPart,
+  heading: string,
+  text: string,
+  isWritten: boolean,
+): Promise<void> {
+  console.log(`\n${heading}\n\n${text}`);
+  if (!isWritten) return;
   const { path, begin, end, before, after } = await readReport(part);
-  await writeFile(path, `${before}${begin}\n\n${heading}\n\n${table}\n\n${end}${after}`);
+  await writeFile(path, `${before}${begin}\n\n${heading}\n\n${text}\n\n${end}${after}`);
 }
 
 /** Returns the page of `part` and its text before, in and after the section. Throws if the page lacks its markers. */
@@ -84,27 +118,6 @@ export async function mergePreviousRows(part: ReportPart, table: string): Promis
     return newRow ?? line;
   });
   return [...head, ...merged, ...newRows.values()].join("\n");
-}
-
-function formatLine({ name, comparison, budgets }: BenchmarkResult): string {
-  const cells = [name, budgets.map(({ text }) => text).join("; "), budgets.map(formatMeasured).join("; ")];
-  if (!comparison) return `| ${[...cells, "", "", "", ""].join(" | ")} |`;
-  const { a, b, ratios } = comparison;
-  const spread = `(${formatNumber(ratios.requests.min)} to ${formatNumber(ratios.requests.max)})`;
-  const pair = (of: keyof Figures): string => `${formatNumber(a[of])}, ${formatNumber(b[of])}`;
-  const cpu = ({ nodeUs, postgresUs }: Figures): string =>
-    `${formatNumber(nodeUs)} + ${formatNumber(postgresUs)}`;
-  const figures = [
-    `${pair("requests")} ${spread}`,
-    pair("p50Ms"),
-    pair("p99Ms"),
-    `${cpu(a)}, ${cpu(b)}; × ${formatNumber(ratios.cpu.median)}`,
-  ];
-  return `| ${[...cells, ...figures].join(" | ")} |`;
-}
-
-function formatMeasured({ value, holds }: Budget): string {
-  return holds ? formatNumber(value) : `**${formatNumber(value)}**`;
 }
 
 /** Rounds to two or three significant digits; whole numbers from 100. */

@@ -1,8 +1,8 @@
-/** Starts the benchmark's processes: Waymark, the baseline and the load generator. */
+/** Starts the benchmark's processes: Waymark, the servers that it is compared with, and the load generator. */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { LoadJob, LoadResult } from "./load.ts";
+import type { LoadJob, SentRequest } from "./load.ts";
 
 export interface BenchServer extends AsyncDisposable {
   name: string;
@@ -11,7 +11,8 @@ export interface BenchServer extends AsyncDisposable {
 }
 
 export interface LoadGenerator extends AsyncDisposable {
-  run(job: LoadJob): Promise<LoadResult>;
+  pid: number;
+  run(job: LoadJob): Promise<SentRequest[]>;
 }
 
 /** The Node flags of `npm start` and the image. */
@@ -33,31 +34,32 @@ const BENCH_ENVIRONMENT = {
 export async function startServer(
   name: string,
   url: string,
-  execArgv: string[] = [],
-  env: Record<string, string> = {},
+  { env = {}, flags = [] }: { env?: Record<string, string>; flags?: readonly string[] } = {},
 ): Promise<BenchServer> {
+  const execArgv = [...(name === "waymark" ? WAYMARK_NODE_FLAGS : []), ...flags];
   const child = startProcess(`${name}.ts`, { ...BENCH_ENVIRONMENT, ...env, DATABASE_URL: url }, execArgv);
-  const [message] = (await Promise.race([once(child, "message"), rejectOnExit(child, name)])) as [
-    { url: string },
-  ];
+  const message = await nextMessage<{ url: string }>(child, name);
   return { name, url: message.url, pid: child.pid as number, [Symbol.asyncDispose]: () => endProcess(child) };
 }
 
 export function startLoadGenerator(): LoadGenerator {
-  const child = startProcess("load.ts", {}, []);
-  const failure = rejectOnExit(child, "load");
+  const child = startProcess("load.ts");
   return {
+    pid: child.pid as number,
     async run(job) {
       child.send(job);
-      const [result] = (await Promise.race([once(child, "message"), failure])) as [LoadResult];
-      return result;
+      return await nextMessage<SentRequest[]>(child, "load");
     },
     [Symbol.asyncDispose]: () => endProcess(child),
   };
 }
 
 /** Starts a file of this folder in its own process. */
-export function startProcess(file: string, env: Record<string, string>, execArgv: string[]): ChildProcess {
+export function startProcess(
+  file: string,
+  env: Record<string, string> = {},
+  execArgv: string[] = [],
+): ChildProcess {
   return fork(join(import.meta.dirname, file), {
     env: { PATH: process.env["PATH"], ...env },
     execArgv,
@@ -66,12 +68,22 @@ export function startProcess(file: string, env: Record<string, string>, execArgv
   });
 }
 
-/** Rejects when the process ends. Unhandled rejections are suppressed. */
-function rejectOnExit(child: ChildProcess, name: string): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  child.once("exit", (code) => reject(new Error(`${name} ended early (${code})`)));
-  promise.catch(() => undefined);
-  return promise;
+const TIMEOUT_MS = 600_000;
+
+/** Rejects if the process ends, or sends no message within ten minutes. */
+export async function nextMessage<T>(child: ChildProcess, name: string): Promise<T> {
+  const received = new AbortController();
+  const signal = AbortSignal.any([received.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const ended = once(child, "exit", { signal }).then(([code]) => {
+    throw new Error(`${name} ended early (${String(code)})`);
+  });
+  try {
+    const [message] = (await Promise.race([once(child, "message", { signal }), ended])) as [T];
+    return message;
+  } finally {
+    received.abort();
+    ended.catch(() => undefined);
+  }
 }
 
 export async function endProcess(child: ChildProcess): Promise<void> {

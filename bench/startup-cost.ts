@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { dataFolder } from "./environment.ts";
 import { processTreeCpuUs } from "./process-usage.ts";
 
 export interface StartupCost {
@@ -16,8 +17,8 @@ const RUNS = 5;
 const ADDRESS = /http:\/\/[\d.]+:\d+/;
 
 /** Returns the median of five starts, after one start that creates the folder and the demo. */
-export async function measureStartup(folder: string): Promise<StartupCost> {
-  const dataDir = join(folder, "start");
+export async function measureStartup(): Promise<StartupCost> {
+  const dataDir = join(dataFolder, "start");
   await rm(dataDir, { recursive: true, force: true });
   await measureOneStart(dataDir);
   const costs: StartupCost[] = [];

@@ -1,9 +1,8 @@
 /** Requests like those of partners; larger organisations send more. */
 import type pg from "pg";
-import type { BenchDatabase } from "./database.ts";
 import type { LoadRequest } from "./load.ts";
 import { createRandom } from "./random.ts";
-import { HISTORY_DAYS } from "./seed.ts";
+import { HISTORY_DAYS, type JobsDatabase } from "./seed.ts";
 
 interface SampledJob {
   marking_number: string;
@@ -12,21 +11,15 @@ interface SampledJob {
   contractor_id: string | null;
 }
 
-export type FilterName =
-  | "none"
-  | "status"
-  | "marking_number"
-  | "batch_number"
-  | "updated range"
-  | "scheduled range";
-export const filterNames: FilterName[] = [
+export const filterNames = [
   "none",
   "status",
   "marking_number",
   "batch_number",
   "updated range",
   "scheduled range",
-];
+] as const;
+export type FilterName = (typeof filterNames)[number];
 
 export interface Workload {
   /** Makes list requests with pages of `pageSize`, which use the filters in rotation. */
@@ -60,7 +53,7 @@ export interface WorkloadOptions {
 }
 
 export async function createWorkload(
-  database: Pick<BenchDatabase, "client" | "organizations" | "seededAt">,
+  database: Pick<JobsDatabase, "client" | "organizations" | "seededAt">,
   options: WorkloadOptions = {},
 ): Promise<Workload> {
   const jobs = await sampleJobs(database.client, options);

@@ -67,7 +67,8 @@ const columns = (table: string): string =>
     .join(", ");
 
 const names = new Map<string, string>();
-function prepared(statement: string, values: unknown[]): QueryConfig {
+/** Names the statement, so that each connection prepares it once. */
+export function prepared(statement: string, values: unknown[]): QueryConfig {
   let name = names.get(statement);
   if (name === undefined) names.set(statement, (name = `b${names.size}`));
   return { name, text: statement, values };

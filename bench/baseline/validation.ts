@@ -3,38 +3,23 @@ import { toTypedId } from "../../src/core/ids.ts";
 import { FIELDS } from "./statements.ts";
 
 /** The headers of every Waymark response. */
-export const DEFAULT_HEADERS = [
-  "Content-Security-Policy",
-  "default-src 'none';frame-ancestors 'none'",
-  "Cross-Origin-Opener-Policy",
-  "same-origin",
-  "Cross-Origin-Resource-Policy",
-  "same-origin",
-  "Origin-Agent-Cluster",
-  "?1",
-  "Referrer-Policy",
-  "no-referrer",
-  "Strict-Transport-Security",
-  "max-age=31536000; includeSubDomains",
-  "X-Content-Type-Options",
-  "nosniff",
-  "X-DNS-Prefetch-Control",
-  "off",
-  "X-Download-Options",
-  "noopen",
-  "X-Frame-Options",
-  "SAMEORIGIN",
-  "X-Permitted-Cross-Domain-Policies",
-  "none",
-  "X-XSS-Protection",
-  "0",
-  "Cache-Control",
-  "no-store",
-  "Vary",
-  "Accept-Encoding",
-  "Content-Type",
-  "application/json; charset=utf-8",
-];
+export const DEFAULT_HEADERS = Object.entries({
+  "Content-Security-Policy": "default-src 'none';frame-ancestors 'none'",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Origin-Agent-Cluster": "?1",
+  "Referrer-Policy": "no-referrer",
+  "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+  "X-Content-Type-Options": "nosniff",
+  "X-DNS-Prefetch-Control": "off",
+  "X-Download-Options": "noopen",
+  "X-Frame-Options": "SAMEORIGIN",
+  "X-Permitted-Cross-Domain-Policies": "none",
+  "X-XSS-Protection": "0",
+  "Cache-Control": "no-store",
+  Vary: "Accept-Encoding",
+  "Content-Type": "application/json; charset=utf-8",
+}).flat();
 
 export type Row = Record<string, string | number | boolean | null>;
 export type Patch = Record<string, unknown>;

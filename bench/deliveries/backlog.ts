@@ -1,154 +1,100 @@
 /** Measures how fast each engine sends a backlog of deliveries: Waymark, four job queues, and a bare loop of POSTs. */
-import { processCpuUs, peakMemoryMb } from "../process-usage.ts";
-import { median, HANGING_ENDPOINTS, ENDPOINTS, type EngineName } from "./protocol.ts";
-import { runAlternating } from "./alternating-runs.ts";
-import { startEngine, type EngineProcess, type Sink, type DeliveryProcesses } from "./processes.ts";
-import type { DeliveryDataset } from "./dataset.ts";
+import { onProgress } from "../environment.ts";
+import { peakMemoryMb } from "../process-usage.ts";
+import { formatJudged, formatNumber, formatTable } from "../report.ts";
+import { measureInTurn, median, medianOf, ratioOf } from "../statistics.ts";
+import { drain, type DeliveryBench, type DrainFigures } from "./drain.ts";
+import { startEngine, type EngineProcess } from "./processes.ts";
+import type { EngineName } from "./protocol.ts";
 
-/** The figures of one drain. CPU microseconds and statements are per delivery. */
-export interface DrainResult {
-  perSecond: number;
-  nodeUs: number;
-  postgresUs: number;
-  mongoUs: number;
-  redisUs: number;
-  statements: number;
-  /** Requests beyond the first of each delivery. */
-  duplicates: number;
-}
-
-export interface DeliverySide {
+interface DeliverySide {
   name: string;
   engine: EngineName;
-  deliveries: number;
-  isHanging: boolean;
+  /** The part of the backlog that it gets. Default: all. */
+  share?: number;
+  isHanging?: true;
+  /** Minimum of Waymark's deliveries per second divided by the engine's. With hanging endpoints the ratio is inverted. */
+  min?: number;
 }
 
-export interface BacklogResult {
-  sides: DeliverySide[];
-  /** One result per round, by the side's name. */
-  drains: Map<string, DrainResult[]>;
-  /** Names of the sides that did not finish. */
-  unfinished: Set<string>;
-  /** Peak resident memory of Waymark's worker, in MB. */
-  workerMemoryMb: number;
-}
-
-/** One Agenda task per delivery is so slow that Agenda gets only this share of the backlog. */
-const AGENDA_SHARE = 1 / 25;
+const SIDES: readonly DeliverySide[] = [
+  { name: "Waymark", engine: "waymark" },
+  { name: "Waymark, 1 % of endpoints hanging", engine: "waymark", isHanging: true, min: 0.8 },
+  { name: "graphile-worker", engine: "graphile-worker", min: 1.1 },
+  { name: "pg-boss", engine: "pg-boss" },
+  { name: "BullMQ", engine: "bullmq" },
+  // One task per delivery is so slow that it gets only a part.
+  { name: "Agenda, one task per delivery", engine: "agenda", share: 1 / 25, min: 20 },
+  { name: "bare loop of signed POSTs", engine: "bare-loop", min: 0.5 },
+];
 const WARM_UP_SHARE = 1 / 10;
+const MAX_STATEMENTS = 0.05;
+const MAX_MEMORY_MB = 250;
+const HEAD = [
+  "engine",
+  "deliveries",
+  "budget: Waymark's deliveries/s ÷ the engine's",
+  "measured (min to max)",
+  "deliveries/s",
+  "CPU µs per delivery: Node + PostgreSQL + MongoDB + Redis",
+  "statements per delivery",
+  "duplicates",
+];
 
-export interface DeliveryBench {
-  processes: DeliveryProcesses;
-  dataset: DeliveryDataset;
-  sink: Sink;
-}
-
+/** Returns the table. `only` names the engines to measure besides Waymark; null: all that can run. */
 export async function measureBacklog(
   bench: DeliveryBench,
   { deliveries, rounds, only }: { deliveries: number; rounds: number; only: readonly string[] | null },
-): Promise<BacklogResult> {
-  const sides = listSides(bench.processes, deliveries).filter(
-    ({ engine }) => only === null || engine === "waymark" || only.includes(engine),
+): Promise<string> {
+  const sides = SIDES.filter(({ engine }) => engine === "waymark" || (only?.includes(engine) ?? true)).filter(
+    ({ engine }) => engine !== "bullmq" || bench.servers.env.REDIS_SOCKET !== undefined,
   );
   await using opened = new AsyncDisposableStack();
   const engines = new Map<EngineName, EngineProcess>();
   for (const { engine } of sides)
     if (!engines.has(engine))
-      engines.set(engine, opened.use(await startEngine(engine, bench.dataset.url, bench.processes)));
+      engines.set(engine, opened.use(await startEngine(engine, bench.dataset.url, bench.servers)));
 
-  const engineOf = ({ engine }: DeliverySide): EngineProcess => engines.get(engine) as EngineProcess;
-  const { results: drains, unfinished } = await runAlternating<DeliverySide, DrainResult>(sides, {
-    rounds,
-    warmUp: (side) =>
-      drain(bench, engineOf(side), { ...side, deliveries: Math.ceil(side.deliveries * WARM_UP_SHARE) }),
-    async run(side) {
-      const result = await drain(bench, engineOf(side), side);
-      bench.processes.onProgress(`${side.name} ${Math.round(result.perSecond)}/s`);
-      return result;
-    },
-    isReference: ({ engine }) => engine === "waymark",
-    async abandon(side) {
-      await engineOf(side)[Symbol.asyncDispose]();
-    },
-    onProgress: (text) => bench.processes.onProgress(text),
+  const sizeOf = ({ share = 1 }: DeliverySide): number => Math.ceil(deliveries * share);
+  const all = await measureInTurn(sides, { warmUps: 1, rounds }, async (side, isWarmUp) => {
+    const size = isWarmUp ? Math.ceil(sizeOf(side) * WARM_UP_SHARE) : sizeOf(side);
+    const { isHanging = false } = side;
+    const figures = await drain(bench, engines.get(side.engine) as EngineProcess, {
+      deliveries: size,
+      isHanging,
+    });
+    onProgress(`${side.name} ${Math.round(figures.perSecond)}/s`);
+    return figures;
   });
-  return { sides, drains, unfinished, workerMemoryMb: peakMemoryMb(engines.get("waymark")?.pid ?? 0) };
-}
-
-function listSides({ hasRedis }: DeliveryProcesses, deliveries: number): DeliverySide[] {
-  const side = (name: string, engine: EngineName, share = 1): DeliverySide => ({
-    name,
-    engine,
-    deliveries: Math.ceil(deliveries * share),
-    isHanging: false,
-  });
+  const [waymark = []] = all;
+  const rows = sides.map((side, at) => formatSide(side, sizeOf(side), { own: all[at] ?? [], waymark }));
+  const statements = median(waymark.map((figures) => figures.statements));
+  const memoryMb = peakMemoryMb(engines.get("waymark")?.pid ?? 0);
   return [
-    side("Waymark", "waymark"),
-    { ...side("Waymark, 1 % of endpoints hanging", "waymark"), isHanging: true },
-    side("graphile-worker", "graphile-worker"),
-    side("pg-boss", "pg-boss"),
-    ...(hasRedis ? [side("BullMQ", "bullmq")] : []),
-    side("Agenda, one task per delivery", "agenda", AGENDA_SHARE),
-    side("bare loop of signed POSTs", "bare-loop"),
+    formatTable([HEAD, ...rows]),
+    `Waymark's statements per delivery, budget ≤ ${MAX_STATEMENTS}: ${formatJudged({ value: statements, max: MAX_STATEMENTS })}. ` +
+      `Peak memory of its worker, budget ≤ ${MAX_MEMORY_MB} MB: ${formatJudged({ value: memoryMb, max: MAX_MEMORY_MB })} MB.`,
+  ].join("\n\n");
+}
+
+const rate = ({ perSecond }: DrainFigures): number => perSecond;
+
+function formatSide(
+  { name, isHanging, min }: DeliverySide,
+  size: number,
+  { own, waymark }: { own: readonly DrainFigures[]; waymark: readonly DrainFigures[] },
+): string[] {
+  const ratio = isHanging ? ratioOf(own, waymark, rate) : ratioOf(waymark, own, rate);
+  const measured = formatJudged({ value: ratio.median, ...(min !== undefined && { min }) });
+  const { perSecond, nodeUs, postgresUs, mongoUs, redisUs, statements } = medianOf<keyof DrainFigures>(own);
+  return [
+    name,
+    size.toLocaleString("en"),
+    min === undefined ? "" : `≥ ${min}${isHanging ? " of Waymark with all healthy" : ""}`,
+    own === waymark ? "" : `${measured} (${formatNumber(ratio.min)} to ${formatNumber(ratio.max)})`,
+    formatNumber(perSecond),
+    [nodeUs, postgresUs, mongoUs, redisUs].map(formatNumber).join(" + "),
+    formatNumber(statements),
+    String(own.reduce((sum, { duplicates }) => sum + duplicates, 0)),
   ];
-}
-
-/** Fills the queue, starts the engine, waits for the last delivery and stops the engine. */
-export async function drain(
-  {
-    processes,
-    dataset,
-    sink,
-  }: Omit<DeliveryBench, "processes"> & { processes: Pick<DeliveryProcesses, "cpu"> },
-  engine: EngineProcess,
-  { deliveries, isHanging }: Pick<DeliverySide, "deliveries" | "isHanging">,
-  clear: () => Promise<void> = () => dataset.clear(),
-): Promise<DrainResult> {
-  await clear();
-  await dataset.setHanging(isHanging);
-  await engine.send({ do: "fill", count: deliveries });
-  // Message n goes to endpoint n modulo the number of endpoints.
-  const healthy = isHanging ? countHealthy(deliveries) : deliveries;
-  sink.send({ do: "expect", count: healthy, secrets: dataset.secrets, keepTimes: false });
-  await dataset.takeStatementCount();
-  const before = { servers: processes.cpu(), node: processCpu(engine) };
-  const received = sink.received();
-  // If the engine fails to start, this promise rejects later without a listener.
-  received.catch(() => undefined);
-  await engine.send({ do: "start" });
-  const { firstMs, lastMs, requests, wrongSignatures } = await received;
-  sink.send({ do: "release" });
-  await engine.send({ do: "stop" });
-  const after = { servers: processes.cpu(), node: processCpu(engine) };
-  if (wrongSignatures > 0) throw new Error(`${engine.name} sent ${wrongSignatures} wrong signatures`);
-  return {
-    perSecond: ((healthy - 1) / (lastMs - firstMs)) * 1000,
-    nodeUs: (after.node - before.node) / healthy,
-    postgresUs: (after.servers.postgres - before.servers.postgres) / healthy,
-    mongoUs: (after.servers.mongo - before.servers.mongo) / healthy,
-    redisUs: (after.servers.redis - before.servers.redis) / healthy,
-    statements: (await dataset.takeStatementCount()) / healthy,
-    duplicates: requests - healthy,
-  };
-}
-
-function countHealthy(deliveries: number): number {
-  let healthy = 0;
-  for (let n = 1; n <= deliveries; n += 1) if (n % ENDPOINTS >= HANGING_ENDPOINTS) healthy += 1;
-  return healthy;
-}
-
-function processCpu({ pid }: EngineProcess): number {
-  return processCpuUs(pid);
-}
-
-/** Computes `of` for left divided by right per round, and returns the median, smallest and largest ratio. */
-export function medianRatio(
-  left: readonly DrainResult[],
-  right: readonly DrainResult[],
-  of: (drain: DrainResult) => number,
-) {
-  const ratios = left.map((result, at) => of(result) / of(right[at] as DrainResult));
-  return { median: median(ratios), least: Math.min(...ratios), most: Math.max(...ratios) };
 }

@@ -1,27 +1,20 @@
 /** The data of the delivery benchmarks: jobs, their events and 200 endpoints, in a new database for each run. */
-import pg from "pg";
+import type pg from "pg";
 import { toEventWire, type EventRow } from "../../src/events/wire.ts";
-import { entities } from "../../src/app/entities.ts";
 import { newUuid, uuidV7Sql, toTypedId } from "../../src/core/ids.ts";
-import { migrateDatabase } from "../../src/core/postgres/migrate.ts";
 import { createSecretBox } from "../../src/core/secret-box.ts";
 import { sealContext } from "../../src/webhooks/signing/secrets.ts";
+import { ensurePartitions } from "../../src/webhooks/deliveries/weekly-partitions.sql.ts";
 import { newSecret } from "../../src/webhooks/signing/signature.ts";
-import { recreateDatabase } from "../temporary-database.ts";
-import { seed } from "../seed.ts";
+import { openDatabase, type BenchPostgres } from "../database.ts";
+import { createQueryable, seed } from "../seed.ts";
 import { ENDPOINTS, HANGING_ENDPOINTS, BENCH_SECRET } from "./protocol.ts";
 
-export interface DeliveryDataset extends AsyncDisposable {
+export interface DeliveryDataset {
   url: string;
   client: pg.Client;
   /** Signing secrets, by endpoint number. */
-  secrets: string[];
-  /** Empties all queues and logs. */
-  clear(): Promise<void>;
-  /** Makes the first endpoints hang, or answer again. */
-  setHanging(isHanging: boolean): Promise<void>;
-  /** Returns the number of statements since the last call, without those of the benchmark itself. */
-  takeStatementCount(): Promise<number>;
+  secrets: readonly string[];
 }
 
 const JOBS = 2_000;
@@ -29,77 +22,62 @@ const CHUNK = 2_000;
 const MAX_IN_FLIGHT = 64;
 const PER_SECOND = 1_000;
 
-/** Creates the database. `events` is the size of the largest backlog; all endpoints point to `sinkUrl`. */
+/** Creates the database. `events` is the size of the largest backlog. */
 export async function createDeliveryDataset(
-  serverUrl: string,
+  server: BenchPostgres,
   { name, events, sinkUrl }: { name: string; events: number; sinkUrl: string },
-): Promise<DeliveryDataset> {
-  await recreateDatabase(serverUrl, name);
-  const url = Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href;
-  await migrateDatabase({ url, poolSize: 2, entities });
-  const client = new pg.Client({ connectionString: url, application_name: "bench" });
-  await client.connect();
-  await client.query("set pg_stat_statements.track = 'none'");
-  await client.query("create extension pg_stat_statements");
-  await seed(client, JOBS, () => undefined);
-  await client.query(BENCH_TABLES);
-  const { rows } = await client.query<{ id: string }>("select id from organization order by type, name");
-  const secrets = await insertEndpoints(
-    client,
-    sinkUrl,
-    rows.map(({ id }) => id),
-  );
-  await insertEvents(client, events);
-  await client.query("vacuum analyze");
-  return openDeliveryDataset(url, client, secrets);
-}
-
-/** Wraps an existing database. */
-export function openDeliveryDataset(url: string, client: pg.Client, secrets: string[]): DeliveryDataset {
-  return {
-    url,
-    client,
-    secrets,
-    async clear() {
-      await client.query("truncate webhook_delivery, webhook_attempt, bench_attempt");
-      await client.query("update webhook_endpoint set circuit_step = null, blocked_until = null");
-    },
-    async setHanging(isHanging) {
-      await client.query(
-        `update webhook_endpoint set url = replace(url, $2, $3), version = version + 1
-         where id in (select id from bench_endpoint where n < $1) and strpos(url, $2) > 0`,
-        [HANGING_ENDPOINTS, ...(isHanging ? ["/hook/", "/hang/"] : ["/hang/", "/hook/"])],
+): Promise<DeliveryDataset & AsyncDisposable> {
+  let secrets: string[] = [];
+  const database = await openDatabase(server, {
+    name,
+    isReused: false,
+    async fill(client) {
+      await seed(client, JOBS);
+      await client.query(BENCH_TABLES);
+      const { rows } = await client.query<{ id: string }>("select id from organization order by type, name");
+      secrets = await insertEndpoints(
+        client,
+        rows.map(({ id }) => id),
       );
+      await pointEndpoints(client, sinkUrl);
+      await insertEvents(client, events);
     },
-    async takeStatementCount() {
-      const { rows } = await client.query<{ calls: number }>(
-        `select coalesce(sum(calls), 0)::int as calls from pg_stat_statements
-         where dbid = (select oid from pg_database where datname = current_database())`,
-      );
-      await client.query("select pg_stat_statements_reset()");
-      return rows[0]?.calls ?? 0;
-    },
-    [Symbol.asyncDispose]: () => client.end(),
-  };
+  });
+  return { ...database, secrets };
 }
 
 /** The other engines record their attempts in `bench_attempt` and read endpoints and messages from the other two tables. */
 export const BENCH_TABLES = `
   create table bench_attempt (like webhook_attempt including all);
-  create table bench_endpoint (n int primary key, id uuid not null, url text not null, secret text not null);
+  create table bench_endpoint (n int primary key, id uuid not null, secret text not null);
   create table bench_message (n int primary key, endpoint int not null, event_id uuid not null, id text not null, body text not null)`;
 
-/** Inserts endpoints, distributed over the organisations (uuids) by rotation, and returns their secrets. */
-export async function insertEndpoints(
+/** Sets the URLs of all endpoints and closes their circuits. With `hanging`, the first ones never answer. */
+export async function pointEndpoints(
   client: pg.Client,
   sinkUrl: string,
+  behaviour: "answering" | "hanging" | "flaky" = "answering",
+): Promise<void> {
+  await client.query(
+    `update webhook_endpoint set circuit_step = null, blocked_until = null, version = version + 1,
+       url = $1::text || case when n < $2 then '/hang/' else $3 end || n
+     from bench_endpoint where bench_endpoint.id = webhook_endpoint.id`,
+    [sinkUrl, behaviour === "hanging" ? HANGING_ENDPOINTS : 0, behaviour === "flaky" ? "/flaky/" : "/hook/"],
+  );
+}
+
+const NO_RECEIVER = "http://127.0.0.1:1/";
+
+/** Inserts endpoints without a receiver, distributed over the organisations (uuids) by rotation, and returns their secrets. */
+export async function insertEndpoints(
+  client: pg.Client,
   organizationIds: readonly string[],
   count = ENDPOINTS,
 ): Promise<string[]> {
   const box = createSecretBox(BENCH_SECRET);
   const secrets: string[] = [];
   for (let n = 0; n < count; n += 1) {
-    const [id, secret, url] = [newUuid(), newSecret(), `${sinkUrl}/hook/${n}`];
+    const [id, secret] = [newUuid(), newSecret()];
     secrets.push(secret);
     const sealed = [
       { sealed: box.seal(secret, sealContext(id)), created_at: new Date().toISOString(), expires_at: null },
@@ -107,9 +85,9 @@ export async function insertEndpoints(
     await client.query(
       `insert into webhook_endpoint (id, organization_id, url, secrets, max_in_flight, per_second, created_by)
        values ($1, $2, $3, $4, ${MAX_IN_FLIGHT}, ${PER_SECOND}, 'bench')`,
-      [id, organizationIds[n % organizationIds.length], url, JSON.stringify(sealed)],
+      [id, organizationIds[n % organizationIds.length], NO_RECEIVER, JSON.stringify(sealed)],
     );
-    await client.query("insert into bench_endpoint values ($1, $2, $3, $4)", [n, id, url, secret]);
+    await client.query("insert into bench_endpoint values ($1, $2, $3)", [n, id, secret]);
   }
   return secrets;
 }
@@ -145,3 +123,34 @@ const INSERT_EVENTS = `
     join (select job, row_number() over (order by id) as place from job) placed on place = n % ${JOBS} + 1
     cross join lateral (select (placed.job).*) job
   returning id, type, sequence, actor_type, actor_id, request_id, changes, job`;
+
+const RETENTION_DAYS = 30;
+
+/** Inserts finished deliveries of the existing messages, spread over the last 28 days, each with one attempt. */
+export async function insertFinished(client: pg.Client, count: number): Promise<void> {
+  // A worker creates the partitions when it starts, and none has started yet.
+  await ensurePartitions(createQueryable(client), Date.now(), RETENTION_DAYS);
+  await client.query(INSERT_FINISHED, [count]);
+}
+
+const INSERT_FINISHED = `
+  with made as materialized (
+    select overlay(${uuidV7Sql.strings.join("")}::text placing
+        substr(to_char_hex, 1, 8) || '-' || substr(to_char_hex, 9, 4) from 1 for 13)::uuid as id,
+      event_id, endpoint
+    from (
+      select n, lpad(to_hex((extract(epoch from now() - interval '28 days' * random()) * 1000)::bigint), 12, '0') as to_char_hex
+      from generate_series(1, $1::int) n
+    ) numbered join bench_message on bench_message.n = numbered.n % (select count(*) from bench_message) + 1
+  ), finished as (
+    insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, attempts, outcome, finished_at)
+    select made.id, bench_endpoint.id, event_id, 'job.status_changed', 'delivered', 1, 'delivered', now()
+    from made join bench_endpoint on bench_endpoint.n = endpoint
+  )
+  insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, request_headers,
+    response_headers, response_body)
+  select gen_random_uuid(), id, 1, now(), 12, 'delivered', 200,
+    json_build_object('content-type', 'application/json', 'user-agent', 'Waymark-Webhooks/1.0', 'webhook-id', id,
+      'webhook-timestamp', '1795000000', 'webhook-signature', 'v1,' || repeat('x', 44)),
+    json_build_object('content-type', 'text/plain', 'content-length', '2', 'date', now()), 'ok'
+  from made`;

@@ -56,7 +56,7 @@ export interface Target {
 
 export async function readTargets(pool: pg.Pool): Promise<Target[]> {
   const { rows } = await pool.query<{ url: string; secret: string }>(
-    "select url, secret from bench_endpoint order by n",
+    "select webhook_endpoint.url, secret from bench_endpoint join webhook_endpoint using (id) order by n",
   );
   return rows.map(({ url, secret }) => ({ url, headers: {}, secrets: [secret] }));
 }

@@ -1,47 +1,38 @@
 /** Measures the time from the commit of a change to its receipt, at a steady rate. */
-import { endProcess, startProcess } from "../servers.ts";
-import type { DeliveryBench } from "./backlog.ts";
-import {
-  rotate,
-  median,
-  percentile,
-  type EngineName,
-  type Produced,
-  type ProducerCommand,
-} from "./protocol.ts";
-import { nextMessage, startEngine, type EngineProcess } from "./processes.ts";
+import { onProgress } from "../environment.ts";
+import { formatJudged, formatNumber, formatTable } from "../report.ts";
+import { endProcess, nextMessage, startProcess } from "../servers.ts";
+import { measureInTurn, median, medianOf, percentile } from "../statistics.ts";
+import { pointEndpoints } from "./dataset.ts";
+import type { DeliveryBench } from "./drain.ts";
+import { startEngine, type EngineProcess } from "./processes.ts";
+import type { EngineName, Produced, ProducerCommand } from "./protocol.ts";
 
-export interface Latency {
+interface Latency {
   p50Ms: number;
   p99Ms: number;
 }
 
-export interface LatencyResult {
-  perSecond: number;
-  /** One result per round, by engine. */
-  latencies: Map<EngineName, Latency[]>;
-}
-
-const RATES = [200, 1_000];
+const RATES = [
+  { perSecond: 200, p50: 2.5, p99: 2 },
+  { perSecond: 1_000, p50: 2.5, p99: 3 },
+];
+const ENGINES: readonly EngineName[] = ["waymark", "bullmq", "graphile-worker"];
 const SECONDS = 4;
 /** The first second of each run is not counted: a started engine still opens connections and reads its endpoints. */
 const WARM_UP_SECONDS = 1;
 
-export async function measureLatency(
-  bench: DeliveryBench,
-  { rounds }: { rounds: number },
-): Promise<LatencyResult[]> {
-  const { processes, dataset } = bench;
+/** Returns the table. */
+export async function measureLatency(bench: DeliveryBench, rounds: number): Promise<string> {
+  const { servers, dataset } = bench;
   await using opened = new AsyncDisposableStack();
-  const names: EngineName[] = [
-    "waymark",
-    "graphile-worker",
-    ...(processes.hasRedis ? ["bullmq" as const] : []),
-  ];
+  await pointEndpoints(dataset.client, bench.sink.url);
   const engines: EngineProcess[] = [];
-  for (const name of names) engines.push(opened.use(await startEngine(name, dataset.url, processes)));
-  const env = { NODE_ENV: "production", DATABASE_URL: dataset.url, ...processes.env };
-  const child = startProcess("deliveries/producer.ts", env, []);
+  for (const name of ENGINES)
+    if (name !== "bullmq" || servers.env.REDIS_SOCKET !== undefined)
+      engines.push(opened.use(await startEngine(name, dataset.url, servers)));
+  const env = { NODE_ENV: "production", DATABASE_URL: dataset.url, ...servers.env };
+  const child = startProcess("deliveries/producer.ts", env);
   opened.defer(() => endProcess(child));
   await nextMessage(child, "producer");
   const produce = async (command: ProducerCommand): Promise<Produced> => {
@@ -49,36 +40,51 @@ export async function measureLatency(
     return await nextMessage<Produced>(child, "producer");
   };
 
-  await dataset.setHanging(false);
-  const results: LatencyResult[] = [];
-  for (const perSecond of RATES) {
-    const latencies = new Map(names.map((name): [EngineName, Latency[]] => [name, []]));
-    const pace = (engine: EngineProcess): Promise<Latency> =>
-      measureOne(bench, engine, { perSecond, produce });
-    for (const engine of engines) await pace(engine);
-    for (let round = 0; round < rounds; round += 1)
-      for (const engine of rotate(engines, round)) latencies.get(engine.name)?.push(await pace(engine));
-    results.push({ perSecond, latencies });
-    for (const [name, all] of latencies) {
-      const of = (pick: (latency: Latency) => number): string => median(all.map(pick)).toFixed(1);
-      processes.onProgress(
-        `${perSecond}/s ${name}: p50 ${of(({ p50Ms }) => p50Ms)} ms, p99 ${of(({ p99Ms }) => p99Ms)} ms`,
-      );
-    }
+  const rows: string[][] = [];
+  for (const { perSecond, p50, p99 } of RATES) {
+    onProgress(`latency at ${perSecond}/s`);
+    const measured = await measureInTurn(engines, { warmUps: 1, rounds }, (engine) =>
+      measureOne(bench, engine, { perSecond, produce }),
+    );
+    const of = (name: EngineName): Latency[] => measured[engines.findIndex((one) => one.name === name)] ?? [];
+    const ratio = (figure: keyof Latency, max: number): string => {
+      const ratios = of("bullmq").map((other, at) => (of("waymark")[at] as Latency)[figure] / other[figure]);
+      return formatJudged({ value: median(ratios), max });
+    };
+    rows.push([
+      perSecond.toLocaleString("en"),
+      `p50 ≤ ${p50}; p99 ≤ ${p99}`,
+      `${ratio("p50Ms", p50)}; ${ratio("p99Ms", p99)}`,
+      ...ENGINES.map((name) => {
+        const { p50Ms, p99Ms } = medianOf<keyof Latency>(of(name));
+        return `${formatNumber(p50Ms)} / ${formatNumber(p99Ms)}`;
+      }),
+    ]);
   }
-  return results;
+  return formatTable([
+    [
+      "changes per second",
+      "budget, relative to BullMQ",
+      "measured",
+      "Waymark p50 / p99 ms",
+      "BullMQ",
+      "graphile-worker",
+    ],
+    ...rows,
+  ]);
 }
 
 async function measureOne(
-  { dataset, sink }: DeliveryBench,
+  { dataset: { client, secrets }, sink }: DeliveryBench,
   engine: EngineProcess,
   { perSecond, produce }: { perSecond: number; produce: (command: ProducerCommand) => Promise<Produced> },
 ): Promise<Latency> {
   const count = perSecond * (WARM_UP_SECONDS + SECONDS);
-  await dataset.clear();
+  await client.query("truncate webhook_delivery, webhook_attempt, bench_attempt");
   await engine.send({ do: "fill", count: 0 });
-  sink.send({ do: "expect", count, secrets: dataset.secrets, keepTimes: true });
+  sink.send({ do: "expect", count, secrets, keepTimes: true });
   const received = sink.received();
+  received.catch(() => undefined);
   await engine.send({ do: "start" });
   const committed = await produce({ engine: engine.name, perSecond, count });
   const { times } = await received;

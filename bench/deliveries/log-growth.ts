@@ -1,75 +1,68 @@
 /** Measures the cost of a delivery with more and more finished deliveries in the log. */
-import type pg from "pg";
-import { uuidV7Sql } from "../../src/core/ids.ts";
-import { ensurePartitions } from "../../src/webhooks/deliveries/weekly-partitions.sql.ts";
-import { createQueryable } from "../seed.ts";
-import { drain, type DeliveryBench, type DrainResult } from "./backlog.ts";
-import { rotate } from "./protocol.ts";
-import { startEngine, type EngineProcess, type Sink, type DeliveryProcesses } from "./processes.ts";
-import { createDeliveryDataset } from "./dataset.ts";
-
-export interface LogGrowthResult {
-  finished: number;
-  drains: DrainResult[];
-}
+import { countStatements, type BenchPostgres } from "../database.ts";
+import { onProgress } from "../environment.ts";
+import { formatJudged, formatNumber, formatTable } from "../report.ts";
+import { measureInTurn, medianOf, ratioOf } from "../statistics.ts";
+import { createDeliveryDataset, insertFinished } from "./dataset.ts";
+import { drain, type DeliveryBench, type DrainFigures } from "./drain.ts";
+import { startEngine, type DeliveryServers, type EngineProcess, type Sink } from "./processes.ts";
 
 const LOG_SIZES = [10_000, 100_000, 1_000_000];
 const DELIVERIES = 10_000;
-const RETENTION_DAYS = 30;
+const MAX_GROWTH = 1.5;
 
+interface LogSide {
+  finished: number;
+  bench: DeliveryBench;
+  engine: EngineProcess;
+}
+
+const cpu = ({ nodeUs, postgresUs }: DrainFigures): number => nodeUs + postgresUs;
+
+/** Returns the table, for log sizes up to `largest`. */
 export async function measureLogGrowth(
-  processes: DeliveryProcesses,
-  sink: Sink,
+  { postgres, servers, sink }: { postgres: BenchPostgres; servers: DeliveryServers; sink: Sink },
   { rounds, largest }: { rounds: number; largest: number },
-): Promise<LogGrowthResult[]> {
+): Promise<string> {
   await using opened = new AsyncDisposableStack();
-  const sides: { bench: DeliveryBench; engine: EngineProcess; result: LogGrowthResult }[] = [];
+  const sides: LogSide[] = [];
   for (const finished of LOG_SIZES.filter((size) => size <= largest)) {
-    const name = `growth_${finished}`;
     const dataset = opened.use(
-      await createDeliveryDataset(processes.postgresUrl, { name, events: DELIVERIES, sinkUrl: sink.url }),
+      await createDeliveryDataset(postgres, {
+        name: `log_${finished}`,
+        events: DELIVERIES,
+        sinkUrl: sink.url,
+      }),
     );
-    const engine = opened.use(await startEngine("waymark", dataset.url, processes));
+    const takeCounts = await countStatements(dataset.client);
     await insertFinished(dataset.client, finished);
     await dataset.client.query("vacuum analyze");
-    processes.onProgress(`${finished} finished deliveries`);
-    sides.push({ bench: { processes, dataset, sink }, engine, result: { finished, drains: [] } });
+    const engine = opened.use(await startEngine("waymark", dataset.url, servers));
+    onProgress(`${finished} finished deliveries`);
+    sides.push({ finished, bench: { servers, dataset, sink, takeCounts }, engine });
   }
-  for (let round = -1; round < rounds; round += 1)
-    for (const { bench, engine, result } of rotate(sides, Math.max(0, round))) {
-      const clear = async (): Promise<void> =>
-        void (await bench.dataset.client.query("truncate webhook_delivery_pending"));
-      const drainResult = await drain(bench, engine, { deliveries: DELIVERIES, isHanging: false }, clear);
-      if (round >= 0) result.drains.push(drainResult);
-    }
-  return sides.map(({ result }) => result);
+  const all = await measureInTurn(sides, { warmUps: 1, rounds }, ({ bench, engine }) =>
+    drain(bench, engine, { deliveries: DELIVERIES, keepsLog: true }),
+  );
+  const rows = sides.map(({ finished }, at) => {
+    const [first = [], own = []] = [all[0], all[at]];
+    const { median, min, max } = ratioOf(own, first, cpu);
+    const { nodeUs, postgresUs, perSecond } = medianOf<keyof DrainFigures>(own);
+    const measured = formatJudged({ value: median, max: MAX_GROWTH });
+    return [
+      finished.toLocaleString("en"),
+      at === 0 ? "" : `${measured} (${formatNumber(min)} to ${formatNumber(max)})`,
+      `${formatNumber(nodeUs)} + ${formatNumber(postgresUs)}`,
+      formatNumber(perSecond),
+    ];
+  });
+  return formatTable([
+    [
+      "finished deliveries in the log",
+      `CPU relative to the first row, budget ≤ ${MAX_GROWTH}`,
+      "CPU µs per delivery: Node + PostgreSQL",
+      "deliveries/s",
+    ],
+    ...rows,
+  ]);
 }
-
-/** Inserts finished deliveries of the existing messages, spread over the last 28 days, each with one attempt. */
-export async function insertFinished(client: pg.Client, count: number): Promise<void> {
-  // A worker creates the partitions when it starts, and none has started yet.
-  await ensurePartitions(createQueryable(client), Date.now(), RETENTION_DAYS);
-  await client.query(INSERT_FINISHED, [count]);
-}
-
-const INSERT_FINISHED = `
-  with made as materialized (
-    select overlay(${uuidV7Sql.strings.join("")}::text placing
-        substr(to_char_hex, 1, 8) || '-' || substr(to_char_hex, 9, 4) from 1 for 13)::uuid as id,
-      event_id, endpoint
-    from (
-      select n, lpad(to_hex((extract(epoch from now() - interval '28 days' * random()) * 1000)::bigint), 12, '0') as to_char_hex
-      from generate_series(1, $1::int) n
-    ) numbered join bench_message on bench_message.n = numbered.n % ${DELIVERIES} + 1
-  ), finished as (
-    insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, attempts, outcome, finished_at)
-    select made.id, bench_endpoint.id, event_id, 'job.status_changed', 'delivered', 1, 'delivered', now()
-    from made join bench_endpoint on bench_endpoint.n = endpoint
-  )
-  insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, request_headers,
-    response_headers, response_body)
-  select gen_random_uuid(), id, 1, now(), 12, 'delivered', 200,
-    json_build_object('content-type', 'application/json', 'user-agent', 'Waymark-Webhooks/1.0', 'webhook-id', id,
-      'webhook-timestamp', '1795000000', 'webhook-signature', 'v1,' || repeat('x', 44)),
-    json_build_object('content-type', 'text/plain', 'content-length', '2', 'date', now()), 'ok'
-  from made`;

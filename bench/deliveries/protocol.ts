@@ -39,18 +39,3 @@ export const BENCH_SECRET = Buffer.alloc(32, 7);
 export function sharedNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
-
-export function percentile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
-}
-
-export function median(values: readonly number[]): number {
-  return percentile(values, 0.5);
-}
-
-/** Returns the sides rotated by `round`, so that each side runs first, second and so on equally often. */
-export function rotate<T>(sides: readonly T[], round: number): T[] {
-  const from = round % sides.length;
-  return [...sides.slice(from), ...sides.slice(0, from)];
-}

@@ -1,4 +1,7 @@
-/** The webhook receiver, in its own process: answers 200, counts by `webhook-id` and verifies 1 % of the signatures. */
+/**
+ * The webhook receiver, in its own process: answers 200, counts by `webhook-id` and verifies 1 % of the signatures. Below /hang/
+ * it never answers, and below /flaky/ it first rejects every third event.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { verify } from "../../src/webhooks/signing/signature.ts";
@@ -21,6 +24,7 @@ export interface SinkTotals {
 }
 
 const CHECK_EVERY = 100;
+const FLAKY_EVERY = 3;
 const emptyReceived = (): SinkTotals => ({
   distinct: 0,
   requests: 0,
@@ -50,6 +54,10 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
+    if (request.url?.startsWith("/flaky/") && isRejected(String(request.headers["webhook-id"]))) {
+      response.writeHead(500, { "content-length": 0 }).end();
+      return;
+    }
     response.writeHead(200, { "content-type": "text/plain", "content-length": 2 }).end("ok");
     recordRequest(request, chunks);
   });
@@ -72,6 +80,15 @@ process.once("disconnect", () => {
   server.closeAllConnections();
   server.close();
 });
+
+const attempted = new Set<string>();
+
+/** Rejects the first attempt of every third event. */
+function isRejected(id: string): boolean {
+  if (attempted.has(id)) return false;
+  attempted.add(id);
+  return attempted.size % FLAKY_EVERY === 0;
+}
 
 function recordRequest({ headers, url }: IncomingMessage, chunks: readonly Buffer[]): void {
   const id = String(headers["webhook-id"]);

@@ -2,7 +2,7 @@
 import type { Pool } from "pg";
 import { toTypedId } from "../../src/core/ids.ts";
 import { toIsoTime } from "../../src/core/time.ts";
-import { EVENTS, PAGE } from "./operations.ts";
+import { EVENTS, PAGE } from "./requests.ts";
 
 /** The organisation of the request's API key, and the column by which it sees jobs. */
 export interface TenantColumn {

@@ -1,8 +1,7 @@
 /** Adds history to the jobs of some agents, for the benchmarks that read it. The seed alone inserts no events. */
 import type pg from "pg";
-import type { BenchDatabase } from "../database.ts";
-import type { BenchOrganization } from "../seed.ts";
-import { EVENTS } from "./operations.ts";
+import type { BenchOrganization, JobsDatabase } from "../seed.ts";
+import { EVENTS } from "./requests.ts";
 
 const AGENTS = 4;
 
@@ -10,7 +9,7 @@ const AGENTS = 4;
 export async function seedAgentHistories({
   client,
   organizations,
-}: BenchDatabase): Promise<BenchOrganization[]> {
+}: JobsDatabase): Promise<BenchOrganization[]> {
   const all = organizations.filter(({ type }) => type === "agent");
   const agents = all.slice(all.length / 2, all.length / 2 + AGENTS);
   const inserted = await insertHistories(

@@ -1,115 +1,82 @@
-/** The database of one size, seeded once and reused, with its organisations and their API keys. */
-import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import pg from "pg";
-import { recreateDatabase } from "../temporary-database.ts";
-import { issueKeys, type BenchOrganization } from "../seed.ts";
-import { LARGE_ORGANIZATION, seedGrowth } from "./seed.ts";
+/**
+ * The database of one size: organisations with 5,000 jobs each over the last 90 days, and one organisation with a tenth of all
+ * jobs. Each job has one event; every tenth event was delivered.
+ */
+import type pg from "pg";
+import { openDatabase, type BenchDatabase, type BenchPostgres } from "../database.ts";
+import { BENCH_TABLES, insertEndpoints, insertFinished } from "../deliveries/dataset.ts";
+import { onProgress } from "../environment.ts";
+import { issueKeys, seed, type BenchOrganization } from "../seed.ts";
 
-export interface GrowthDataset extends AsyncDisposable {
-  url: string;
-  client: pg.Client;
+export interface GrowthDataset extends BenchDatabase {
   jobs: number;
   /** The organisations with 5,000 jobs each. */
   regularOrganizations: BenchOrganization[];
   /** The organisation with a tenth of all jobs. */
   largeOrganization: BenchOrganization;
-  seededAt: Date;
-  /** Returns PostgreSQL's counts since the last call, without those of the benchmark itself. */
-  takeIoCounts(): Promise<IoCounts>;
+  /** Signing secrets, by endpoint number. */
+  secrets: string[];
 }
 
-export interface IoCounts {
-  /** Pages of 8 KiB found in shared buffers (`hit`) and requested from the operating system (`read`). */
-  hit: number;
-  read: number;
-  walBytes: number;
-}
+const LARGE_SHARE = 0.1;
+const JOBS_PER_ORGANIZATION = 5_000;
+/** Messages of the backlog that the deliveries row sends. */
+export const MESSAGES = 10_000;
+const FINISHED_SHARE = 0.1;
+/** The first agent of the seed. */
+const LARGE_NAME = "agent 1";
 
-export interface GrowthDatasetOptions {
-  serverUrl: string;
-  jobs: number;
-  fresh: boolean;
-  onProgress: (text: string) => void;
-}
-
-export async function openGrowthDataset(options: GrowthDatasetOptions): Promise<GrowthDataset> {
-  const { serverUrl, jobs } = options;
-  const name = `growth_${jobs}`;
-  const url = Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href;
-  const expectedFingerprint = await computeFingerprint();
-  const isSeeded = !options.fresh && (await readFingerprint(url)) === expectedFingerprint;
-  if (!isSeeded) await recreateDatabase(serverUrl, name);
-  await using opened = new AsyncDisposableStack();
-  const client = new pg.Client({ connectionString: url, application_name: "bench" });
-  await client.connect();
-  opened.defer(() => client.end());
-  await client.query("set pg_stat_statements.track = 'none'");
-  if (!isSeeded) {
-    await seedGrowth({ ...options, url, client });
-    await client.query("create extension pg_stat_statements");
-    await client.query("create table bench_seed as select $1::text as fingerprint, now() as at", [
-      expectedFingerprint,
-    ]);
-  }
-  // Remove the dead rows of the previous run.
-  await client.query("vacuum analyze");
-  const dataset = await loadDataset(url, client, jobs);
-  const resources = opened.move();
-  return { ...dataset, [Symbol.asyncDispose]: () => resources.disposeAsync() };
-}
-
-async function loadDataset(
-  url: string,
-  client: pg.Client,
-  jobs: number,
-): Promise<Omit<GrowthDataset, typeof Symbol.asyncDispose>> {
+export async function openGrowthDataset(
+  server: BenchPostgres,
+  { jobs, fresh }: { jobs: number; fresh: boolean },
+): Promise<GrowthDataset> {
+  const database = await openDatabase(server, {
+    name: `growth_${jobs}`,
+    isReused: !fresh,
+    fill: (client) => fill(client, jobs),
+  });
+  const { client } = database;
   const organizations = await issueKeys(client);
-  const { rows } = await client.query<{ id: string; at: Date }>(
-    "select id, at from organization, bench_seed where name = $1",
-    [LARGE_ORGANIZATION],
-  );
-  const [{ id, at }] = rows as [{ id: string; at: Date }];
+  const { rows: named } = await client.query<{ id: string }>("select id from organization where name = $1", [
+    LARGE_NAME,
+  ]);
+  const { rows } = await client.query<{ secret: string }>("select secret from bench_endpoint order by n");
+  const isLarge = ({ id }: BenchOrganization): boolean => id === named[0]?.id;
   return {
-    url,
-    client,
+    ...database,
     jobs,
-    regularOrganizations: organizations.filter((one) => one.id !== id && one.jobs > 0),
-    largeOrganization: organizations.find((one) => one.id === id) as BenchOrganization,
-    seededAt: at,
-    async takeIoCounts() {
-      const { rows: found } = await client.query<IoCounts>(
-        `select coalesce(sum(shared_blks_hit), 0)::float8 as hit, coalesce(sum(shared_blks_read), 0)::float8 as read,
-           coalesce(sum(wal_bytes), 0)::float8 as "walBytes"
-         from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())`,
-      );
-      await client.query("select pg_stat_statements_reset()");
-      return found[0] as IoCounts;
-    },
+    regularOrganizations: organizations.filter((one) => !isLarge(one) && one.jobs > 0),
+    largeOrganization: organizations.find(isLarge) as BenchOrganization,
+    secrets: rows.map(({ secret }) => secret),
   };
 }
 
-/** Returns null if the database does not exist or its seed did not finish. */
-async function readFingerprint(url: string): Promise<string | null> {
-  const client = new pg.Client({ connectionString: url });
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ fingerprint: string }>("select fingerprint from bench_seed");
-    return rows[0]?.fingerprint ?? null;
-  } catch {
-    return null;
-  } finally {
-    await client.end();
-  }
+async function fill(client: pg.Client, jobs: number): Promise<void> {
+  const count = Math.max(1, Math.round((jobs * (1 - LARGE_SHARE)) / JOBS_PER_ORGANIZATION));
+  const equal = Array.from({ length: count }, () => 1 / count);
+  const agents = [LARGE_SHARE, ...equal.map((share) => share * (1 - LARGE_SHARE))];
+  await seed(client, jobs, { agents, contractors: equal }, { withEvents: true });
+  // The endpoints belong to an organisation without jobs, so that changes cause no deliveries.
+  const { rows } = await client.query<{ id: string }>(
+    "insert into organization (id, name, type) values (gen_random_uuid(), 'receivers', 'agent') returning id",
+  );
+  await client.query(BENCH_TABLES);
+  await insertEndpoints(
+    client,
+    rows.map(({ id }) => id),
+  );
+  await client.query(MESSAGES_OF_EVENTS, [MESSAGES, jobs]);
+  await insertFinished(client, Math.ceil(jobs * FINISHED_SHARE));
+  onProgress("deliveries");
+  // Vacuum runs at the start of each run instead, so that it never runs during a measurement.
+  for (const table of ["job", "job_event"])
+    await client.query(`alter table ${table} set (autovacuum_enabled = off)`);
 }
 
-/** Hashes the migrations and the seed. */
-async function computeFingerprint(): Promise<string> {
-  const migrations = join(import.meta.dirname, "../../src/migrations");
-  const files = (await readdir(migrations)).toSorted().map((name) => join(migrations, name));
-  const hash = createHash("sha256");
-  const seeds = ["seed.ts", "../seed.ts"].map((name) => join(import.meta.dirname, name));
-  for (const file of [...files, ...seeds]) hash.update(await readFile(file));
-  return hash.digest("hex").slice(0, 16);
-}
+/** Picks events of jobs at equal intervals over the 90 days. */
+const MESSAGES_OF_EVENTS = `
+  insert into bench_message
+  select number, number % (select count(*)::int from bench_endpoint), job_event.id, '', ''
+  from generate_series(1, $1::int) number
+    join job on marking_number = 'MN' || lpad(ceil(number * $2::float8 / $1::int)::text, 9, '0')
+    join job_event on job_event.job_id = job.id`;

@@ -1,7 +1,8 @@
 /** Keeps the results of each size beside the data, so that sizes can be measured one at a time, and formats their table. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { formatNumber } from "../report.ts";
+import { dataFolder } from "../environment.ts";
+import { formatNumber, formatTable } from "../report.ts";
 import type { OperationCost, CostFigures } from "./measure.ts";
 
 export interface SizeResult {
@@ -14,18 +15,18 @@ export interface SizeResult {
 }
 
 const MAX_GROWTH = 1.5;
-const resultsFile = (folder: string): string => join(folder, "results.json");
+const RESULTS_FILE = join(dataFolder, "growth.json");
 
 /** Returns the results, smallest size first. */
-export async function readResults(folder: string): Promise<SizeResult[]> {
-  const text = await readFile(resultsFile(folder), "utf8").catch(() => "[]");
+export async function readResults(): Promise<SizeResult[]> {
+  const text = await readFile(RESULTS_FILE, "utf8").catch(() => "[]");
   return (JSON.parse(text) as SizeResult[]).toSorted((a, b) => a.jobs - b.jobs);
 }
 
 /** Replaces the result of the same size. */
-export async function saveResult(folder: string, result: SizeResult): Promise<void> {
-  const others = (await readResults(folder)).filter(({ jobs }) => jobs !== result.jobs);
-  await writeFile(resultsFile(folder), JSON.stringify([...others, result], null, 1));
+export async function saveResult(result: SizeResult): Promise<void> {
+  const others = (await readResults()).filter(({ jobs }) => jobs !== result.jobs);
+  await writeFile(RESULTS_FILE, JSON.stringify([...others, result], null, 1));
 }
 
 export function formatSizes(results: readonly SizeResult[]): string {
@@ -44,7 +45,7 @@ export function formatSizes(results: readonly SizeResult[]): string {
       `${jobs.toLocaleString("en")} jobs on ${day}, ${rounds} rounds, ${formatNumber(gigabytes)} GB`,
   );
   return [
-    [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n"),
+    formatTable([head, ...lines]),
     "",
     `A cell: CPU µs of Node + PostgreSQL per operation; in brackets the 8 KiB pages that PostgreSQL found in its buffers + read from the system, and kB of write-ahead log. ${days.join("; ")}.`,
   ].join("\n");
@@ -52,10 +53,11 @@ export function formatSizes(results: readonly SizeResult[]): string {
 
 function cell(figures: CostFigures | null): string {
   if (!figures) return "-";
-  const { nodeUs, postgresUs, hit, read, walBytes } = figures;
-  const log = walBytes >= 100 ? `, ${formatNumber(walBytes / 1_000)} kB` : "";
-  const pages = Number.isFinite(hit) ? ` (${formatNumber(hit)} + ${formatNumber(read)}${log})` : "";
-  return `${formatNumber(nodeUs)} + ${formatNumber(postgresUs)}${pages}`;
+  const { nodeUs, postgresUs, counts } = figures;
+  const times = `${formatNumber(nodeUs)} + ${formatNumber(postgresUs)}`;
+  if (!counts) return times;
+  const log = counts.walBytes >= 100 ? `, ${formatNumber(counts.walBytes / 1_000)} kB` : "";
+  return `${times} (${formatNumber(counts.hit)} + ${formatNumber(counts.read)}${log})`;
 }
 
 /** Divides the cost at the largest measured size by that at the smallest. */
@@ -66,5 +68,6 @@ function growthOf(figures: readonly (CostFigures | null)[], isBounded: boolean):
   const ratio = (last.nodeUs + last.postgresUs) / (first.nodeUs + first.postgresUs);
   const ofPostgres = ` (× ${formatNumber(last.postgresUs / first.postgresUs)})`;
   if (!isBounded) return `× ${formatNumber(ratio)}${ofPostgres}, no budget: the total grows`;
-  return `${ratio <= MAX_GROWTH ? `× ${formatNumber(ratio)}` : `**× ${formatNumber(ratio)}**`}${ofPostgres}`;
+  const text = `× ${formatNumber(ratio)}`;
+  return `${ratio > MAX_GROWTH ? `**${text}**` : text}${ofPostgres}`;
 }

@@ -1,16 +1,15 @@
 /** Measures one mixture of requests: the server's capacity, then its behaviour at 30 %, 300 % and again 30 % of it. */
-import { once } from "node:events";
-import type { BenchDatabase } from "../database.ts";
-import { endProcess, startProcess, WAYMARK_NODE_FLAGS, startServer } from "../servers.ts";
-import { pinToCore, cores } from "./cpu-affinity.ts";
-import type { Phase, SentRequest, TrafficJob, TrafficRequest } from "./protocol.ts";
+import { execFileSync } from "node:child_process";
+import { cpus } from "node:os";
+import { onProgress } from "../environment.ts";
+import type { LoadPhase, LoadRequest, SentRequest } from "../load.ts";
+import { startLoadGenerator, startServer } from "../servers.ts";
 
 export interface OverloadOptions {
-  database: BenchDatabase;
-  requests: readonly TrafficRequest[];
+  databaseUrl: string;
+  requests: readonly LoadRequest[];
   /** Duration of the overload; the other phases last a third of it, at least 5 s. */
   seconds: number;
-  onProgress: (text: string) => void;
 }
 
 export interface OverloadResult {
@@ -20,7 +19,7 @@ export interface OverloadResult {
 }
 
 export interface MeasuredPhase {
-  phase: Phase;
+  phase: LoadPhase;
   isProtected: boolean;
   sent: SentRequest[];
 }
@@ -40,21 +39,21 @@ export const phaseNames = {
 } as const;
 
 export async function measureOverload(options: OverloadOptions): Promise<OverloadResult> {
-  const { seconds, onProgress } = options;
+  const { seconds } = options;
   const short = Math.max(5, seconds / 3);
   onProgress("measuring the capacity, and three times that without protection");
-  const warmUp: Phase = {
+  const warmUp: LoadPhase = {
     name: "warm-up",
     seconds: short / 2,
     rate: null,
     connections: CLOSED_LOOP_CONNECTIONS,
   };
-  const closed: Phase = { ...warmUp, name: phaseNames.capacity, seconds: short };
+  const closed: LoadPhase = { ...warmUp, name: phaseNames.capacity, seconds: short };
   await using unprotected = await startSide(options, false);
   const found = await unprotected.run([warmUp, closed]);
   const capacity =
     found.filter(({ phase, status }) => phase === closed.name && status === 200).length / short;
-  const open = (name: string, times: number, lasting: number): Phase => ({
+  const open = (name: string, times: number, lasting: number): LoadPhase => ({
     name,
     seconds: lasting,
     rate: capacity * times,
@@ -84,37 +83,40 @@ export async function measureOverload(options: OverloadOptions): Promise<Overloa
   };
 }
 
-function requestsOfPhase(sent: readonly SentRequest[], { name }: Phase): SentRequest[] {
+function requestsOfPhase(sent: readonly SentRequest[], { name }: LoadPhase): SentRequest[] {
   return sent.filter(({ phase }) => phase === name);
 }
 
 interface RunningSide extends AsyncDisposable {
-  run(phases: readonly Phase[]): Promise<SentRequest[]>;
+  run(phases: readonly LoadPhase[]): Promise<SentRequest[]>;
 }
 
 /** Starts a server and a load generator, each bound to its core. */
 async function startSide(
-  { database, requests }: OverloadOptions,
+  { databaseUrl, requests }: OverloadOptions,
   isProtected: boolean,
 ): Promise<RunningSide> {
   await using opened = new AsyncDisposableStack();
   // Most connections are idle in the phases with less load.
   const env = { LOAD_SHEDDING: isProtected ? "on" : "off", KEEP_ALIVE_TIMEOUT: "10m" };
-  const server = opened.use(await startServer("waymark", database.url, WAYMARK_NODE_FLAGS, env));
-  pinToCore(cores?.server, server.pid);
-  const load = startProcess("overload/generator.ts", {}, []);
-  opened.defer(() => endProcess(load));
-  pinToCore(cores?.load, load.pid as number);
-  const ended = once(load, "exit").then(() => Promise.reject(new Error("The load generator ended early")));
-  ended.catch(() => undefined);
+  const server = opened.use(await startServer("waymark", databaseUrl, { env }));
+  pinToCore("server", server.pid);
+  const load = opened.use(startLoadGenerator());
+  pinToCore("load", load.pid);
   const resources = opened.move();
   return {
-    async run(phases) {
-      const job: TrafficJob = { url: server.url, requests, phases };
-      load.send(job);
-      const [sent] = (await Promise.race([once(load, "message"), ended])) as [SentRequest[]];
-      return sent;
-    },
+    run: (phases) => load.run({ url: server.url, requests, phases }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+const CORES = { server: 0, load: 1 };
+
+/**
+ * Binds a process and those that it starts later to the core of the server (with PostgreSQL) or of the load, so that the load takes no
+ * CPU time from the server. Only Linux can.
+ */
+export function pinToCore(part: keyof typeof CORES, pid: number): void {
+  if (process.platform === "linux" && cpus().length > 1)
+    execFileSync("taskset", ["-a", "-c", "-p", String(CORES[part]), String(pid)], { stdio: "ignore" });
 }

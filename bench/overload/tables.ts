@@ -1,10 +1,11 @@
 /** Formats the results as Markdown. */
-import { formatNumber } from "../report.ts";
+import type { SentRequest } from "../load.ts";
+import { formatJudged, formatNumber } from "../report.ts";
+import { percentile } from "../statistics.ts";
 import { phaseNames, type OverloadResult, type MeasuredPhase } from "./measure.ts";
-import type { SentRequest } from "./protocol.ts";
 import type { Mixture } from "./traffic.ts";
 
-const HEADINGS = [
+export const HEADINGS = [
   "requests",
   "offered load",
   "requests/s",
@@ -22,7 +23,7 @@ const MAX_LATENCY_RATIO: Readonly<Record<Mixture, number>> = { lists: 3, mixed: 
 const MAX_RECOVERY_MS = 5_000;
 
 /** Formats the rows of all requests together, and one row per kind if there are several kinds. */
-export function formatOverload(mixture: Mixture, { capacity, phases }: OverloadResult): string[] {
+export function formatOverload(mixture: Mixture, { capacity, phases }: OverloadResult): string[][] {
   const maxLatencyRatio = MAX_LATENCY_RATIO[mixture];
   const kinds = [...new Set(phases.flatMap(({ sent }) => sent.map(({ kind }) => kind)))].filter(Boolean);
   const parts = kinds.length > 1 ? [null, ...kinds.toSorted()] : [null];
@@ -35,10 +36,6 @@ export function formatOverload(mixture: Mixture, { capacity, phases }: OverloadR
       formatLine(name, phase, { capacity: kind === null ? capacity : null, calmMs, maxLatencyRatio }),
     );
   });
-}
-
-export function tableHead(): string[] {
-  return [`| ${HEADINGS.join(" | ")} |`, `|${"---|".repeat(HEADINGS.length)}`];
 }
 
 /** Describes each missed budget; budgets apply to all requests of a mixture together. */
@@ -91,32 +88,30 @@ function formatLine(
   name: string,
   { phase, isProtected, sent }: MeasuredPhase,
   { capacity, calmMs, maxLatencyRatio }: { capacity: number | null; calmMs: number; maxLatencyRatio: number },
-): string {
+): string[] {
   const answered = sent.filter(isAnswered);
   const refused = sent.filter(isRejected);
-  const answeredMs = latencies(answered);
-  const dueMs = sorted(answered.map((each) => each.answeredMs - each.dueMs));
-  const refusedMs = latencies(refused);
-  const perSecond = answered.length / phase.seconds;
-  const times = percentile(answeredMs, 0.99) / calmMs;
+  const seconds = phase.seconds ?? Number.NaN;
+  const perSecond = answered.length / seconds;
   const isJudged = isProtected && phase.name === phaseNames.overload;
-  const failed = sent.length - answered.length - refused.length;
-  const cells = [
+  const times = {
+    value: percentile(latencies(answered), 0.99) / calmMs,
+    ...(isJudged && { max: maxLatencyRatio }),
+  };
+  const dueMs = answered.map((each) => each.answeredMs - each.dueMs);
+  return [
     name,
     isProtected || phase.rate === null ? phase.name : `${phase.name}, protection off`,
-    formatNumber(sent.length / phase.seconds),
+    formatNumber(sent.length / seconds),
     formatNumber(perSecond),
     capacity === null ? "" : percent(perSecond / capacity),
     percent(refused.length / sent.length),
-    String(failed),
-    `${formatNumber(percentile(answeredMs, 0.5))} / ${formatNumber(percentile(answeredMs, 0.99))}`,
-    isJudged && times > maxLatencyRatio ? `**${formatNumber(times)}**` : formatNumber(times),
+    String(sent.length - answered.length - refused.length),
+    formatLatencies(answered),
+    formatJudged(times),
     phase.rate === null ? "" : formatNumber(percentile(dueMs, 0.99)),
-    refused.length === 0
-      ? ""
-      : `${formatNumber(percentile(refusedMs, 0.5))} / ${formatNumber(percentile(refusedMs, 0.99))}`,
+    refused.length === 0 ? "" : formatLatencies(refused),
   ];
-  return `| ${cells.join(" | ")} |`;
 }
 
 function isAnswered({ status }: SentRequest): boolean {
@@ -127,17 +122,14 @@ function isRejected({ status }: SentRequest): boolean {
   return status === 503;
 }
 
-/** Returns the sorted times from sending to the response. */
+/** Returns the times from sending to the response. */
 function latencies(sent: readonly SentRequest[]): number[] {
-  return sorted(sent.map(({ sentMs, answeredMs }) => answeredMs - sentMs));
+  return sent.map(({ sentMs, answeredMs }) => answeredMs - sentMs);
 }
 
-function sorted(values: number[]): number[] {
-  return values.toSorted((a, b) => a - b);
-}
-
-function percentile(values: readonly number[], part: number): number {
-  return values[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN;
+function formatLatencies(sent: readonly SentRequest[]): string {
+  const ms = latencies(sent);
+  return `${formatNumber(percentile(ms, 0.5))} / ${formatNumber(percentile(ms, 0.99))}`;
 }
 
 function percent(part: number): string {

@@ -1,5 +1,6 @@
-/** Assumptions of the simulation that cannot be measured on one machine. */
+/** Assumptions of the computed fleet that cannot be measured on one machine. */
 export interface Assumptions {
+  /** One endpoint each; their sizes follow Zipf's law. */
   organizations: number;
   /** At the peak of the day. */
   deliveriesPerSecond: number;
@@ -10,11 +11,9 @@ export interface Assumptions {
   batchedShare: number;
   /** Share of attempts at healthy endpoints that fail and are retried. */
   retriedShare: number;
-  /** Share of endpoints that never answer with success. */
-  brokenShare: number;
   /** Response time of a receiver. */
   answerS: number;
-  /** An organisation's lowest rate of the day, as a share of its peak. */
+  /** The lowest rate of the day, as a share of the peak. */
   nightShare: number;
   /** Target CPU utilisation at the peak. */
   utilisation: number;
@@ -33,7 +32,6 @@ export const ASSUMPTIONS: Assumptions = {
   readsPerChange: 1,
   batchedShare: 0.8,
   retriedShare: 0.02,
-  brokenShare: 0.01,
   answerS: 0.1,
   nightShare: 0.3,
   utilisation: 0.6,

@@ -1,15 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ASSUMPTIONS, type Assumptions } from "../../../bench/simulation/assumptions.ts";
-import { computeCosts, type Costs, type Figures, type Phase } from "../../../bench/simulation/costs.ts";
-import { estimateDisk, sizeFleet } from "../../../bench/simulation/fleet.ts";
-import {
-  busiestSecond,
-  createOrganizations,
-  computeDeliveriesPerDay,
-  organizationRate,
-} from "../../../bench/simulation/organizations.ts";
-import { simulateWaits } from "../../../bench/simulation/multi-server-queue.ts";
-import { poisson, createRandom } from "../../../bench/random.ts";
+import { ASSUMPTIONS, type Assumptions } from "../../../bench/capacity/assumptions.ts";
+import { computeCosts, type Costs, type Figures, type Phase } from "../../../bench/capacity/costs.ts";
+import { computeOutages, estimateDisk, sizeFleet } from "../../../bench/capacity/fleet.ts";
 
 const figures = (given: Partial<Figures>): Figures => ({
   apiUs: 0,
@@ -106,66 +98,23 @@ describe("sizeFleet", () => {
   });
 
   it("estimates disk for the retention of deliveries and attempts, and for a year of events", () => {
-    const disk = estimateDisk(1_000, costs, plain);
-    expect(disk).toEqual({
-      deliveries: 30_000 * 300,
-      attempts: 30_000 * 700,
-      eventsOfYear: (365_000 / 2) * 2_000,
-    });
+    const constant = { ...plain, deliveriesPerSecond: 1_000 / 86_400, nightShare: 1 };
+    const disk = estimateDisk(costs, constant);
+    expect(disk.deliveriesPerDay).toBeCloseTo(1_000);
+    expect(disk.deliveries).toBeCloseTo(30_000 * 300);
+    expect(disk.attempts).toBeCloseTo(30_000 * 700);
+    expect(disk.eventsOfYear).toBeCloseTo((365_000 / 2) * 2_000);
+  });
+
+  it("computes how long an outage delays deliveries, from what the fleet or the endpoint has in reserve", () => {
+    const assumptions = { ...ASSUMPTIONS, organizations: 1, deliveriesPerSecond: 100 };
+    const size = { ...sizeFleet(costs, assumptions), maxDeliveries: 202 };
+    const [workers, largest, receiver, mongo] = computeOutages(size, assumptions);
+    expect(workers).toMatchObject({ waiting: 360_000, catchUpS: 3_600 });
+    expect(largest?.waiting).toBe(360_000);
+    expect(largest?.catchUpS).toBeCloseTo(360_000 / (640 - 100));
+    expect(receiver?.waiting).toBe(100 * 4_500);
+    expect(receiver?.catchUpS).toBeCloseTo((100 * 4_500) / (640 - 100));
+    expect(mongo).toMatchObject({ waiting: 7_200, catchUpS: 72 });
   });
 });
-
-describe("createOrganizations", () => {
-  const partners = createOrganizations(ASSUMPTIONS, createRandom(1));
-  const { nightShare } = ASSUMPTIONS;
-  const sumAt = (second: number): number =>
-    partners.reduce((sum, partner) => sum + organizationRate(partner, second, nightShare), 0);
-
-  it("returns rates that add up to the peak load in the busiest minute", () => {
-    expect(sumAt(busiestSecond(partners, nightShare))).toBeCloseTo(10_000);
-    expect(partners[0]?.peakPerSecond).toBeGreaterThan(300);
-    expect(partners[0]?.peakPerSecond).toBeLessThan(600);
-  });
-
-  it("agrees with computeDeliveriesPerDay over a whole day", () => {
-    let sum = 0;
-    for (let second = 0; second < 86_400; second += 600) sum += sumAt(second) * 600;
-    expect(computeDeliveriesPerDay(partners, nightShare)).toBeCloseTo(sum, -3);
-  });
-});
-
-describe("simulateWaits", () => {
-  it("agrees with Erlang's C formula", () => {
-    const [servers, serviceS, arrivalsPerSecond] = [4, 0.01, 300];
-    const waits = simulateWaits({ servers, serviceS, arrivalsPerSecond }, 200_000, createRandom(7));
-    const wanted = erlangC(servers, arrivalsPerSecond * serviceS);
-    const freePerSecond = servers / serviceS - arrivalsPerSecond;
-    const waited = waits.filter((wait) => wait > 0).length / waits.length;
-    expect(waited).toBeCloseTo(wanted, 1);
-    const mean = waits.reduce((sum, wait) => sum + wait, 0) / waits.length;
-    expect(Math.abs(mean / (wanted / freePerSecond) - 1)).toBeLessThan(0.1);
-  });
-});
-
-describe("poisson", () => {
-  it.each([0.5, 8, 40])("returns counts with mean and variance %d", (mean) => {
-    const random = createRandom(3);
-    const counts = Array.from({ length: 50_000 }, () => poisson(mean, random));
-    const average = counts.reduce((sum, count) => sum + count, 0) / counts.length;
-    const variance = counts.reduce((sum, count) => sum + (count - average) ** 2, 0) / counts.length;
-    expect(average / mean).toBeCloseTo(1, 1);
-    expect(variance / mean).toBeCloseTo(1, 1);
-  });
-});
-
-/** Returns the probability that an arrival has to wait. */
-function erlangC(servers: number, offered: number): number {
-  let term = 1;
-  let sum = 0;
-  for (let n = 0; n < servers; n += 1) {
-    sum += term;
-    term *= offered / (n + 1);
-  }
-  const all = (term * servers) / (servers - offered);
-  return all / (sum + all);
-}

@@ -1,5 +1,6 @@
 /** Computes the fleet for the peak load from the cost of each kind of work. */
 import { API_CONNECTIONS, WORKER_CONNECTIONS, WORKER_SLOTS, type Assumptions } from "./assumptions.ts";
+import { zipfShares } from "../seed.ts";
 import { sumFigures, type Costs, type Figures } from "./costs.ts";
 
 /** Rates per second. */
@@ -110,19 +111,61 @@ function deliveriesBesideChanges(
   return (cores.primary / assumptions.utilisation - changes) / ofDelivery;
 }
 
+const DAY_S = 86_400;
+
 /** Bytes on disk. Events are never deleted, so they are given per year; the others for the retention period. */
 export interface DiskUsage {
+  deliveriesPerDay: number;
   deliveries: number;
   attempts: number;
   eventsOfYear: number;
 }
 
-export function estimateDisk(deliveriesPerDay: number, costs: Costs, assumptions: Assumptions): DiskUsage {
-  const { retentionDays, retriedShare, deliveriesPerChange } = assumptions;
+/** The rate of the day is a cosine between its peak and its night. */
+export function estimateDisk(costs: Costs, assumptions: Assumptions): DiskUsage {
+  const { deliveriesPerSecond, nightShare, retentionDays, retriedShare, deliveriesPerChange } = assumptions;
+  const deliveriesPerDay = (deliveriesPerSecond * DAY_S * (1 + nightShare)) / 2;
   const kept = deliveriesPerDay * retentionDays;
   return {
+    deliveriesPerDay,
     deliveries: kept * costs.bytes.delivery,
     attempts: kept * (1 + retriedShare) * costs.bytes.attempt,
     eventsOfYear: ((deliveriesPerDay * 365) / deliveriesPerChange) * costs.bytes.event,
   };
+}
+
+/** A part of the system that is out for an hour at the peak. */
+export interface Outage {
+  name: string;
+  /** Deliveries that wait at its end. */
+  waiting: number;
+  /** Seconds until the backlog is sent, while new deliveries arrive. Infinite if the fleet has no reserve. */
+  catchUpS: number;
+}
+
+const OUTAGE_S = 3_600;
+/** The longest time until a broken endpoint is probed again (`src/webhooks/endpoints/circuit.ts`). */
+const LAST_PROBE_S = 15 * 60;
+
+const outage = (name: string, waiting: number, reserve: number): Outage => ({
+  name,
+  waiting,
+  catchUpS: waiting / Math.max(0, reserve),
+});
+
+export function computeOutages({ load, maxDeliveries }: FleetSize, assumptions: Assumptions): Outage[] {
+  const { organizations, endpointPerSecond, endpointInFlight, answerS } = assumptions;
+  const reserve = maxDeliveries - load.deliveries - load.retries;
+  const ofLargest = load.deliveries * (zipfShares(organizations)[0] ?? 0);
+  const endpointLimit = Math.min(endpointPerSecond, endpointInFlight / answerS);
+  return [
+    outage("all workers", load.deliveries * OUTAGE_S, reserve),
+    outage("all workers: the largest organisation", ofLargest * OUTAGE_S, endpointLimit - ofLargest),
+    outage(
+      "receiver of the largest organisation",
+      ofLargest * (OUTAGE_S + LAST_PROBE_S),
+      endpointLimit - ofLargest,
+    ),
+    outage("MongoDB, for which only retries wait", load.retries * OUTAGE_S, reserve),
+  ];
 }

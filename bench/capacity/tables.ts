@@ -1,12 +1,11 @@
 /** Formats the measured costs and the computed fleet for docs/engineering/capacity.md. */
-import { formatNumber } from "../report.ts";
+import { formatNumber, formatTable } from "../report.ts";
 import type { Assumptions } from "./assumptions.ts";
 import type { Figures, PhaseCosts } from "./costs.ts";
-import type { DiskUsage, FleetSize } from "./fleet.ts";
-import { BATCH, type SimulationMeasurement } from "./measure.ts";
-import type { Scenario, WaitPercentiles } from "./scenarios.ts";
+import type { DiskUsage, FleetSize, Outage } from "./fleet.ts";
+import { BATCH, type CapacityMeasurement } from "./measure.ts";
 
-export function costsTable({ bytes, connections }: SimulationMeasurement, costs: PhaseCosts): string {
+export function costsTable({ bytes, connections }: CapacityMeasurement, costs: PhaseCosts): string {
   const head = [
     "work",
     "CPU µs: API",
@@ -35,28 +34,25 @@ export function costsTable({ bytes, connections }: SimulationMeasurement, costs:
   ].join("\n\n");
 }
 
-interface FleetComputation {
-  size: FleetSize;
-  disk: DiskUsage;
-  waits: { primary: WaitPercentiles; worker: WaitPercentiles };
-  deliveriesPerDay: number;
-}
-
 export function fleetTable(
-  computed: FleetComputation,
+  { size, disk, outages }: { size: FleetSize; disk: DiskUsage; outages: readonly Outage[] },
   assumptions: Assumptions,
-  scenarios: readonly Scenario[],
 ): string {
-  const { primary, worker } = computed.waits;
+  const head = ["out for an hour at the peak", "waiting deliveries, millions", "sent after"];
+  const rows = outages.map(({ name, waiting, catchUpS }) => [
+    name,
+    formatNumber(waiting / 1e6),
+    duration(catchUpS),
+  ]);
   return [
-    formatTable([["figure", "at the peak"], ...fleetRows(computed, assumptions)]),
-    `Random waiting time at that utilisation, p50 / p99: a statement for a core of the primary ${formatWait(primary)} ms, a delivery for its worker's thread ${formatWait(worker)} ms.`,
-    formatTable([SCENARIO_HEAD, ...scenarios.map(scenarioRow)]),
+    formatTable([["figure", "at the peak"], ...fleetRows(size, disk, assumptions)]),
+    formatTable([head, ...rows]),
   ].join("\n\n");
 }
 
 function fleetRows(
-  { size, disk, deliveriesPerDay }: FleetComputation,
+  size: FleetSize,
+  disk: DiskUsage,
   { utilisation, coresOfPrimary, retentionDays }: Assumptions,
 ): string[][] {
   const { load, busyCores, primaryCoreCounts } = size;
@@ -82,35 +78,12 @@ function fleetRows(
     ],
     [`shards of ${coresOfPrimary} cores`, formatNumber(size.shards)],
     ["deliveries per second that this fleet can send after an outage", formatNumber(size.maxDeliveries)],
-    ["deliveries per day, in millions", formatNumber(deliveriesPerDay / 1e6)],
+    ["deliveries per day, in millions", formatNumber(disk.deliveriesPerDay / 1e6)],
     [
       `disk for ${retentionDays} days: deliveries, attempts`,
       `${terabytes(disk.deliveries)}, ${terabytes(disk.attempts)}`,
     ],
     ["disk for a year of events, which are never deleted", terabytes(disk.eventsOfYear)],
-  ];
-}
-
-const SCENARIO_HEAD = [
-  "scenario",
-  "created, millions",
-  "sent, millions",
-  "largest backlog, thousands",
-  "p99 wait of first attempts, other organisations",
-  "the same, largest organisation",
-  "no backlog after: 99 % of the organisations, all",
-];
-
-function scenarioRow({ name, isOutage, outcome }: Scenario): string[] {
-  const { arrived, delivered, maxPending, p99CaughtUpS, caughtUpS, biggestP99S, othersP99S } = outcome;
-  return [
-    name,
-    formatNumber(arrived / 1e6),
-    formatNumber(delivered / 1e6),
-    formatNumber(maxPending / 1e3),
-    duration(othersP99S),
-    duration(biggestP99S),
-    isOutage ? `${formatCatchUp(p99CaughtUpS)}, ${formatCatchUp(caughtUpS)}` : "-",
   ];
 }
 
@@ -122,22 +95,11 @@ function formatRow(name: string, figures: Figures): string[] {
   ];
 }
 
-function formatTable([head = [], ...rows]: readonly (readonly string[])[]): string {
-  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-}
-
 const joinNumbers = (...values: number[]): string => values.map(formatNumber).join("; ");
 const terabytes = (bytes: number): string => `${formatNumber(bytes / 1e12)} TB`;
 const percent = (part: number): string => `${Math.round(part * 100)} %`;
-const formatWait = ({ p50Ms, p99Ms }: WaitPercentiles): string =>
-  `${formatNumber(p50Ms)} / ${formatNumber(p99Ms)}`;
-
-const formatCatchUp = (seconds: number | null): string =>
-  seconds === null ? "not within the run" : duration(seconds);
-
-/** Formats whole seconds; 0 means less than one. */
 function duration(seconds: number): string {
-  if (seconds === 0) return "under 1 s";
-  if (seconds < 120) return `${seconds} s`;
+  if (!Number.isFinite(seconds)) return "never";
+  if (seconds < 120) return `${formatNumber(seconds)} s`;
   return seconds < 7_200 ? `${formatNumber(seconds / 60)} min` : `${formatNumber(seconds / 3_600)} h`;
 }
