@@ -76,7 +76,7 @@ function toSendMailOptions(
   from: MailAddress,
 ): SendMailOptions {
   return {
-    // A copy, because nodemailer modifies the object and the configuration is frozen.
+    // A copy, because nodemailer modifies the object.
     from: { ...from },
     to: { name: "", address: to },
     envelope: { from: from.address, to: [to] },

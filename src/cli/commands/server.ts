@@ -42,7 +42,6 @@ export const serverCommands = [
       await runServer(toConfig({ ...env, WAYMARK_ROLE: role ?? env.WAYMARK_ROLE }));
       // As in main.ts: Agenda's timers would keep the process alive.
       process.exit();
-      return undefined;
     },
   }),
   serviceCommand("migrate", {
