@@ -1,6 +1,7 @@
 /** Runs the whole Waymark app in its own process, started by `servers.ts`, to which it sends its URL. */
 import { createApp } from "../src/app/app.ts";
 import { openTracing } from "../src/app/serve.ts";
+import { createLogger } from "../src/core/logger.ts";
 import { toConfig } from "../src/config/config.ts";
 import { readEnv } from "../src/config/env.ts";
 import { openMongo } from "../src/core/mongo.ts";
@@ -9,7 +10,7 @@ import { createSecretBox } from "../src/core/secret-box.ts";
 const config = toConfig(readEnv());
 const mongo = openMongo({ url: config.mongo.url });
 const box = createSecretBox(Buffer.alloc(32));
-const tracing = await openTracing(config.tracing);
+const tracing = await openTracing(config.tracing, createLogger(config.logLevel));
 const app = await createApp(
   config,
   { databaseUrl: config.database.url as string, mongo, secretBox: box },

@@ -2,6 +2,7 @@
  * The start and the end of every request: the first middleware sets its context and default headers and enables compression,
  * and records log line, metrics, span and request log at the end.
  */
+import { SpanKind, type Span } from "@opentelemetry/api";
 import compression from "compression";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { SessionPrincipal } from "../accounts/api.ts";
@@ -11,7 +12,7 @@ import { newRequestId, toTypedId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { partnerOf, principalLogFields } from "../core/principal.ts";
-import type { Span, Tracing } from "../core/tracing/tracing.ts";
+import { markFailed, parseTraceparent, runInSpan, startTrace, traceFields } from "../core/tracing/tracing.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import { defaultHeaders } from "./default-headers.ts";
 import type { PartnerShares, Share, ShareKind } from "./partner-shares.ts";
@@ -76,8 +77,6 @@ export interface RequestServices {
   logger: Logger;
   metrics: Metrics;
   requests: Pick<RequestLog, "record">;
-  /** Absent if tracing is off. */
-  tracing?: Tracing | undefined;
   shares: PartnerShares;
   /** Says why the Host header is wrong, or null. */
   checkHost: (request: Request) => string | null;
@@ -101,7 +100,7 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 
 /** Returns the first middleware. */
 export function startRequest(services: RequestServices): RequestHandler {
-  const { metrics, tracing, stopping, errorUrl, shares, checkHost } = services;
+  const { metrics, stopping, errorUrl, shares, checkHost } = services;
   const baseHeaders = defaultHeaders();
   const compress = compression();
 
@@ -130,7 +129,7 @@ export function startRequest(services: RequestServices): RequestHandler {
       share: null,
     };
     setContext(response, context);
-    const span = startSpan(tracing, request, context);
+    const span = startSpan(request, context);
     response.setHeader("X-Request-Id", context.requestId);
     metrics.requestsInFlight.inc();
     response.once("close", () => {
@@ -140,13 +139,13 @@ export function startRequest(services: RequestServices): RequestHandler {
       const durationMs = performance.now() - startedMs;
       recordCompletion(services, span, { request, context, method, status, durationMs });
     });
-    if (span) span.run(() => prepare(request, response, next));
+    if (span) runInSpan(span, () => prepare(request, response, next));
     else prepare(request, response, next);
   };
 }
 
 function recordCompletion(
-  { logger, metrics, requests, tracing }: RequestServices,
+  { logger, metrics, requests }: RequestServices,
   span: Span | null,
   completed: CompletedRequest,
 ): void {
@@ -166,7 +165,7 @@ function recordCompletion(
     duration_ms: Math.round(durationMs * 100) / 100,
     ...(simulated !== null && { simulated }),
     ...(principal && principalLogFields(principal)),
-    ...span?.run(() => tracing?.currentIds()),
+    ...(span && traceFields(span)),
   });
   addToRequestLog(requests, completed);
   if (span) endSpan(span, completed);
@@ -202,27 +201,20 @@ function addToRequestLog(
 const UNTRACED_PATHS = new Set(["/health/live", "/health/ready", "/metrics"]);
 
 /** Starts a new trace and links it to the client's `traceparent`, whose sampling decision is not trusted. Null if not traced. */
-function startSpan(
-  tracing: Tracing | undefined,
-  { path, protocol, headers }: Request,
-  { requestId }: RequestContext,
-): Span | null {
-  if (tracing === undefined || UNTRACED_PATHS.has(path)) return null;
-  const traceparent = headers["traceparent"];
-  const span = tracing.startTrace("HTTP", {
-    kind: "server",
-    linkedTraceparent: typeof traceparent === "string" ? traceparent : undefined,
-  });
-  span?.set({ "url.scheme": protocol, "waymark.request.id": requestId });
-  return span;
+function startSpan(request: Request, { requestId }: RequestContext): Span | null {
+  const span = UNTRACED_PATHS.has(request.path) ? null : startTrace("HTTP", { kind: SpanKind.SERVER });
+  if (span === null) return null;
+  const linked = parseTraceparent(request.get("traceparent") ?? "");
+  if (linked) span.addLink({ context: linked });
+  return span.setAttributes({ "url.scheme": request.protocol, "waymark.request.id": requestId });
 }
 
 /** The span's name is the route pattern, which contains no personal data. */
 function endSpan(span: Span, { method, status, context }: CompletedRequest): void {
   const { route, principal, simulated } = context;
   const isRouted = route !== UNKNOWN_ROUTE;
-  span.rename(isRouted ? `${method} ${route}` : "HTTP");
-  span.set({
+  span.updateName(isRouted ? `${method} ${route}` : "HTTP");
+  span.setAttributes({
     "http.request.method": method === "other" ? "_OTHER" : method,
     "http.response.status_code": status,
     ...(isRouted && { "http.route": route }),
@@ -231,7 +223,7 @@ function endSpan(span: Span, { method, status, context }: CompletedRequest): voi
     }),
     ...(principal?.keyId && { "waymark.key.id": toTypedId("key", principal.keyId) }),
   });
-  if (simulated !== null) span.set({ "waymark.simulated": simulated });
-  else if (status >= 500) span.fail(String(status));
+  if (simulated !== null) span.setAttribute("waymark.simulated", simulated);
+  else if (status >= 500) markFailed(span, String(status));
   span.end();
 }

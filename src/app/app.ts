@@ -76,9 +76,9 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
   await using opened = new AsyncDisposableStack();
   const { poolSize } = config.database;
   const { databaseUrl, mongo } = deps;
-  const { tracing, lockTimeoutMs = LOCK_TIMEOUT_MS } = overrides;
+  const { lockTimeoutMs = LOCK_TIMEOUT_MS } = overrides;
   const session = { lock_timeout: String(lockTimeoutMs) };
-  const database = opened.use(await openDatabase({ url: databaseUrl, poolSize, entities, tracing, session }));
+  const database = opened.use(await openDatabase({ url: databaseUrl, poolSize, entities, session }));
   const context = createContext(config, { ...deps, database }, overrides);
   const verifier = opened.use(createKeyVerifier(context));
   opened.use(startBackgroundTasks(context, verifier));
@@ -136,10 +136,7 @@ function createContext(
   const metrics = createMetrics(() => database.pool());
   const { registry } = metrics;
   if (tracing) registry.registerMetric(tracing.spanCounter);
-  tracing?.onDrop((reason, lost) => {
-    logger.warn({ reason, lost }, "spans were dropped before they reached the trace collector");
-  });
-  return { config, databaseUrl, database, clock, logger, metrics, registry, secretBox, tracing };
+  return { config, databaseUrl, database, clock, logger, metrics, registry, secretBox };
 }
 
 /** The dependencies that the readiness check reports. */

@@ -6,7 +6,6 @@ import type { Logger } from "../core/logger.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Database } from "../core/postgres/database.ts";
 import type { SecretBox } from "../core/secret-box.ts";
-import type { Tracing } from "../core/tracing/tracing.ts";
 
 export interface AppContext {
   readonly config: Config;
@@ -20,6 +19,4 @@ export interface AppContext {
   readonly registry: Registry;
   /** Uses WAYMARK_SECRET. */
   readonly secretBox: SecretBox;
-  /** Absent: no tracing. */
-  readonly tracing?: Tracing | undefined;
 }

@@ -12,11 +12,11 @@ import { openSecretBox, requireSecret } from "../dev/secret-key.ts";
 import { entities } from "./entities.ts";
 import type { Reader } from "../core/postgres/database.ts";
 import { StartupError } from "../core/errors.ts";
-import { createLogger } from "../core/logger.ts";
+import { createLogger, type Logger } from "../core/logger.ts";
 import { migrateDatabase } from "../core/postgres/migrate.ts";
 import { openMongo, type Mongo } from "../core/mongo.ts";
 import type { SecretBox } from "../core/secret-box.ts";
-import type { Tracing, TracingSettings } from "../core/tracing/tracing.ts";
+import { traceFields, type Tracing, type TracingSettings } from "../core/tracing/tracing.ts";
 import { createStartupCheck, hasSealedData, RECOVERED_MESSAGE } from "../restore/api.ts";
 
 /** Runs the server with the settings of the environment. Prints a StartupError with its hint and sets exit code 1. */
@@ -33,9 +33,9 @@ export async function runFromEnvironment(): Promise<void> {
 /** Runs until SIGTERM, SIGINT or SIGHUP. A second signal ends the process immediately. */
 export async function runServer(config: Config): Promise<void> {
   const stopSignal = waitForSignal();
+  const logger = createLogger(config.logLevel, undefined, config.tracing ? () => traceFields() : undefined);
   // Closed last, so that the shutdown of the others is traced too.
-  await using tracing = await openTracing(config.tracing);
-  const logger = createLogger(config.logLevel, undefined, tracing && (() => tracing.currentIds() ?? {}));
+  await using tracing = await openTracing(config.tracing, logger);
   await using opened = new AsyncDisposableStack();
   if (config.demo || config.database.url === null) await prepareDataFolder(config.dataDir);
   requireSecret(config);
@@ -69,9 +69,12 @@ export async function runServer(config: Config): Promise<void> {
   if (signal === "SIGTERM") await pause(config.http.shutdownDrainDelayMs);
 }
 
-/** Loads OpenTelemetry only if tracing is configured. */
-export async function openTracing(settings: TracingSettings | null): Promise<Tracing | undefined> {
-  return settings ? (await import("../core/tracing/sdk.ts")).openTracing(settings) : undefined;
+/** Loads OpenTelemetry's SDK only if tracing is configured. */
+export async function openTracing(
+  settings: TracingSettings | null,
+  logger: Logger,
+): Promise<Tracing | undefined> {
+  return settings ? (await import("../core/tracing/sdk.ts")).openTracing(settings, logger) : undefined;
 }
 
 function startMongo({ mongo, dataDir, cacheDir }: Config, opened: AsyncDisposableStack): Mongo {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { StartupError } from "../core/errors.ts";
 import { parseSecret } from "../core/secret-box.ts";
-import { parseOtlpHeaders } from "../core/tracing/otlp-headers.ts";
+import { parseOtlpHeaders } from "../core/tracing/tracing.ts";
 import { parseDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { parseSender, parseSmtpUrl } from "../core/mail.ts";
 import {

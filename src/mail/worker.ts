@@ -1,12 +1,13 @@
 /** The mail worker: sends due mails when PostgreSQL notifies it or a sweep runs. */
 import { setTimeout as pause } from "node:timers/promises";
+import { SpanKind, type Span } from "@opentelemetry/api";
 import { Counter, type Registry } from "prom-client";
 import type { Database } from "../core/postgres/database.ts";
 import { toTypedId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
 import { listenToChannel } from "../core/postgres/notify.ts";
 import type { SecretBox } from "../core/secret-box.ts";
-import { withSpan, type Span, type Tracing } from "../core/tracing/tracing.ts";
+import { markFailed, startTrace, withSpan } from "../core/tracing/tracing.ts";
 import { MINUTE_MS } from "../core/time.ts";
 import { type Mail, mailStatuses, type MailStatus, openBody } from "./entity.ts";
 import { deleteExpiredMails, leaseDue, recordAttempt } from "./queue.ts";
@@ -21,7 +22,6 @@ export interface MailWorkerDeps {
   transport: MailTransport;
   logger: Logger;
   registry: Registry;
-  tracing?: Tracing | undefined;
 }
 
 /** So that one slow delivery doesn't block the others. */
@@ -106,7 +106,7 @@ export class MailWorker implements AsyncDisposable {
         "waymark.mail.kind": mail.kind,
         "waymark.attempt.number": mail.attempts,
       };
-      const span = this.#deps.tracing?.startTrace("send mail", { kind: "client", attributes }) ?? null;
+      const span = startTrace("send mail", { kind: SpanKind.CLIENT, attributes });
       await withSpan(span, () => this.#send(mail, span));
     }
   }
@@ -117,7 +117,7 @@ export class MailWorker implements AsyncDisposable {
     const status = await this.#record(mail, outcome);
     this.#attempts.inc({ outcome: status });
     if (outcome.error === null) return;
-    span?.fail("refused");
+    if (span) markFailed(span, "refused");
     const { kind, attempts: attempt } = mail;
     const logFields = { mail: toTypedId("eml", mail.id), kind, attempt, reason: outcome.error };
     if (status === "failed") logger.error(logFields, "mail failed for good; resend it from the outbox");

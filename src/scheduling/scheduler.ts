@@ -7,7 +7,7 @@ import { MongoServerError, type Db } from "mongodb";
 import { withTimeout } from "../core/concurrency/timeout.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Mongo } from "../core/mongo.ts";
-import { withSpan, type Tracing } from "../core/tracing/tracing.ts";
+import { startTrace, withSpan } from "../core/tracing/tracing.ts";
 import { MINUTE_MS } from "../core/time.ts";
 import { createBackend, TaskRepository } from "./repository.ts";
 import { taskDocument, TASKS_COLLECTION, type Task, type TaskHandler } from "./task.ts";
@@ -37,7 +37,6 @@ export interface SchedulerTimes {
 export interface SchedulerDeps {
   readonly mongo: Mongo;
   readonly logger: Logger;
-  readonly tracing?: Tracing | undefined;
   /** Unique process name. Default: host, process id and a random suffix. */
   readonly name?: string;
   readonly times?: Partial<SchedulerTimes>;
@@ -63,7 +62,6 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 class AgendaScheduler implements Scheduler {
   readonly #mongo: Mongo;
   readonly #logger: Logger;
-  readonly #tracing: Tracing | undefined;
   readonly #processName: string;
   readonly #times: SchedulerTimes;
   readonly #stopping = new AbortController();
@@ -75,10 +73,9 @@ class AgendaScheduler implements Scheduler {
   #running: { agenda: Agenda; repository: TaskRepository } | null = null;
   #hasProblem = false;
 
-  constructor({ mongo, logger, tracing, times, name }: SchedulerDeps) {
+  constructor({ mongo, logger, times, name }: SchedulerDeps) {
     this.#mongo = mongo;
     this.#logger = logger;
-    this.#tracing = tracing;
     this.#processName = name ?? `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`;
     this.#times = { ...defaultTimes, ...times };
   }
@@ -172,7 +169,7 @@ class AgendaScheduler implements Scheduler {
   }
 
   async #run(handler: TaskHandler, payload: unknown): Promise<void> {
-    const span = this.#tracing?.startTrace(`task ${handler.name}`, { kind: "internal" });
+    const span = startTrace(`task ${handler.name}`);
     await withSpan(span, () => handler.run(payload));
   }
 

@@ -6,7 +6,6 @@ import { InFlightLimit } from "../core/concurrency/in-flight-limit.ts";
 import type { Logger } from "../core/logger.ts";
 import { HttpClient } from "../core/http-client/client.ts";
 import type { SecretBox } from "../core/secret-box.ts";
-import type { Tracing } from "../core/tracing/tracing.ts";
 import { DeliveryService, type DeliveryServiceDeps } from "./deliveries/service.ts";
 import { EndpointService, type EndpointServiceDeps } from "./endpoints/service.ts";
 import { ensurePartitions } from "./deliveries/weekly-partitions.sql.ts";
@@ -23,7 +22,6 @@ export interface WebhooksDeps
   docsUrl: string | null;
   /** Logs the exact reason for a rejected host name; owners of endpoints get a general message. */
   logger?: Logger | undefined;
-  tracing?: Tracing | undefined;
 }
 
 /** Concurrent URL checks per partner and process. An unresponsive DNS server takes 4 s. */
@@ -45,8 +43,8 @@ export async function openWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       deps.logger?.info({ host, reason, addresses }, "rejected the host name of a webhook endpoint"),
   });
   const http = new HttpClient({ guard });
-  const { clock, docsUrl, tracing } = deps;
-  const sender = new Sender({ http, clock, docsUrl, tracing });
+  const { clock, docsUrl } = deps;
+  const sender = new Sender({ http, clock, docsUrl });
   const urlChecks = new InFlightLimit({ max: MAX_URL_CHECKS, noun: "URL checks", retryAfterS: 5 });
   const checkUrl = (partnerId: string, url: string): Promise<UrlVerdict> =>
     urlChecks.run(partnerId, () => guard.checkUrl(url));

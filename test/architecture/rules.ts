@@ -66,10 +66,11 @@ export const rules = [
   },
   {
     name: "tracing-is-loaded-on-demand",
-    comment: "OpenTelemetry must be imported dynamically, so that it costs nothing while traces are off.",
-    from: { path: "^src/", pathNot: "^src/core/tracing/(sdk|span-export)\\.ts$" },
+    comment:
+      "OpenTelemetry's SDK must be imported dynamically, so that it costs nothing while traces are off. Its API does nothing then.",
+    from: { path: "^src/", pathNot: "^src/core/tracing/sdk\\.ts$" },
     to: {
-      path: ["^src/core/tracing/(sdk|span-export)\\.ts$", "(^|node_modules/)@opentelemetry/"],
+      path: ["^src/core/tracing/sdk\\.ts$", "(^|node_modules/)@opentelemetry/(?!api/)"],
       dynamic: false,
     },
   },

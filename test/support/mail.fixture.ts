@@ -12,7 +12,6 @@ import { MailWorker } from "../../src/mail/worker.ts";
 import { openDatabase, type Database } from "../../src/core/postgres/database.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { raw } from "../../src/core/postgres/sql.ts";
-import type { Tracing } from "../../src/core/tracing/tracing.ts";
 import { parseSmtpUrl } from "../../src/core/mail.ts";
 import { startTestSmtpServer, type TestSmtpServer } from "./smtp-server.ts";
 import { testSecretBox } from "./test-secret.ts";
@@ -30,7 +29,7 @@ export interface MailFixture extends AsyncDisposable {
   /** Attempts by outcome, of the last started worker. */
   attempts(): Promise<Record<string, number>>;
   /** `url` is the SMTP server's. With null, mails are saved to `folder`. */
-  startWorker(url: string | null, parts?: { tracing?: Tracing }): MailWorker;
+  startWorker(url: string | null): MailWorker;
   outbox(): Promise<MailView[]>;
   onlyMail(): Promise<MailView>;
   /** Makes all pending mails due now. */
@@ -88,7 +87,7 @@ export async function openMailFixture(): Promise<MailFixture> {
     mails,
     folder: directory,
     log,
-    startWorker(url, { tracing } = {}) {
+    startWorker(url) {
       const smtp = url === null ? null : parseSmtpUrl(url);
       const transport = createMailTransport({ smtp, from: SENDER, directory });
       registry = new Registry();
@@ -99,7 +98,6 @@ export async function openMailFixture(): Promise<MailFixture> {
         transport,
         logger,
         registry,
-        tracing,
       });
     },
     async attempts() {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { createLogger, type Logger } from "../../src/core/logger.ts";
 import { openTracing } from "../../src/core/tracing/sdk.ts";
 import type { Tracing } from "../../src/core/tracing/tracing.ts";
 import { eventually } from "./eventually.ts";
@@ -95,10 +96,13 @@ export async function startTraceCollector(): Promise<TraceCollector> {
   return collector;
 }
 
-/** Opens tracing that sends to the collector every 10 ms. Each span has the attribute `waymark.role`. */
-export function openTracingTo({ url }: Pick<TraceCollector, "url">, role: string, ratio = 1): Tracing {
-  const settings = { url: `${url}/v1/traces`, headers: {}, resource: { "waymark.role": role }, ratio };
-  return openTracing(settings, { batchDelayMs: 10 });
+/** Opens tracing of this process that sends to the collector every 10 ms. Only one can be open at a time. */
+export function openTracingTo(
+  { url }: Pick<TraceCollector, "url">,
+  { ratio = 1, logger = createLogger("silent") }: { ratio?: number; logger?: Logger } = {},
+): Tracing {
+  const settings = { url: `${url}/v1/traces`, headers: {}, resource: {}, ratio };
+  return openTracing(settings, logger, 10);
 }
 
 /** Returns the spans from the root span to `span`. */

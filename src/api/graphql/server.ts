@@ -16,7 +16,6 @@ import type { RateLimits } from "../../rate-limits/api.ts";
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Tracing } from "../../core/tracing/tracing.ts";
 import { authenticate } from "./authenticate.ts";
 import type { IncomingOperation } from "./context.ts";
 import { ErrorFormatter } from "./execution/error-formatter.ts";
@@ -40,7 +39,6 @@ export interface GraphqlAdapterDeps<Context extends BaseContext> {
   config: Pick<Config, "environment" | "http">;
   logger: Logger;
   registry: Registry;
-  tracing?: Tracing | undefined;
   /** Returns the URL of the section of the guide about an error code. */
   errorUrl: (code: string) => string;
   /** Further routes, outside `/graphql`. */
@@ -115,10 +113,10 @@ function createApolloServer<Context extends BaseContext>(
   deps: GraphqlAdapterDeps<Context>,
   errors: ErrorFormatter,
 ): ApolloServer<Context> {
-  const { schema, config, logger, tracing } = deps;
+  const { schema, config, logger } = deps;
   const { environment } = config;
   return new ApolloServer<Context>({
-    gateway: createGateway(schema, errors, tracing),
+    gateway: createGateway(schema, errors),
     nodeEnv: environment,
     logger,
     // The operation guard restricts introspection.

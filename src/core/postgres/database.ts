@@ -15,12 +15,9 @@ import {
   type Transaction,
   type TransactionHost,
 } from "./transaction.ts";
-import { traceQueries, type TracedQueries } from "../tracing/traced-queries.ts";
-import type { Tracing } from "../tracing/tracing.ts";
+import { traceConnection } from "../tracing/statements.ts";
 
 export interface DatabaseOptions extends OrmOptions {
-  /** Absent: no tracing. */
-  tracing?: Tracing | undefined;
   /** Longer transactions are rolled back. Default: `TRANSACTION_LIMIT_MS`. */
   transactionLimitMs?: number;
 }
@@ -29,6 +26,8 @@ export interface DatabaseOptions extends OrmOptions {
 export interface Queryable {
   /** Returns the rows as `pg` does, with dates and times as PostgreSQL's text in UTC. */
   query<Row>(statement: Sql): Promise<Row[]>;
+  /** Calls `callback` once the transaction is committed, and never if it is not. Absent without a transaction. */
+  afterCommit?(callback: () => void): void;
 }
 
 /** Reads with SQL or with MikroORM. */
@@ -67,7 +66,7 @@ export class Database implements Reader, AsyncDisposable {
   readonly #connections: Connections;
   readonly #options: DatabaseOptions;
   readonly #pool: Pool;
-  readonly #queries: TracedQueries;
+  readonly #run = createSqlRunner();
   readonly #maxWaiting: number;
   readonly #transactionHost: TransactionHost;
   /** The time of the last statement of each connection in use. */
@@ -75,22 +74,21 @@ export class Database implements Reader, AsyncDisposable {
   readonly #stallCheck: NodeJS.Timeout;
 
   constructor(orm: MikroORM, connections: Connections, options: DatabaseOptions) {
-    const { poolSize, tracing, transactionLimitMs } = options;
+    const { poolSize, transactionLimitMs } = options;
     const { pool } = connections;
     this.#orm = orm;
     this.#connections = connections;
     this.#options = options;
     this.#pool = pool;
-    this.#queries = traceQueries(createSqlRunner(), tracing);
     this.#maxWaiting = poolSize * MAX_WAITING_PER_CONNECTION;
     this.#transactionHost = {
-      queries: this.#queries,
+      run: this.#run,
       connect: () => this.#connect(),
       em: () => orm.em.fork(),
       touch: (client) => this.#touch(client),
       transactionLimitMs: transactionLimitMs ?? TRANSACTION_LIMIT_MS,
     };
-    if (this.#queries.traceConnection) pool.on("connect", this.#queries.traceConnection);
+    pool.on("connect", traceConnection);
     pool.on("acquire", (client) => this.#touch(client));
     pool.on("release", (_error, client) => this.#lastActiveAtMs.delete(client));
     this.#stallCheck = setInterval(() => this.#closeStalled(), STALL_CHECK_INTERVAL_MS).unref();
@@ -121,12 +119,12 @@ export class Database implements Reader, AsyncDisposable {
 
   async query<Row>(statement: Sql): Promise<Row[]> {
     this.#rejectIfOverloaded();
-    return await this.#queries.run<Row>(this.#pool, statement.compile()).catch(translateDatabaseError);
+    return await this.#run<Row>(this.#pool, statement.compile()).catch(translateDatabaseError);
   }
 
   /** Runs `select 1`; rejects if PostgreSQL is unreachable. Not subject to the limit on waiting requests. */
   async ping(): Promise<void> {
-    await this.#queries.run(this.#pool, sql`select 1`.compile()).catch(translateDatabaseError);
+    await this.#run(this.#pool, sql`select 1`.compile()).catch(translateDatabaseError);
   }
 
   /** Returns a Reader whose running statement is cancelled in PostgreSQL when `signal` aborts. Its entity manager only reads. */
@@ -140,7 +138,7 @@ export class Database implements Reader, AsyncDisposable {
       query: async <Row>(statement: Sql) => {
         this.#rejectIfOverloaded();
         const compiled = statement.compile();
-        const run = (client: PoolClient): Promise<Row[]> => this.#queries.run<Row>(client, compiled);
+        const run = (client: PoolClient): Promise<Row[]> => this.#run<Row>(client, compiled);
         return await runAbortable(this.#pool, signal, run).catch(translateDatabaseError);
       },
     };

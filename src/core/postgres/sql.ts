@@ -1,5 +1,6 @@
 /** SQL statements: composed from fragments with bound values, and prepared by name if they are used often. */
 import type { Pool, PoolClient } from "pg";
+import { traceStatement } from "../tracing/statements.ts";
 
 /** A fragment of SQL. A `sql` template inserts a nested `Sql` as text; any other value becomes a bound parameter. */
 export class Sql {
@@ -55,17 +56,18 @@ export type RunSql = <Row>(client: QueryClient, statement: CompiledSql) => Promi
 /** Returns a function that runs statements. Its prepared statements have the same names on every connection. */
 export function createSqlRunner(): RunSql {
   const statements = new PreparedStatementNames();
-  return <Row>(client: QueryClient, { text, values }: CompiledSql) => {
-    const name = statements.nameOf(text);
-    const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
-    // A callback: the promise of `pg` keeps rows alive past the young garbage collections
-    // (docs/engineering/performance/optimizations.md).
-    client.query<object>(name ? { name, text, values } : { text, values }, (error, result) => {
-      if (error) reject(error);
-      else resolve(result.rows as Row[]);
+  return <Row>(client: QueryClient, { text, values }: CompiledSql) =>
+    traceStatement(text, () => {
+      const name = statements.nameOf(text);
+      const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
+      // A callback: the promise of `pg` keeps rows alive past the young garbage collections
+      // (docs/engineering/performance/optimizations.md).
+      client.query<object>(name ? { name, text, values } : { text, values }, (error, result) => {
+        if (error) reject(error);
+        else resolve(result.rows as Row[]);
+      });
+      return promise;
     });
-    return promise;
-  };
 }
 
 /** Each connection keeps its named statements in memory, so their number is limited. Further statements run unnamed. */

@@ -4,8 +4,7 @@ import type { PoolClient, QueryResult } from "pg";
 import { bindEntityManager } from "./entity-manager-connection.ts";
 import { isConnectionError, translateDatabaseError } from "./errors.ts";
 import { AppError, invariant, unavailable } from "../errors.ts";
-import type { Sql } from "./sql.ts";
-import type { TracedQueries } from "../tracing/traced-queries.ts";
+import type { RunSql, Sql } from "./sql.ts";
 
 export type TransactionEnd = "commit" | "rollback";
 
@@ -13,7 +12,7 @@ export type TransactionEnd = "commit" | "rollback";
 export type Outcome<T> = TransactionEnd | ((result: T) => TransactionEnd);
 
 export interface TransactionHost {
-  readonly queries: TracedQueries;
+  readonly run: RunSql;
   /** Takes a connection from the pool. */
   connect(): Promise<PoolClient>;
   /** Returns a new entity manager. */
@@ -48,7 +47,6 @@ export async function runTransaction<T>(
   outcome: Outcome<T> = "commit",
 ): Promise<T | null> {
   const client = await host.connect();
-  using deferredSpans = host.queries.deferUntilCommit?.(client);
   let isBroken = false;
   const tx = new Transaction(client, host);
   try {
@@ -57,10 +55,7 @@ export async function runTransaction<T>(
       return null;
     }
     const result = await work(tx);
-    if ((await tx.end(resolveOutcome(result, outcome))) === "commit") {
-      deferredSpans?.commit();
-      tx.callAfterCommit();
-    }
+    if ((await tx.end(resolveOutcome(result, outcome))) === "commit") tx.callAfterCommit();
     return result;
   } catch (error) {
     // The entity manager throws a 503 in place of the error.
@@ -104,7 +99,7 @@ export class Transaction {
   async query<Row>(statement: Sql): Promise<Row[]> {
     if (this.#em) await this.#em.flush();
     this.#beforeStatement();
-    return await this.#host.queries.run<Row>(this.#client, statement.compile());
+    return await this.#host.run<Row>(this.#client, statement.compile());
   }
 
   /** Runs `work` so that its failure, or `"rollback"`, undoes `work` alone and leaves the transaction usable. */

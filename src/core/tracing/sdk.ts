@@ -1,176 +1,126 @@
-/** Implements tracing with OpenTelemetry's SDK, without automatic instrumentation and without global state. */
+/** Records spans with OpenTelemetry's SDK, and exports them in batches. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
+  context,
+  createNoopMeter,
   ROOT_CONTEXT,
-  SpanKind as OtelKind,
-  SpanStatusCode,
   trace,
-  TraceFlags,
   type Context,
-  type Span as OtelSpan,
-  type SpanContext,
-  type Tracer,
+  type ContextManager,
+  type MeterProvider,
 } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
-import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from "@opentelemetry/sdk-trace";
-import { SpanExport } from "./span-export.ts";
-import type { Attributes, Span, SpanKind, SpanOptions, Tracing, TracingSettings } from "./tracing.ts";
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  StackContextManager,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+  type SpanExporter,
+} from "@opentelemetry/sdk-trace";
+import { Counter } from "prom-client";
+import type { Logger } from "../logger.ts";
+import { MINUTE_MS } from "../time.ts";
+import { errorType, type Tracing, type TracingSettings } from "./tracing.ts";
 
-const otelKinds: Readonly<Record<SpanKind, OtelKind>> = {
-  internal: OtelKind.INTERNAL,
-  server: OtelKind.SERVER,
-  client: OtelKind.CLIENT,
-  producer: OtelKind.PRODUCER,
-  consumer: OtelKind.CONSUMER,
-};
-
-/** For one export of spans, including its retries. */
-const EXPORT_TIMEOUT_MS = 5_000;
+/** For one export of spans, including its retries, and for the exports of a stop. */
+const EXPORT_TIMEOUT_MS = 3_000;
 const BATCH_DELAY_MS = 1_000;
+/** A few MB. Further spans are counted and dropped. */
+const MAX_QUEUED_SPANS = 4_096;
 /** A safety limit; our attributes are shorter. */
 const MAX_ATTRIBUTE_LENGTH = 4_096;
+/** OpenTelemetry's ExportResultCode.SUCCESS. */
+const EXPORT_SUCCESS = 0;
 
-/** Exports spans to the collector at `url`. An unreachable collector is not an error; its spans are dropped. */
+/**
+ * Exports the spans of this process to the collector at `url`. An unreachable collector is not an error; its spans are
+ * dropped.
+ */
 export function openTracing(
   { url, headers, resource, ratio }: TracingSettings,
-  { batchDelayMs = BATCH_DELAY_MS }: { batchDelayMs?: number } = {},
+  logger: Logger,
+  batchDelayMs = BATCH_DELAY_MS,
 ): Tracing {
-  const exporter = new OTLPTraceExporter({
-    url,
-    headers: { ...headers },
-    timeoutMillis: EXPORT_TIMEOUT_MS,
-  });
-  const spanExport = new SpanExport(exporter, { batchDelayMs, exportTimeoutMs: EXPORT_TIMEOUT_MS });
+  const spanCounter = createSpanCounter();
+  const drop = createDropReport(spanCounter, logger);
+  const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: EXPORT_TIMEOUT_MS });
+  const countingExporter: SpanExporter = {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        if ((result.code as number) === EXPORT_SUCCESS)
+          spanCounter.inc({ outcome: "exported" }, spans.length);
+        else drop(spans.length, errorType(result.error));
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
   const provider = new TracerProvider({
     resource: defaultResource().merge(resourceFromAttributes(resource)),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_LENGTH },
-    spanProcessors: [spanExport.processor],
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: countingExporter,
+        maxQueueSize: MAX_QUEUED_SPANS,
+        scheduledDelayMillis: batchDelayMs,
+        exportTimeoutMillis: EXPORT_TIMEOUT_MS,
+        selfObsMeterProvider: createDropMeter((count) => drop(count, "queue full")),
+      }),
+    ],
   });
-  return new OtelTracing(provider.getTracer("waymark"), spanExport);
+  context.setGlobalContextManager(createContextManager());
+  trace.setGlobalTracerProvider(provider);
+  return {
+    spanCounter,
+    async [Symbol.asyncDispose]() {
+      trace.disable();
+      context.disable();
+      await provider.shutdown().catch(() => undefined);
+    },
+  };
 }
 
-class OtelTracing implements Tracing {
-  readonly #tracer: Tracer;
-  readonly #export: SpanExport;
-  readonly #active = new AsyncLocalStorage<RecordedSpan>();
-
-  constructor(tracer: Tracer, spanExport: SpanExport) {
-    this.#tracer = tracer;
-    this.#export = spanExport;
-  }
-
-  startTrace(
-    name: string,
-    { linkedTraceparent, ...start }: SpanOptions & { linkedTraceparent?: string | undefined },
-  ): Span | null {
-    const span = this.#start(name, start, ROOT_CONTEXT);
-    const linked = span && linkedTraceparent !== undefined ? parseTraceparent(linkedTraceparent) : null;
-    if (linked) span?.link({ ...linked, isRemote: true });
-    return span;
-  }
-
-  startSpan(name: string, start: SpanOptions): Span | null {
-    const parent = this.#activeSpan();
-    return parent && this.#start(name, start, parent.context, parent.root);
-  }
-
-  continueTrace(traceParent: string | null, name: string, start: SpanOptions): Span | null {
-    const parent = traceParent === null ? null : parseTraceparent(traceParent);
-    if (!parent || (parent.traceFlags & TraceFlags.SAMPLED) === 0) return null;
-    return this.#start(name, start, trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }));
-  }
-
-  currentIds(): { trace_id: string; span_id: string } | null {
-    const span = this.#activeSpan();
-    return span && { trace_id: span.ids.traceId, span_id: span.ids.spanId };
-  }
-
-  get spanCounter(): SpanExport["counter"] {
-    return this.#export.counter;
-  }
-
-  onDrop(report: (reason: string, lost: number) => void): void {
-    this.#export.onDrop = report;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#export.shutdown();
-  }
-
-  /** Timers and loops started by a request can outlive it; spans after the root's end do not belong to its trace. */
-  #activeSpan(): RecordedSpan | null {
-    const span = this.#active.getStore();
-    return span === undefined || span.root.isEnded ? null : span;
-  }
-
-  #start(name: string, start: SpanOptions, context: Context, root?: RecordedSpan): RecordedSpan | null {
-    const span = this.#tracer.startSpan(name, { kind: otelKinds[start.kind] }, context);
-    if (!span.isRecording()) return null;
-    if (start.attributes) span.setAttributes(start.attributes);
-    return new RecordedSpan(span, this.#active, root);
-  }
+function createSpanCounter(): Counter<"outcome"> {
+  const counter = new Counter({
+    name: "waymark_trace_spans_total",
+    help: "Spans accepted by the collector (exported), and spans that were lost (dropped)",
+    labelNames: ["outcome"] as const,
+    registers: [],
+  });
+  for (const outcome of ["exported", "dropped"]) counter.inc({ outcome }, 0);
+  return counter;
 }
 
-class RecordedSpan implements Span {
-  readonly #span: OtelSpan;
-  readonly #active: AsyncLocalStorage<RecordedSpan>;
-  /** The first span of this trace in this process: a request, delivery or task. */
-  readonly root: RecordedSpan;
-  readonly context: Context;
-  isEnded = false;
-
-  constructor(span: OtelSpan, active: AsyncLocalStorage<RecordedSpan>, root: RecordedSpan | undefined) {
-    this.#span = span;
-    this.#active = active;
-    this.root = root ?? this;
-    this.context = trace.setSpan(ROOT_CONTEXT, span);
-  }
-
-  get ids(): SpanContext {
-    return this.#span.spanContext();
-  }
-
-  get traceparent(): string {
-    const { traceId, spanId } = this.ids;
-    return `00-${traceId}-${spanId}-01`;
-  }
-
-  run<T>(work: () => T): T {
-    return this.#active.run(this, work);
-  }
-
-  link(context: SpanContext): void {
-    this.#span.addLink({ context });
-  }
-
-  set(attributes: Attributes): void {
-    this.#span.setAttributes(attributes);
-  }
-
-  rename(name: string): void {
-    this.#span.updateName(name);
-  }
-
-  fail(reason: string): void {
-    this.#span.setAttribute("error.type", reason);
-    this.#span.setStatus({ code: SpanStatusCode.ERROR });
-  }
-
-  end(): void {
-    this.isEnded = true;
-    this.#span.end();
-  }
+/** Returns a function that counts dropped spans, and logs their number at most once a minute. */
+function createDropReport(counter: Counter<"outcome">, logger: Logger) {
+  let reportedAtMs = Number.NEGATIVE_INFINITY;
+  let lost = 0;
+  return (count: number, reason: string): void => {
+    counter.inc({ outcome: "dropped" }, count);
+    lost += count;
+    if (performance.now() - reportedAtMs < MINUTE_MS) return;
+    logger.warn({ reason, lost }, "spans were dropped before they reached the trace collector");
+    reportedAtMs = performance.now();
+    lost = 0;
+  };
 }
 
-/** W3C Trace Context: trace id, parent span id and flags. The propagator of `@opentelemetry/core` also takes other versions. */
-const TRACEPARENT_PATTERN = /^00-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/;
-const ALL_ZEROS = /^0+$/;
+/** The processor reports spans that do not fit into its queue only as a metric. */
+function createDropMeter(onDrop: (count: number) => void): MeterProvider {
+  const add = (count: number, attributes: Record<string, unknown> = {}): void => {
+    if (attributes["error.type"] === "queue_full") onDrop(count);
+  };
+  const meter = Object.assign(createNoopMeter(), { createCounter: () => ({ add }) });
+  return { getMeter: () => meter };
+}
 
-/** Returns null unless `text` is a valid `traceparent` of version 00. Anyone can send this header, so parsing is strict. */
-export function parseTraceparent(text: string): SpanContext | null {
-  const [, traceId = "0", spanId = "0", flags = "00"] = TRACEPARENT_PATTERN.exec(text) ?? [];
-  if (ALL_ZEROS.test(traceId) || ALL_ZEROS.test(spanId)) return null;
-  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) };
+/** OpenTelemetry's `StackContextManager` loses the context in asynchronous code. */
+function createContextManager(): ContextManager {
+  const storage = new AsyncLocalStorage<Context>();
+  return Object.assign(new StackContextManager(), {
+    active: () => storage.getStore() ?? ROOT_CONTEXT,
+    with: <T>(active: Context, work: () => T) => storage.run(active, work),
+  });
 }

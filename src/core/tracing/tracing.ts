@@ -1,7 +1,19 @@
 /**
- * The tracing interface. Its implementation uses OpenTelemetry (`sdk.ts`), which is loaded only if a collector is configured;
- * otherwise `tracing` is undefined.
+ * Spans of OpenTelemetry's API. They do nothing until `sdk.ts` is loaded, which happens only if a collector is configured. A
+ * span that is not recorded is null here, so that its caller collects no attributes.
  */
+import {
+  context,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+  type SpanContext,
+  type SpanOptions,
+} from "@opentelemetry/api";
 import type { Counter } from "prom-client";
 
 export interface TracingSettings {
@@ -15,56 +27,57 @@ export interface TracingSettings {
   readonly ratio: number;
 }
 
-export type Attributes = Readonly<Record<string, string | number | boolean>>;
-
-/** OpenTelemetry's span kinds. */
-export type SpanKind = "internal" | "server" | "client" | "producer" | "consumer";
-
-export interface SpanOptions {
-  readonly kind: SpanKind;
-  readonly attributes?: Attributes;
-}
-
-/** A span of a recorded trace. */
-export interface Span {
-  /** W3C `traceparent` that makes spans of any process children of this span. */
-  readonly traceparent: string;
-  /** Runs `work` with this span as the parent of the spans started in it, until the root span ends. */
-  run<T>(work: () => T): T;
-  set(attributes: Attributes): void;
-  rename(name: string): void;
-  /** Marks the span as failed. `reason` is an error code or class, never a message, which could contain personal data. */
-  fail(reason: string): void;
-  end(): void;
-}
-
-/** The start methods return null if the trace is not recorded. Disposing exports the queued spans, for at most 3 s. */
+/** Disposing exports the queued spans, for at most 3 s. */
 export interface Tracing extends AsyncDisposable {
-  /** Starts a new trace. `linkedTraceparent`, from the client, becomes a link and does not influence sampling. */
-  startTrace(name: string, start: SpanOptions & { linkedTraceparent?: string | undefined }): Span | null;
-  /** Starts a child of the active span; null also without an active span. */
-  startSpan(name: string, start: SpanOptions): Span | null;
-  /** Starts a child of another process's span. Null also if `traceParent` is null or its trace is not recorded. */
-  continueTrace(traceParent: string | null, name: string, start: SpanOptions): Span | null;
-  /** Returns the ids of the active span as log fields, or null without an active span. */
-  currentIds(): { readonly trace_id: string; readonly span_id: string } | null;
-  /** Exported spans, and those lost because the queue was full or the export failed. The caller registers this metric. */
+  /** Exported and dropped spans. The caller registers this metric. */
   readonly spanCounter: Counter<"outcome">;
-  /** Calls `report` when spans are dropped, at most once a minute: with the reason, and the number since the last call. */
-  onDrop(report: (reason: string, lost: number) => void): void;
 }
 
-/** Runs `work` within `span` and ends the span. Without a span, only runs `work`. */
-export async function withSpan<T>(span: Span | null | undefined, work: () => Promise<T>): Promise<T> {
-  if (!span) return await work();
+/** Starts the first span of a new trace. Returns null if the trace is not recorded. */
+export function startTrace(name: string, options: SpanOptions = {}): Span | null {
+  return start(name, options, ROOT_CONTEXT);
+}
+
+/**
+ * Starts a child of the active span. Returns null without an active span, and if that span has ended: timers and loops can
+ * outlive the request that started them.
+ */
+export function startSpan(name: string, options: SpanOptions = {}): Span | null {
+  return trace.getActiveSpan()?.isRecording() === true ? start(name, options, context.active()) : null;
+}
+
+/** Starts a child of another process's span. Returns null also without a `traceparent`. */
+export function continueTrace(traceparent: string | null, name: string, options: SpanOptions): Span | null {
+  const parent = traceparent === null ? null : parseTraceparent(traceparent);
+  return parent && start(name, options, trace.setSpanContext(ROOT_CONTEXT, parent));
+}
+
+function start(name: string, options: SpanOptions, parent: Context): Span | null {
+  const span = trace.getTracer("waymark").startSpan(name, options, parent);
+  return span.isRecording() ? span : null;
+}
+
+/** Runs `work` with `span` as the parent of the spans started in it. */
+export function runInSpan<T>(span: Span, work: () => T): T {
+  return context.with(trace.setSpan(ROOT_CONTEXT, span), work);
+}
+
+/** Runs `work` in `span` and ends the span. Without a span, only runs `work`. */
+export async function withSpan<T>(span: Span | null, work: () => Promise<T>): Promise<T> {
+  if (span === null) return await work();
   try {
-    return await span.run(work);
+    return await runInSpan(span, work);
   } catch (error) {
-    span.fail(errorType(error));
+    markFailed(span, errorType(error));
     throw error;
   } finally {
     span.end();
   }
+}
+
+/** Marks the span as failed. `reason` is an error code or class, never a message, which could contain personal data. */
+export function markFailed(span: Span, reason: string): void {
+  span.setAttribute("error.type", reason).setStatus({ code: SpanStatusCode.ERROR });
 }
 
 /** Returns the error's code (of PostgreSQL, Node or AppError), or its name. */
@@ -74,20 +87,38 @@ export function errorType(error: unknown): string {
   return typeof code === "string" || typeof code === "number" ? String(code) : error.name;
 }
 
-/**
- * A parameter of statements that insert events. It becomes the `traceparent` that deliveries of these events continue, or
- * null if the statement is not traced. Services can so pass a constant and need no tracing code.
- */
-export class TraceparentParam<Row> {
-  /** True for result rows that represent an inserted event. */
-  readonly isEvent: (row: Row) => boolean;
+/** Returns the ids of `span` as log fields; none if it is not recorded or has ended. */
+export function traceFields(span = trace.getActiveSpan()): { trace_id?: string; span_id?: string } {
+  if (span?.isRecording() !== true) return {};
+  const { traceId, spanId } = span.spanContext();
+  return { trace_id: traceId, span_id: spanId };
+}
 
-  constructor(isEvent: (row: Row) => boolean) {
-    this.isEvent = isEvent;
-  }
+/** Returns the W3C `traceparent` that makes spans of any process children of `span`. */
+export function traceparentOf(span: Span): string {
+  const { traceId, spanId } = span.spanContext();
+  return `00-${traceId}-${spanId}-01`;
+}
 
-  /** `pg` calls this to convert the value. */
-  toPostgres(): null {
+const TRACEPARENT_PATTERN = /^00-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/;
+
+/** Returns null unless `text` is a valid W3C `traceparent` of version 00. */
+export function parseTraceparent(text: string): SpanContext | null {
+  const [, traceId = "", spanId = "", flags = ""] = TRACEPARENT_PATTERN.exec(text) ?? [];
+  const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return isSpanContextValid(parent) ? parent : null;
+}
+
+/** Parses `OTEL_EXPORTER_OTLP_HEADERS`: comma-separated `name=value` pairs with percent-encoded values. Null if one is invalid. */
+export function parseOtlpHeaders(text: string): Record<string, string> | null {
+  const headers = new Headers();
+  try {
+    for (const pair of text.split(",").filter((part) => part.trim() !== "")) {
+      const [, name = "", value = ""] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
+      headers.set(name.trim(), decodeURIComponent(value));
+    }
+  } catch {
     return null;
   }
+  return Object.fromEntries(headers);
 }

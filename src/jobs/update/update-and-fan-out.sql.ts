@@ -6,7 +6,7 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import { newUuid, uuidV7Sql } from "../../core/ids.ts";
 import type { ChangeContext, Principal } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
-import { TraceparentParam } from "../../core/tracing/tracing.ts";
+import { insertTraced } from "../../core/tracing/events.ts";
 import { jobFieldNames, type JobPatch } from "../fields.ts";
 import { jobColumns, type JobRow } from "../row.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
@@ -45,7 +45,9 @@ export async function updateRows(
   updates: readonly JobUpdate[],
   context: ChangeContext,
 ): Promise<UpdateOutcome[]> {
-  const rows = await database.query<OutcomeRow>(updateStatement(principal, updates, context));
+  const rows = await insertTraced<OutcomeRow>(database, updateEvents, (traceparent) =>
+    updateStatement(principal, updates, { ...context, traceparent }),
+  );
   const outcomes: UpdateOutcome[] = updates.map(() => ({ kind: "not_found" }));
   for (const { item_index: index, matches, changed, has_deliveries: hasDeliveries, ...job } of rows) {
     outcomes[index] = changed
@@ -55,7 +57,7 @@ export async function updateRows(
   return outcomes;
 }
 
-const eventTrace = new TraceparentParam<OutcomeRow>(({ changed }) => changed);
+const updateEvents = { table: "job_event", isEvent: ({ changed }: OutcomeRow) => changed };
 const columns = [...jobFieldNames, "provider_status"];
 const updatedColumns = jobColumns("updated.");
 const oldColumns = jobColumns("(old).");
@@ -66,7 +68,7 @@ const assignments = raw(columns.map((name) => `${name} = patched.${name}`).join(
  * `jsonb_populate_record` applies the patch: an absent key keeps the old value, null clears it. The limit drops no rows. It
  * lowers the planner's row estimate, so that PostgreSQL uses the index instead of a sequential scan.
  */
-function updateStatement(principal: Principal, updates: readonly JobUpdate[], context: ChangeContext): Sql {
+function updateStatement(principal: Principal, updates: readonly JobUpdate[], context: TracedChange): Sql {
   const input = updates.map(({ markingNumber, patch, expectedVersions }, index) => ({
     item_index: index,
     marking_number: markingNumber,
@@ -96,7 +98,6 @@ function updateStatement(principal: Principal, updates: readonly JobUpdate[], co
       sql`select event_id, case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type,
         id as job_id, agent_id, contractor_id, version, updated_at, changes, json as job from updated`,
       context,
-      eventTrace,
     )}, counter_deltas as (${countStatusChangeSql(sql`
       select agent_id, contractor_id, old_status, normalized_status as new_status from updated
       where normalized_status <> old_status`)}
@@ -115,22 +116,21 @@ export const nextVersionSql = raw(
   "version = next_version(job.version), updated_at = greatest(clock_timestamp(), job.updated_at + interval '1 ms')",
 );
 
+/** `traceparent`: stored with the events; null if the change is not traced. */
+export type TracedChange = ChangeContext & { readonly traceparent: string | null };
+
 /**
  * Two CTEs that insert the events of `rows` and their deliveries (`new_deliveries`), for the statement that changes the jobs.
  * `rows` has (event_id, type, job_id, agent_id, contractor_id, version, updated_at, job, changes); `job` is the job after the
- * change as jsonb. `trace` is the parameter for the trace context.
+ * change as jsonb.
  */
-export function insertEventsSql(
-  rows: Sql,
-  { actor, requestId }: ChangeContext,
-  trace: TraceparentParam<never>,
-): Sql {
+export function insertEventsSql(rows: Sql, { actor, requestId, traceparent }: TracedChange): Sql {
   return sql`recorded_events as (
       insert into job_event
         (id, type, job_id, agent_id, contractor_id, sequence, occurred_at, actor_type, actor_id, request_id, trace_parent,
           changes, job)
       select event_id, type, job_id, agent_id, contractor_id, version, updated_at, ${actor.type},
-        ${actor.id}::uuid, ${requestId}, ${trace}::text, changes, job
+        ${actor.id}::uuid, ${requestId}, ${traceparent}::text, changes, job
       from (${rows}) new_events
       returning id, type, job_id, agent_id, contractor_id
     ), new_deliveries as (${fanOutSql(raw("recorded_events"))})`;

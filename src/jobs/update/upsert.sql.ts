@@ -5,7 +5,7 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import { newUuid } from "../../core/ids.ts";
 import type { ChangeContext } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
-import { TraceparentParam } from "../../core/tracing/tracing.ts";
+import { insertTraced } from "../../core/tracing/events.ts";
 import { jobFieldNames, type JobPatch } from "../fields.ts";
 import type { JobRow } from "../row.sql.ts";
 import {
@@ -14,6 +14,7 @@ import {
   insertEventsSql,
   countStatusChangeSql,
   countVisibilityChangeSql,
+  type TracedChange,
 } from "./update-and-fan-out.sql.ts";
 
 /** Creates the job, or changes it if it exists. */
@@ -84,8 +85,6 @@ export interface Assignment {
   contractorId: string | null;
 }
 
-const assignedTrace = new TraceparentParam(() => true);
-
 /** Sets or clears the contractor of jobs. Returns the Marking Numbers of the jobs that changed. */
 export async function assignContractors(
   queryable: Queryable,
@@ -93,7 +92,7 @@ export async function assignContractors(
   context: ChangeContext,
 ): Promise<Set<string>> {
   if (assignments.length === 0) return new Set();
-  const rows = await queryable.query<{ marking_number: string }>(sql`
+  const statement = (traceparent: string | null): Sql => sql`
     with input as (
       select * from unnest(
         ${assignments.map((assignment) => assignment.markingNumber)}::text[],
@@ -112,14 +111,14 @@ export async function assignContractors(
       sql`select event_id, case when (new).contractor_id is null then 'job.updated' else 'job.assigned' end as type,
         ${eventColumns}, jsonb_build_object('contractor_id',
           jsonb_build_object('from', old_contractor_id, 'to', (new).contractor_id)) as changes from updated`,
-      context,
-      assignedTrace,
+      { ...context, traceparent },
     )}, counter_deltas as (${countVisibilityChangeSql(sql`
       select old_contractor_id as organization_id, (new).normalized_status as status, (new).created_at, -1 as change
       from updated
       union all select (new).contractor_id, (new).normalized_status, (new).created_at, 1 from updated`)}
     )
-    select (new).marking_number as marking_number from updated`);
+    select (new).marking_number as marking_number from updated`;
+  const rows = await insertTraced<{ marking_number: string }>(queryable, { table: "job_event" }, statement);
   return new Set(rows.map((row) => row.marking_number));
 }
 
@@ -140,7 +139,9 @@ async function upsertFields(
   upserts: readonly JobUpsert[],
   context: UpsertContext,
 ): Promise<(WrittenRow | RejectedRow)[]> {
-  const rows = await queryable.query<UpsertRow>(upsertStatement(upserts, context));
+  const rows = await insertTraced<UpsertRow>(queryable, { table: "job_event", isEvent }, (traceparent) =>
+    upsertStatement(upserts, { ...context, traceparent }),
+  );
   // Null: another process created the job after this statement's snapshot. The retry finds it.
   const unresolved = upserts.filter((_, index) => rows[index]?.kind === null);
   const retried = unresolved.length > 0 ? await upsertFields(queryable, unresolved, context) : [];
@@ -155,14 +156,14 @@ const NO_UPDATES = [raw("false"), raw("")] as const;
 
 type UpsertRow = WrittenRow | RejectedRow | { readonly kind: null };
 
-const upsertTrace = new TraceparentParam<UpsertRow>(({ kind }) => kind === "created" || kind === "updated");
+const isEvent = ({ kind }: UpsertRow): boolean => kind === "created" || kind === "updated";
 
 function patchJson({ patch, providerStatus }: JobUpsert): string {
   return JSON.stringify(providerStatus === undefined ? patch : { ...patch, provider_status: providerStatus });
 }
 
 /** Inserts new jobs in a fixed order, so that imports of the same Marking Numbers wait for each other and cannot deadlock. */
-function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext): Sql {
+function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext & TracedChange): Sql {
   // With `onlyNew` existing jobs are not locked: they do not change, and waiting for them could deadlock.
   const [canUpdate, lock] = context.onlyNew ? NO_UPDATES : OWN_JOBS;
   return sql`
@@ -207,7 +208,6 @@ function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext):
           ${eventColumns}, changes from updated
         union all select event_id, 'job.created', ${eventColumns}, changes from created_with_event`,
       context,
-      upsertTrace,
     )}, status_deltas as (${countStatusChangeSql(sql`
       select (new).agent_id, (new).contractor_id, old_status, (new).normalized_status as new_status from updated
       where (new).normalized_status <> old_status`)}

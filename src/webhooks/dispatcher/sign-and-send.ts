@@ -5,7 +5,6 @@ import type { Clock } from "../../core/clock.ts";
 import type { HttpClient, OutgoingResult } from "../../core/http-client/client.ts";
 import { toTypedId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Tracing } from "../../core/tracing/tracing.ts";
 import { headerProblem, maskHeaders } from "../endpoints/custom-headers.ts";
 import type { RetryPolicies } from "../retry-policy.ts";
 import { sign } from "../signing/signature.ts";
@@ -40,7 +39,6 @@ export interface SenderOptions {
   clock: Clock;
   /** Documentation URL in the user agent; null for none. */
   docsUrl: string | null;
-  tracing?: Tracing | undefined;
 }
 
 export class Sender {
@@ -55,7 +53,7 @@ export class Sender {
 
   /** Signs and sends one HTTP request. Never rejects for anything that the receiver does. */
   async send({ endpoint, webhookId, redelivery, body }: SendRequest): Promise<AttemptResult> {
-    const { http, clock, tracing } = this.#options;
+    const { http, clock } = this.#options;
     const startedAtMs = clock.now();
     const timestampS = Math.floor(startedAtMs / 1000);
     const standardHeaders = {
@@ -69,7 +67,7 @@ export class Sender {
     const customHeaders = sendableHeaders(endpoint.headers);
     const headers = customHeaders ? { ...customHeaders, ...standardHeaders } : standardHeaders;
     const post = (): Promise<OutgoingResult> => http.post({ url: endpoint.url, headers, body });
-    const result = await (tracing ? traceAttempt(tracing, endpoint.url, post) : post());
+    const result = await traceAttempt(endpoint.url, post);
     return {
       startedAtMs,
       durationMs: result.durationMs,
@@ -125,7 +123,6 @@ export interface DeliveryDeps {
   clock: Clock;
   logger: Logger;
   metrics: DeliveryMetrics;
-  tracing?: Tracing | undefined;
 }
 
 /** Sends leased deliveries, and keeps those in flight in this process. */
@@ -199,10 +196,9 @@ export class InFlightDeliveries {
   }
 
   async #deliver(lease: Lease, state: EndpointState, request: SendRequest): Promise<void> {
-    const { clock, sender, tracing } = this.#deps;
+    const { clock, sender } = this.#deps;
     try {
-      const send = (): Promise<AttemptResult> => sender.send(request);
-      const result = await (tracing ? traceDelivery(tracing, lease, send) : send());
+      const result = await traceDelivery(lease, () => sender.send(request));
       this.lastFinishedMs = clock.elapsed();
       if (state.mode === "live") this.#observe(result);
       this.#endpoints.recordResult(state, result.outcome.class === "delivered", result.durationMs);

@@ -1,28 +1,18 @@
 /** Spans for deliveries and attempts. They continue the trace of the request that caused the event. */
+import { SpanKind } from "@opentelemetry/api";
 import { toTypedId } from "../../core/ids.ts";
 import type { OutgoingResult } from "../../core/http-client/client.ts";
-import { withSpan, type Span, type Tracing } from "../../core/tracing/tracing.ts";
+import { continueTrace, markFailed, startSpan, withSpan } from "../../core/tracing/tracing.ts";
 import type { Lease } from "./lease.ts";
 
-/** Runs `send` in a delivery span. Each retry gets a span of its own. */
+/** Runs `send` in a delivery span, if the event's request was traced. Each retry has a separate span. */
 export async function traceDelivery<Result extends { outcome: { class: string } }>(
-  tracing: Tracing,
   lease: Lease,
   send: () => Promise<Result>,
 ): Promise<Result> {
-  const span = startDeliverySpan(tracing, lease);
-  return await withSpan(span, async () => {
-    const result = await send();
-    const { class: outcome } = result.outcome;
-    if (outcome !== "delivered") span?.fail(outcome);
-    return result;
-  });
-}
-
-/** Null if the event's request was not traced. */
-function startDeliverySpan(tracing: Tracing, lease: Lease): Span | null {
-  return tracing.continueTrace(lease.traceParent, "deliver webhook_delivery", {
-    kind: "consumer",
+  if (lease.traceParent === null) return await send();
+  const span = continueTrace(lease.traceParent, "deliver webhook_delivery", {
+    kind: SpanKind.CONSUMER,
     attributes: {
       "messaging.system": "waymark",
       "messaging.operation.type": "process",
@@ -34,31 +24,35 @@ function startDeliverySpan(tracing: Tracing, lease: Lease): Span | null {
       "waymark.attempt.number": lease.attempt,
     },
   });
+  return await withSpan(span, async () => {
+    const result = await send();
+    const { class: outcome } = result.outcome;
+    if (span && outcome !== "delivered") markFailed(span, outcome);
+    return result;
+  });
 }
 
 /** Runs `post` in a client span. Records only scheme, host and port of the URL, because the rest can contain a secret. */
 export async function traceAttempt(
-  tracing: Tracing,
   url: string,
   post: () => Promise<OutgoingResult>,
 ): Promise<OutgoingResult> {
-  const span = tracing.startSpan("POST", { kind: "client", attributes: { "http.request.method": "POST" } });
+  const span = startSpan("POST", { kind: SpanKind.CLIENT });
   if (span === null) return await post();
   const { hostname = "", port = "", protocol = "" } = URL.parse(url) ?? {};
-  span.set({
+  span.setAttributes({
+    "http.request.method": "POST",
     "server.address": hostname,
     "server.port": Number(port) || (protocol === "http:" ? 80 : 443),
     "url.scheme": protocol.slice(0, -1),
   });
-  try {
+  return await withSpan(span, async () => {
     const result = await post();
-    if (result.kind === "response") span.set({ "http.response.status_code": result.status });
+    if (result.kind === "response") span.setAttribute("http.response.status_code", result.status);
     const failure = errorTypeOf(result);
-    if (failure !== null) span.fail(failure);
+    if (failure !== null) markFailed(span, failure);
     return result;
-  } finally {
-    span.end();
-  }
+  });
 }
 
 function errorTypeOf(result: OutgoingResult): string | null {

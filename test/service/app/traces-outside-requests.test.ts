@@ -1,7 +1,6 @@
 /** Traces of work outside HTTP requests: mails, scheduled tasks and subscription events. */
-import { withSpan } from "../../../src/core/tracing/tracing.ts";
+import { startTrace, withSpan, type Tracing } from "../../../src/core/tracing/tracing.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import type { Tracing } from "../../../src/core/tracing/tracing.ts";
 import { taskHandler } from "../../../src/scheduling/task.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { subscribeAndWait } from "../../support/graphql/subscription-client.ts";
@@ -28,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => collector[Symbol.asyncDispose]());
 beforeEach(() => {
   collector.posts.length = 0;
-  tracing = openTracingTo(collector, "here");
+  tracing = openTracingTo(collector);
 });
 afterEach(() => tracing[Symbol.asyncDispose]());
 
@@ -44,7 +43,7 @@ function first(name: string): Promise<CollectedSpan> {
 it("traces a mail without its recipient and content", async () => {
   await using server = await startTestSmtpServer();
   await using rig = await openMailFixture();
-  await using worker = rig.startWorker(`smtp://localhost:${server.port}`, { tracing });
+  await using worker = rig.startWorker(`smtp://localhost:${server.port}`);
   const to = "agent@waymark.example";
   await rig.database.transaction((tx) => rig.mails.enqueue(tx, newMailTo(to)));
   await worker.sweep();
@@ -57,7 +56,7 @@ it("traces a mail without its recipient and content", async () => {
 
 it("marks the trace of a mail as failed if the mail server is unreachable", async () => {
   await using rig = await openMailFixture();
-  await using worker = rig.startWorker("smtp://127.0.0.1:1", { tracing });
+  await using worker = rig.startWorker("smtp://127.0.0.1:1");
   await rig.database.transaction((tx) => rig.mails.enqueue(tx, newMailTo("agent@waymark.example")));
   await worker.sweep();
   expect(await first("send mail")).toMatchObject({ isFailed: true });
@@ -73,14 +72,14 @@ it.each([
     true,
   ],
 ])("traces a %s scheduled task by its name", async (_, work, isFailed) => {
-  const { scheduler } = openSchedulerFixture().addScheduler({ tracing });
+  const { scheduler } = openSchedulerFixture().addScheduler();
   scheduler.start([taskHandler(onceTask, work)]);
   scheduler.schedule(onceTask, { n: 1 }, new Date());
   expect(await first(`task ${onceTask.name}`)).toMatchObject({ kind: 1, isFailed });
 });
 
 it("traces each subscription event with its SQL", async () => {
-  await using app = await startTestApp({}, { tracing });
+  await using app = await startTestApp();
   const agent = await app.createOrganization("agent");
   const [number = ""] = await app.createJobs(agent, [{}]);
   await waitUntilFeedIsComplete(app.database);
@@ -95,8 +94,8 @@ it("traces each subscription event with its SQL", async () => {
 });
 
 it("traces the statements of an entity manager in a transaction, without their values", async () => {
-  await using app = await startTestApp({}, { tracing });
-  const span = tracing.startTrace("work", { kind: "internal" });
+  await using app = await startTestApp();
+  const span = startTrace("work");
   await withSpan(span, () =>
     app.database.transactional((em) =>
       em.execute("select 'secret-value' as one, ?::text as two", ["secret-value"]),

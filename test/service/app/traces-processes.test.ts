@@ -51,7 +51,6 @@ it("traces a change and its delivery as one trace across two processes, and expo
   const path = spanPath(spans.find(isAttempt) as CollectedSpan, spans);
   expect(path.map(({ name, resource }) => [name.split(" ", 1)[0], resource["waymark.role"]])).toEqual([
     ["PATCH", "api"],
-    ["UPDATE", "api"],
     ["publish", "api"],
     ["deliver", "worker"],
     ["POST", "worker"],

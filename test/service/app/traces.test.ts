@@ -1,8 +1,8 @@
-/** Traces from a request to the attempts of its deliveries. The API and the dispatcher export their own spans. */
+/** Traces from a request to the attempts of its deliveries. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createLogger } from "../../../src/core/logger.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import type { Tracing } from "../../../src/core/tracing/tracing.ts";
+import { traceFields, type Tracing } from "../../../src/core/tracing/tracing.ts";
 import {
   startTraceCollector,
   spanPath,
@@ -37,14 +37,10 @@ const isRoot = ({ parentId }: CollectedSpan): boolean => parentId === null;
 beforeAll(async () => {
   collector = await startTraceCollector();
   receiver = await startTestReceiver();
-  tracing = openTracingTo(collector, "api");
-  const logger = createLogger(
-    "info",
-    { write: (line) => void log.push(line) },
-    () => tracing.currentIds() ?? {},
-  );
+  const logger = createLogger("info", { write: (line) => void log.push(line) }, () => traceFields());
+  tracing = openTracingTo(collector, { logger });
   rig = await startDispatcherFixture({ tracing, logger });
-  dispatcher = await rig.startDispatcher({ tracing: openTracingTo(collector, "worker") });
+  dispatcher = await rig.startDispatcher();
   endpointId = await rig.createEndpoint({ url: `${receiver.url}/${PATH_SECRET}` });
   await rig.app.createJobs(rig.agent, [{}]);
 });
@@ -84,17 +80,16 @@ async function changeJob(init?: { headers?: Record<string, string> }) {
 }
 
 describe("the trace of a change", () => {
-  it("contains request, SQL, event, delivery and attempt, each a child of the one before", async () => {
+  it("contains request, event, delivery and attempt, each a child of the one before, and the SQL of the request", async () => {
     const { requestId } = await changeJob();
     dispatcher.wake();
     const spans = await collector.waitForTrace(requestId, isAttempt);
     const path = spanPath(spans.find(isAttempt) as CollectedSpan, spans);
-    expect(path.map(({ name, kind, resource }) => [name, kind, resource["waymark.role"]])).toEqual([
-      [`PATCH ${ROUTE}`, 2, "api"],
-      ["UPDATE job INSERT job_event INSERT webhook_delivery INSERT job_counter_delta", 3, "api"],
-      ["publish job_event", 4, "api"],
-      ["deliver webhook_delivery", 5, "worker"],
-      ["POST", 3, "worker"],
+    expect(path.map(({ name, kind }) => [name, kind])).toEqual([
+      [`PATCH ${ROUTE}`, 2],
+      ["publish job_event", 4],
+      ["deliver webhook_delivery", 5],
+      ["POST", 3],
     ]);
     expect(path[0]).toMatchObject({ parentId: null, links: [], isFailed: false });
     expect(path[0]?.attributes).toMatchObject({
@@ -103,18 +98,20 @@ describe("the trace of a change", () => {
       "http.response.status_code": 200,
       "waymark.request.id": requestId,
     });
-    expect(path[1]?.attributes).toMatchObject({
+    const statement = spans.find(({ name }) => name === "UPDATE job");
+    expect(statement).toMatchObject({ kind: 3, parentId: path[0]?.spanId });
+    expect(statement?.attributes).toMatchObject({
       "db.system.name": "postgresql",
       "db.operation.name": "UPDATE",
       "db.collection.name": "job",
       "db.query.text": expect.stringContaining("jsonb_to_recordset($1::jsonb)"),
     });
-    expect(path[2]?.attributes["messaging.batch.message_count"]).toBe(1);
-    expect(path[3]?.attributes).toMatchObject({
+    expect(path[1]?.attributes["messaging.batch.message_count"]).toBe(1);
+    expect(path[2]?.attributes).toMatchObject({
       "messaging.message.id": expect.stringMatching(/^evt_/),
       "waymark.attempt.number": 1,
     });
-    expect(path[4]?.attributes).toMatchObject({
+    expect(path[3]?.attributes).toMatchObject({
       "server.address": "127.0.0.1",
       "server.port": receiver.port,
       "http.response.status_code": 200,

@@ -96,7 +96,7 @@ const run = [
   fact("monitoring.md", "Metrics > waymark_webhook_deliveries_on_hold", count(PENDING_COUNT_LIMIT)),
   fact("monitoring.md", "Metrics > waymark_websocket_connections", count(subscriptionLimits.connections)),
   fact("monitoring.md", "Metrics > waymark_password_hashes_total", recoveryCodes),
-  fact("monitoring.md", "Traces", count(constantIn("src/core/tracing/span-export.ts", "MAX_QUEUED_SPANS"))),
+  fact("monitoring.md", "Traces", count(constantIn("src/core/tracing/sdk.ts", "MAX_QUEUED_SPANS"))),
   fact("upgrade.md", "Upgrade without Compose", duration(lockMs), duration(migrationMs)),
   fact("upgrade.md", "Stop > 1", duration(drainDelayMs)),
   fact(

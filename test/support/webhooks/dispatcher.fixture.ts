@@ -19,7 +19,6 @@ import { Sender } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
 import { newSecret } from "../../../src/webhooks/signing/signature.ts";
 import { testSecretBox } from "../test-secret.ts";
 import type { AppOverrides } from "../../../src/app/app.ts";
-import type { Tracing } from "../../../src/core/tracing/tracing.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../app/app.fixture.ts";
 import { eventually } from "../eventually.ts";
 
@@ -51,7 +50,6 @@ export interface DispatcherFixtureOptions {
   /** Timeout of an attempt. */
   totalMs?: number;
   alertNotifier?: AlertNotifier;
-  tracing?: Tracing;
   /** The clock of the limits. Default: the system's. */
   clock?: Clock;
 }
@@ -118,7 +116,6 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
       schedule = RETRY_SCHEDULE_MS,
       totalMs = 5_000,
       alertNotifier,
-      tracing,
       clock = systemClock,
     } = {}) {
       const database: Database = databaseUrl
@@ -134,12 +131,10 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
         secretBox: testSecretBox,
         retryPolicies: retryPolicies(schedule),
         alertNotifier,
-        tracing,
         sender: new Sender({
           http,
           clock: systemClock,
           docsUrl: "https://waymark.example/guide/webhooks/quickstart",
-          tracing,
         }),
         clock,
         logger: createLogger("silent"),

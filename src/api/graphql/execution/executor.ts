@@ -13,7 +13,7 @@ import {
   type OperationDefinitionNode,
 } from "graphql";
 import { invariant } from "../../../core/errors.ts";
-import { withSpan, type Tracing } from "../../../core/tracing/tracing.ts";
+import { startSpan, withSpan } from "../../../core/tracing/tracing.ts";
 import { createCompiler, type CompiledOperation } from "./jit.ts";
 import type { ErrorFormatter } from "./error-formatter.ts";
 import { operationSpan } from "./operation-span.ts";
@@ -55,11 +55,7 @@ export function createExecutor(
   };
 }
 
-export function createGateway(
-  schema: GraphQLSchema,
-  errors: ErrorFormatter,
-  tracing: Tracing | undefined,
-): Gateway {
+export function createGateway(schema: GraphQLSchema, errors: ErrorFormatter): Gateway {
   const run = createExecutor(schema);
   return {
     onSchemaLoadOrUpdate(notify) {
@@ -77,7 +73,7 @@ export function createGateway(
             current.subscription = { schema, document, operation, operationName, variableValues: variables };
             return { data: {} };
           }
-          const span = tracing?.startSpan(...operationSpan(operation.operation, operation.name?.value));
+          const span = startSpan(...operationSpan(operation.operation, operation.name?.value));
           const coercedVariables = measured.variables;
           return await current
             .inShare(measured.shareKind, async () =>

@@ -1,5 +1,5 @@
 /** Trace spans of operations. */
-import type { SpanOptions } from "../../../core/tracing/tracing.ts";
+import type { SpanOptions } from "@opentelemetry/api";
 
 const MAX_NAME_LENGTH = 100;
 
@@ -11,7 +11,6 @@ export function operationSpan(kind: string, name: string | null | undefined): [s
   return [
     `GraphQL ${kind}`,
     {
-      kind: "internal",
       attributes: {
         "graphql.operation.type": kind,
         ...(typeof name === "string" && { "graphql.operation.name": name.slice(0, MAX_NAME_LENGTH) }),

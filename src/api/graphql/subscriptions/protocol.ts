@@ -11,7 +11,7 @@ import { type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
 import { SlowReaderError } from "../../../events/api.ts";
 import { FairSemaphore } from "../../../core/concurrency/semaphore.ts";
 import { AppError, badRequest, invariant, isUnavailable } from "../../../core/errors.ts";
-import { withSpan, type Tracing } from "../../../core/tracing/tracing.ts";
+import { startTrace, withSpan } from "../../../core/tracing/tracing.ts";
 import type { IncomingOperation } from "../context.ts";
 import { OperationIds } from "./operation-ids.ts";
 import type { ErrorFormatter } from "../execution/error-formatter.ts";
@@ -32,7 +32,6 @@ export interface ProtocolDeps<Context extends BaseContext> extends AuthenticateD
   makeContext: (request: IncomingOperation) => Context;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
-  tracing?: Tracing | undefined;
   metrics: SubscriptionMetrics;
 }
 
@@ -135,7 +134,7 @@ async function check<Context extends BaseContext>(
 }
 
 async function start<Context extends BaseContext>(
-  { makeContext, metrics, semaphore, tracing }: Shared<Context>,
+  { makeContext, metrics, semaphore }: Shared<Context>,
   connection: Connection,
   args: ExecutionArgs,
 ): Promise<SubscriptionResults | ExecutionResult> {
@@ -145,7 +144,7 @@ async function start<Context extends BaseContext>(
     // Each event has its own trace: a subscription can last for days.
     semaphore: (work) =>
       semaphore.run(fairnessKey(connection), () =>
-        withSpan(tracing?.startTrace(...operationSpan("subscription", args.operationName)), work),
+        withSpan(startTrace(...operationSpan("subscription", args.operationName)), work),
       ),
     async isAuthorized() {
       const isValid = await revalidate(connection);
