@@ -1,5 +1,5 @@
 /** Guards against server-side request forgery: checks webhook URLs when they are saved, and IP addresses at every connect. */
-import { isIP, type LookupFunction } from "node:net";
+import { isIP, type LookupFunction, type Socket } from "node:net";
 import { buildConnector } from "undici";
 import { describeBlockedRange } from "./address-ranges.ts";
 import { createDnsResolver, createLocalResolver, DnsError, type ResolveHostname } from "./dns-resolver.ts";
@@ -22,6 +22,17 @@ export type UrlVerdict = { allowed: true; url: string } | UrlProblem;
 /** The error of a connect to a blocked IP address. `message` is for the endpoint's owner. */
 export class BlockedAddressError extends Error {
   override readonly name = "BlockedAddressError";
+}
+
+/** The error of a connection that was not established, TLS included. `isReached`: TCP was connected. */
+export class ConnectError extends Error {
+  override readonly name = "ConnectError";
+  readonly isReached: boolean;
+
+  constructor(cause: Error, isReached: boolean) {
+    super(cause.message, { cause });
+    this.isReached = isReached;
+  }
 }
 
 export interface AddressGuardOptions {
@@ -120,7 +131,6 @@ export class AddressGuard {
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: 1_000,
       maxCachedSessions: 1_000,
-      // Only closes the socket: undici's timers have a resolution of half a second, so `HttpCall` has an exact one.
       timeout: timeoutMs,
       ...(ca === undefined ? {} : { ca }),
     });
@@ -128,9 +138,17 @@ export class AddressGuard {
       const host = options.hostname;
       // `net.connect` does not call `lookup` for an IP address.
       const reason = isIP(host) === 0 ? null : this.blockedReason(host);
+      if (reason !== null) {
+        callback(new BlockedAddressError(`must not point to ${host}, which is ${reason}`), null);
+        return;
+      }
+      let isReached = false;
       // undici returns the socket, which its types leave out.
-      if (reason === null) return connect(options, callback);
-      callback(new BlockedAddressError(`must not point to ${host}, which is ${reason}`), null);
+      const socket = connect(options, (...[error, opened]) => {
+        if (error) callback(new ConnectError(error, isReached), null);
+        else callback(null, opened);
+      }) as unknown as Socket | undefined;
+      socket?.once("connect", () => (isReached = true));
     };
   }
 

@@ -3,22 +3,17 @@ import { performance } from "node:perf_hooks";
 import { StringDecoder } from "node:string_decoder";
 import type { Dispatcher } from "undici";
 import type { AddressGuard } from "./address-guard.ts";
-import { type ResponseHeaders, storedHeaders } from "./stored-headers.ts";
 import { ConnectionPool, type PooledConnection, type PoolLimits } from "./connection-pool.ts";
-import {
-  blockedUrl,
-  connectTimeoutFailure,
-  timeoutFailure,
-  classifyError,
-  isClientError,
-  type RequestFailure,
-} from "./errors.ts";
+import { blockedUrl, timeoutFailure, classifyError, isClientError, type RequestFailure } from "./errors.ts";
 
 export interface OutgoingRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
 }
+
+/** The headers that the delivery log keeps, by lower-case name, each truncated at 1,024 characters. */
+export type ResponseHeaders = Readonly<Record<string, string>>;
 
 export type OutgoingResult =
   | {
@@ -121,7 +116,6 @@ class HttpCall implements Dispatcher.DispatchHandler {
   #connection: PooledConnection | null = null;
   #controller: Dispatcher.DispatchController | null = null;
   #timer: NodeJS.Timeout | undefined;
-  #connectTimer: NodeJS.Timeout | undefined;
   #startedMs = 0;
   #isReusedConnection = false;
   #hasRetried = false;
@@ -151,18 +145,15 @@ class HttpCall implements Dispatcher.DispatchHandler {
       this.#timer = setTimeout(fireTimeout, this.#client.limits.totalMs, this);
     }
     this.#connection = connection;
-    this.#isReusedConnection = connection.requestCount > 0;
-    if (!connection.connected)
-      this.#connectTimer = setTimeout(fireConnectTimeout, this.#client.limits.connectMs, this);
     connection.client.dispatch(this.#options, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    clearTimeout(this.#connectTimer);
-    // The connection may have been renewed since `dispatch`.
-    this.#isReusedConnection = (this.#connection?.requestCount ?? 0) > 0;
-    this.#connection?.interim.expectResponse();
+    if (this.#connection) {
+      this.#isReusedConnection = this.#connection.requestCount > 0;
+      this.#connection.skippable = MAX_INTERIM_RESPONSES;
+    }
     if (this.#settled) controller.abort(new Error("settled"));
   }
 
@@ -203,24 +194,16 @@ class HttpCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    clearTimeout(this.#connectTimer);
-    const connection = this.#connection;
-    const { reached, connected } = connection ?? { reached: false, connected: false };
+    if (this.#connection) this.#client.pool.discard(this.#connection);
     this.#connection = this.#controller = null;
-    if (connection) this.#client.pool.discard(connection);
     if (this.#settled) return;
     if (isClientError(error)) {
       this.#settle();
       this.#result.reject(error);
       return;
     }
-    const { connectMs } = this.#client.limits;
-    const failure = classifyError(error, {
-      ...this.#target,
-      reached,
-      connected,
-      connectTimeoutMs: connectMs,
-    });
+    const { connectMs: connectTimeoutMs } = this.#client.limits;
+    const failure = classifyError(error, { ...this.#target, connectTimeoutMs });
     // The receiver closed a keep-alive connection while we wrote, so it has most likely not seen the request (RFC 9112,
     // 9.3.1); if it has, it can detect the duplicate by its id. Retry once, on a new connection.
     const stale = this.#isReusedConnection && !this.#responseBegan && failure.class === "reset";
@@ -234,12 +217,6 @@ class HttpCall implements Dispatcher.DispatchHandler {
 
   onTimeout(): void {
     this.#fail(timeoutFailure(this.#client.limits.totalMs, this.#responseBegan));
-  }
-
-  onConnectTimeout(): void {
-    const { connectMs: connectTimeoutMs } = this.#client.limits;
-    const reached = this.#connection?.reached === true;
-    this.#fail(connectTimeoutFailure({ ...this.#target, reached, connectTimeoutMs }));
   }
 
   #fail(failure: RequestFailure): void {
@@ -264,13 +241,11 @@ class HttpCall implements Dispatcher.DispatchHandler {
   #settle(): number {
     this.#settled = true;
     clearTimeout(this.#timer);
-    clearTimeout(this.#connectTimer);
     return Math.round(performance.now() - this.#startedMs);
   }
 }
 
 const fireTimeout = (call: HttpCall): void => call.onTimeout();
-const fireConnectTimeout = (call: HttpCall): void => call.onConnectTimeout();
 
 /** Removes U+0000, which PostgreSQL's text cannot store, and a last character that truncation cut in two. */
 function decodeBody(chunks: readonly Buffer[], truncated: boolean): string {
@@ -279,4 +254,26 @@ function decodeBody(chunks: readonly Buffer[], truncated: boolean): string {
   const bytes = chunks.length === 1 ? first : Buffer.concat(chunks);
   const text = truncated ? new StringDecoder("utf8").write(bytes) : bytes.toString("utf8");
   return text.includes("\0") ? text.replaceAll("\0", "") : text;
+}
+
+const STORED_HEADERS = [
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "date",
+  "location",
+  "retry-after",
+  "server",
+  "x-request-id",
+] as const;
+const MAX_HEADER_VALUE_LENGTH = 1_024;
+
+function storedHeaders(headers: Record<string, string | string[] | undefined>): ResponseHeaders {
+  const stored: Record<string, string> = {};
+  for (const name of STORED_HEADERS) {
+    const value = headers[name];
+    const text = Array.isArray(value) ? value[0] : value;
+    if (text !== undefined) stored[name] = text.slice(0, MAX_HEADER_VALUE_LENGTH);
+  }
+  return stored;
 }

@@ -5,20 +5,14 @@
 import type { Socket } from "node:net";
 import { Client, type buildConnector } from "undici";
 import { MINUTE_MS } from "../time.ts";
-import { ContinueFilter } from "./continue-filter.ts";
 
 export interface PooledConnection {
   readonly client: Client;
   readonly origin: Origin;
-  /** True once TCP is connected. */
-  reached: boolean;
-  /** True once the connection is established, TLS included. */
-  connected: boolean;
-  readonly interim: ContinueFilter;
   /** Requests answered since it was opened. Above 0, the server may have closed it meanwhile. */
   requestCount: number;
-  /** True while a request uses it. */
-  busy: boolean;
+  /** How many `100 Continue` may still come before the response. Set it for each request. */
+  skippable: number;
 }
 
 /** Called with a connection, immediately or when one becomes free. */
@@ -30,12 +24,6 @@ interface Origin {
   /** A stack: the most recently used connection is reused first, so that surplus ones become idle. */
   readonly free: PooledConnection[];
   readonly waiting: OnAcquired[];
-}
-
-export interface PoolStats {
-  origins: number;
-  open: number;
-  idle: number;
 }
 
 export interface PoolLimits {
@@ -66,7 +54,7 @@ export class ConnectionPool implements AsyncDisposable {
     this.#limits = limits;
   }
 
-  get stats(): PoolStats {
+  get stats() {
     return { origins: this.#origins.size, open: this.#open.size, idle: this.#idle.size };
   }
 
@@ -76,7 +64,6 @@ export class ConnectionPool implements AsyncDisposable {
     const free = fresh ? undefined : origin.free.pop();
     if (free) {
       this.#idle.delete(free);
-      free.busy = true;
       onAcquired(free);
     } else if (fresh || origin.open < this.#limits.maxPerOrigin) {
       onAcquired(this.#add(origin));
@@ -94,10 +81,10 @@ export class ConnectionPool implements AsyncDisposable {
       next(connection);
       return;
     }
-    connection.busy = false;
     origin.free.push(connection);
     this.#idle.add(connection);
-    if (this.#idle.size > this.#limits.maxIdle) this.#removeOldest();
+    const [oldest] = this.#idle;
+    if (oldest && this.#idle.size > this.#limits.maxIdle) this.discard(oldest);
   }
 
   /** Closes a connection whose response is incomplete. */
@@ -128,44 +115,29 @@ export class ConnectionPool implements AsyncDisposable {
   }
 
   #add(origin: Origin): PooledConnection {
-    const state = { reached: false, connected: false, requestCount: 0, busy: true };
-    const interim = new ContinueFilter();
-    const client = this.#connect(origin.name, (options, callback) => {
-      connection.reached = false;
-      const socket = this.#connector(options, (...[error, opened]) => {
-        if (opened) interim.attach(opened);
-        callback(...([error, opened] as Parameters<typeof callback>));
-      }) as unknown as Socket | undefined;
-      socket?.once("connect", () => {
-        connection.reached = true;
+    const connect: buildConnector.connector = (options, callback) =>
+      this.#connector(options, (...result) => {
+        if (result[1]) skipContinue(result[1], connection);
+        callback(...result);
       });
-    });
-    const connection: PooledConnection = { client, origin, interim, ...state };
+    const client = this.#createClient(origin.name, connect);
+    const connection: PooledConnection = { client, origin, requestCount: 0, skippable: 0 };
     origin.open += 1;
     this.#open.add(connection);
-    client.on("connect", () => {
-      connection.connected = true;
-    });
     client.on("disconnect", () => {
-      connection.connected = false;
       connection.requestCount = 0;
-      if (!connection.busy) this.discard(connection);
+      if (this.#idle.has(connection)) this.discard(connection);
     });
     return connection;
   }
 
-  #removeOldest(): void {
-    const [oldest] = this.#idle;
-    if (oldest) this.discard(oldest);
-  }
-
-  #connect(origin: string, connect: buildConnector.connector): Client {
+  #createClient(origin: string, connect: buildConnector.connector): Client {
     const { keepAliveMs, headerBytes } = this.#limits;
     return new Client(origin, {
       connect,
       pipelining: 1,
       allowH2: false,
-      // The client has one timer for both.
+      // `HttpCall` has one timer for both.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: keepAliveMs,
@@ -175,4 +147,22 @@ export class ConnectionPool implements AsyncDisposable {
       maxHeaderSize: headerBytes,
     });
   }
+}
+
+const CONTINUE = Buffer.from("HTTP/1.1 100");
+const HEAD_END = "\r\n\r\n";
+
+/** Drops `100 Continue` before a response. A server may send it unasked (RFC 9110, 15.2); undici ends the connection. */
+function skipContinue(socket: Socket, connection: PooledConnection): void {
+  const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
+  socket.read = (size?: number): Buffer | null => {
+    let chunk = read(size);
+    while (chunk !== null && connection.skippable > 0) {
+      const end = chunk.subarray(0, CONTINUE.length).equals(CONTINUE) ? chunk.indexOf(HEAD_END) : -1;
+      connection.skippable = end === -1 ? 0 : connection.skippable - 1;
+      if (end !== -1) chunk = chunk.subarray(end + HEAD_END.length);
+      if (chunk.length === 0) chunk = read(size);
+    }
+    return chunk;
+  };
 }

@@ -44,7 +44,7 @@ export interface DnsOptions {
 
 /** Returns a resolver that queries A and AAAA records in parallel. Concurrent lookups of the same name share one result. */
 export function createDnsResolver({
-  resolver = createResolver(),
+  resolver = new Resolver({ timeout: 1_500, tries: 2 }),
   timeoutMs = 4_000,
 }: DnsOptions = {}): ResolveHostname {
   const resolveBothFamilies = async (hostname: string): Promise<readonly string[]> => {
@@ -76,10 +76,6 @@ export function createLocalResolver(first: ResolveHostname = createDnsResolver()
       return results.map(({ address }) => address);
     }
   };
-}
-
-function createResolver(): Resolver {
-  return new Resolver({ timeout: 1_500, tries: 2 });
 }
 
 function isNotFound(error: unknown): boolean {

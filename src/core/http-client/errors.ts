@@ -1,6 +1,6 @@
 /** Classifies network, DNS, TLS and HTTP errors, with a message for the endpoint's owner. */
 import { errors } from "undici";
-import { BlockedAddressError } from "./address-guard.ts";
+import { BlockedAddressError, ConnectError } from "./address-guard.ts";
 import { DnsError } from "./dns-resolver.ts";
 
 export type FailureClass =
@@ -22,10 +22,6 @@ export interface RequestFailure {
 export interface FailureContext {
   /** Host and port from the URL. */
   host: string;
-  /** True if TCP was connected before the error. */
-  reached: boolean;
-  /** True if the connection was established, TLS included, before the error. */
-  connected: boolean;
   secure: boolean;
   connectTimeoutMs: number;
 }
@@ -48,14 +44,16 @@ const INVALID_RESPONSE = new Set(["UND_ERR_HEADERS_OVERFLOW", "UND_ERR_RES_CONTE
 const INVALID_MESSAGES = new Set(["bad response", "bad upgrade"]);
 
 export function classifyError(error: unknown, context: FailureContext): RequestFailure {
-  const cause = firstCause(error);
+  const cause = firstCause(error instanceof ConnectError ? error.cause : error);
   if (cause instanceof BlockedAddressError) return blockedUrl(cause.message);
   if (cause instanceof DnsError)
     return {
       class: "dns",
       message: `The endpoint's URL ${cause.message}. Check its spelling and its DNS records.`,
     };
-  return context.connected ? classifyResponseError(cause, context) : classifyConnectError(cause, context);
+  return error instanceof ConnectError
+    ? classifyConnectError(cause, error.isReached, context)
+    : classifyResponseError(cause, context);
 }
 
 /** `problem`: a predicate, such as `must begin with https://`. */
@@ -72,14 +70,11 @@ export function timeoutFailure(limitMs: number, hasResponseBegun: boolean): Requ
   };
 }
 
-/** The failure of an attempt whose connection was not established in time. */
-export function connectTimeoutFailure({
-  host,
-  secure,
-  reached,
-  connectTimeoutMs: limitMs,
-}: Omit<FailureContext, "connected">): RequestFailure {
-  if (reached && secure)
+function connectTimeoutFailure(
+  isReached: boolean,
+  { host, secure, connectTimeoutMs: limitMs }: FailureContext,
+): RequestFailure {
+  if (isReached && secure)
     return {
       class: "tls",
       message: `${host} accepted the connection and did not answer the TLS handshake within ${formatSeconds(limitMs)}. Check that this port serves https.`,
@@ -90,10 +85,14 @@ export function connectTimeoutFailure({
   };
 }
 
-function classifyConnectError(cause: NodeJS.ErrnoException, context: FailureContext): RequestFailure {
+function classifyConnectError(
+  cause: NodeJS.ErrnoException,
+  isReached: boolean,
+  context: FailureContext,
+): RequestFailure {
   const { host, secure } = context;
   const code = cause.code ?? "";
-  if (CONNECT_TIMEOUT.has(code)) return connectTimeoutFailure(context);
+  if (CONNECT_TIMEOUT.has(code)) return connectTimeoutFailure(isReached, context);
   if (code === "ECONNREFUSED")
     return {
       class: "connect_refused",
@@ -147,7 +146,8 @@ const CLIENT_ERROR_CODES: ReadonlySet<unknown> = new Set([
 
 /** True for errors on our side, which must not count against the receiver. */
 export function isClientError(error: Error): boolean {
-  return "code" in error && CLIENT_ERROR_CODES.has(error.code);
+  const { code } = (error instanceof ConnectError ? error.cause : error) as NodeJS.ErrnoException;
+  return CLIENT_ERROR_CODES.has(code);
 }
 
 /** A host with several IP addresses fails with an AggregateError of all their errors. */

@@ -1,7 +1,7 @@
 /** A leased delivery and its result: the types that the claim, the request and the decision share. */
 import type { EventRow } from "../../events/api.ts";
 import type { FailureClass } from "../../core/http-client/errors.ts";
-import type { ResponseHeaders } from "../../core/http-client/stored-headers.ts";
+import type { ResponseHeaders } from "../../core/http-client/client.ts";
 
 /** A delivery that this process may send until the lease expires. */
 export interface Lease {

@@ -165,8 +165,8 @@ describe("a response", () => {
       ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"],
     ],
     [
-      "one in parts, with a header",
-      ["HTT", "P/1.1 100 Continue\r\nx-a: b\r", "\n\r\nHTTP/1.1 200", " OK\r\ncontent-length: 2\r\n\r\nok"],
+      "one with a header",
+      ["HTTP/1.1 100 Continue\r\nx-a: b\r\n\r\nHTTP/1.1 200", " OK\r\ncontent-length: 2\r\n\r\nok"],
     ],
     [
       "one and early hints",
