@@ -1,8 +1,9 @@
 /** Starts a program in its own process group, so that Ctrl-C in the terminal does not reach it. */
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
-import { findFreePort as find, MIN_PORT, PORT_LIMIT } from "../../src/dev/free-port.ts";
+import { createServer } from "node:net";
 import { projectRoot } from "./compose.ts";
 
 export interface ProgramOptions {
@@ -58,9 +59,22 @@ export async function readLogTail(logFile: string): Promise<string> {
   return (await readFile(logFile, "utf8")).slice(-LOG_TAIL_CHARACTERS);
 }
 
-/** For a server that is stopped and started again on the same port. */
+/** Below the ephemeral ports: the system could give such a port to an outgoing connection while the server is stopped. */
+const [MIN_PORT, PORT_LIMIT] = [15_000, 32_768];
+
+/** Returns a free port for a server that is stopped and started again on it. */
 export async function findFreePort(): Promise<number> {
-  const port = await find();
-  if (port === null) throw new Error(`No port between ${MIN_PORT} and ${PORT_LIMIT - 1} is free`);
-  return port;
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const port = randomInt(MIN_PORT, PORT_LIMIT);
+    const server = createServer();
+    try {
+      await once(server.listen(port, "127.0.0.1"), "listening");
+      return port;
+    } catch {
+      // Another process listens on it.
+    } finally {
+      server.close();
+    }
+  }
+  throw new Error(`No port between ${MIN_PORT} and ${PORT_LIMIT - 1} is free`);
 }

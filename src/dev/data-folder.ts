@@ -1,10 +1,8 @@
 /** The data folder: holds the embedded databases and the generated secrets. */
 import { randomBytes } from "node:crypto";
-import { chownSync, statSync } from "node:fs";
-import { access, constants, link, mkdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { access, constants, link, mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { StartupError } from "../core/errors.ts";
-import { folderError, ignoreCode, systemCode } from "./system-errors.ts";
 
 const keyPattern = /^[A-Za-z0-9_-]{43}$/u;
 
@@ -12,14 +10,7 @@ const keyPattern = /^[A-Za-z0-9_-]{43}$/u;
 export async function prepareDataFolder(dataDir: string): Promise<string> {
   const folder = resolve(dataDir);
   try {
-    // The parent folders get the default mode, so that PostgreSQL's system user can traverse them.
-    await mkdir(dirname(folder), { recursive: true }).catch((error: unknown) => {
-      throw systemCode(error) === "EEXIST"
-        ? Object.assign(new Error("No folder"), { code: "ENOTDIR" })
-        : error;
-    });
-    await mkdir(folder, { mode: 0o700 }).catch(ignoreCode("EEXIST"));
-    if (!(await stat(folder)).isDirectory()) throw Object.assign(new Error("No folder"), { code: "EEXIST" });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return await realpath(folder);
   } catch (error) {
@@ -44,12 +35,6 @@ export async function readOrCreateKey(path: string): Promise<string> {
   );
 }
 
-/** If Waymark runs as root, gives a new file to the owner of its folder, who may run Waymark later. */
-export function giveToFolderOwner(path: string): void {
-  const { uid, gid } = statSync(dirname(path));
-  if (process.getuid?.() === 0 && uid !== 0) chownSync(path, uid, gid);
-}
-
 /** Returns the file's text; null if it does not exist. */
 export async function readIfPresent(path: string): Promise<string | null> {
   return (await readFile(path, "utf8").catch(ignoreCode("ENOENT"))) ?? null;
@@ -61,10 +46,33 @@ async function createKey(path: string): Promise<string> {
   try {
     const key = randomBytes(32).toString("base64url");
     await writeFile(temporaryFile, key, { flag: "wx", mode: 0o600, flush: true });
-    giveToFolderOwner(temporaryFile);
     await link(temporaryFile, path).catch(ignoreCode("EEXIST"));
   } finally {
     await rm(temporaryFile, { force: true });
   }
   return readFile(path, "utf8");
+}
+
+/** Returns the code of a failed system call, such as `ENOENT`; undefined for other errors. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** Returns a `.catch` handler that ignores errors with this code and rethrows others. */
+export function ignoreCode(code: string): (error: unknown) => undefined {
+  return (error) => {
+    if (systemCode(error) !== code) throw error;
+    return undefined;
+  };
+}
+
+/** Returns a StartupError for a system error on `path`; other errors unchanged. */
+export function folderError(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof StartupError || systemCode(error) === undefined)
+    return error;
+  return new StartupError(
+    `Waymark cannot use ${path}: ${error.message}.`,
+    "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark can write to, on a disk with free space.",
+    error,
+  );
 }

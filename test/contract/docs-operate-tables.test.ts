@@ -179,7 +179,7 @@ describe("the oldest supported versions", () => {
 
   it.each([
     ["Node(?:\\.js)?", Number(/"node": ">=(\d+)"/.exec(read("package.json"))?.[1]), 2],
-    ["(?:MongoDB|mongod`)", constantIn("src/dev/mongo/download.ts", "minMajorVersion"), 4],
+    ["(?:MongoDB|mongod`)", constantIn("src/dev/mongo/binary.ts", "minMajorVersion"), 4],
     // The oldest that the tests of backups have run on.
     ["PostgreSQL", 15, 3],
   ])("of %s are %i everywhere", (program, version, mentions) => {

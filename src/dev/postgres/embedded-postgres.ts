@@ -1,15 +1,21 @@
 /** The embedded PostgreSQL. One process owns it; commands use the one of a running Waymark server. */
+import { randomInt } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
 import { StartupError } from "../../core/errors.ts";
-import { MINUTE_MS } from "../../core/time.ts";
-import { prepareDataFolder } from "../data-folder.ts";
-import { acquireLock, isLocked } from "../lock-file.ts";
-import { OwnedServer } from "../owned-server.ts";
-import { NotYet, retry } from "../retry.ts";
-import { folderError } from "../system-errors.ts";
-import { clusterPaths, prepareCluster } from "./cluster.ts";
-import { connectToPostmaster } from "./connect.ts";
-import { createPostgresProgram } from "./postmaster.ts";
+import { folderError, prepareDataFolder, readIfPresent, readOrCreateKey } from "../data-folder.ts";
+import { acquireLock } from "../lock.ts";
+import { OwnedServer, readCommandLine, type ServerProgram } from "../owned-server.ts";
+import {
+  clusterPaths,
+  prepareCluster,
+  spawnAs,
+  superuser,
+  type Cluster,
+  type ClusterPaths,
+} from "./cluster.ts";
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
@@ -28,24 +34,44 @@ export interface EmbeddedPostgres {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Passed at each start instead of stored in the cluster, so that a newer Waymark applies its own settings. */
+const settings: Readonly<Record<string, string>> = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "100",
+  shared_buffers: "128MB",
+  fsync: "on",
+  min_wal_size: "32MB",
+  max_wal_size: "512MB",
+  // An embedded server has no replicas and no WAL archive.
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  // Log errors without the statement, its parameters or the row, which contain personal data.
+  log_line_prefix: "%m [%p] %e ",
+  log_error_verbosity: "terse",
+  log_min_error_statement: "panic",
+  log_parameter_max_length: "0",
+  log_parameter_max_length_on_error: "0",
+  log_checkpoints: "off",
+};
+
+const databaseName = "waymark";
+const lockPollMs = 50;
+/** SQLSTATE: the password is wrong. */
+const wrongPassword = "28P01";
+
 /** Starts PostgreSQL, or returns the one of a running Waymark server. Resolves once it accepts connections. Throws StartupError. */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { exclusive, postgresFlags = [], onProgress = () => undefined } = options;
-  await using stack = new AsyncDisposableStack();
   const paths = clusterPaths(await prepareDataFolder(options.dataDir));
-  const hint = `If a command is running, wait for its end. Otherwise check ${paths.logFile}. Then try again.`;
-  const wait = { onProgress, timeoutMs: MINUTE_MS, hint };
-  const usedUrl = await retry(async () => {
-    const unlock = lockFolder(paths.dataDir, exclusive);
-    if (unlock === null) return await connectToPostmaster(paths, false);
-    stack.defer(unlock);
-    return null;
-  }, wait);
+  await using stack = new AsyncDisposableStack();
+  const usedUrl = await lockOrUse(paths, exclusive, { onProgress, stack });
   if (usedUrl !== null) return { url: usedUrl.href, [Symbol.asyncDispose]: () => Promise.resolve() };
   try {
-    const cluster = await prepareCluster(paths.dataDir, onProgress);
-    const program = createPostgresProgram(cluster, postgresFlags);
-    stack.use(await OwnedServer.start(program, wait));
+    const program = createProgram(await prepareCluster(paths.dataDir, onProgress), postgresFlags);
+    stack.use(await OwnedServer.start(program));
     const owned = stack.move();
     return { url: program.url(), [Symbol.asyncDispose]: () => owned.disposeAsync() };
   } catch (error) {
@@ -54,28 +80,110 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
 }
 
 /**
- * Returns the release function for the owner of PostgreSQL; null if a Waymark server owns it, which commands then use. Throws
- * NotYet while a command owns it. A server holds `server.lock` only while it owns PostgreSQL.
+ * Takes the lock of PostgreSQL, and returns null; or returns the URL of a running Waymark server's PostgreSQL for a command. Waits
+ * for the end of a command that holds the lock. Throws StartupError.
  */
-function lockFolder(dataDir: string, exclusive: boolean): (() => void) | null {
-  const serverLock = join(dataDir, "server.lock");
-  const release = acquireLock(join(dataDir, "postgres.lock"));
-  if (release === null) {
-    if (!isLocked(serverLock)) throw new NotYet("A Waymark command is using PostgreSQL in the data folder.");
-    if (!exclusive) return null;
-    throw new StartupError(
-      `The data folder ${dataDir} is already in use by another Waymark server.`,
-      "Stop that server first, or set WAYMARK_DATA_DIR to another folder.",
-    );
+async function lockOrUse(
+  paths: ClusterPaths,
+  exclusive: boolean,
+  { onProgress, stack }: { onProgress: (sentence: string) => void; stack: AsyncDisposableStack },
+): Promise<URL | null> {
+  for (let isReported = false; ; await pause(lockPollMs)) {
+    const lock = acquireLock(join(paths.dataDir, "postgres.lock"), exclusive ? "service" : "command");
+    if (typeof lock === "function") {
+      stack.defer(lock);
+      return null;
+    }
+    if (lock === "command") {
+      if (!isReported) onProgress("Waiting for a Waymark command that uses PostgreSQL in the data folder.");
+      isReported = true;
+    } else if (exclusive) {
+      throw new StartupError(
+        `The data folder ${paths.dataDir} is already in use by another Waymark server.`,
+        "Stop that server first, or set WAYMARK_DATA_DIR to another folder.",
+      );
+    } else {
+      const url = await connect(paths).catch(rethrowStartupError);
+      if (url !== undefined) return url;
+    }
   }
-  if (!exclusive) return release;
-  const releaseServer = acquireLock(serverLock);
-  if (releaseServer === null) {
-    release();
-    throw new NotYet("A Waymark command is checking whether a server runs.");
-  }
-  return () => {
-    releaseServer();
-    release();
+}
+
+function rethrowStartupError(error: unknown): undefined {
+  if (error instanceof StartupError) throw error;
+  return undefined;
+}
+
+function createProgram(cluster: Cluster, flags: readonly string[]): ServerProgram & { url: () => string } {
+  const { clusterDir, logFile, account, binaries } = cluster;
+  // A restarted server keeps its port, because its users know the URL.
+  let url: URL | undefined;
+  return {
+    name: "PostgreSQL",
+    logFile,
+    hint: `Fix the errors in ${logFile}, or set WAYMARK_DATA_DIR to a new folder.`,
+    // A fast shutdown, and after 30 seconds an immediate one without a checkpoint.
+    stopSignals: [
+      ["SIGINT", 30_000],
+      ["SIGQUIT", 10_000],
+    ],
+    url: () => url?.href ?? "",
+    find: () => findPostmaster(clusterDir),
+    spawn(options) {
+      // Below the ephemeral ports (from 32768 on Linux): the system could give one of them to an outgoing connection during a restart.
+      const port = url?.port ?? String(randomInt(15_000, 32_768));
+      const settingArgs = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+      return spawnAs(
+        account,
+        binaries.postgres,
+        ["-D", clusterDir, "-p", port, ...settingArgs, ...flags],
+        options,
+      );
+    },
+    async connect() {
+      url = await connect(cluster);
+    },
+    summarize: (log) => log.split("\n").slice(-12).join("\n"),
   };
+}
+
+/**
+ * Returns the process ID of this cluster's postmaster, judged by its command line; null if none runs. Removes the file that a
+ * killed server or the copy of a cluster in use has, because PostgreSQL would refuse to start if its process ID was reused.
+ */
+async function findPostmaster(clusterDir: string): Promise<number | null> {
+  const path = join(clusterDir, "postmaster.pid");
+  const pid = Number.parseInt((await readIfPresent(path)) ?? "", 10);
+  // An empty file may belong to a server that is starting.
+  if (Number.isNaN(pid)) return null;
+  if ((await readCommandLine(pid)).includes(` -D ${clusterDir} -p `)) return pid;
+  await rm(path, { force: true });
+  return null;
+}
+
+/** Returns the URL of the running server's database. Rejects while it cannot be used; with StartupError if the password is wrong. */
+async function connect({ clusterDir, passwordFile }: ClusterPaths): Promise<URL> {
+  // Lines: process id, folder, start time, port, socket folder, address, shared memory, state.
+  const lines = ((await readIfPresent(join(clusterDir, "postmaster.pid"))) ?? "").split("\n");
+  if (lines[7]?.trim() !== "ready") throw new Error("It is not ready");
+  const url = new URL(`postgres://${superuser}@127.0.0.1:${lines[3]}/postgres`);
+  url.password = await readOrCreateKey(passwordFile);
+  const client = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: 5_000 });
+  // A lost connection also rejects the statement; an unhandled "error" event would end the process.
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    const { rowCount } = await client.query("select from pg_database where datname = $1", [databaseName]);
+    if (rowCount === 0) await client.query(`create database ${databaseName}`);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || error.code !== wrongPassword) throw error;
+    throw new StartupError(
+      `PostgreSQL, which uses ${clusterDir}, rejects Waymark's connection: ${error.message}.`,
+      `Restore ${passwordFile} from a backup, or set WAYMARK_DATA_DIR to a new folder.`,
+      error,
+    );
+  } finally {
+    await client.end();
+  }
+  return Object.assign(url, { pathname: `/${databaseName}` });
 }

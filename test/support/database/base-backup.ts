@@ -7,7 +7,7 @@ import pg from "pg";
 import type { Cluster } from "../../../src/dev/postgres/cluster.ts";
 
 export interface BaseBackup {
-  cluster: Pick<Cluster, "clusterDir" | "runAs">;
+  cluster: Pick<Cluster, "clusterDir" | "account">;
   /** Of a superuser; the server needs at least `wal_level=replica`. */
   url: string;
   /** The target folder; it must not exist. */
@@ -34,7 +34,7 @@ export async function takeBaseBackup(
   await rm(join(folder, "postmaster.pid"), { force: true });
   const log = join(folder, "pg_wal");
   for (const name of await readdir(log)) await rm(join(log, name), { recursive: true });
-  const { account } = cluster.runAs;
+  const { account } = cluster;
   for (const [name, text] of [
     ["backup_label", rows[0]?.labelfile ?? ""],
     [signal, ""],

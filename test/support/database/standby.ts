@@ -4,8 +4,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { spawnAs } from "../../../src/dev/account.ts";
-import { prepareCluster } from "../../../src/dev/postgres/cluster.ts";
+import { prepareCluster, spawnAs } from "../../../src/dev/postgres/cluster.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { isContentionError } from "../../../src/core/postgres/errors.ts";
@@ -58,7 +57,7 @@ export async function startStandby({ dataDir, primaryUrl, flags = [] }: StandbyO
     "wal_retrieve_retry_interval=100ms",
   ];
   const args = ["-D", folder, "-p", String(port), ...toFlags(settings), ...flags];
-  const server = spawnAs(cluster.runAs, cluster.binaries.postgres, args, { stdio: "ignore" });
+  const server = spawnAs(cluster.account, cluster.binaries.postgres, args, { stdio: "ignore" });
   opened.defer(() => killServer(server));
   const url = Object.assign(new URL(primaryUrl), { port: String(port) }).href;
   const own = opened.use(await openDatabase({ url, poolSize: 2, entities }));

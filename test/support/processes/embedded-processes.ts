@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { inject } from "vitest";
-import { isRunning } from "../../../src/dev/processes.ts";
+import { isRunning } from "./is-running.ts";
 import { eventuallyTruthy } from "../eventually.ts";
 
 export interface HolderLine {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
-import { acquireLock, isLocked } from "../../../src/dev/lock-file.ts";
+import { acquireLock } from "../../../src/dev/lock.ts";
 
 let folder: string;
 let path: string;
@@ -18,8 +18,8 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs a module with `acquireLock` and the lock's path as `path`, and returns the process. */
 function runWithLock(script: string): ChildProcess {
-  const module = new URL("../../../src/dev/lock-file.ts", import.meta.url).href;
-  const program = `import { acquireLock, isLocked } from ${JSON.stringify(module)};
+  const module = new URL("../../../src/dev/lock.ts", import.meta.url).href;
+  const program = `import { acquireLock } from ${JSON.stringify(module)};
     import fs from "node:fs";
     const path = ${JSON.stringify(path)};
     ${script}`;
@@ -32,8 +32,8 @@ function runWithLock(script: string): ChildProcess {
 it("admits one caller at a time within a process", async () => {
   let [holders, maxHolders] = [0, 0];
   const workOnce = async (): Promise<boolean> => {
-    const release = acquireLock(path);
-    if (release === null) return false;
+    const release = acquireLock(path, "command");
+    if (typeof release !== "function") return false;
     holders += 1;
     maxHolders = Math.max(maxHolders, holders);
     await setImmediate();
@@ -53,8 +53,8 @@ it("admits one process at a time", async () => {
   const counter = join(folder, "counter");
   await writeFile(counter, "0");
   const increments = `for (let done = 0; done < 50; ) {
-      const release = acquireLock(path);
-      if (release === null) continue;
+      const release = acquireLock(path, "command");
+      if (typeof release !== "function") continue;
       const count = Number(fs.readFileSync(${JSON.stringify(counter)}, "utf8"));
       fs.writeFileSync(${JSON.stringify(counter)}, String(count + 1));
       release();
@@ -65,30 +65,28 @@ it("admits one process at a time", async () => {
   expect(await readFile(counter, "utf8")).toBe("200");
 });
 
-it("refuses while a running process holds the lock, and succeeds as soon as it was killed", async () => {
-  // A lock without a reference to its function is released when Node collects its garbage.
-  const other = runWithLock(
-    `globalThis.release = acquireLock(path); console.log("locked"); setInterval(() => {}, 1000);`,
-  );
-  await once(other.stdout as NodeJS.ReadableStream, "data");
-  expect(acquireLock(path)).toBeNull();
-  expect(isLocked(path)).toBe(true);
+it.each(["service", "command"] as const)(
+  "returns the current owner while a %s holds the lock, and succeeds as soon as it was killed",
+  async (owner) => {
+    // A lock without a reference to its function is released when Node collects its garbage.
+    const other = runWithLock(
+      `globalThis.release = acquireLock(path, "${owner}"); console.log("locked"); setInterval(() => {}, 1000);`,
+    );
+    await once(other.stdout as NodeJS.ReadableStream, "data");
+    expect(acquireLock(path, "service")).toBe(owner);
+    expect(acquireLock(path, "command")).toBe(owner);
 
-  other.kill("SIGKILL");
-  await once(other, "exit");
-  expect(isLocked(path)).toBe(false);
-  const release = acquireLock(path);
-  expect(release).not.toBeNull();
-  expect(isLocked(path)).toBe(true);
-  release?.();
-});
-
-it("is not held while the file is missing", () => {
-  expect(isLocked(path)).toBe(false);
-});
+    other.kill("SIGKILL");
+    await once(other, "exit");
+    const release = acquireLock(path, "service");
+    expect(release).toBeTypeOf("function");
+    expect(acquireLock(path, "command")).toBe("service");
+    if (typeof release === "function") release();
+  },
+);
 
 it("names the file if it cannot be used", async () => {
   await writeFile(path, "this is not an empty SQLite database, whose first page it reads");
-  expect(() => acquireLock(path)).toThrow(`Waymark cannot use ${path}`);
-  expect(() => acquireLock(join(folder, "missing", "some.lock"))).toThrow("Waymark cannot use");
+  expect(() => acquireLock(path, "service")).toThrow(`Waymark cannot use ${path}`);
+  expect(() => acquireLock(join(folder, "missing", "some.lock"), "service")).toThrow("Waymark cannot use");
 });
