@@ -1,12 +1,12 @@
 /** Creates the demo's users: an owner of its first agent, an owner of its first contractor, and an operator. */
 import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { createPasswordHasher, UserService } from "../../accounts/api.ts";
 import type { UserRole } from "../../organizations/api.ts";
 import type { Database, Reader } from "../../core/postgres/database.ts";
 import { sql } from "../../core/postgres/sql.ts";
-import { writeEntries, readEntries } from "./store.ts";
 
 const demoLoginSchema = z.object({
   email: z.string(),
@@ -83,4 +83,23 @@ function newPassword(): string {
   const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
   const letters = Array.from(randomBytes(16), (byte) => alphabet[byte & 31]).join("");
   return letters.replace(/(.{4})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4");
+}
+
+/** Returns the valid entries of `file`; an empty object if it is missing or damaged. */
+export async function readEntries<Entry>(
+  file: string,
+  entry: z.ZodType<Entry>,
+): Promise<Partial<Record<string, Entry>>> {
+  try {
+    return z
+      .record(z.string(), entry.optional().catch(undefined))
+      .parse(JSON.parse(await readFile(file, "utf8")));
+  } catch {
+    return {};
+  }
+}
+
+/** Overwrites the file; mode 0600 for a new file. */
+export async function writeEntries(file: string, entries: object): Promise<void> {
+  await writeFile(file, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 });
 }
