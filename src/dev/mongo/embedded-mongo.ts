@@ -88,12 +88,13 @@ async function start(
       "Set WAYMARK_DATA_DIR to a shorter path.",
     );
   await mkdir(databaseDir, { recursive: true, mode: 0o700 });
-  for (;;) {
+  for (let isReported = false; ; isReported = true) {
     const lock = acquireLock(join(dataDir, "mongo.lock"), "service");
     if (typeof lock === "function") {
       stack.defer(lock);
       break;
     }
+    if (!isReported) onProgress("Waiting for another Waymark server that uses MongoDB in the data folder.");
     await pause(lockPollMs, undefined, { signal });
   }
   stack.use(await OwnedServer.start(createProgram(databaseDir, socket, binary), signal));

@@ -99,7 +99,12 @@ describe("opening the embedded MongoDB", () => {
     const dataDir = await makeFolder();
     const first = open(dataDir);
     await insertNote(await first.url);
-    const second = open(dataDir);
+    const progress: string[] = [];
+    const binary = inject("mongodBinary");
+    const options = { dataDir, binary, cacheDir: dataDir, download: "off" } as const;
+    const second = openEmbeddedMongo({ ...options, onProgress: (text) => progress.push(text) });
+    const waiting = "Waiting for another Waymark server that uses MongoDB in the data folder.";
+    await eventually(() => expect(progress).toEqual([waiting]));
     await first[Symbol.asyncDispose]();
     expect(await readNotes(await second.url)).toEqual([{ text: "kept" }]);
     await second[Symbol.asyncDispose]();
