@@ -1,9 +1,29 @@
 /** Handles a request in the share of its partner. */
+import type { ServerResponse } from "node:http";
 import type { Response } from "express";
 import { partnerOf } from "../core/principal.ts";
 import { contextOf } from "./context.ts";
-import { withoutCounting } from "./load-shedding.ts";
 import type { ShareKind } from "./partner-shares.ts";
+
+/** Property of each response whose request counts as in flight: the set of these responses. */
+export const IN_FLIGHT = Symbol("in-flight");
+
+export type CountedResponse = ServerResponse & { [IN_FLIGHT]?: Set<ServerResponse> };
+
+/** Runs `call`. The request of `response` does not count as in flight meanwhile. */
+async function withoutCounting<Result>(
+  response: CountedResponse,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  const inFlight = response[IN_FLIGHT];
+  // It is not counted already, because of another call.
+  if (!inFlight?.delete(response)) return await call();
+  try {
+    return await call();
+  } finally {
+    if (!response.writableEnded && !response.destroyed) inFlight.add(response);
+  }
+}
 
 /**
  * Runs `work` for the request of `response` once the share of its partner allows it. Throws as `PartnerShares.run`. Requests without

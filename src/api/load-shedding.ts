@@ -6,6 +6,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { Counter, Gauge, type Registry } from "prom-client";
 import { newRequestId } from "../core/ids.ts";
 import { defaultHeaders } from "./default-headers.ts";
+import { type CountedResponse, IN_FLIGHT } from "./in-share.ts";
 import { errorJson, JSON_CONTENT_TYPE } from "./json.ts";
 
 export interface LoadSheddingDeps {
@@ -24,11 +25,6 @@ const LIMIT_PER_CONNECTION = 10;
 
 /** Operators need these most during an overload. They are cheap, because concurrent requests share one result. */
 const EXEMPT_PATHS = /^\/(health\/live|health\/ready|metrics)(\?|$)/;
-
-const IN_FLIGHT = Symbol("in-flight");
-
-/** A response with the set of all that count as in flight. */
-type CountedResponse = ServerResponse & { [IN_FLIGHT]?: Set<ServerResponse> };
 
 /** Wraps `handler`: requests beyond the limit get 503. */
 export function withLoadShedding(handler: RequestListener, deps: LoadSheddingDeps): RequestListener {
@@ -64,21 +60,6 @@ function isWaitingForClient({ req, headersSent }: ServerResponse): boolean {
   return headersSent || !req.complete || req.socket.destroyed;
 }
 
-/** Runs `call`. The request of `response` does not count as in flight meanwhile. */
-export async function withoutCounting<Result>(
-  response: CountedResponse,
-  call: () => Promise<Result>,
-): Promise<Result> {
-  const inFlight = response[IN_FLIGHT];
-  // It is not counted already, because of another call.
-  if (!inFlight?.delete(response)) return await call();
-  try {
-    return await call();
-  } finally {
-    if (!response.writableEnded && !response.destroyed) inFlight.add(response);
-  }
-}
-
 /** Returns the counter of rejections. */
 function registerMetrics(registry: Registry, limit: number, inFlight: ReadonlySet<ServerResponse>): Counter {
   const registers = [registry];
@@ -87,14 +68,15 @@ function registerMetrics(registry: Registry, limit: number, inFlight: ReadonlySe
     help: "Limit of requests in flight",
     registers,
   }).set(limit);
-  new Gauge({
+  const inUse = new Gauge({
     name: "waymark_http_concurrency_in_use",
     help: "Requests in flight, except those waiting for their clients",
-    registers,
+    registers: [],
     collect() {
       this.set([...inFlight].filter((response) => !isWaitingForClient(response)).length);
     },
   });
+  registry.registerMetric(inUse);
   return new Counter({
     name: "waymark_http_requests_shed_total",
     help: "Requests rejected with 503 because the server was overloaded",
