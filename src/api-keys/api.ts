@@ -1,6 +1,6 @@
 /** The exports of this feature: other features and the adapters import only from here. */
 export { changeKeys, purgeEndedKeys, setSuspended } from "./changes.ts";
-export { AccessRevision, ApiKey, modeOfKey, type Scope, scopes } from "./entity.ts";
+export { AccessRevision, ApiKey, type Scope, scopes } from "./entity.ts";
 export { type ApiKeyView, toApiKeyView } from "./view.ts";
 export { parsePrefix } from "./format.ts";
 export { ApiKeyService, keysByIds } from "./service.ts";
