@@ -20,8 +20,11 @@ export interface LoadSheddingDeps {
   errorUrl: (code: string) => string;
 }
 
-/** More requests would only wait longer for a connection to PostgreSQL, or for the event loop. */
-const LIMIT_PER_CONNECTION = 10;
+/**
+ * More requests would only wait longer for a connection to PostgreSQL, or for the event loop. A partner's burst counts until its
+ * requests wait for their share, so this leaves room for as many of them as may wait there.
+ */
+const LIMIT_PER_CONNECTION = 20;
 
 /** Operators need these most during an overload. They are cheap, because concurrent requests share one result. */
 const EXEMPT_PATHS = /^\/(health\/live|health\/ready|metrics)(\?|$)/;

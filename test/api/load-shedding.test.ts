@@ -11,8 +11,8 @@ import { eventually } from "../support/eventually.ts";
 
 const ORIGIN = "https://app.example.com";
 const CONNECTIONS = 2;
-/** 10 requests per connection to PostgreSQL. */
-const LIMIT = 10 * CONNECTIONS;
+/** 20 requests per connection to PostgreSQL. */
+const LIMIT = 20 * CONNECTIONS;
 
 let shared: SharedApp;
 let app: AppInstance;

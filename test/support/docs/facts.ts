@@ -100,7 +100,7 @@ export function constantIn(file: string, name: string): number {
 export function numberIn(file: string, pattern: RegExp): number {
   const [, digits] = pattern.exec(read(file)) ?? [];
   if (digits === undefined) throw new Error(`${file} has no ${pattern}`);
-  return Number(digits);
+  return Number(digits.replaceAll("_", ""));
 }
 
 const TIMES: Readonly<Record<string, number>> = { SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS, WEEK_MS };

@@ -30,7 +30,6 @@ const DISPATCHER = "src/webhooks/dispatcher/dispatcher.ts";
 const MIGRATE = "src/core/postgres/migrate.ts";
 const LINKS = "src/accounts/email-token.service.ts";
 
-const drainDelayMs = constantIn("src/config/config.ts", "DEFAULT_SHUTDOWN_DRAIN_DELAY_MS");
 const stopMs = constantIn(SERVER, "STOP_TIMEOUT_MS");
 const stuck = duration(constantIn("src/webhooks/dispatcher/worker.ts", "STUCK_AFTER_S") * SECOND_MS);
 const graceSeconds = numberIn("docker-compose.yml", /stop_grace_period: (\d+)s/);
@@ -40,6 +39,7 @@ const idempotencyStorage = [
   bytes(IDEMPOTENCY_STORAGE_LIMITS.bytes),
 ];
 const env = readEnv({});
+const drainDelayMs = numberIn("src/config/config.ts", /isProduction \? ([\d_]+) : 0/);
 const neededDays = Math.ceil(longestScheduleMs(env.WEBHOOK_RETRY_SCHEDULE) / DAY_MS);
 
 const install = [
