@@ -65,6 +65,7 @@ export const operationSections: Readonly<Record<string, GuideSection>> = {
   replayWebhookDelivery: deliveries("Replay one delivery"),
   listWebhookDeliveries: deliveries("Delivery log"),
   getWebhookDelivery: deliveries("Read one delivery"),
+  listWebhookEndpointAttempts: deliveries("Delivery log"),
   getMe: section("guide/authentication", "Check a key"),
   listApiKeys: apiKeys("List keys"),
   createApiKey: apiKeys("Create a key"),

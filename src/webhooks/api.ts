@@ -1,6 +1,11 @@
 /** The public API of the webhooks feature. Other modules import only from here. */
 export { DELIVERIES_CHANNEL } from "./dispatcher/worker.ts";
-export { attemptsByDelivery, findAttemptsById, findDeliveriesById } from "./deliveries/log-lookups.sql.ts";
+export {
+  attemptsByDelivery,
+  findAttemptsById,
+  findDeliveriesById,
+  newestAttempts,
+} from "./deliveries/log-lookups.sql.ts";
 export { ensurePartitions } from "./deliveries/weekly-partitions.sql.ts";
 export { type DeliveryDetail, readDeliveryCursor } from "./deliveries/log-pages.sql.ts";
 export { deleteTestDeliveries } from "./deliveries/delete-test-deliveries.sql.ts";

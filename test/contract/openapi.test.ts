@@ -250,6 +250,7 @@ describe("the error table", () => {
       "GET /v1/webhook-endpoints": [],
       "POST /v1/webhook-endpoints": [400, ...body],
       "GET /v1/webhook-endpoints/{id}": [404],
+      "GET /v1/webhook-endpoints/{id}/attempts": [404],
       "PATCH /v1/webhook-endpoints/{id}": [400, 404, 413, 415],
       "DELETE /v1/webhook-endpoints/{id}": [404],
       "POST /v1/webhook-endpoints/{id}/rotate-secret": [400, 404, 409, 422],

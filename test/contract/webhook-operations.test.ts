@@ -124,6 +124,7 @@ const samples: Record<string, Sample> = {
     },
   },
   "GET /v1/webhook-deliveries/{id}": { success: 200 },
+  [`GET ${ONE}/attempts`]: { success: 200 },
   "POST /v1/webhook-deliveries/{id}/replay": {
     success: 201,
     malformed: badKey,

@@ -4,7 +4,9 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import type { OrganizationType } from "../../core/principal.ts";
 import { raw, sql } from "../../core/postgres/sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
+import { toTypedId } from "../../core/ids.ts";
 import { tenantFilter } from "../tenant-scope.sql.ts";
+import { FINISHED, forEndpoint, RETRYING } from "./queue-lanes.sql.ts";
 import { buildTestEvent } from "./test-event.ts";
 import {
   toAttemptView,
@@ -12,6 +14,7 @@ import {
   toDeliveryView,
   type AttemptRow,
   type AttemptView,
+  type EndpointAttempt,
   type DeliveryRow,
   type DeliveryView,
 } from "./view.ts";
@@ -72,6 +75,36 @@ export async function attemptsByDelivery(
     order by delivery_id, number, started_at`);
   const byDelivery = Map.groupBy(rows, ({ deliveryId }) => deliveryId);
   return new Map(Array.from(byDelivery, ([id, attempts]) => [id, attempts.map(toAttemptView)]));
+}
+
+const MAX_ENDPOINT_ATTEMPTS = 20;
+/** Attempts are found by their delivery, and an endpoint may have millions of deliveries. */
+const MAX_SEARCHED_DELIVERIES = 100;
+
+/** The newest attempts of visible endpoints, newest first, by endpoint id (UUID). Each of these has a delivery ID. */
+export async function newestAttempts(
+  database: Queryable,
+  principal: WebhookPrincipal,
+  endpointIds: readonly string[],
+): Promise<Map<string, EndpointAttempt[]>> {
+  const rows = await database.query<AttemptRow & { endpointId: string }>(sql`
+    select endpoint.id as "endpointId", attempt.* from webhook_endpoint endpoint
+      cross join lateral (
+        select ${attemptColumns} from webhook_attempt where delivery_id in (
+          (select id from webhook_delivery where endpoint_id = endpoint.id and ${FINISHED}
+            order by id desc limit ${MAX_SEARCHED_DELIVERIES})
+          union all
+          (select id from webhook_delivery where ${forEndpoint(raw("endpoint.id"))} and ${RETRYING}
+            order by endpoint_id desc, due_at desc limit ${MAX_SEARCHED_DELIVERIES}))
+        order by id desc limit ${MAX_ENDPOINT_ATTEMPTS}) attempt
+    where endpoint.id = any(${endpointIds}::uuid[]) and ${tenantFilter(principal)}
+    order by attempt.id desc`);
+  const byEndpoint = Map.groupBy(rows, ({ endpointId }) => endpointId);
+  return new Map(Array.from(byEndpoint, ([id, attempts]) => [id, attempts.map(toEndpointAttempt)]));
+}
+
+function toEndpointAttempt(row: AttemptRow): EndpointAttempt {
+  return { ...toAttemptView(row), deliveryId: toTypedId("dlv", row.deliveryId) };
 }
 
 interface DeliveryContextRow {

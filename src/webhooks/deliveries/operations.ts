@@ -17,6 +17,7 @@ import {
   text,
 } from "../../operations/schemas.ts";
 import { endpointPath, exampleEndpoint, manage, ownLimit } from "../endpoints/operations.ts";
+import { exampleAttempt, listAttempts } from "./attempts.operations.ts";
 import { type DeliveryDetail, readDeliveryCursor } from "./log-pages.sql.ts";
 import type { DeliveryService } from "./service.ts";
 import { deliveryDetailView, deliveryStatuses, deliveryView, webhookEventTypes } from "./view.ts";
@@ -66,23 +67,7 @@ const exampleDetail: z.output<typeof deliveryDetailView> = {
   outcome: "delivered",
   finishedAt: "2026-11-21T09:15:42.431Z",
   requestBody: JSON.stringify(event),
-  attempts: [
-    {
-      id: "att_01KAJQZ4TB9D3F6J8M1P4S7VYA",
-      number: 1,
-      startedAt: "2026-11-21T09:15:42.344Z",
-      durationMs: 84,
-      outcome: "delivered",
-      httpStatus: 204,
-      error: null,
-      requestHeaders: [
-        { name: "webhook-id", value: event.id },
-        { name: "X-Api-Key", value: "********" },
-      ],
-      responseHeaders: [{ name: "date", value: "Sat, 21 Nov 2026 09:15:42 GMT" }],
-      responseBody: "",
-    },
-  ],
+  attempts: [exampleAttempt],
 };
 
 const deliveryPath = z.object({
@@ -351,5 +336,5 @@ means that nothing was replayed.`,
   },
 });
 
-export const endpointDeliveryOperations = [sendTestEvent, replayDeliveries];
+export const endpointDeliveryOperations = [sendTestEvent, listAttempts, replayDeliveries];
 export const deliveryOperations = [listDeliveries, getDelivery, replayDelivery];

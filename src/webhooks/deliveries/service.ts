@@ -16,7 +16,7 @@ import {
   type EndpointChangeRecorder,
 } from "../endpoints/record-change.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
-import { findDeliveriesById } from "./log-lookups.sql.ts";
+import { findDeliveriesById, newestAttempts } from "./log-lookups.sql.ts";
 import {
   getDelivery,
   listDeliveries,
@@ -34,7 +34,7 @@ import {
 } from "./replay.sql.ts";
 import { purgeExpiredDeliveries, type DeliveryPurgeResult } from "./retention.sql.ts";
 import { sendTestEvent, type TestEventDeps } from "./test-event.ts";
-import type { DeliveryView } from "./view.ts";
+import type { DeliveryView, EndpointAttempt } from "./view.ts";
 
 export interface DeliveryServiceDeps
   extends ReplayDeps, Omit<TestEventDeps, "database">, EndpointChangeRecorder {
@@ -92,6 +92,13 @@ export class DeliveryService {
     database: Queryable = this.#deps.database,
   ): Promise<DeliveryDetail> {
     return getDelivery(database, principal, id);
+  }
+
+  /** The newest attempts of an endpoint, newest first. */
+  async attempts(principal: WebhookPrincipal, endpointId: string): Promise<EndpointAttempt[]> {
+    const { database } = this.#deps;
+    const { id } = await getEndpoint(database, principal, endpointId);
+    return (await newestAttempts(database, principal, [id])).get(id) ?? [];
   }
 
   /** Creates another delivery of the same event. Discards the original if it is pending. */

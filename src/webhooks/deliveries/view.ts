@@ -82,6 +82,12 @@ const attemptView = z
 
 export type AttemptView = z.output<typeof attemptView>;
 
+/** Without headers and body, which the delivery has. */
+export const endpointAttemptView = attemptView
+  .omit({ requestHeaders: true, responseHeaders: true, responseBody: true })
+  .extend({ deliveryId: deliveryView.shape.id })
+  .meta({ id: "WebhookEndpointAttempt", description: "One HTTP request to an endpoint." });
+
 export const deliveryDetailView = z
   .object({
     ...deliveryView.shape,
@@ -94,6 +100,10 @@ export const deliveryDetailView = z
   })
   .meta({ id: "WebhookDeliveryDetail", description: "A delivery with its attempts." });
 
+export interface EndpointAttempt extends AttemptView {
+  readonly deliveryId: string;
+}
+
 /** A row of `deliveryColumns` and the job's Marking Number, with UUIDs and times as PostgreSQL's text. */
 export interface DeliveryRow extends Omit<DeliveryView, "nextAttemptAt" | "isInFlight" | "createdAt"> {
   dueAt: string;
@@ -102,6 +112,7 @@ export interface DeliveryRow extends Omit<DeliveryView, "nextAttemptAt" | "isInF
 
 /** A row of `attemptColumns`. */
 export interface AttemptRow extends Omit<AttemptView, "requestHeaders" | "responseHeaders"> {
+  /** A UUID. */
   deliveryId: string;
   requestHeaders: Record<string, string>;
   responseHeaders: Record<string, string> | null;

@@ -22,11 +22,11 @@ beforeAll(async () => {
 
 afterAll(() => services[Symbol.asyncDispose]());
 
-async function attempt(deliveryId: string, number: number): Promise<void> {
+async function attempt(deliveryId: string, number: number, atMs = Date.now()): Promise<void> {
   await services.database.query(sql`
     insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, error,
       request_headers, response_headers, response_body)
-    values (${newUuid()}, ${fromTypedId("dlv", deliveryId)}, ${number}, now(), 12, 'http_500', 500, 'It answered 500.',
+    values (${newUuid(atMs)}, ${fromTypedId("dlv", deliveryId)}, ${number}, now(), 12, 'http_500', 500, 'It answered 500.',
       '{"webhook-id": "evt_1", "x-token": "********"}', '{"content-type": "text/plain"}', 'oops')`);
 }
 
@@ -248,5 +248,40 @@ describe("an organisation", () => {
     expect((await deliveries.list(contractor, page)).items).toEqual([]);
     expect(await services.listDeliveries(sql`endpoint_id = ${uuid}`)).toEqual(before);
     expect((await deliveries.list(systemPrincipal, page)).items).toHaveLength(2);
+  });
+});
+
+describe("the attempts of an endpoint", () => {
+  it("are the newest 20 of finished deliveries and of those that will be retried, newest first", async () => {
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+    await services.createJob(agent);
+    await services.createJob(agent);
+    const [retried, finished] = await list();
+    await finishPendingDeliveries(services, uuid, "failed", { count: 1 });
+    await services.database.query(
+      sql`update webhook_delivery set attempts = 1 where id = ${fromTypedId("dlv", retried?.id ?? "")}`,
+    );
+    const startMs = Date.now();
+    for (let number = 1; number <= 12; number += 1) {
+      await attempt(finished?.id ?? "", number, startMs + 2 * number);
+      await attempt(retried?.id ?? "", number, startMs + 2 * number + 1);
+    }
+    const attempts = await services.deliveries.attempts(agent, id);
+    expect(attempts).toHaveLength(20);
+    expect(attempts.slice(0, 3)).toMatchObject([
+      { deliveryId: retried?.id, number: 12, httpStatus: 500, durationMs: 12, error: "It answered 500." },
+      { deliveryId: finished?.id, number: 12 },
+      { deliveryId: retried?.id, number: 11 },
+    ]);
+  });
+
+  it("are none before the first, and of another organisation there is no such endpoint", async () => {
+    const { agent, id } = await createAgentWithEndpoint(services);
+    const other = await services.createOrganization("agent");
+    await services.createJob(agent);
+    expect(await services.deliveries.attempts(agent, id)).toEqual([]);
+    await expect(services.deliveries.attempts(other, id)).rejects.toMatchObject({
+      code: "NotFoundException",
+    });
   });
 });

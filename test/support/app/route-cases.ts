@@ -25,6 +25,7 @@ export const routeCases: readonly RouteCase[] = [
   { method: "GET", path: "/v1/webhook-endpoints", auth: "key" },
   { method: "POST", path: "/v1/webhook-endpoints", auth: "key", json: true },
   { method: "GET", path: "/v1/webhook-endpoints/whe_NONE", auth: "key" },
+  { method: "GET", path: "/v1/webhook-endpoints/whe_NONE/attempts", auth: "key" },
   { method: "PATCH", path: "/v1/webhook-endpoints/whe_NONE", auth: "key", json: true },
   { method: "DELETE", path: "/v1/webhook-endpoints/whe_NONE", auth: "key" },
   { method: "POST", path: "/v1/webhook-endpoints/whe_NONE/rotate-secret", auth: "key" },

@@ -579,6 +579,34 @@ class WebhookAttempt(Model):
 
 
 @dataclass(kw_only=True)
+class WebhookEndpointAttemptList(Model):
+    items: list[WebhookEndpointAttempt]
+    """The attempts, newest first"""
+
+
+@dataclass(kw_only=True)
+class WebhookEndpointAttempt(Model):
+    """One HTTP request to an endpoint."""
+
+    id: str
+    """Attempt ID"""
+    number: int
+    """Number of the attempt, from 1"""
+    started_at: datetime
+    """Start time of the request"""
+    duration_ms: int
+    """Duration in milliseconds"""
+    outcome: str
+    """Result, such as `delivered`, `http_500` or `timeout`"""
+    http_status: int | None
+    """HTTP status of the response; null if there was none"""
+    error: str | None
+    """What is wrong and how to fix it; null on success"""
+    delivery_id: str
+    """Delivery ID"""
+
+
+@dataclass(kw_only=True)
 class WebhookReplayResult(Model):
     replayed: int
     """Number of new deliveries"""
@@ -985,6 +1013,8 @@ __all__ = [
     "WebhookDeliveryDetail",
     "WebhookDeliveryList",
     "WebhookEndpoint",
+    "WebhookEndpointAttempt",
+    "WebhookEndpointAttemptList",
     "WebhookEndpointInput",
     "WebhookEndpointList",
     "WebhookEndpointPatch",

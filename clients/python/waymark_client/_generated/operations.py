@@ -317,6 +317,18 @@ def send_test_event(
     )
 
 
+def list_webhook_endpoint_attempts(
+    id: str,
+) -> Call[models.WebhookEndpointAttemptList]:
+    return Call(
+        method="GET",
+        path="/webhook-endpoints/{id}/attempts",
+        decode=models.WebhookEndpointAttemptList.from_dict,
+        path_parameters={"id": id},
+        is_read=True,
+    )
+
+
 def replay_webhook_deliveries(
     id: str,
     body: models.ReplayWebhooks | Mapping[str, Any],

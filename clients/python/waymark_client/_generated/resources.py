@@ -33,6 +33,7 @@ METHODS = {
     "pause_webhook_endpoint": "webhooks.pause_endpoint",
     "resume_webhook_endpoint": "webhooks.resume_endpoint",
     "send_test_event": "webhooks.send_test_event",
+    "list_webhook_endpoint_attempts": "webhooks.list_endpoint_attempts",
     "replay_webhook_deliveries": "webhooks.replay_deliveries",
     "list_webhook_deliveries": "webhooks.list_deliveries_page",
     "get_webhook_delivery": "webhooks.get_delivery",
@@ -711,6 +712,25 @@ class Webhooks:
           headers: Further headers of the request.
         """
         return self._driver.call(operations.send_test_event(id), headers)
+
+    def list_endpoint_attempts(
+        self,
+        id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.WebhookEndpointAttemptList:
+        """List the newest attempts of an endpoint.
+
+        The newest 20 requests to the endpoint, of its newest 100 finished deliveries and of 100 that will be
+        retried. A delivery has the headers and bodies.
+
+        Required scope: `webhooks:manage`.
+
+        Parameters:
+          id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
+        """
+        return self._driver.call(operations.list_webhook_endpoint_attempts(id), headers)
 
     def replay_deliveries(
         self,
@@ -1860,6 +1880,25 @@ class AsyncWebhooks:
           headers: Further headers of the request.
         """
         return await self._driver.call(operations.send_test_event(id), headers)
+
+    async def list_endpoint_attempts(
+        self,
+        id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.WebhookEndpointAttemptList:
+        """List the newest attempts of an endpoint.
+
+        The newest 20 requests to the endpoint, of its newest 100 finished deliveries and of 100 that will be
+        retried. A delivery has the headers and bodies.
+
+        Required scope: `webhooks:manage`.
+
+        Parameters:
+          id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
+        """
+        return await self._driver.call(operations.list_webhook_endpoint_attempts(id), headers)
 
     async def replay_deliveries(
         self,

@@ -518,6 +518,31 @@ export interface WebhookAttempt {
   response_body: string | null;
 }
 
+export interface WebhookEndpointAttemptList {
+  /** The attempts, newest first */
+  items: WebhookEndpointAttempt[];
+}
+
+/** One HTTP request to an endpoint. */
+export interface WebhookEndpointAttempt {
+  /** Attempt ID */
+  id: string;
+  /** Number of the attempt, from 1 */
+  number: number;
+  /** Start time of the request */
+  started_at: string;
+  /** Duration in milliseconds */
+  duration_ms: number;
+  /** Result, such as `delivered`, `http_500` or `timeout` */
+  outcome: string;
+  /** HTTP status of the response; null if there was none */
+  http_status: number | null;
+  /** What is wrong and how to fix it; null on success */
+  error: string | null;
+  /** Delivery ID */
+  delivery_id: string;
+}
+
 export interface WebhookReplayResult {
   /** Number of new deliveries */
   replayed: number;
@@ -1023,6 +1048,16 @@ export interface Operations {
     body: undefined;
     data: WebhookDeliveryDetail;
   };
+  /** List the newest attempts of an endpoint */
+  listWebhookEndpointAttempts: {
+    path: {
+      /** Endpoint ID (`whe_…`). */
+      id: string;
+    };
+    query: {};
+    body: undefined;
+    data: WebhookEndpointAttemptList;
+  };
   /** Replay many events to an endpoint */
   replayWebhookDeliveries: {
     path: {
@@ -1214,6 +1249,7 @@ export const operations = {
   pauseWebhookEndpoint: { method: "POST", path: "/webhook-endpoints/{id}/pause", changes: true, takesKey: false },
   resumeWebhookEndpoint: { method: "POST", path: "/webhook-endpoints/{id}/resume", changes: true, takesKey: false },
   sendTestEvent: { method: "POST", path: "/webhook-endpoints/{id}/test", changes: true, takesKey: false },
+  listWebhookEndpointAttempts: { method: "GET", path: "/webhook-endpoints/{id}/attempts", changes: false, takesKey: false },
   replayWebhookDeliveries: { method: "POST", path: "/webhook-endpoints/{id}/replay", changes: true, takesKey: true },
   listWebhookDeliveries: { method: "GET", path: "/webhook-deliveries", changes: false, takesKey: false },
   getWebhookDelivery: { method: "GET", path: "/webhook-deliveries/{id}", changes: false, takesKey: false },

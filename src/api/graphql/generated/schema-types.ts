@@ -2070,6 +2070,8 @@ export type WebhookEndpoint = Node & {
   readonly pending: Scalars['Int']['output'];
   /** Reason why requests cannot be signed; null if they can. */
   readonly problem: Maybe<Scalars['String']['output']>;
+  /** The newest 20 requests, newest first, of its newest 100 finished deliveries and of 100 that will be retried. */
+  readonly attempts: ReadonlyArray<WebhookAttempt>;
   /** Creation time of the current secret. */
   readonly secretCreatedAt: Scalars['DateTime']['output'];
   /** Expiry times of previous secrets that still sign requests. */
@@ -3348,6 +3350,7 @@ export type WebhookEndpointResolvers<ContextType = GraphqlContext, ParentType ex
   failingSince?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   pending?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   problem?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  attempts?: Resolver<ReadonlyArray<ResolversTypes['WebhookAttempt']>, ParentType, ContextType>;
   secretCreatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   previousSecretsExpireAt?: Resolver<ReadonlyArray<ResolversTypes['DateTime']>, ParentType, ContextType>;
   createdBy?: Resolver<ResolversTypes['String'], ParentType, ContextType>;

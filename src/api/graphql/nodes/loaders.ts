@@ -19,6 +19,7 @@ import {
   attemptsByDelivery,
   findAttemptsById,
   findDeliveriesById,
+  newestAttempts,
   requestBodiesOf,
 } from "../../../webhooks/api.ts";
 import {
@@ -90,6 +91,10 @@ const loads = {
   /** By delivery. */
   deliveryAttempts: async ({ principal, database }, ids) => {
     const attempts = await attemptsByDelivery(database, principal, ids);
+    return ids.map((id) => attempts.get(id) ?? []);
+  },
+  endpointAttempts: async ({ principal, database }, ids) => {
+    const attempts = await newestAttempts(database, principal, ids);
     return ids.map((id) => attempts.get(id) ?? []);
   },
   /** By delivery. */
