@@ -7,7 +7,7 @@ import pLimit from "p-limit";
 import type { Queryable } from "../core/postgres/database.ts";
 import { unavailable } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import { createPayloadNotifier, listenToChannel } from "../core/postgres/notify.ts";
+import { createNotifier, listenToChannel } from "../core/postgres/notify.ts";
 import type { Principal } from "../core/principal.ts";
 import { isVisibleTo } from "../jobs/api.ts";
 import { feedCursor, type FeedPosition } from "./feed-cursor.ts";
@@ -27,13 +27,15 @@ export type EventStream = Subscription["buffer"];
 
 /** The payload is a list of organisation ids; empty: any organisation can have new events. */
 const EVENTS_CHANNEL = "waymark_events";
+/** Minimum time between two notifications; calls in between are merged. */
+const NOTIFICATION_GAP_MS = 25;
 
 /**
  * Call the returned function after a commit with the ids (UUIDs) of the organisations that can see the change. It wakes the
  * tails of all processes.
  */
 export function createEventNotifier(database: Queryable): (organizationIds: readonly string[]) => void {
-  return createPayloadNotifier(database, EVENTS_CHANNEL);
+  return createNotifier(database, EVENTS_CHANNEL, NOTIFICATION_GAP_MS);
 }
 
 /** Polls in case a notification was lost. */

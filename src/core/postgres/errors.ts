@@ -1,21 +1,13 @@
 /** Classifies errors of PostgreSQL and its connections, and translates them for callers. */
 import { AppError, unavailable } from "../errors.ts";
 
-/** Node's codes for connections that could not be opened or were lost. */
-const CONNECTION_CODES = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ECONNABORTED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENETDOWN",
-]);
-/** Node's codes for a process or host without a free file descriptor, memory or port. */
-const LOCAL_RESOURCE_CODES = new Set(["EMFILE", "ENFILE", "ENOBUFS", "EADDRNOTAVAIL"]);
+/** Node's codes for a connection that could not be opened or was lost, or for a process without a free descriptor, memory or port. */
+const CONNECTION_CODES = new Set(
+  (
+    "ECONNREFUSED ECONNRESET ECONNABORTED ENOTFOUND EAI_AGAIN EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENETDOWN " +
+    "EMFILE ENFILE ENOBUFS EADDRNOTAVAIL"
+  ).split(" "),
+);
 /** Codes for a Unix socket whose server is gone. On other system calls they mean something else. */
 const SOCKET_CODES = new Set(["ENOENT", "EACCES"]);
 /**
@@ -26,7 +18,7 @@ const UNAVAILABLE_STATES = new Set(
   "57P01 57P02 57P03 57P04 57P05 53300 57014 25006 25P03 25P04 3D000".split(" "),
 );
 /** SQLSTATE classes: connection failure, and failed authentication (for example after a password change). */
-const UNAVAILABLE_CLASSES = ["08", "28"];
+const UNAVAILABLE_CLASSES = new Set(["08", "28"]);
 /** SQLSTATE classes of a reachable server that is out of disk or memory, or has a system error. */
 const RESOURCE_CLASSES = new Set(["53", "58"]);
 const CONTENTION_STATES = new Set(["40001", "40P01", "55P03"]);
@@ -37,23 +29,17 @@ const UNAVAILABLE_MESSAGES =
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = errorCode(error);
-  if (code !== undefined) return isConnectionCode(error, code) || isUnavailableState(code);
-  if (error instanceof AggregateError) return error.errors.some(isConnectionError);
-  return UNAVAILABLE_MESSAGES.test(error.message);
-}
-
-function isUnavailableState(code: string): boolean {
-  return UNAVAILABLE_STATES.has(code) || UNAVAILABLE_CLASSES.some((digits) => code.startsWith(digits));
-}
-
-function isConnectionCode(error: NodeJS.ErrnoException, code: string): boolean {
-  const isOfSocket = error.syscall === "connect" && SOCKET_CODES.has(code);
-  return isOfSocket || CONNECTION_CODES.has(code) || LOCAL_RESOURCE_CODES.has(code);
-}
-
-/** True if PostgreSQL lacks a resource for the statement, such as disk space. The connection is still usable. */
-function isResourceExhausted(error: unknown): boolean {
-  return RESOURCE_CLASSES.has(stateClass(error));
+  if (code === undefined)
+    return error instanceof AggregateError
+      ? error.errors.some(isConnectionError)
+      : UNAVAILABLE_MESSAGES.test(error.message);
+  const { syscall } = error as NodeJS.ErrnoException;
+  return (
+    (syscall === "connect" && SOCKET_CODES.has(code)) ||
+    CONNECTION_CODES.has(code) ||
+    UNAVAILABLE_STATES.has(code) ||
+    UNAVAILABLE_CLASSES.has(stateClass(error))
+  );
 }
 
 /** True if PostgreSQL cancelled the statement, because of its timeout or at our request. */
@@ -92,13 +78,11 @@ export function toUnavailableUnlessContended(error: unknown): AppError | null {
 
 /** Returns a 503 for errors that a retry may fix, otherwise null. */
 export function toUnavailable(error: unknown): AppError | null {
-  if (LOCAL_RESOURCE_CODES.has(errorCode(error) ?? ""))
-    return unavailable("The server has no free connection. Try again shortly.", 2, error);
   if (isConnectionError(error))
     return unavailable("The database is unreachable. Try again shortly.", 2, error);
   if (isContentionError(error))
     return unavailable("Another request is changing the same data. Try again shortly.", 1, error);
-  return isResourceExhausted(error)
+  return RESOURCE_CLASSES.has(stateClass(error))
     ? unavailable("The database is out of resources. Try again shortly.", 5, error)
     : null;
 }

@@ -20,10 +20,8 @@ const LOCK_POLL_INTERVAL_MS = 200;
 const RETRY_DELAY_MS = 3_000;
 /** About five minutes, with each attempt's lock timeout and the delay after it. */
 const MAX_ATTEMPTS = 60;
-/** A database that lists other migrations but not this one was created before the first release. */
-const INITIAL_MIGRATION = "20261123000000-initial";
 
-type MigratorApi = Pick<MikroORM["migrator"], "getExecuted" | "getPending" | "up">;
+type MigratorApi = Pick<MikroORM["migrator"], "getPending" | "up">;
 
 /** A connection that holds the migration lock. */
 export interface LockedConnection extends Reader {
@@ -44,7 +42,7 @@ const TABLE_LOCKED_MESSAGE =
 
 /**
  * Applies pending migrations and returns their names. Waits while another process migrates. Throws a StartupError if the
- * database is unusable, was created before the first release, or a table stays in use for minutes.
+ * database is unusable, or a table stays in use for minutes. Migrations of a later version are allowed in the database.
  */
 export async function migrateDatabase(
   options: DatabaseOptions,
@@ -95,7 +93,6 @@ async function applyPending(
   const pending = await migrator.getPending();
   // The usual case at a start; it saves a second check by `up`.
   if (pending.length === 0) return [];
-  await rejectUnreleasedSchema(migrator, pending);
   for (let attempt = 1; ; attempt += 1) {
     try {
       // Applied migrations are recorded one by one, so a retry continues with the failed one.
@@ -107,20 +104,6 @@ async function applyPending(
       await pause(RETRY_DELAY_MS);
     }
   }
-}
-
-/** Unknown migrations of a later version are allowed: starting the previous version rolls a release back. */
-async function rejectUnreleasedSchema(
-  migrator: MigratorApi,
-  pending: readonly { name: string }[],
-): Promise<void> {
-  if (!pending.some(({ name }) => name === INITIAL_MIGRATION) || (await migrator.getExecuted()).length === 0)
-    return;
-  throw new StartupError(
-    "This database was created by a development version of Waymark, before the first release. It cannot be migrated.",
-    "Use an empty database. For the embedded PostgreSQL, delete the data folder (WAYMARK_DATA_DIR, .waymark by default); " +
-      "this deletes all of its data.",
-  );
 }
 
 /** A failed transaction is not rolled back here, because the caller destroys the connection. */

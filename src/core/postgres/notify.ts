@@ -6,53 +6,35 @@ import type { Logger } from "../logger.ts";
 import { sql } from "./sql.ts";
 import { withTimeout } from "../concurrency/timeout.ts";
 
-/**
- * Returns a function that notifies `channel`. Calls made during a notification are merged into one. It does not run in
- * the change's transaction, because PostgreSQL serialises the commits of notifying transactions.
- */
-export function createNotifier(database: Queryable, channel: string): () => void {
-  return coalesce(0, () => notify(database, channel, ""));
-}
-
 /** NOTIFY takes a payload shorter than 8000 bytes. */
 const MAX_PAYLOAD_BYTES = 7_999;
-/** Minimum time between two notifications; calls in between are merged. */
-const COALESCE_MS = 25;
 
 /**
- * Like `createNotifier`, with a payload: the distinct words (such as ids) of all calls since the last notification, joined by
- * commas. If they do not fit, the payload is empty, which means that anything may have changed.
+ * Returns a function that notifies `channel`, with at least `gapMs` between two notifications. The payload is the distinct words
+ * (such as ids) of all calls since the last one, joined by commas. If they do not fit, the payload is empty: anything may have
+ * changed. It does not run in the change's transaction, because PostgreSQL serialises the commits of notifying transactions.
  */
-export function createPayloadNotifier(
+export function createNotifier(
   database: Queryable,
   channel: string,
-): (words: readonly string[]) => void {
-  let pendingWords = new Set<string>();
-  const run = coalesce(COALESCE_MS, async () => {
-    const payload = [...pendingWords].join(",");
-    pendingWords = new Set();
-    await notify(database, channel, payload.length > MAX_PAYLOAD_BYTES ? "" : payload);
-  });
-  return (words) => {
-    for (const word of words) pendingWords.add(word);
-    if (pendingWords.size > 0) run();
-  };
-}
-
-/** Returns a function that runs `work`, one run at a time with `gapMs` between runs. Calls during a run cause one more run. */
-function coalesce(gapMs: number, work: () => Promise<void>): () => void {
+  gapMs = 0,
+): (words?: readonly string[]) => void {
   let isRunning = false;
   let isDue = false;
+  let pendingWords = new Set<string>();
   const run = async (): Promise<void> => {
     isRunning = true;
     while (isDue) {
       isDue = false;
-      await work();
+      const payload = [...pendingWords].join(",");
+      pendingWords = new Set();
+      await notify(database, channel, payload.length > MAX_PAYLOAD_BYTES ? "" : payload);
       if (gapMs > 0) await pause(gapMs);
     }
     isRunning = false;
   };
-  return () => {
+  return (words = []) => {
+    for (const word of words) pendingWords.add(word);
     isDue = true;
     if (!isRunning) void run();
   };

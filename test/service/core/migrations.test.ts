@@ -1,9 +1,8 @@
-/** Migrations of a database in use, of an older development version, and of a later version. */
+/** Migrations of a database in use, and of a later version. */
 import { Migration } from "@mikro-orm/migrations";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { StartupError } from "../../../src/core/errors.ts";
 import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -52,18 +51,6 @@ it("retries a migration while its table is in use, without blocking other statem
   await reader.query("commit");
   expect(await applied).toEqual([NEXT]);
   await other.query("select next_note from job_event limit 1");
-});
-
-it("rejects a database created before the first release, and leaves it unchanged", async () => {
-  const url = await openDatabase();
-  const client = await connect(url);
-  await client.query(`delete from mikro_orm_migrations where name <> '20261123000000-initial'`);
-  await client.query("update mikro_orm_migrations set name = '20261121000000-schema'");
-  const migrating = migrateDatabase({ url, poolSize: 2, entities });
-  await expect(migrating).rejects.toThrow(StartupError);
-  await expect(migrating).rejects.toThrow(/created by a development version.* before the first release/);
-  const { rows } = await client.query("select name from mikro_orm_migrations");
-  expect(rows).toEqual([{ name: "20261121000000-schema" }]);
 });
 
 it("accepts a database that a later version has migrated", async () => {

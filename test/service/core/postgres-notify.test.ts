@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { createLogger } from "../../../src/core/logger.ts";
-import { createPayloadNotifier, createNotifier, listenToChannel } from "../../../src/core/postgres/notify.ts";
+import { createNotifier, listenToChannel } from "../../../src/core/postgres/notify.ts";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
 import { eventually, eventuallyTruthy } from "../../support/eventually.ts";
@@ -50,7 +50,7 @@ it("delivers a notification, and merges many calls into few", async () => {
 });
 
 it("delivers distinct words, and an empty payload if they do not fit", async () => {
-  const notify = createPayloadNotifier(database, channel);
+  const notify = createNotifier(database, channel, 25);
   const payloads: string[] = [];
   await using listener = listenToChannel({
     url: testDatabase.url,
