@@ -7,12 +7,13 @@ export { readSample } from "./import-export/file-sample.ts";
 export { fileFormats, type ImportFormat, importFormats } from "./import-export/import-rows.ts";
 export {
   createImportService,
+  type ImportCounts,
   type ImportProgress,
   type ImportRequest,
   type ImportService,
   type ImportSummary,
-} from "./import-export/import.service.ts";
-export type { ImportCounts, RowFailure } from "./import-export/import.ts";
+  type RowFailure,
+} from "./import-export/import.ts";
 export { exportJobs, type JobExport } from "./import-export/export.ts";
 export { exampleJob, exampleJobFields, exampleListedJob } from "./example-job.ts";
 export { Job } from "./entity.ts";
@@ -35,7 +36,7 @@ export { isTestColumn, isVisibleTo, visibleTo, visibleToAny } from "./visibility
 export { createTestJobs, deleteTestJobs } from "./test-jobs.ts";
 export { type JobWire, toJobWire, toListedJobWire } from "./wire.ts";
 export { findJob } from "./list/find.sql.ts";
-export { defaultFilterLimits, validateFilter } from "./list/filter-validation.ts";
+export { filterLimits, validateFilter } from "./list/filter-validation.ts";
 export { jobCursor, type JobOrder, orderName, readJobCursor } from "./list/cursor.ts";
 export { filterToSql, type JobFilterTree } from "./list/filter.sql.ts";
 export { type BulkOptions, type ItemResult, JOB_NOT_FOUND } from "./update/bulk.ts";

@@ -6,10 +6,10 @@ import type { Problem } from "../core/errors.ts";
 import { isUuid } from "../core/ids.ts";
 import type { ChangeContext, OperatorPrincipal, OrganizationType } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
-import { lockJobs } from "./update/batches.ts";
 import {
   applyBulk,
   assertBulkSize,
+  lockJobs,
   type BulkOptions,
   type BulkOutcome,
   type ItemResult,

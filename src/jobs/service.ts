@@ -2,7 +2,6 @@
 import type { Database, Queryable } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { FairSemaphore } from "../core/concurrency/semaphore.ts";
-import { isDataError } from "../core/postgres/errors.ts";
 import { AppError, invariant, type Problem, problemIn } from "../core/errors.ts";
 import { partnerOf, type Principal } from "../core/principal.ts";
 import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
@@ -14,12 +13,12 @@ import {
   applyBulk,
   assertBulkSize,
   JOB_NOT_FOUND,
+  notifyChanges,
   toItemResult,
   type BulkOptions,
-  type ItemOutcome,
+  type ChangeListeners,
   type ItemResult,
 } from "./update/bulk.ts";
-import { notifyChanges, type ChangeListeners } from "./update/notify.ts";
 import {
   checkedItem,
   checkFields,
@@ -132,7 +131,7 @@ export class JobService {
     return (await checkFields(this.#deps.referenceData, body, { path, reader: tx })).problems;
   }
 
-  /** Updates one job. Does not throw if the update fails. `ignored` has the keys of the body that cannot be edited. */
+  /** Updates one job. Does not throw if the update fails, except if PostgreSQL rejects its values. `ignored` has the keys of the body that cannot be edited. */
   async updateOne(
     principal: Principal,
     item: UpdateItem,
@@ -144,10 +143,10 @@ export class JobService {
     const { ignored } = fields;
     const checked = toCheckedUpdate(item, fields);
     if ("failure" in checked) return { result: { ...checked, outcome: "failed" }, ignored };
-    const apply = (queryable: Queryable): Promise<ItemOutcome[]> =>
-      updateRows(queryable, principal, [checked.change], options);
-    const applied = dryRun ? applyDryRun(database, apply, tx) : apply(tx ?? database);
-    const [outcome] = await applied.catch(toRejectedOutcomes);
+    const apply = (on: Queryable) => updateRows(on, principal, [checked.change], options);
+    const applyDry = () =>
+      tx ? tx.nested(() => apply(tx), "rollback") : database.transaction(apply, "rollback");
+    const [outcome] = await (dryRun ? applyDry() : apply(tx ?? database));
     invariant(outcome, "an update has an outcome");
     if (!dryRun) notifyChanges(this.#deps, [outcome], tx);
     return { result: toItemResult(item.markingNumber, outcome), ignored };
@@ -183,19 +182,6 @@ export class JobService {
     const { database, readerFor } = this.#deps;
     return readerFor ? readerFor(principal) : database;
   }
-}
-
-function applyDryRun<T>(
-  database: Database,
-  apply: (tx: Transaction) => Promise<T>,
-  tx: Transaction | undefined,
-): Promise<T> {
-  return tx ? tx.nested(() => apply(tx), "rollback") : database.transaction(apply, "rollback");
-}
-
-function toRejectedOutcomes(error: unknown): ItemOutcome[] {
-  if (isDataError(error)) return [{ kind: "rejected", error: error as Error }];
-  throw error;
 }
 
 function toCheckedUpdate(

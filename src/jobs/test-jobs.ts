@@ -10,7 +10,7 @@ import type { JobRow } from "./row.sql.ts";
 import type { JobServiceDeps } from "./service.ts";
 import { TEST_PREFIX } from "./values.ts";
 import { findJobsByMarkingNumber } from "./list/find.sql.ts";
-import { notifyChanges } from "./update/notify.ts";
+import { notifyChanges } from "./update/bulk.ts";
 import { upsertRows } from "./update/upsert.sql.ts";
 import { checkFields } from "./update/validate-patch.ts";
 

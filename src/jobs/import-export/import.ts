@@ -1,4 +1,8 @@
-/** Imports rows as jobs in chunks of 1,000, one transaction each, and reports every failed row. */
+/**
+ * Imports a file as jobs in chunks of 1,000 rows, one transaction each. Reports progress after each chunk and a summary at the end,
+ * and records the import in the audit log.
+ */
+import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
 import type { OrganizationService } from "../../organizations/api.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { invariant } from "../../core/errors.ts";
@@ -10,9 +14,8 @@ import {
   type ValidatedRow,
   type RowValidationContext,
 } from "./import-validation.ts";
-import type { ImportRow, RowProblem } from "./import-rows.ts";
-import { applyInBatches, type DataRejected } from "../update/batches.ts";
-import { notifyChanges, type ChangeListeners } from "../update/notify.ts";
+import { readRows, type FileReadOptions, type ImportRow, type RowProblem } from "./import-rows.ts";
+import { applyInBatches, notifyChanges, type ChangeListeners, type DataRejected } from "../update/bulk.ts";
 import { upsertRows, type UpsertOutcome } from "../update/upsert.sql.ts";
 
 export interface ImportDeps extends ChangeListeners {
@@ -39,21 +42,137 @@ export interface RowFailure {
   problems: readonly RowProblem[];
 }
 
-export interface ImportCounts {
-  created: number;
-  updated: number;
-  unchanged: number;
-  failed: number;
-}
+export type ImportCounts = Record<(typeof rowOutcomes)[number], number>;
 
-export interface ImportChunkReport {
+/** The rows of one chunk. */
+interface ImportChunkReport {
   counts: ImportCounts;
   failures: RowFailure[];
 }
 
+export interface ImportRequest extends ImportOptions, FileReadOptions {
+  /** The file's name, for the audit log. */
+  fileName?: string | undefined;
+}
+
+/** Sent after each committed chunk. */
+export interface ImportProgress {
+  type: "progress";
+  /** The totals of all chunks so far. */
+  counts: ImportCounts;
+  /** The failed rows of this chunk. */
+  failures: readonly RowFailure[];
+}
+
+/** Sent last. */
+export interface ImportSummary {
+  type: "report";
+  dryRun: boolean;
+  /** The imported rows, even if the import stopped early. */
+  counts: ImportCounts;
+  failures: RowFailure[];
+  /** The number of failed rows that are not listed. */
+  failuresOmitted: number;
+  /** The error that stopped the import; null if it finished. */
+  error: unknown;
+}
+
+const rowOutcomes = ["created", "updated", "unchanged", "failed"] as const;
 const AGENT_REQUIRED = "is missing: no job has this Marking Number, and a new job needs an agent";
 /** Rows per statement and transaction. It also bounds the memory. */
 const CHUNK_SIZE = 1_000;
+
+/**
+ * The listed failures stay in memory until the import ends: about ten thousand rows with one problem each. A row lists so many
+ * problems, and a text has so many characters: both come from the file.
+ */
+const MAX_LISTED_BYTES = 2_097_152;
+const MAX_PROBLEMS = 25;
+const MAX_TEXT_LENGTH = 300;
+
+export type ImportService = ReturnType<typeof createImportService>;
+
+export function createImportService(deps: ImportDeps) {
+  return {
+    /**
+     * Imports a file and yields its progress and a summary. Errors before the first chunk is committed are thrown; later ones
+     * are in the summary. `signal` stops the import between two chunks. The caller checks that `context` is an operator's.
+     */
+    async *run(
+      context: AuditContext,
+      request: ImportRequest,
+      { chunks, signal }: { chunks: AsyncIterable<Uint8Array>; signal: AbortSignal },
+    ): AsyncGenerator<ImportProgress | ImportSummary> {
+      const { dryRun } = request;
+      const { actor, requestId } = context;
+      const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+      const listed: RowFailure[] = [];
+      let listedBytes = 0;
+      /** Also records the start, in case the process ends during the import. Dry runs are not recorded. */
+      const audit = async (phase: "started" | "finished" | "stopped"): Promise<void> => {
+        if (!dryRun) await recordImport(deps.database, context, { phase, request, counts });
+      };
+      let hasBegun = false;
+      let abortError: unknown = null;
+      try {
+        const rows = readRows(chunks, request);
+        for await (const chunk of importJobs(deps, rows, { ...request, actor, requestId })) {
+          for (const name of rowOutcomes) counts[name] += chunk.counts[name];
+          for (const failure of chunk.failures) {
+            if (listedBytes >= MAX_LISTED_BYTES) break;
+            const shortened = shorten(failure);
+            listedBytes += JSON.stringify(shortened).length;
+            listed.push(shortened);
+          }
+          // Recorded after the first chunk, because a file that is rejected as a whole is not an import.
+          const isFirst = !hasBegun;
+          hasBegun = true;
+          if (isFirst) await audit("started");
+          yield { type: "progress", counts: { ...counts }, failures: chunk.failures };
+          signal.throwIfAborted();
+        }
+      } catch (error) {
+        if (!hasBegun) throw error;
+        abortError = error;
+      }
+      await audit(abortError === null ? "finished" : "stopped").catch(
+        // PostgreSQL is probably unreachable, which also stopped the import. The summary is sent anyway.
+        (error: unknown) => void (abortError ??= error),
+      );
+      const failuresOmitted = counts.failed - listed.length;
+      yield { type: "report", dryRun, counts, failures: listed, failuresOmitted, error: abortError };
+    },
+  };
+}
+
+function shorten({ line, markingNumber, problems }: RowFailure): RowFailure {
+  return {
+    line,
+    markingNumber: truncate(markingNumber),
+    problems: problems
+      .slice(0, MAX_PROBLEMS)
+      .map(({ field, message }) => ({ field: truncate(field), message: truncate(message) })),
+  };
+}
+
+function truncate<Text extends string | null>(text: Text): Text | string {
+  return text !== null && text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
+}
+
+async function recordImport(
+  database: Database,
+  context: AuditContext,
+  { phase, request, counts }: { phase: string; request: ImportRequest; counts: ImportCounts },
+): Promise<void> {
+  const { format, dates, agent, contractor, fileName } = request;
+  await recordAuditEvent(database, {
+    action: `import.${phase}`,
+    ...context,
+    organizationId: null,
+    subject: fileName,
+    details: { format, dates, agent, contractor, ...(phase !== "started" && counts) },
+  });
+}
 
 type RowOutcome = UpsertOutcome | DataRejected;
 

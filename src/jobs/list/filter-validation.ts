@@ -14,15 +14,12 @@ import {
 } from "./filter.sql.ts";
 import { dateValue, numberValue, textValue } from "../values.ts";
 
-export interface JobFilterLimits {
-  /** Compared values. A list counts as one value, and so does an empty filter in `and`, `or` or `not`. */
-  maxValues: number;
-  /** Nesting levels of `and`, `or` and `not`. */
-  maxDepth: number;
-  maxListItems: number;
-}
-
-export const defaultFilterLimits: JobFilterLimits = { maxValues: 20, maxDepth: 3, maxListItems: 100 };
+/**
+ * `maxValues`: compared values; a list counts as one, and so does an empty filter in `and`, `or` or `not`. `maxDepth`: nesting
+ * levels of these.
+ */
+export const filterLimits = { maxValues: 20, maxDepth: 3, maxListItems: 100 } as const;
+const { maxValues, maxDepth, maxListItems } = filterLimits;
 
 /** As long as the longest text column. */
 const text = textValue(1000);
@@ -43,14 +40,11 @@ const valueSchemas = {
 export async function validateFilter(
   referenceData: Pick<JobReferenceData, "isKnownStatus">,
   filter: JobFilterTree,
-  limits: JobFilterLimits = defaultFilterLimits,
-  path = "filter",
 ): Promise<void> {
-  const validator = new FilterValidator(limits);
-  validator.visit(filter, path, 0);
-  if (validator.valueCount > limits.maxValues) {
-    throw badRequest([problem(path, "too_big", `must have at most ${limits.maxValues} conditions in all`)]);
-  }
+  const validator = new FilterValidator();
+  validator.visit(filter, "filter", 0);
+  if (validator.valueCount > maxValues)
+    throw badRequest([problem("filter", "too_big", `must have at most ${maxValues} conditions in all`)]);
   const unknown = await Promise.all(
     validator.statuses.map(async ({ code, field }) =>
       (await referenceData.isKnownStatus(code)) ? [] : [unknownStatus(code, field)],
@@ -63,17 +57,12 @@ export async function validateFilter(
 class FilterValidator {
   readonly problems: Problem[] = [];
   readonly statuses: { code: string; field: string }[] = [];
-  readonly #limits: JobFilterLimits;
   valueCount = 0;
-
-  constructor(limits: JobFilterLimits) {
-    this.#limits = limits;
-  }
 
   /** Stops at the limits, which bounds the work for any filter. */
   visit(filter: JobFilterTree, path: string, depth: number): void {
-    if (depth > this.#limits.maxDepth) {
-      this.#addProblem(path, "too_big", `must be nested at most ${this.#limits.maxDepth} deep`);
+    if (depth > maxDepth) {
+      this.#addProblem(path, "too_big", `must be nested at most ${maxDepth} deep`);
       return;
     }
     const before = this.valueCount;
@@ -94,7 +83,7 @@ class FilterValidator {
   #visitAll(filters: readonly JobFilterTree[] | null | undefined, path: string, depth: number): void {
     if (!filters) return;
     for (const [index, filter] of filters.entries()) {
-      if (this.valueCount > this.#limits.maxValues) return;
+      if (this.valueCount > maxValues) return;
       this.visit(filter, `${path}.${index}`, depth);
     }
   }
@@ -124,11 +113,12 @@ class FilterValidator {
   #checkList(schema: z.ZodType, values: readonly unknown[] | null | undefined, path: string): void {
     if (!values) return;
     this.valueCount += 1;
-    const max = this.#limits.maxListItems;
-    if (values.length === 0 || values.length > max) {
-      this.#addProblem(path, values.length === 0 ? "too_small" : "too_big", `must have 1 to ${max} items`);
-      return;
-    }
+    if (values.length === 0 || values.length > maxListItems)
+      return this.#addProblem(
+        path,
+        values.length === 0 ? "too_small" : "too_big",
+        `must have 1 to ${maxListItems} items`,
+      );
     const invalid = values.findIndex((value) => !schema.safeParse(value).success);
     if (invalid >= 0) this.#validate(schema, values[invalid], path);
   }

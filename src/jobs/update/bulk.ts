@@ -1,13 +1,14 @@
-/** Applies up to 100 job changes per call with an error policy, and returns a result for each. */
-import type { Database } from "../../core/postgres/database.ts";
-import type { Transaction, TransactionEnd } from "../../core/postgres/transaction.ts";
+/** Applies many job changes in few statements with an error policy, returns a result for each, and notifies of the changes. */
+import { LockMode } from "@mikro-orm/postgresql";
 import { badRequest } from "../../core/errors.ts";
-import type { ChangeContext } from "../../core/principal.ts";
-import { applyInBatches, type BatchExecutor, type DataRejected } from "./batches.ts";
+import { isDataError } from "../../core/postgres/errors.ts";
+import type { Database, Reader } from "../../core/postgres/database.ts";
+import type { Transaction, TransactionEnd } from "../../core/postgres/transaction.ts";
+import type { ChangeContext, Principal } from "../../core/principal.ts";
+import { Job } from "../entity.ts";
 import type { JobRow } from "../row.sql.ts";
-import { notifyChanges, type ChangeListeners } from "./notify.ts";
-import type { CheckedItem, ItemFailure } from "./validate-patch.ts";
 import type { UpdateOutcome } from "./update-and-fan-out.sql.ts";
+import type { CheckedItem, ItemFailure } from "./validate-patch.ts";
 
 export const JOB_NOT_FOUND = "Delivery job not found";
 /** The most items of a batch, in REST and GraphQL. */
@@ -25,21 +26,12 @@ export interface BulkOptions extends ChangeContext {
   tx?: Transaction | undefined;
 }
 
-export interface AppliedItem {
-  markingNumber: string;
-  outcome: "created" | "updated" | "unchanged";
-  /** The job after this item was applied. */
-  job: JobRow;
-}
-
-export interface FailedItem {
-  markingNumber: string;
-  outcome: "failed";
-  failure: ItemFailure;
-}
-
-/** `not_applied`: the item was valid, but another one failed under `all_or_nothing`. */
-export type ItemResult = AppliedItem | FailedItem | { markingNumber: string; outcome: "not_applied" };
+/** `not_applied`: the item was valid, but another one failed under `all_or_nothing`. `job` is as the item left it. */
+export type ItemResult = { markingNumber: string } & (
+  | { outcome: "created" | "updated" | "unchanged"; job: JobRow }
+  | { outcome: "failed"; failure: ItemFailure }
+  | { outcome: "not_applied" }
+);
 
 /** The outcome of one change. `already_exists`: a job with the Marking Number of the new job exists. */
 export type BulkOutcome =
@@ -47,10 +39,26 @@ export type BulkOutcome =
   | { kind: "created"; job: JobRow; hasDeliveries: boolean }
   | { kind: "already_exists" };
 
-export interface BulkExecutor<Change extends { markingNumber: string }> extends BatchExecutor<
-  Change,
-  BulkOutcome
-> {
+/** PostgreSQL rejected the values of a change, for example by a constraint that the operator added. Show `error` to operators only. */
+export interface DataRejected {
+  kind: "rejected";
+  error: Error;
+}
+
+export type ItemOutcome = BulkOutcome | DataRejected;
+
+interface KeyedItem {
+  markingNumber: string;
+}
+
+interface BatchExecutor<Item extends KeyedItem, Outcome> {
+  /** Applies items with distinct Marking Numbers. Locks the jobs in id order. */
+  apply: (on: Database | Transaction, items: readonly Item[]) => Promise<Outcome[]>;
+  /** `apply` may lock the jobs that this principal can see; null if it locks no existing job. */
+  lockingAs: Principal | null;
+}
+
+interface BulkExecutor<Change extends KeyedItem> extends BatchExecutor<Change, BulkOutcome> {
   /** True if `apply` runs several statements. */
   needsTransaction: boolean;
 }
@@ -63,7 +71,7 @@ export function assertBulkSize(items: readonly unknown[]): void {
 }
 
 /** Applies the valid `items` in order, including several with the same Marking Number. */
-export async function applyBulk<Change extends { markingNumber: string }>(
+export async function applyBulk<Change extends KeyedItem>(
   deps: ChangeListeners & { database: Database },
   items: readonly CheckedItem<Change>[],
   { dryRun, errorPolicy = "skip_failed", tx: outer }: BulkOptions,
@@ -93,9 +101,9 @@ export async function applyBulk<Change extends { markingNumber: string }>(
   return isRejected(outcomes) ? results.map(toNotApplied) : results;
 }
 
-export type ItemOutcome = BulkOutcome | DataRejected;
-
-function isApplied(outcome: ItemOutcome): outcome is Extract<ItemOutcome, { kind: AppliedItem["outcome"] }> {
+function isApplied(
+  outcome: ItemOutcome,
+): outcome is Extract<ItemOutcome, { kind: "created" | "updated" | "unchanged" }> {
   return outcome.kind === "created" || outcome.kind === "updated" || outcome.kind === "unchanged";
 }
 
@@ -103,8 +111,7 @@ export function toItemResult(markingNumber: string, applied: ItemOutcome): ItemR
   if (isApplied(applied)) return { markingNumber, outcome: applied.kind, job: applied.job };
   const failure =
     applied.kind === "version_mismatch" ? versionMismatch(applied.job) : itemFailures[applied.kind];
-  const cause = applied.kind === "rejected" ? { cause: applied.error } : {};
-  return { markingNumber, outcome: "failed", failure: { ...failure, ...cause } };
+  return { markingNumber, outcome: "failed", failure };
 }
 
 function toNotApplied(result: ItemResult): ItemResult {
@@ -131,3 +138,115 @@ const itemFailures = {
     problems: [],
   },
 } as const satisfies Record<string, ItemFailure>;
+
+/**
+ * Applies `items` in batches without duplicate Marking Numbers: the first item of each number, then the second, and so on. On
+ * the database, each batch commits on its own. Returns the outcomes in the order of `items`.
+ */
+export async function applyInBatches<Item extends KeyedItem, Outcome>(
+  on: Database | Transaction,
+  items: readonly Item[],
+  executor: BatchExecutor<Item, Outcome>,
+): Promise<(Outcome | DataRejected)[]> {
+  const batches: Item[][] = [];
+  for (const group of Map.groupBy(items, (item) => item.markingNumber).values())
+    for (const [index, item] of group.entries()) (batches[index] ??= []).push(item);
+  const outcomes = new Map<Item, Outcome | DataRejected>();
+  for (const batch of batches)
+    for (const [item, outcome] of await applyBatch(on, batch, executor)) outcomes.set(item, outcome);
+  return items.map((item) => outcomes.get(item) as Outcome | DataRejected);
+}
+
+type BatchOutcomes<Item, Outcome> = [Item, Outcome | DataRejected][];
+
+/** Applies the batch in one statement. If PostgreSQL rejects it, bisects it until each rejected change is isolated. */
+async function applyBatch<Item extends KeyedItem, Outcome>(
+  on: Database | Transaction,
+  batch: readonly Item[],
+  { apply, lockingAs }: BatchExecutor<Item, Outcome>,
+): Promise<BatchOutcomes<Item, Outcome>> {
+  const tx = "nested" in on ? on : null;
+  /** Returns null if PostgreSQL rejected one of several changes. */
+  const attempt = async (part: readonly Item[]): Promise<BatchOutcomes<Item, Outcome> | null> => {
+    try {
+      const outcomes = await (tx ? tx.nested(() => apply(tx, part)) : apply(on, part));
+      return part.map((item, index) => [item, outcomes[index] as Outcome]);
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      const rejected: DataRejected = { kind: "rejected", error: error as Error };
+      return part.length === 1 ? part.map((item) => [item, rejected]) : null;
+    }
+  };
+  const bisect = async (part: readonly Item[]): Promise<BatchOutcomes<Item, Outcome>> => {
+    const middle = part.length >> 1;
+    return (
+      (await attempt(part)) ?? [
+        ...(await bisect(part.slice(0, middle))),
+        ...(await bisect(part.slice(middle))),
+      ]
+    );
+  };
+  const whole = await attempt(batch);
+  if (whole) return whole;
+  // The transaction keeps the locks of every part. To avoid deadlocks it takes them in the order of a single statement:
+  // existing rows by id, then new rows by Marking Number in the byte order of UTF-8 (collation "C").
+  if (tx && lockingAs) await lockJobs(tx, batch, lockingAs);
+  const bytesOf = ({ markingNumber }: Item): Buffer => Buffer.from(markingNumber);
+  return await bisect(batch.toSorted((one, other) => Buffer.compare(bytesOf(one), bytesOf(other))));
+}
+
+/** Locks the jobs that `principal` can see, in id order. Returns their Marking Numbers. */
+export async function lockJobs(
+  reader: Reader,
+  items: readonly KeyedItem[],
+  principal: Principal,
+): Promise<Set<string>> {
+  const markingNumbers = items.map((item) => item.markingNumber);
+  const jobs = await reader.em().find(
+    Job,
+    { marking_number: { $in: markingNumbers } },
+    {
+      fields: ["marking_number"],
+      filters: { visibleTo: { principal } },
+      orderBy: { id: "asc" },
+      lockMode: LockMode.PESSIMISTIC_WRITE,
+      disableIdentityMap: true,
+    },
+  );
+  return new Set(jobs.map((job) => job.marking_number));
+}
+
+export interface ChangeListeners {
+  /** Called after a commit that created webhook deliveries. */
+  notifyWorkers: () => void;
+  /** Called after a commit with the distinct ids (UUIDs) of the organisations that can see the changed jobs. */
+  notifySubscribers: (organizationIds: readonly string[]) => void;
+}
+
+interface ChangeOutcome {
+  readonly kind: string;
+  readonly job?: Pick<JobRow, "agent_id" | "contractor_id">;
+  readonly hasDeliveries?: boolean;
+}
+
+/**
+ * Notifies of created and updated jobs. Call it after the commit, or with the transaction `tx` to run after its commit. Never call
+ * it for a rolled-back change.
+ */
+export function notifyChanges(
+  listeners: ChangeListeners,
+  outcomes: readonly ChangeOutcome[],
+  tx?: Transaction,
+): void {
+  if (tx) return tx.afterCommit(() => notifyChanges(listeners, outcomes));
+  const organizationIds = new Set<string>();
+  let hasNewDeliveries = false;
+  for (const { kind, job, hasDeliveries = false } of outcomes) {
+    if (!job || (kind !== "created" && kind !== "updated")) continue;
+    hasNewDeliveries ||= hasDeliveries;
+    organizationIds.add(job.agent_id);
+    if (job.contractor_id !== null) organizationIds.add(job.contractor_id);
+  }
+  if (hasNewDeliveries) listeners.notifyWorkers();
+  if (organizationIds.size > 0) listeners.notifySubscribers([...organizationIds]);
+}

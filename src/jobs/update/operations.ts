@@ -133,10 +133,9 @@ all values are equal to the current ones, the request succeeds without creating 
   },
 });
 
-function toError(result: Exclude<ItemResult, { job: JobRow }>): unknown {
+function toError(result: Exclude<ItemResult, { job: JobRow }>): AppError {
   invariant("failure" in result, "one update is not applied only if it fails");
-  const { code, message, problems, currentVersion, cause } = result.failure;
-  if (cause) return cause;
+  const { code, message, problems, currentVersion } = result.failure;
   if (currentVersion === undefined)
     return new AppError(code, message, { details: problems.length > 0 ? problems : null });
   return new AppError(code, `The job is at version ${currentVersion}, which If-Match does not allow`, {

@@ -69,8 +69,6 @@ export interface ItemFailure {
   problems: readonly Problem[];
   /** The job's version, if the caller expected another one. */
   currentVersion?: number;
-  /** PostgreSQL's error, if it rejected the values. Show it to operators only. */
-  cause?: Error;
 }
 
 /** A validated item: the change to apply, or why it failed. */

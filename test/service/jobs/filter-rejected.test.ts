@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
-import { defaultFilterLimits, validateFilter } from "../../../src/jobs/list/filter-validation.ts";
+import { filterLimits, validateFilter } from "../../../src/jobs/list/filter-validation.ts";
 import { filterToSql, type JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
 import { AppError, type Problem } from "../../../src/core/errors.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
@@ -111,7 +111,7 @@ describe("a filter is rejected with", () => {
     };
     for (let level = 0; level < 3; level += 1) bomb = many(100, bomb);
     expect(await problemsOf(bomb)).toEqual(["filter too_big"]);
-    expect(conditionsRead).toBe(defaultFilterLimits.maxValues + 1);
+    expect(conditionsRead).toBe(filterLimits.maxValues + 1);
   });
 });
 

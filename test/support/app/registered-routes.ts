@@ -12,7 +12,7 @@ import { createIdempotencyService } from "../../../src/idempotency/service.ts";
 import { createHttpApp } from "../../../src/api/express-app.ts";
 import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
 import type { RequestLog } from "../../../src/request-log/service.ts";
-import type { ImportService } from "../../../src/jobs/import-export/import.service.ts";
+import type { ImportService } from "../../../src/jobs/import-export/import.ts";
 import { JobService } from "../../../src/jobs/service.ts";
 import type { DeliveryService, EndpointService } from "../../../src/webhooks/api.ts";
 import { systemClock } from "../../../src/core/clock.ts";

@@ -219,7 +219,7 @@ function createJobUpdater(
     const context = { actor: systemActor, requestId: null, dryRun: false };
     const service = mode === "silent" ? silent : notifying;
     const { result } = (await service?.updateOne(agent, { markingNumber, body: { weight } }, context)) ?? {};
-    if (result?.outcome === "failed") throw result.failure.cause ?? new Error(result.failure.message);
+    if (result?.outcome === "failed") throw new Error(result.failure.message);
     return true;
   };
 }

@@ -14,7 +14,7 @@ import { createGraphqlAdapter } from "../../../src/api/graphql/server.ts";
 import { createHttpApp } from "../../../src/api/express-app.ts";
 import { listen, type WebSocketHandler } from "../../../src/api/server/server.ts";
 import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
-import { createImportService } from "../../../src/jobs/import-export/import.service.ts";
+import { createImportService } from "../../../src/jobs/import-export/import.ts";
 import { JobService } from "../../../src/jobs/service.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";
 import { MailService } from "../../../src/mail/service.ts";

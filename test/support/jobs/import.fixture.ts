@@ -9,9 +9,9 @@ import {
   importJobs,
   type ImportCounts,
   type ImportDeps,
+  type ImportRequest,
   type RowFailure,
 } from "../../../src/jobs/import-export/import.ts";
-import type { ImportRequest } from "../../../src/jobs/import-export/import.service.ts";
 import { readRows, type FileFormat } from "../../../src/jobs/import-export/import-rows.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";

@@ -1,6 +1,6 @@
 /** Limits of one operation. An operation over a limit is rejected with the limit and the requested value, never truncated. */
 import { GraphQLError } from "graphql";
-import { defaultFilterLimits, MAX_GROUPS } from "../../../jobs/api.ts";
+import { filterLimits, MAX_GROUPS } from "../../../jobs/api.ts";
 
 /** Clients can read these values as `viewer.limits`. */
 export const limits = Object.freeze({
@@ -14,11 +14,11 @@ export const limits = Object.freeze({
   /** Items on one page of a connection. */
   pageSize: 100,
   /** Items of a list in an argument. */
-  listSize: defaultFilterLimits.maxListItems,
+  listSize: filterLimits.maxListItems,
   /** Conditions in one filter. */
-  filterParts: defaultFilterLimits.maxValues,
+  filterParts: filterLimits.maxValues,
   /** Nested levels of `and`, `or` and `not`. */
-  filterDepth: defaultFilterLimits.maxDepth,
+  filterDepth: filterLimits.maxDepth,
   /** Cost as computed in cost.ts. */
   cost: 1000,
   /** Groups of `jobStats`. */
