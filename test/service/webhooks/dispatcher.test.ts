@@ -108,7 +108,7 @@ it("a delivery is signed, has the same body as in the feed, and its attempt is r
   withReceiver({ respond: () => ({ status: 201, body: "thanks" }) }, async (receiver, endpointId) => {
     await makeEvents(1);
     const received = await receiver.next();
-    expect(received).toMatchObject({ method: "POST", verification: { valid: true } });
+    expect(received).toMatchObject({ method: "POST", isSigned: true });
     await waitUntilFeedIsComplete(rig.app.database);
     const feed = await rig.app.call("/v1/events?limit=100", { key: rig.agent.key });
     expect(feed.body.data.items).toContainEqual(JSON.parse(received.body));

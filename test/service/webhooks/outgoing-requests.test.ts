@@ -488,7 +488,7 @@ describe("the test receiver", () => {
       JSON.parse((await lines.next()).value as string);
     const { url } = await line();
     expect(await post(httpWith(), String(url), "hello")).toMatchObject({ status: 202 });
-    expect(await line()).toMatchObject({ body: "hello", verification: { valid: false, check: "headers" } });
+    expect(await line()).toMatchObject({ body: "hello", isSigned: false });
   });
 
   it("distinguishes connections", async () => {
@@ -496,6 +496,6 @@ describe("the test receiver", () => {
     const socket = connect(receiver.port, "127.0.0.1");
     await once(socket, "connect");
     socket.end("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-    expect(await receiver.next()).toMatchObject({ connection: 1, verification: null });
+    expect(await receiver.next()).toMatchObject({ connection: 1, isSigned: null });
   });
 });
