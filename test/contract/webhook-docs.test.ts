@@ -5,7 +5,7 @@ import { readEnv } from "../../src/config/env.ts";
 import { eventTypes } from "../../src/events/api.ts";
 import { rootFieldSections } from "../../src/guide/api-sections.ts";
 import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "../../src/webhooks/endpoints/entity.ts";
-import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/quota.ts";
+import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/service.ts";
 import type { OutcomeClass } from "../../src/webhooks/dispatcher/lease.ts";
 import { retryPolicies } from "../../src/webhooks/retry-policy.ts";
 import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/core/retry-schedule.ts";

@@ -17,7 +17,7 @@ const CANCEL_REQUEST_CODE = 80_877_102;
 const CONNECT_TIMEOUT_MS = 3_000;
 
 /**
- * Runs `work` on a connection of the pool. When `signal` aborts, it stops waiting for a connection, or cancels the running
+ * Runs `work` on a connection of the pool. When `signal` aborts, it runs nothing, or cancels the running
  * statement. The connection is then closed, so that a late cancellation cannot hit another statement.
  */
 export async function runAbortable<T>(
@@ -26,7 +26,9 @@ export async function runAbortable<T>(
   work: (client: PoolClient) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const client = await acquireClient(pool, signal);
+  const client = await pool.connect();
+  if (signal.aborted) client.release();
+  signal.throwIfAborted();
   let isTainted = false;
   const cancel = (): void => {
     isTainted = true;
@@ -42,19 +44,6 @@ export async function runAbortable<T>(
     signal.removeEventListener("abort", cancel);
     client.release(isTainted);
   }
-}
-
-function acquireClient(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
-  const { promise, resolve, reject } = Promise.withResolvers<PoolClient>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
-  pool.connect((error, client) => {
-    signal.removeEventListener("abort", onAbort);
-    if (!client) reject(error ?? new Error("The pool returned no connection"));
-    else if (signal.aborted) client.release();
-    else resolve(client);
-  });
-  return promise;
 }
 
 /**

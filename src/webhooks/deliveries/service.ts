@@ -178,12 +178,8 @@ function latest(time: Date, other = time): Date {
   return other > time ? other : time;
 }
 
-/** Throws BadRequestException if a time is invalid, or if `until` is not after `since`. */
+/** Throws BadRequestException if `until` is not after `since`. */
 function checkTimeRange({ since, until }: TimeRange, location: Problem["location"]): void {
-  const problem = problemIn(location);
-  for (const [field, time] of Object.entries({ since, until }))
-    if (time && Number.isNaN(time.getTime()))
-      throw badRequest([problem(field, "invalid_value", "is not a valid time")]);
   if (since && until && until <= since)
-    throw badRequest([problem("until", "invalid_value", "must be after since")]);
+    throw badRequest([problemIn(location)("until", "invalid_value", "must be after since")]);
 }

@@ -1,5 +1,8 @@
 /** Creates, lists, updates, pauses, resumes and deletes webhook endpoints and rotates their secrets. */
+import type { EntityManager } from "@mikro-orm/postgresql";
 import {
+  modeOf,
+  Organization,
   type OrganizationMode,
   type OrganizationSelection,
   partnerIdOf,
@@ -11,7 +14,8 @@ import type { AddressGuard } from "../../core/http-client/address-guard.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../core/ids.ts";
 import { partnerOf } from "../../core/principal.ts";
 import type { Database, Reader } from "../../core/postgres/database.ts";
-import type { InTransaction } from "../../core/postgres/transaction.ts";
+import type { InTransaction, Transaction } from "../../core/postgres/transaction.ts";
+import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
 import type { SecretBox } from "../../core/secret-box.ts";
 import { discardPending } from "../deliveries/discard-pending.sql.ts";
 import { actorLabel, type EndpointOwner, type WebhookPrincipal } from "../webhook-principal.ts";
@@ -24,12 +28,12 @@ import {
   type EndpointReadDeps,
   findEndpoints,
   findFailingEndpoints,
+  forPrincipal,
   getEndpoint,
   lockEndpoint,
   notFound,
 } from "./find.ts";
 import { changedSettings, recordEndpointChange, type EndpointChangeRecorder } from "./record-change.ts";
-import { admitEndpoint } from "./quota.ts";
 import { validateSettings, type EndpointSettings, type ValidatedSettings } from "./validation.ts";
 import type { EndpointView } from "./view.ts";
 
@@ -39,6 +43,9 @@ export interface RevealedSecret {
   /** Custom headers with their values. */
   headers: Record<string, string>;
 }
+
+/** Per organisation. A run of test jobs sends each step to every test endpoint. */
+export const MAX_ENDPOINTS = { live: 50, test: 5 } as const satisfies Record<OrganizationMode, number>;
 
 /** On resume: send all deliveries on hold, discard all, or discard those from before `since`. */
 export type PendingPolicy = "send" | "discard" | { since: Date };
@@ -216,8 +223,6 @@ export class EndpointService {
   ): Promise<{ endpoint: EndpointView; discarded: number }> {
     const { database, clock, notifyWorkers } = this.#deps;
     const createdBefore = typeof pendingPolicy === "object" ? pendingPolicy.since : undefined;
-    if (createdBefore && Number.isNaN(createdBefore.getTime()))
-      throw new AppError("BadRequestException", "`since` is not a valid time");
     const { id: endpointId } = await getEndpoint(database, principal, id);
     const discarded =
       pendingPolicy === "send"
@@ -294,3 +299,26 @@ export class EndpointService {
 
 /** The state of an endpoint to which nothing has failed: sending is not blocked and the circuit is closed. */
 const noFailures = { blockedUntil: null, circuitStep: null, failingSince: null };
+
+/**
+ * Returns the owner's organisation. Throws ConflictException if it has the maximum number of endpoints; until `tx` ends, no other
+ * transaction can create one.
+ */
+async function admitEndpoint(
+  em: EntityManager,
+  tx: Transaction,
+  owner: EndpointOwner,
+): Promise<Organization> {
+  const { organizationId } = owner;
+  await lockForTransaction(tx, `webhook endpoints of ${organizationId}`);
+  const organization = await em.findOneOrFail(Organization, organizationId);
+  const mode = modeOf(organization);
+  const limit = MAX_ENDPOINTS[mode];
+  if ((await forPrincipal(em, owner).count(WebhookEndpoint)) < limit) return organization;
+  const subject = mode === "test" ? "A test organisation" : "An organisation";
+  throw new AppError(
+    "ConflictException",
+    `${subject} can have at most ${limit} webhook endpoints. Delete one that you no longer need.`,
+    { details: { limit } },
+  );
+}

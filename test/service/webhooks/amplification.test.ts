@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/quota.ts";
+import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
 import {
   openWebhookServiceFixture,

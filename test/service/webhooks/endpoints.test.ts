@@ -7,7 +7,7 @@ import { sql } from "../../../src/core/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
 import { headersByName } from "../../../src/webhooks/endpoints/custom-headers.ts";
 import { WebhookEndpoint } from "../../../src/webhooks/endpoints/entity.ts";
-import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/quota.ts";
+import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
 import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
 import { UNREACHABLE_URL, createEndpointFor, endpointUuid } from "../../support/webhooks/endpoint.fixture.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";

@@ -265,11 +265,8 @@ describe("a replay of a time range", () => {
     expect(await services.deliveries.replayMany(agent, id, around)).toMatchObject({ replayed: 3 });
   });
 
-  it.each([
-    [{ since: new Date(2), until: new Date(1) }, "until must be after since"],
-    [{ since: new Date(Number.NaN) }, "since is not a valid time"],
-    [{ until: new Date(Number.NaN) }, "until is not a valid time"],
-  ])("is rejected if it is empty or invalid: %j", async (range, message) => {
+  it("is rejected if it is empty", async () => {
+    const [range, message] = [{ since: new Date(2), until: new Date(1) }, "until must be after since"];
     const { agent, id } = await createAgentWithEndpoint(services);
     const replay = services.deliveries.replayMany(agent, id, { which: "failed", ...range });
     await expect(replay).rejects.toMatchObject({ code: "BadRequestException", message });

@@ -29,7 +29,7 @@ import { readEnv } from "../../../src/config/env.ts";
 import { MIN_PASSWORD_LENGTH } from "../../../src/accounts/passwords/rules.ts";
 import { defaultReplayRate } from "../../../src/webhooks/deliveries/replay-limit.ts";
 import { probeDelayMs } from "../../../src/webhooks/dispatcher/retry-or-disable.ts";
-import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/quota.ts";
+import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
 import { disableRules, retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import {
   atMost,
