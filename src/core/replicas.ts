@@ -10,38 +10,37 @@ import type { Logger } from "./logger.ts";
 import type { Database, DatabaseOptions, Queryable } from "./postgres/database.ts";
 import { isCancelled } from "./postgres/errors.ts";
 import { sql, type Sql } from "./postgres/sql.ts";
+import type { Principal } from "./principal.ts";
 
-export interface ReplicasOptions {
+interface ReplicasOptions {
   /** One for each replica. */
   urls: readonly string[];
   primary: Database;
   poolSize: number;
+  /** Returns the feed sequence of the newest change that an organisation (UUID) may know of. Called for each statement. */
+  newestChange: (organizationId: string) => Promise<bigint>;
   logger: Logger;
   registry: Registry;
 }
 
+/**
+ * Returns where to run statements of a principal: on a replica that has its newest change, otherwise on `primary`. Operators read
+ * from the primary: they see all organisations. When `signal` aborts, the statement is cancelled.
+ */
+export type CreateReader = (
+  primary: Queryable,
+  principal: Pick<Principal, "organizationId">,
+  signal?: AbortSignal,
+) => Queryable;
+
 export interface Replicas extends AsyncDisposable {
   readonly all: readonly Pick<Replica, "name" | "problem" | "isUsable">[];
-  /** Opens a pool to each replica, with these session settings, and returns a function that creates readers on them. */
-  connect(session?: DatabaseOptions["session"]): Promise<(options: ReaderOptions) => Queryable>;
+  /** Opens a pool to each replica, with these PostgreSQL settings in addition to the default ones. */
+  connect(session?: DatabaseOptions["session"]): Promise<CreateReader>;
 }
 
-export interface ReaderOptions {
-  /** Answers if no replica can. */
-  primary: Queryable;
-  /** Returns the feed sequence of the newest change that the result must have. Called for each statement. */
-  newestChange: () => Promise<bigint>;
-  /** When it aborts, the statement is cancelled. */
-  signal?: AbortSignal | undefined;
-}
-
-/** A position in the write-ahead log, in bytes. */
-interface Position {
-  readonly position: number;
-  readonly isStandby: boolean;
-  /** The same for a server and its copies. */
-  readonly systemId: string;
-}
+/** A position in the write-ahead log, in bytes. `systemId` is the same for a server and its copies. */
+type Position = Readonly<{ position: number; isStandby: boolean; systemId: string }>;
 
 const POLL_INTERVAL_MS = 250;
 const POLL_TIMEOUT_MS = 1_000;
@@ -80,14 +79,9 @@ class Replica {
   }
 }
 
-interface ConnectedReplica {
-  readonly replica: Replica;
-  readonly database: Database;
-}
-
 /** Polls the primary and each replica once, then every 250 ms. Never fails because a server is unreachable. */
 export async function openReplicas(options: ReplicasOptions): Promise<Replicas> {
-  const { urls, primary, poolSize, logger, registry } = options;
+  const { urls, primary, poolSize, newestChange, logger, registry } = options;
   await using opened = new AsyncDisposableStack();
   const openPool = async (settings: Parameters<Database["openPool"]>[0]): Promise<Database> =>
     opened.use(await primary.openPool(settings));
@@ -103,21 +97,40 @@ export async function openReplicas(options: ReplicasOptions): Promise<Replicas> 
   const countQuery = registerMetrics(registry, replicas);
   const task = startIntervalTask("poll replicas", POLL_INTERVAL_MS, logger, poll);
   const resources = opened.move();
+  resources.use(task);
   return {
     all: replicas,
     async connect(session = {}) {
-      const connected = await Promise.all(
-        replicas.map(async (replica) => {
-          const database = await primary.openPool({ url: replica.url, poolSize, session });
-          return { replica, database: resources.use(database) };
-        }),
-      );
-      return (reading) => ({ query: (statement) => query(connected, reading, statement, countQuery) });
+      const pools = new Map<Replica, Database>();
+      for (const replica of replicas)
+        pools.set(replica, resources.use(await primary.openPool({ url: replica.url, poolSize, session })));
+      const query = async <Row>(
+        statement: Sql,
+        organizationId: string,
+        signal: AbortSignal | undefined,
+      ): Promise<Row[] | null> => {
+        const usable = replicas.filter(({ isUsable }) => isUsable);
+        const replica = usable[Math.floor(Math.random() * usable.length)];
+        if (!replica) return countQuery("primary", "no_replica");
+        const database = pools.get(replica) as Database;
+        const [newest, result] = await Promise.all([
+          newestChange(organizationId),
+          queryReplica<Row>(replica, signal ? database.withSignal(signal) : database, statement, signal),
+        ]);
+        if (!result || newest >= result.horizon) return countQuery("primary", result ? "changed" : "failed");
+        countQuery(replica.name, "current");
+        return result.rows;
+      };
+      return (fallback, { organizationId }, signal) =>
+        organizationId === null
+          ? fallback
+          : {
+              query: async <Row>(statement: Sql) =>
+                (await query<Row>(statement, organizationId, signal)) ??
+                (await fallback.query<Row>(statement)),
+            };
     },
-    async [Symbol.asyncDispose]() {
-      await task[Symbol.asyncDispose]();
-      await resources.disposeAsync();
-    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
@@ -166,55 +179,26 @@ function problemOf(found: Position | null, primary: Position | null): string | n
   return found.position > primary.position ? "diverged" : null;
 }
 
-/** Counts a statement by the server that answered, and why. */
-type CountQuery = (server: string, reason: "current" | "changed" | "failed" | "no_replica") => void;
-
-async function query<Row>(
-  connected: readonly ConnectedReplica[],
-  { primary, newestChange, signal }: ReaderOptions,
-  statement: Sql,
-  countQuery: CountQuery,
-): Promise<Row[]> {
-  const usable = connected.filter(({ replica }) => replica.isUsable);
-  const chosen = usable[Math.floor(Math.random() * usable.length)];
-  if (!chosen) {
-    countQuery("primary", "no_replica");
-    return await primary.query<Row>(statement);
-  }
-  const [newest, result] = await Promise.all([
-    newestChange(),
-    queryReplica<Row>(chosen, withHorizon(statement), signal),
-  ]);
-  if (result && newest < result.horizon) {
-    countQuery(chosen.replica.name, "current");
-    return result.rows;
-  }
-  countQuery("primary", result ? "changed" : "failed");
-  return await primary.query<Row>(statement);
-}
+/** Counts a statement by the server that answered, and why. Returns null. */
+type CountQuery = (server: string, reason: "current" | "changed" | "failed" | "no_replica") => null;
 
 /** Returns null if the statement fails, or once the replica is left out: waiting longer could take forever. */
 async function queryReplica<Row>(
-  { replica, database }: ConnectedReplica,
+  { leftOut }: Replica,
+  database: Queryable,
   statement: Sql,
   signal: AbortSignal | undefined,
 ): Promise<SnapshotRows<Row> | null> {
-  const rows = (signal ? database.withSignal(signal) : database).query<object>(statement);
   try {
-    const found = await untilAborted(rows, replica.leftOut.signal);
-    return found ? parseRows<Row>(found) : null;
+    const rows = await untilAborted(database.query<object>(withHorizon(statement)), leftOut.signal);
+    return rows ? parseRows<Row>(rows) : null;
   } catch (error) {
-    if (signal?.aborted || failsOnAnyServer(error)) throw error;
+    // An overloaded pool or a timeout: sending these expensive statements to the primary would slow down writes when load is highest.
+    const failsOnAnyServer =
+      error instanceof AppError && (error.cause === undefined || isCancelled(error.cause));
+    if (signal?.aborted || failsOnAnyServer) throw error;
     return null;
   }
-}
-
-/**
- * True if the pool is overloaded or the statement timed out. Sending these expensive statements to the primary would slow
- * down writes when load is highest.
- */
-function failsOnAnyServer(error: unknown): boolean {
-  return error instanceof AppError && (error.cause === undefined || isCancelled(error.cause));
 }
 
 interface SnapshotRows<Row> {
@@ -243,10 +227,11 @@ export function parseRows<Row>(rows: readonly object[]): SnapshotRows<Row> | nul
 
 function registerMetrics(registry: Registry, replicas: readonly Replica[]): CountQuery {
   const registers = [registry];
+  const labelNames = ["replica"] as const;
   const up = new Gauge({
     name: "waymark_replica_up",
     help: "1 if the replica answers queries, 0 if it has a problem and is left out",
-    labelNames: ["replica"] as const,
+    labelNames,
     registers,
     collect() {
       for (const { name, problem } of replicas) up.set({ replica: name }, problem === null ? 1 : 0);
@@ -255,12 +240,12 @@ function registerMetrics(registry: Registry, replicas: readonly Replica[]): Coun
   const lag = new Gauge({
     name: "waymark_replica_lag_seconds",
     help: "Time since the replica had every change of the primary; absent while that is unknown",
-    labelNames: ["replica"] as const,
+    labelNames,
     registers,
     collect() {
+      lag.reset();
       for (const { name, lagMs } of replicas)
         if (Number.isFinite(lagMs)) lag.set({ replica: name }, lagMs / 1_000);
-        else lag.remove({ replica: name });
     },
   });
   const readQueries = new Counter({
@@ -269,5 +254,8 @@ function registerMetrics(registry: Registry, replicas: readonly Replica[]): Coun
     labelNames: ["server", "reason"] as const,
     registers,
   });
-  return (server, reason) => readQueries.inc({ server, reason });
+  return (server, reason) => {
+    readQueries.inc({ server, reason });
+    return null;
+  };
 }

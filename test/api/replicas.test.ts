@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, 
 import { Registry } from "prom-client";
 import { entities } from "../../src/app/entities.ts";
 import { openDatabase, type Database, type Queryable } from "../../src/core/postgres/database.ts";
-import { toTypedId } from "../../src/core/ids.ts";
+import { newUuid, toTypedId } from "../../src/core/ids.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { openReplicas, parseRows, withHorizon, type Replicas } from "../../src/core/replicas.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
@@ -316,11 +316,13 @@ async function waitForLock(table: string): Promise<void> {
   });
 }
 
+const newestChange = (): Promise<bigint> => Promise.resolve(0n);
+
 describe("a statement that fails on a replica", () => {
   const registry = new Registry();
   let replicas: Replicas;
   beforeAll(async () => {
-    const options = { urls: [standby.url], poolSize: 2, primary: postgres.primary };
+    const options = { urls: [standby.url], poolSize: 2, primary: postgres.primary, newestChange };
     replicas = opened.use(await openReplicas({ ...options, logger: createLogger("silent"), registry }));
   });
   beforeEach(() => registry.resetMetrics());
@@ -329,7 +331,7 @@ describe("a statement that fails on a replica", () => {
   /** Waits until the replica answers. Nothing may be awaited between this and the statement: a busy process probes late. */
   const usable = (): Promise<void> => eventually(() => expect(replicas.all[0]?.isUsable).toBe(true));
   const connectReader = async (session?: Parameters<Replicas["connect"]>[0]): Promise<Queryable> =>
-    (await replicas.connect(session))({ primary: postgres.primary, newestChange: () => Promise.resolve(0n) });
+    (await replicas.connect(session))(postgres.primary, { organizationId: newUuid() });
 
   it("is retried on the primary if WAL replay cancelled it", async () => {
     await postgres.primary.query(sql`create table in_the_way (at int)`);
@@ -370,11 +372,8 @@ describe("a statement that fails on a replica", () => {
     const before = await counted();
     const createReader = await replicas.connect();
     const query = vi.fn<() => Promise<never[]>>(() => Promise.resolve([]));
-    const reader = createReader({
-      primary: { query },
-      newestChange: () => Promise.resolve(0n),
-      signal: AbortSignal.abort(new Error("gone")),
-    });
+    const gone = AbortSignal.abort(new Error("gone"));
+    const reader = createReader({ query }, { organizationId: newUuid() }, gone);
     await usable();
     await expect(reader.query(sql`select 1`)).rejects.toThrow("gone");
     expect(query).not.toHaveBeenCalled();
@@ -393,7 +392,7 @@ describe("a replica whose primary is unreachable", () => {
   it("is not used until the primary is reachable again, and reports that", async () => {
     await using way = await startFaultProxy(postgres.url);
     await using primary = await openDatabase({ url: way.url, poolSize: 2, entities });
-    const options = { urls: [standby.url], poolSize: 2, primary };
+    const options = { urls: [standby.url], poolSize: 2, primary, newestChange };
     const settings = { ...options, logger: createLogger("silent"), registry: new Registry() };
     await using replicas = await openReplicas(settings);
     const [replica] = replicas.all;

@@ -108,6 +108,12 @@ export function createImportService(deps: ImportDeps) {
       const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
       const listed: RowFailure[] = [];
       let listedBytes = 0;
+      const list = (failure: RowFailure): void => {
+        if (listedBytes >= MAX_LISTED_BYTES) return;
+        const shortened = shorten(failure);
+        listedBytes += JSON.stringify(shortened).length;
+        listed.push(shortened);
+      };
       /** Also records the start, in case the process ends during the import. Dry runs are not recorded. */
       const audit = async (phase: "started" | "finished" | "stopped"): Promise<void> => {
         if (!dryRun) await recordImport(deps.database, context, { phase, request, counts });
@@ -118,12 +124,7 @@ export function createImportService(deps: ImportDeps) {
         const rows = readRows(chunks, request);
         for await (const chunk of importJobs(deps, rows, { ...request, actor, requestId })) {
           for (const name of rowOutcomes) counts[name] += chunk.counts[name];
-          for (const failure of chunk.failures) {
-            if (listedBytes >= MAX_LISTED_BYTES) break;
-            const shortened = shorten(failure);
-            listedBytes += JSON.stringify(shortened).length;
-            listed.push(shortened);
-          }
+          for (const failure of chunk.failures) list(failure);
           // Recorded after the first chunk, because a file that is rejected as a whole is not an import.
           const isFirst = !hasBegun;
           hasBegun = true;
