@@ -2,7 +2,7 @@
 import { Organization } from "../organizations/api.ts";
 import type { Database } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
-import type { Problem } from "../core/errors.ts";
+import { type Problem, problemIn } from "../core/errors.ts";
 import { isUuid } from "../core/ids.ts";
 import type { ChangeContext, OperatorPrincipal, OrganizationType } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
@@ -190,18 +190,14 @@ async function readOrganizationTypes(
   return new Map(organizations.map(({ id, type }) => [id, type]));
 }
 
+const inBody = problemIn("body");
+
 function agentProblems(types: OrganizationTypes, id: string): Problem[] {
-  return types.get(id.toLowerCase()) === "agent"
-    ? []
-    : [unknownOrganization("agentId", "must be the id of an agent")];
+  if (types.get(id.toLowerCase()) === "agent") return [];
+  return [inBody("agentId", "unknown_organization", "must be the id of an agent")];
 }
 
 function contractorProblems(types: OrganizationTypes, id: string | null): Problem[] {
-  return id === null || types.get(id.toLowerCase()) === "contractor"
-    ? []
-    : [unknownOrganization("contractorId", "must be the id of a contractor, or null")];
-}
-
-function unknownOrganization(field: string, message: string): Problem {
-  return { location: "body", field, code: "unknown_organization", message };
+  if (id === null || types.get(id.toLowerCase()) === "contractor") return [];
+  return [inBody("contractorId", "unknown_organization", "must be the id of a contractor, or null")];
 }

@@ -1,6 +1,7 @@
 /** The columns of import and export files, and the conversion of values from and to CSV cells. */
 import type { CsvCell } from "../../core/records/csv.ts";
 import { AppError } from "../../core/errors.ts";
+import { unescapeFormulas } from "../../core/records/formula-escaping.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { suggestClosest } from "../../core/did-you-mean.ts";
 import { jobFieldNames, jobFields, type JobFieldName } from "../fields.ts";
@@ -108,13 +109,14 @@ export function invalidHeader(message: string): AppError {
   return new AppError("BadRequestException", message, { details: { known_columns: fileColumns } });
 }
 
-/** The value of a cell. An empty cell is null; a quoted empty cell of a text field is an empty string. */
-export function parseCell(
-  column: FileColumn,
-  { text, isQuoted }: { text: string; isQuoted: boolean },
-  dates?: DateOrder,
-): FileValue {
+/**
+ * The value of a cell. An empty cell is null; a quoted empty cell of a text field is an empty string. Every text is unescaped: all
+ * our exports are escaped so, and a byte order mark comes and goes when a spreadsheet saves a file.
+ */
+export function parseCell(column: FileColumn, cell: CsvCell | undefined, dates?: DateOrder): FileValue {
   const kind = isJobField(column) ? jobFields[column].kind : "text";
+  const { text: written, isQuoted } = cell ?? { text: null, isQuoted: false };
+  const text = kind === "text" ? unescapeFormulas(written ?? "") : (written ?? "");
   if (text === "" && !(isQuoted && kind === "text" && !organizationColumns.has(column))) return null;
   return cellParsers[kind](text, dates);
 }

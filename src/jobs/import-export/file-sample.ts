@@ -1,4 +1,5 @@
 /** Reads the column names and first rows of an import file, so that a user can choose what each column is. */
+import { Readable } from "node:stream";
 import { badRequest } from "../../core/errors.ts";
 import { readCsv } from "../../core/records/csv.ts";
 import { readNdjson } from "../../core/records/ndjson.ts";
@@ -30,9 +31,9 @@ export async function readSample(
 }
 
 async function sampleOfTable(chunks: AsyncIterable<Uint8Array>, format: "csv" | "xlsx"): Promise<FileSample> {
-  const start = new FileStart(chunks);
+  const start = format === "csv" ? await readStart(chunks) : null;
   const records: string[][] = [];
-  for await (const { content } of format === "csv" ? readCsv(start) : readXlsx(chunks)) {
+  for await (const { content } of start ? readCsv(Readable.from([start])) : readXlsx(chunks)) {
     // A stray quote: the import reports it with its line number.
     if ("error" in content) continue;
     if (content.cells.some(({ text }) => text === null || text.includes("\0")))
@@ -40,7 +41,8 @@ async function sampleOfTable(chunks: AsyncIterable<Uint8Array>, format: "csv" | 
     records.push(content.cells.map(({ text }) => text ?? ""));
     if (records.length > SAMPLE_ROWS + 1) break;
   }
-  if (start.isCut) records.pop();
+  // The last record may be incomplete.
+  if (start?.length === SAMPLE_BYTES) records.pop();
   const [names, ...rows] = records;
   if (!names) throw badRequest([], "This file is empty.");
   if (names.length === 1 && names[0]?.includes("|") === true)
@@ -50,7 +52,7 @@ async function sampleOfTable(chunks: AsyncIterable<Uint8Array>, format: "csv" | 
 
 async function sampleOfObjects(chunks: AsyncIterable<Uint8Array>): Promise<FileSample> {
   const values: Readonly<Record<string, unknown>>[] = [];
-  for await (const { content } of readNdjson(new FileStart(chunks))) {
+  for await (const { content } of readNdjson(Readable.from([await readStart(chunks)]))) {
     if ("value" in content) values.push(content.value);
     if (values.length === SAMPLE_ROWS) break;
   }
@@ -65,22 +67,13 @@ function toText(value: unknown): string {
 }
 
 /** The first SAMPLE_BYTES of a file. */
-class FileStart implements AsyncIterable<Uint8Array> {
-  /** True once bytes were left out, so the last record may be incomplete. */
-  isCut = false;
-  readonly #chunks: AsyncIterable<Uint8Array>;
-
-  constructor(chunks: AsyncIterable<Uint8Array>) {
-    this.#chunks = chunks;
+async function readStart(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const read: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    read.push(chunk);
+    size += chunk.length;
+    if (size >= SAMPLE_BYTES) break;
   }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    let left = SAMPLE_BYTES;
-    for await (const chunk of this.#chunks) {
-      yield chunk.subarray(0, left);
-      left -= chunk.length;
-      this.isCut = left <= 0;
-      if (this.isCut) return;
-    }
-  }
+  return Buffer.concat(read).subarray(0, SAMPLE_BYTES);
 }

@@ -1,11 +1,9 @@
 /** Parses CSV, NDJSON and Excel files into rows. Each row has its line and either its values by column or its problems. */
-import { readCsv, type CsvCell, type CsvRecord } from "../../core/records/csv.ts";
+import { readCsv, type CsvRecord } from "../../core/records/csv.ts";
 import { readNdjson } from "../../core/records/ndjson.ts";
 import type { StreamRecord } from "../../core/records/record-reader.ts";
 import { readXlsx } from "../../core/records/xlsx.ts";
-import { unescapeFormulas } from "../../core/records/formula-escaping.ts";
 import {
-  isTextColumn,
   parseHeader,
   parseCell,
   invalidHeader,
@@ -93,19 +91,9 @@ function parseTableRow(
     return { line, problems: undecodableColumns.map((field) => ({ field, message: NOT_UTF8 })) };
   }
   const values = columns.flatMap((column, index) =>
-    column === null ? [] : [[column, parseTableCell(column, cells[index], dates)] as const],
+    column === null ? [] : [[column, parseCell(column, cells[index], dates)] as const],
   );
   return { line, values: Object.fromEntries(values) };
-}
-
-/** Every text is unescaped: all our exports are escaped so, and a byte order mark comes and goes when a spreadsheet saves a file. */
-function parseTableCell(
-  column: FileColumn,
-  cell: CsvCell | undefined,
-  dates: DateOrder | undefined,
-): unknown {
-  const { text, isQuoted } = { text: cell?.text ?? "", isQuoted: cell?.isQuoted ?? false };
-  return parseCell(column, { text: isTextColumn(column) ? unescapeFormulas(text) : text, isQuoted }, dates);
 }
 
 async function* ndjsonRows(
