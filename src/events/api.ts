@@ -1,5 +1,4 @@
 /** The public API of the events feature. Other modules import only from here. */
-export { SlowReaderError } from "./buffer.ts";
 export { type EventType, eventTypes, JobEvent } from "./entity.ts";
 export { apiVersionSchema, eventSchema } from "./schema.ts";
 export { createEventService, type EventService } from "./service.ts";

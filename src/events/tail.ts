@@ -1,29 +1,40 @@
 /**
- * Follows the end of the feed for all subscriptions of this process. Notifications only wake it; events are read from the
- * feed, so each is delivered once and in order. A lost notification or connection delays events but loses none.
+ * Follows the end of the feed for the subscriptions of this process. Notifications only wake them; events are read from the feed, so
+ * each is delivered once and in order. A lost notification or connection delays events but loses none.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import pLimit from "p-limit";
-import type { Queryable } from "../core/postgres/database.ts";
-import { unavailable } from "../core/errors.ts";
+import { singleFlight } from "../core/concurrency/single-flight.ts";
+import { FairSemaphore } from "../core/concurrency/semaphore.ts";
+import { withTimeout } from "../core/concurrency/timeout.ts";
+import { AppError, isUnavailable, unavailable } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
+import type { Queryable } from "../core/postgres/database.ts";
+import { isCancelled } from "../core/postgres/errors.ts";
 import { createNotifier, listenToChannel } from "../core/postgres/notify.ts";
 import type { Principal } from "../core/principal.ts";
-import { isVisibleTo } from "../jobs/api.ts";
+import type { Sql } from "../core/postgres/sql.ts";
+import { filterToSql, type JobFilterTree } from "../jobs/api.ts";
+import type { EventType } from "./entity.ts";
 import { feedCursor, type FeedPosition } from "./feed-cursor.ts";
-import { SubscriberGroup, type Subscription, type TailQuery } from "./subscriber-group.ts";
-import { readNewEvents, type TailPage } from "./tail.sql.ts";
-import { withTimeout } from "../core/concurrency/timeout.ts";
+import { FEED_START, newestPosition } from "./feed.sql.ts";
+import { readNewEvents, type TailPage, type TailRow } from "./tail.sql.ts";
 
 export interface EventTailDeps {
   database: Queryable;
-  /** URL for the LISTEN connection, which is open only while there are subscriptions. */
+  /** URL for the LISTEN connection, which opens with the first subscription. */
   databaseUrl: string;
   logger: Logger;
 }
 
+export interface TailQuery {
+  /** Applies to the job after the change; null matches every event. */
+  filter: JobFilterTree | null;
+  /** Empty: all types. */
+  types: readonly EventType[];
+}
+
 /** Its `cursor` is the feed cursor after which the events start. */
-export type EventStream = Subscription["buffer"];
+export type EventStream = AsyncGenerator<TailRow, void, void> & { readonly cursor: string };
 
 /** The payload is a list of organisation ids; empty: any organisation can have new events. */
 const EVENTS_CHANNEL = "waymark_events";
@@ -38,84 +49,98 @@ export function createEventNotifier(database: Queryable): (organizationIds: read
   return createNotifier(database, EVENTS_CHANNEL, NOTIFICATION_GAP_MS);
 }
 
-/** Polls in case a notification was lost. */
+/** Reads in case a notification was lost. */
 const SWEEP_INTERVAL_MS = 5_000;
 /** Limits the number of statements under a high rate of changes. */
-const MIN_POLL_INTERVAL_MS = 20;
-/** Polls for events that are hidden until an older transaction ends, which sends no notification. */
-const HIDDEN_POLL_MS = { min: 50, max: 1_000 } as const;
+const MIN_READ_INTERVAL_MS = 20;
+/** Reads of events that are hidden until an older transaction ends, which sends no notification. */
+const HIDDEN_READ_MS = { min: 50, max: 1_000 } as const;
 const RETRY_DELAY_MS = 1_000;
-/** Keeps the LISTEN connection open for clients that reconnect. */
-const IDLE_TIMEOUT_MS = 30_000;
-/** Filter statements that run at the same time. */
-const MAX_CONCURRENT_MATCHES = 2;
-/** Key of the operators' group; organisations use their id. */
-const OPERATOR_GROUP = "operators";
+/** Concurrent statements, and those per organisation, so that slow filters do not delay the others. */
+const STATEMENTS = { permits: 3, permitsPerKey: 2 };
+/** Different filters per organisation. Each costs one statement per page of events. */
+const MAX_FILTERS = 50;
+/** Key of all operators; organisations use their id. */
+const OPERATORS = "operators";
 
-interface PendingSubscriber {
-  readonly subscription: Subscription;
-  readonly started: PromiseWithResolvers<void>;
+interface Subscriber {
+  readonly principal: Principal;
+  /** Id of the organisation, or `OPERATORS`. */
+  readonly owner: string;
+  readonly types: readonly EventType[];
+  readonly condition: Sql | null;
+  /** The same for equal conditions. */
+  readonly filterKey: string;
+  position: FeedPosition;
+  /** Resolved when there can be new events, and when the subscription ends. */
+  woken: PromiseWithResolvers<void>;
 }
 
 export class EventTail implements AsyncDisposable {
   readonly #deps: EventTailDeps;
-  readonly #semaphore = pLimit(MAX_CONCURRENT_MATCHES);
-  readonly #groups = new Map<string, SubscriberGroup>();
-  #pendingSubscribers: PendingSubscriber[] = [];
-  /** The position up to which the feed was read; null without subscriptions. */
-  #position: FeedPosition | null = null;
-  /** Set when the next poll may find new events. */
-  #isWoken = false;
-  #woken = Promise.withResolvers<void>();
-  #polling: Promise<void> | null = null;
-  #listener: AsyncDisposable | null = null;
-  #idleTimer: NodeJS.Timeout | null = null;
+  readonly #semaphore = new FairSemaphore(STATEMENTS);
+  readonly #subscribers = new Set<Subscriber>();
+  /** In progress, by owner, filter and position: subscriptions that wait for the same events share a statement. */
+  readonly #reads = new Map<string, Promise<TailPage>>();
+  readonly #newestPosition: () => Promise<FeedPosition>;
+  #listener: AsyncDisposableStack | null = null;
   #isClosed = false;
 
   constructor(deps: EventTailDeps) {
     this.#deps = deps;
+    this.#newestPosition = singleFlight(() => newestPosition(deps.database), { ttlMs: 0 });
   }
 
   /**
-   * Resolves when the subscription is active. It yields every event that is committed later and visible to `principal`, once
-   * and in feed order. Throws SlowReaderError to a reader that falls behind. `return` ends it.
+   * Resolves when the subscription is active. It yields every event that is committed later and visible to `principal`, once and
+   * in feed order, until `signal` aborts. Throws TooManyRequestsException for more than 50 filters of an organisation.
    */
-  async subscribe(principal: Principal, query: TailQuery): Promise<EventStream> {
+  async subscribe(principal: Principal, query: TailQuery, signal: AbortSignal): Promise<EventStream> {
+    const subscriber = this.#add(principal, query);
+    const end = (): void => {
+      this.#subscribers.delete(subscriber);
+      subscriber.woken.resolve();
+    };
+    signal.addEventListener("abort", end, { once: true });
+    try {
+      subscriber.position = await this.#newestPosition();
+    } catch (error) {
+      end();
+      throw error;
+    }
+    if (signal.aborted) end();
     if (this.#isClosed) throw unavailable("The server is stopping", 1);
-    const key = principal.organizationId ?? OPERATOR_GROUP;
-    const group =
-      this.#groups.get(key) ?? new SubscriberGroup(principal, this.#deps.database, this.#semaphore);
-    const subscription = group.add(query, () => this.#onUnsubscribed(key, group));
-    this.#groups.set(key, group);
-    this.#listen();
-    const started = Promise.withResolvers<void>();
-    this.#pendingSubscribers.push({ subscription, started });
-    this.#wake();
-    await started.promise;
-    if (this.#isClosed) throw unavailable("The server is stopping", 1);
-    return subscription.buffer;
+    return Object.assign(this.#follow(subscriber), { cursor: feedCursor(subscriber.position) });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    for (const group of this.#groups.values()) group.close();
-    this.#wake();
-    await this.#polling;
-    await this.#stopListening();
+    const subscribers = [...this.#subscribers];
+    this.#subscribers.clear();
+    for (const { woken } of subscribers) woken.resolve();
+    await this.#listener?.[Symbol.asyncDispose]();
   }
 
-  #onUnsubscribed(key: string, group: SubscriberGroup): void {
-    if (group.isEmpty) this.#groups.delete(key);
-    if (this.#groups.size > 0 || this.#isClosed) return;
-    this.#position = null;
-    this.#idleTimer = setTimeout(() => void this.#stopListening(), IDLE_TIMEOUT_MS);
-    this.#idleTimer.unref();
+  #add(principal: Principal, { filter, types }: TailQuery): Subscriber {
+    if (this.#isClosed) throw unavailable("The server is stopping", 1);
+    const owner = principal.organizationId ?? OPERATORS;
+    const condition = filter && filterToSql(filter);
+    const filterKey = JSON.stringify(condition?.compile() ?? null);
+    const others = [...this.#subscribers].filter((other) => other.owner === owner && other.condition);
+    const filterKeys = new Set(others.map((other) => other.filterKey));
+    if (condition && !filterKeys.has(filterKey) && filterKeys.size >= MAX_FILTERS)
+      throw new AppError(
+        "TooManyRequestsException",
+        `An organisation can subscribe with at most ${MAX_FILTERS} different filters at a time`,
+      );
+    const woken = Promise.withResolvers<void>();
+    const subscriber = { principal, owner, types, condition, filterKey, position: FEED_START, woken };
+    this.#subscribers.add(subscriber);
+    this.#listener ??= this.#listen();
+    return subscriber;
   }
 
-  #listen(): void {
-    if (this.#idleTimer) clearTimeout(this.#idleTimer);
-    this.#idleTimer = null;
-    if (this.#listener) return;
+  #listen(): AsyncDisposableStack {
     const listener = new AsyncDisposableStack();
     listener.use(
       listenToChannel({
@@ -123,108 +148,65 @@ export class EventTail implements AsyncDisposable {
         channel: EVENTS_CHANNEL,
         applicationName: "waymark event tail",
         logger: this.#deps.logger,
-        onNotification: (payload) => this.#onNotify(payload),
+        onNotification: (payload) => this.#wake(payload),
       }),
     );
-    const sweep = setInterval(() => this.#wake(), SWEEP_INTERVAL_MS);
+    const sweep = setInterval(() => this.#wake(""), SWEEP_INTERVAL_MS);
     listener.defer(() => clearInterval(sweep));
-    this.#listener = listener;
+    return listener;
   }
 
-  async #stopListening(): Promise<void> {
-    if (this.#idleTimer) clearTimeout(this.#idleTimer);
-    this.#idleTimer = null;
-    const listener = this.#listener;
-    this.#listener = null;
-    await listener?.[Symbol.asyncDispose]();
+  #wake(payload: string): void {
+    // Reads in progress may not see the new events.
+    this.#reads.clear();
+    const owners = new Set(payload.split(","));
+    for (const { owner, woken } of this.#subscribers)
+      if (payload === "" || owner === OPERATORS || owners.has(owner)) woken.resolve();
   }
 
-  #onNotify(payload: string): void {
-    const isOurs = (id: string): boolean => this.#groups.has(id);
-    if (payload === "" || isOurs(OPERATOR_GROUP) || payload.split(",").some(isOurs)) this.#wake();
-  }
-
-  #wake(): void {
-    this.#isWoken = true;
-    this.#woken.resolve();
-    this.#polling ??= this.#pollUntilIdle().finally(() => this.#onPollingEnd());
-  }
-
-  #onPollingEnd(): void {
-    this.#polling = null;
-    if (this.#groups.size > 0 && this.#isWoken) return this.#wake();
-    // These subscribers already left, or the server is stopping.
-    for (const { started } of this.#pendingSubscribers.splice(0))
-      started.reject(unavailable("The server is stopping", 1));
-  }
-
-  /** Polls until every event that was committed before the last wake-up is visible and read. */
-  async #pollUntilIdle(): Promise<void> {
-    let hiddenPollMs: number = HIDDEN_POLL_MS.min;
-    let wantedTransaction = 0n;
-    while (this.#groups.size > 0) {
-      const wasWoken = this.#isWoken;
-      this.#isWoken = false;
-      this.#woken = Promise.withResolvers();
-      const page = await this.#pollOrFail();
-      if (page && wasWoken && page.nextTransaction > wantedTransaction)
-        wantedTransaction = page.nextTransaction;
-      const isCaughtUp = page !== null && page.feedEnd >= wantedTransaction;
-      hiddenPollMs = wasWoken ? HIDDEN_POLL_MS.min : Math.min(hiddenPollMs * 2, HIDDEN_POLL_MS.max);
-      await pause(MIN_POLL_INTERVAL_MS);
-      if (this.#isWoken) continue;
-      if (isCaughtUp) return;
-      await withTimeout(this.#woken.promise, page === null ? RETRY_DELAY_MS : hiddenPollMs);
-    }
-  }
-
-  /** Returns the first page, or null if the feed could not be read. Then pending subscribers get the error. */
-  async #pollOrFail(): Promise<TailPage | null> {
-    const pendingSubscribers = this.#pendingSubscribers;
-    this.#pendingSubscribers = [];
-    try {
-      return await this.#poll(pendingSubscribers);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : "unknown";
-      this.#deps.logger.warn({ reason }, "reading new events failed, retrying");
-      for (const { subscription, started } of pendingSubscribers) {
-        if (subscription.fromTransaction === null) started.reject(error);
-        if (subscription.fromTransaction === null) void subscription.buffer.return();
+  async *#follow(subscriber: Subscriber): AsyncGenerator<TailRow, void, void> {
+    const { types } = subscriber;
+    let hiddenReadMs = 0;
+    while (this.#subscribers.has(subscriber)) {
+      subscriber.woken = Promise.withResolvers();
+      const page = await this.#read(subscriber);
+      for (const row of page?.rows ?? []) {
+        subscriber.position = row;
+        if (row.matches && (types.length === 0 || types.includes(row.type))) yield row;
       }
-      return null;
+      if (page?.hasMore) continue;
+      const { min, max } = HIDDEN_READ_MS;
+      hiddenReadMs = page?.hasHidden ? Math.min(Math.max(hiddenReadMs * 2, min), max) : 0;
+      const { promise } = subscriber.woken;
+      await pause(MIN_READ_INTERVAL_MS);
+      if (page && !page.hasHidden) await promise;
+      else await withTimeout(promise, page ? hiddenReadMs : RETRY_DELAY_MS);
     }
   }
 
-  async #poll(pendingSubscribers: readonly PendingSubscriber[]): Promise<TailPage> {
-    const principals = [...this.#groups.values()].map(({ principal }) => principal);
-    const firstPage = await readNewEvents(this.#deps.database, principals, this.#position);
-    // Events that are visible now were committed before these subscriptions.
-    for (const { subscription, started } of pendingSubscribers) {
-      subscription.fromTransaction = BigInt(firstPage.newestPosition.transaction_id) + 1n;
-      subscription.buffer.cursor = feedCursor(firstPage.newestPosition);
-      started.resolve();
+  /** Returns null if PostgreSQL is unavailable. Throws other errors, such as the timeout of a filter. */
+  async #read(subscriber: Subscriber): Promise<TailPage | null> {
+    try {
+      return await this.#sharedRead(subscriber);
+    } catch (error) {
+      const isOutage = isUnavailable(error) && !isCancelled(error.cause);
+      if (isOutage || !this.#subscribers.delete(subscriber)) return null;
+      throw error;
     }
-    let page = firstPage;
-    this.#publish(page);
-    while (page.hasMore && this.#groups.size > 0) {
-      page = await readNewEvents(this.#deps.database, principals, this.#position);
-      this.#publish(page);
-    }
-    return firstPage;
   }
 
-  /** Pushes the page to the groups and advances the position. */
-  #publish({ rows, hasMore, newestPosition }: TailPage): void {
-    const last = rows.at(-1);
-    // The next subscriber may come hours later and starts at the end of the feed.
-    if (this.#groups.size === 0) {
-      this.#position = null;
-      return;
-    }
-    this.#position = hasMore && last ? last : newestPosition;
-    for (const group of this.#groups.values()) {
-      const visible = rows.filter((row) => isVisibleTo(group.principal, row));
-      if (visible.length > 0) group.push(visible);
+  async #sharedRead({ principal, owner, condition, filterKey, position }: Subscriber): Promise<TailPage> {
+    const key = `${owner} ${position.transaction_id} ${position.position} ${filterKey}`;
+    const current = this.#reads.get(key);
+    if (current) return await current;
+    const read = this.#semaphore.run(owner, () =>
+      readNewEvents(this.#deps.database, principal, { after: position, condition }),
+    );
+    this.#reads.set(key, read);
+    try {
+      return await read;
+    } finally {
+      if (this.#reads.get(key) === read) this.#reads.delete(key);
     }
   }
 }

@@ -32,7 +32,7 @@ export type { JobRow, JobWithOrganizations } from "./row.sql.ts";
 export { JobService, type JobServiceDeps } from "./service.ts";
 export { dateValue, markingNumberValue, TEST_PREFIX } from "./values.ts";
 export { raiseVersionFloor } from "./version.sql.ts";
-export { isTestColumn, isVisibleTo, visibleTo, visibleToAny } from "./visibility.sql.ts";
+export { visibleTo } from "./visibility.sql.ts";
 export { createTestJobs, deleteTestJobs } from "./test-jobs.ts";
 export { type JobWire, toJobWire, toListedJobWire } from "./wire.ts";
 export { findJob } from "./list/find.sql.ts";

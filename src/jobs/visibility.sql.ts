@@ -11,10 +11,6 @@ import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 const TEST_AGENTS = "(select id from organization where live_organization_id is not null and type = 'agent')";
 const isLive = (table: string): string => `${table}.agent_id not in ${TEST_AGENTS}`;
 
-/** A column for `isVisibleTo`: whether the row of `table` is of a test organisation. */
-export const isTestColumn = (table: "job_event"): Sql =>
-  raw(`${table}.agent_id in ${TEST_AGENTS} as is_test`);
-
 const organizationColumn = { agent: "agent_id", contractor: "contractor_id" } as const;
 
 /** SQL condition: the row of `table` is visible to `principal`. */
@@ -34,19 +30,3 @@ export const visibilityFilter = {
   },
   default: false,
 };
-
-/** SQL condition: the row of `table` is visible to at least one of `principals`. Then use `isVisibleTo` for each. */
-export function visibleToAny(principals: readonly Principal[], table: "job" | "job_event" = "job"): Sql {
-  if (principals.some(({ organizationId }) => organizationId === null)) return sql`true`;
-  const ids = principals.map(({ organizationId }) => organizationId);
-  return sql`(${raw(table)}.agent_id = any(${ids}::uuid[]) or ${raw(table)}.contractor_id = any(${ids}::uuid[]))`;
-}
-
-/** True if `principal` can see the row. For rows read with `visibleToAny`. */
-export function isVisibleTo(
-  principal: Principal,
-  row: Readonly<Record<"agent_id" | "contractor_id", string | null> & { is_test: boolean }>,
-): boolean {
-  if (principal.organizationId === null) return !row.is_test;
-  return row[organizationColumn[principal.organizationType]] === principal.organizationId;
-}

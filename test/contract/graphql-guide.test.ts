@@ -271,9 +271,14 @@ describe("the pages", () => {
     const rows = tableRows(pages.subscriptions, "Code");
     const listed = rows.flatMap(([cell = ""]) => cell.split(", ").map(Number));
     // Codes that graphql-ws and ws send themselves.
-    const { Unauthorized, SubprotocolNotAcceptable, ConnectionInitialisationTimeout } = CloseCode;
-    const library = [Unauthorized, SubprotocolNotAcceptable, ConnectionInitialisationTimeout, 1009];
-    const sent = [...Object.values(closeCodes), ...library, CloseCode.TooManyInitialisationRequests];
+    const library = [
+      CloseCode.Unauthorized,
+      CloseCode.SubprotocolNotAcceptable,
+      CloseCode.ConnectionInitialisationTimeout,
+      CloseCode.SubscriberAlreadyExists,
+      CloseCode.TooManyInitialisationRequests,
+    ];
+    const sent = [...Object.values(closeCodes), ...library, 1009];
     expect(listed).toHaveLength(new Set(listed).size);
     expect(new Set(listed)).toEqual(new Set(sent));
   });

@@ -389,8 +389,7 @@ const graphql = [
   ),
   fact(
     "graphql/subscriptions.md",
-    "Limits > Events waiting for a slow client",
-    count(constantIn("src/events/subscriber-group.ts", "MAX_BUFFERED")),
+    "Limits > Data waiting for a slow client",
     bytes(subscriptionLimits.maxUnsentBytes),
   ),
   fact("graphql/subscriptions.md", "Close codes > 1008, 1009", bytes(subscriptionLimits.maxMessageBytes)),

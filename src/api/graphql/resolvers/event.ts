@@ -41,7 +41,7 @@ export const subscriptions: SubscriptionResolvers = {
         filter: filter ? await checkedFilter(context, filter) : null,
         types: types ?? [],
       };
-      return await context.services.tail.subscribe(principal, query);
+      return await context.services.tail.subscribe(principal, query, context.signal);
     },
     resolve: (row: TailRow, _args: unknown, context: GraphqlContext) =>
       toJobEventNode(row, requirePrincipal(context)),

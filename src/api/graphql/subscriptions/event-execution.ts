@@ -1,4 +1,5 @@
 /** Starts a checked subscription, and executes it for each event. */
+import { setMaxListeners } from "node:events";
 import { createSourceEventStream, execute, type ExecutionArgs, type ExecutionResult } from "graphql";
 import { isCancelled } from "../../../core/postgres/errors.ts";
 import { isUnavailable } from "../../../core/errors.ts";
@@ -7,8 +8,8 @@ import type { Semaphore } from "../../../core/concurrency/semaphore.ts";
 export interface SubscriptionRun<Context> {
   /** Ends the subscription. */
   readonly signal: AbortSignal;
-  /** Creates the context of one event, with empty data loaders. */
-  makeContext(): Context;
+  /** Creates the context of one event, with empty data loaders. `signal` aborts when the subscription ends. */
+  makeContext(signal: AbortSignal): Context;
   /** Limits concurrent executions. */
   readonly semaphore: Semaphore;
   /** Called before each event. False ends the subscription. */
@@ -29,14 +30,48 @@ export async function startSubscription<Context>(
   operation: ExecutionArgs,
   run: SubscriptionRun<Context>,
 ): Promise<SubscriptionResults | ExecutionResult> {
-  const source = await createSourceEventStream({ ...operation, contextValue: run.makeContext() });
+  const ending = new AbortController();
+  const signal = AbortSignal.any([run.signal, ending.signal]);
+  // Every running SQL statement adds a listener.
+  setMaxListeners(0, signal);
+  const makeContext = (): Context => run.makeContext(signal);
+  const source = await createSourceEventStream({ ...operation, contextValue: makeContext() });
   if (!(Symbol.asyncIterator in source)) {
     // Includes timeouts, unlike throwIfUnavailable: starting does not depend on the client's selection.
     const unavailable = source.errors?.find(({ originalError }) => isUnavailable(originalError));
     if (unavailable) run.onFailure(unavailable.originalError);
     return source;
   }
-  return executeEach(operation, source as SourceStream, run);
+  run.onStart();
+  if (signal.aborted) run.onEnd();
+  else signal.addEventListener("abort", () => run.onEnd(), { once: true });
+
+  const results = (async function* executeEach(): AsyncGenerator<ExecutionResult, void, void> {
+    try {
+      for await (const rootValue of source) {
+        if (!(await run.isAuthorized())) return;
+        const result = await run.semaphore(async () =>
+          execute({ ...operation, rootValue, contextValue: makeContext() }),
+        );
+        throwIfUnavailable(result);
+        if (signal.aborted) return;
+        yield result;
+      }
+    } catch (error) {
+      run.onFailure(error);
+    } finally {
+      ending.abort();
+    }
+  })();
+  const finish = results.return.bind(results);
+  return Object.assign(results, {
+    cursor: (source as { readonly cursor?: string }).cursor ?? null,
+    /** A generator returns only after its pending `next`, which waits for an event: ending the source ends that. */
+    return() {
+      ending.abort();
+      return finish();
+    },
+  });
 }
 
 /** Throws if a service was unavailable. The client then reconnects and queries the missed events, instead of getting a partial one. */
@@ -45,60 +80,4 @@ function throwIfUnavailable({ errors = [] }: ExecutionResult): void {
     // A timeout is sent to the client as an error: repeating the same selection would time out again.
     if (isUnavailable(originalError) && !isCancelled(originalError.cause)) throw originalError;
   }
-}
-
-type SourceStream = AsyncGenerator<unknown, void, void> & { readonly cursor?: string | null };
-type ResultStep = IteratorResult<ExecutionResult, void>;
-
-/** Not a generator function, because `return` must reach the source while `next` is pending. */
-function executeEach<Context>(
-  operation: ExecutionArgs,
-  source: SourceStream,
-  run: SubscriptionRun<Context>,
-): SubscriptionResults {
-  let isEnded = false;
-  const end = async (): Promise<ResultStep> => {
-    run.signal.removeEventListener("abort", onAbort);
-    if (!isEnded) run.onEnd();
-    isEnded = true;
-    await source.return();
-    return { done: true, value: undefined };
-  };
-  const onAbort = (): void => void end();
-  run.onStart();
-  run.signal.addEventListener("abort", onAbort);
-  if (run.signal.aborted) onAbort();
-
-  const step = async (): Promise<ResultStep> => {
-    const { done, value: rootValue } = await source.next();
-    if (done === true || !(await run.isAuthorized())) return await end();
-    const value = await run.semaphore(async () =>
-      execute({ ...operation, rootValue, contextValue: run.makeContext() }),
-    );
-    throwIfUnavailable(value);
-    return { done: false, value };
-  };
-  return {
-    cursor: source.cursor ?? null,
-    async next() {
-      try {
-        return await step();
-      } catch (error) {
-        await end();
-        run.onFailure(error);
-        return { done: true, value: undefined };
-      }
-    },
-    return: end,
-    async throw(error: unknown) {
-      await end();
-      throw error;
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    async [Symbol.asyncDispose]() {
-      await end();
-    },
-  };
 }

@@ -18,8 +18,6 @@ export const subscriptionLimits = Object.freeze({
   subscriptionsPerConnection: 20,
   /** Concurrent event executions per process, and per organisation or operator. */
   executions: { permits: 8, permitsPerKey: 6 },
-  /** Characters of a subscription ID. Clients choose it, and every event repeats it. */
-  maxIdLength: 128,
   /** Buffered bytes per connection before a slow client is disconnected. */
   maxUnsentBytes: 1024 * 1024,
   /** Checks in a row without progress before a slow client is disconnected. */
@@ -41,7 +39,6 @@ export const closeCodes = Object.freeze({
   tryAgainLater: 1013,
   badRequest: 4400,
   forbidden: 4403,
-  subscriberExists: 4409,
   /** Specific to Waymark. */
   tooSlow: 4413,
   internalError: 4500,

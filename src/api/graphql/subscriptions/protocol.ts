@@ -1,19 +1,12 @@
 /** Serves the graphql-transport-ws protocol with graphql-ws: authentication, subscriptions and their events. */
 import type { ApolloServer, BaseContext } from "@apollo/server";
 import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLFormattedError } from "graphql";
-import {
-  makeServer,
-  MessageType,
-  type SubscribePayload,
-  type WebSocket as GraphqlWsSocket,
-} from "graphql-ws";
+import { makeServer, MessageType, type SubscribePayload } from "graphql-ws";
 import { type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
-import { SlowReaderError } from "../../../events/api.ts";
 import { FairSemaphore } from "../../../core/concurrency/semaphore.ts";
-import { AppError, badRequest, invariant, isUnavailable } from "../../../core/errors.ts";
+import { AppError, invariant, isUnavailable } from "../../../core/errors.ts";
 import { startTrace, withSpan } from "../../../core/tracing/tracing.ts";
 import type { IncomingOperation } from "../context.ts";
-import { OperationIds } from "./operation-ids.ts";
 import type { ErrorFormatter } from "../execution/error-formatter.ts";
 import { operationSpan } from "../execution/operation-span.ts";
 import { partnerOf } from "../../../core/principal.ts";
@@ -23,7 +16,7 @@ import { authenticate, revalidate, type AuthenticateDeps } from "./authenticate.
 import { checkOperation } from "./check-operation.ts";
 import type { Connection } from "./connection.ts";
 import { startSubscription, type SubscriptionResults } from "./event-execution.ts";
-import { closeCodes, subscriptionLimits, TOO_SLOW_REASON, TRY_AGAIN_REASON } from "./limits.ts";
+import { closeCodes, subscriptionLimits, TRY_AGAIN_REASON } from "./limits.ts";
 import type { SubscriptionMetrics } from "./metrics.ts";
 
 export interface ProtocolDeps<Context extends BaseContext> extends AuthenticateDeps {
@@ -47,59 +40,33 @@ export function createProtocol<Context extends BaseContext>(
   const shared = { ...deps, semaphore: new FairSemaphore(subscriptionLimits.executions) };
   const { errors } = deps;
   return (connection) => {
-    const ids = new OperationIds();
     const onClose = makeServer({
       connectionInitWaitTimeout: subscriptionLimits.initTimeoutMs,
       onConnect: ({ connectionParams }) => authenticate(deps, connection, connectionParams),
-      onSubscribe: (_connection, id, payload) =>
-        accept(shared, connection, { id: ids.clientIdOf(id), payload }),
+      onSubscribe: (_connection, _id, payload) => accept(shared, connection, payload),
       subscribe: (args) => start(shared, connection, args),
       onOperation(...[{ subscriptions }, id, , , result]) {
         const isStream = typeof result === "object" && Symbol.asyncIterator in result;
         // Otherwise it could not start, or the client has completed it meanwhile.
         if (isStream && id in subscriptions)
-          sendSubscribedPing(connection, ids.clientIdOf(id), result as SubscriptionResults);
+          sendSubscribedPing(connection, id, result as SubscriptionResults);
       },
       onNext: (...[, , , , result]) => errors.formatResult(result as ExecutionResult),
       onError: (_connection, _id, _payload, failures) =>
         failures.map((error) =>
           error instanceof FormattedError ? error.formatted : errors.format(error.originalError ?? error),
         ),
-    }).opened(socketOf(connection, ids), undefined);
+    }).opened(connection, undefined);
     return (code, reason) =>
       void onClose(code, reason).catch((error: unknown) => connection.closeOnError(error));
   };
-}
-
-/** The connection as graphql-ws uses it, with our IDs of operations. */
-function socketOf(connection: Connection, ids: OperationIds): GraphqlWsSocket {
-  return {
-    protocol: connection.protocol,
-    async send(text) {
-      const translated = ids.send(text);
-      if (translated !== null) await connection.send(translated);
-    },
-    close: (code, reason) => connection.close(code, reason),
-    onMessage: (handle) =>
-      connection.onMessage(async (text) => {
-        const received = ids.receive(text);
-        if ("text" in received) await handle(received.text);
-        else
-          connection.close(closeCodes.subscriberExists, `Subscriber for ${received.usedId} already exists`);
-      }),
-  };
-}
-
-interface SubscribeRequest {
-  id: string;
-  payload: SubscribePayload;
 }
 
 /** Registers and checks a subscription. Returns its arguments or its errors. */
 async function accept<Context extends BaseContext>(
   shared: Shared<Context>,
   connection: Connection,
-  request: SubscribeRequest,
+  payload: SubscribePayload,
 ): Promise<ExecutionArgs | GraphQLError[]> {
   const reject = (failures: readonly GraphQLFormattedError[]): GraphQLError[] => {
     connection.subscriptionCount -= 1;
@@ -107,7 +74,7 @@ async function accept<Context extends BaseContext>(
   };
   connection.subscriptionCount += 1;
   try {
-    const checked = await check(shared, connection, request);
+    const checked = await check(shared, connection, payload);
     return "document" in checked ? checked : reject(checked);
   } catch (error) {
     return reject([shared.errors.format(error)]);
@@ -118,17 +85,15 @@ async function accept<Context extends BaseContext>(
 async function check<Context extends BaseContext>(
   { apollo, makeContext, limits }: Shared<Context>,
   { authentication, subscriptionCount }: Connection,
-  { id, payload }: SubscribeRequest,
+  payload: SubscribePayload,
 ): Promise<(CheckedSubscription & ExecutionArgs) | readonly GraphQLFormattedError[]> {
   invariant(authentication, "subscribing requires connection_init");
-  const { subscriptionsPerConnection, maxIdLength } = subscriptionLimits;
+  const { subscriptionsPerConnection } = subscriptionLimits;
   if (subscriptionCount > subscriptionsPerConnection)
     throw new AppError(
       "TooManyRequestsException",
       `A WebSocket can have at most ${subscriptionsPerConnection} subscriptions`,
     );
-  if (id.length > maxIdLength)
-    throw badRequest([], `The ID of a subscription must be at most ${maxIdLength} characters`);
   await takeTokens(limits, rateLimitSubjectOf(authentication.principal), { kind: "read" }, () => undefined);
   return await checkOperation(apollo, makeContext(currentRequest()), payload);
 }
@@ -140,7 +105,7 @@ async function start<Context extends BaseContext>(
 ): Promise<SubscriptionResults | ExecutionResult> {
   const results = await startSubscription(args, {
     signal: connection.signal,
-    makeContext: () => makeContext(connection.request),
+    makeContext: (signal) => makeContext({ ...connection.request, signal }),
     // Each event has its own trace: a subscription can last for days.
     semaphore: (work) =>
       semaphore.run(fairnessKey(connection), () =>
@@ -193,7 +158,6 @@ function sendSubscribedPing(
 
 /** Closes the connection of a subscription that failed or could not start. Throws an unexpected error, for the client. */
 function closeOnFailure(connection: Connection, error: unknown): void {
-  if (error instanceof SlowReaderError) connection.close(closeCodes.tooSlow, TOO_SLOW_REASON);
-  else if (isUnavailable(error)) connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
+  if (isUnavailable(error)) connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
   else throw error;
 }
