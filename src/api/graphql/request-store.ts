@@ -5,13 +5,6 @@ import { invariant } from "../../core/errors.ts";
 import type { ShareKind } from "./adapter-host.ts";
 import type { IncomingOperation } from "./context.ts";
 
-export interface MeasuredOperation {
-  readonly shareKind: ShareKind;
-  readonly cost: number;
-  /** Coerced, with defaults. Absent variables without a default are missing. */
-  readonly variables: Readonly<Record<string, unknown>>;
-}
-
 /** A subscription that has passed all checks. */
 export interface CheckedSubscription extends Pick<ExecutionArgs, "schema" | "document"> {
   readonly operation: OperationDefinitionNode;
@@ -27,8 +20,6 @@ export interface RequestStore extends IncomingOperation {
   readonly setFailure: (failure: { code: string; responseBody: unknown }) => void;
   /** Runs an operation in the share of its partner. Throws TooManyRequestsException. */
   readonly inShare: <T>(kind: ShareKind, work: () => Promise<T>) => Promise<T>;
-  /** Set after the operation has passed all checks and its variables are valid. */
-  measured: MeasuredOperation | null;
   /** Set instead of executing a subscription: its WebSocket starts it. */
   subscription: CheckedSubscription | null;
 }
@@ -38,10 +29,10 @@ const requestStorage = new AsyncLocalStorage<RequestStore>();
 
 /** Returns what `work` returns. */
 export function runWithRequest<Result>(
-  request: Omit<RequestStore, "measured" | "subscription">,
+  request: Omit<RequestStore, "subscription">,
   work: () => Result,
 ): Result {
-  return requestStorage.run({ ...request, measured: null, subscription: null }, work);
+  return requestStorage.run({ ...request, subscription: null }, work);
 }
 
 export function currentRequest(): RequestStore {

@@ -24,7 +24,6 @@ import { sendSandbox } from "./explorer/sandbox.ts";
 import { graphiqlRoutes } from "./explorer/graphiql.routes.ts";
 import type { AdapterHost } from "./adapter-host.ts";
 import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts";
-import { createOperationGuard } from "./execution/operation-guard.ts";
 import type { SessionVerifier } from "../../accounts/api.ts";
 import { currentRequest } from "./request-store.ts";
 import { createSubscriptionServer, type SubscriptionServer } from "./subscriptions/websocket-server.ts";
@@ -113,10 +112,10 @@ function createApolloServer<Context extends BaseContext>(
   deps: GraphqlAdapterDeps<Context>,
   errors: ErrorFormatter,
 ): ApolloServer<Context> {
-  const { schema, config, logger } = deps;
+  const { config, logger } = deps;
   const { environment } = config;
   return new ApolloServer<Context>({
-    gateway: createGateway(schema, errors),
+    gateway: createGateway({ ...deps, isProduction: environment === "production", errors }),
     nodeEnv: environment,
     logger,
     // The operation guard restricts introspection.
@@ -138,7 +137,6 @@ function createApolloServer<Context extends BaseContext>(
     },
     formatError: (formatted, error) => errors.formatError(formatted, error),
     plugins: [
-      createOperationGuard({ ...deps, isProduction: environment === "production", errors }),
       // Cache control wraps every resolver.
       ApolloServerPluginCacheControlDisabled(),
       // Never report to Apollo, even if its environment variables are set.

@@ -230,9 +230,16 @@ describe("a repeated document returns the same result as the first time", () => 
     ["variables within lists", "query ($a: ID, $b: ID) { echo(ids: [$a, 1, $b]) }", { a: "x" }],
     [
       "variables within input in a fragment",
-      `query ($t: String, $hoisted0: Int) { ...F }
-       fragment F on Query { echo(filter: { text: $t }) jobs(first: $hoisted0, filter: { text: $t }) { id } }`,
-      { t: "x", hoisted0: 1 },
+      `query ($t: String, $n: Int) { ...F }
+       fragment F on Query { echo(filter: { text: $t }) jobs(first: $n, filter: { text: $t }) { id } }`,
+      { t: "x", n: 1 },
+    ],
+    [
+      "variables within input beside defaults, lists and single values",
+      `query ($c: [Color!], $f: Filter, $t: String = "t", $a: ID) {
+        one: echo(filter: { colors: $c, inner: { colors: $c } }) two: echo(filter: { text: $t, inner: $f }, ids: [$a, 2])
+      }`,
+      { c: "RED", f: { colors: ["GREEN"] }, a: 1 },
     ],
     [
       "a null variable within a list of non-null items",

@@ -12,11 +12,11 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from "graphql";
-import { invariant } from "../../../core/errors.ts";
 import { startSpan, withSpan } from "../../../core/tracing/tracing.ts";
 import { createCompiler, type CompiledOperation } from "./jit.ts";
 import type { ErrorFormatter } from "./error-formatter.ts";
 import { operationSpan } from "./operation-span.ts";
+import { guardOperation, type OperationGuardDeps } from "./operation-guard.ts";
 import { variableErrors } from "./variable-errors.ts";
 import { currentRequest } from "../request-store.ts";
 
@@ -35,6 +35,7 @@ export interface ExecutableOperation {
 
 /** Apollo's extension point for a custom executor. */
 type Gateway = NonNullable<ApolloServerOptionsWithGateway<BaseContext>["gateway"]>;
+type GatewayExecutor = NonNullable<Awaited<ReturnType<Gateway["load"]>>["executor"]>;
 
 /** Returns a function that executes operations accepted by the operation guard. */
 export function createExecutor(
@@ -55,8 +56,27 @@ export function createExecutor(
   };
 }
 
-export function createGateway(schema: GraphQLSchema, errors: ErrorFormatter): Gateway {
+export function createGateway(deps: OperationGuardDeps & { errors: ErrorFormatter }): Gateway {
+  const { schema, errors } = deps;
   const run = createExecutor(schema);
+
+  const serve: GatewayExecutor = async ({ document, operation, context, request }) => {
+    const { operationName, variables = {} } = request;
+    if (!operation) return unknownOperation(operationName);
+    const current = currentRequest();
+    const measured = await guardOperation(deps, { document, operation, variables }, current);
+    if (!measured) return { errors: variableErrors(schema, operation, variables) };
+    if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
+      current.subscription = { schema, document, operation, operationName, variableValues: variables };
+      return { data: {} };
+    }
+    const { cost, variables: coercedVariables, shareKind } = measured;
+    const span = startSpan(...operationSpan(operation.operation, operation.name?.value));
+    const executed = { document, operation, context, variables, coercedVariables };
+    const result = await current.inShare(shareKind, () => withSpan(span, () => run(executed)));
+    return { ...errors.translateResult(result), ...(result.data !== undefined && { extensions: { cost } }) };
+  };
+
   return {
     onSchemaLoadOrUpdate(notify) {
       notify({ apiSchema: schema, coreSupergraphSdl: "" });
@@ -64,50 +84,20 @@ export function createGateway(schema: GraphQLSchema, errors: ErrorFormatter): Ga
     },
     load: () =>
       Promise.resolve({
-        async executor({ document, operation, context, request: { operationName, variables = {} } }) {
-          const current = currentRequest();
-          const { measured } = current;
-          if (!operation) return unknownOperation(operationName);
-          if (!measured) return invalidVariables(schema, operation, variables);
-          if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
-            current.subscription = { schema, document, operation, operationName, variableValues: variables };
-            return { data: {} };
-          }
-          const span = startSpan(...operationSpan(operation.operation, operation.name?.value));
-          const coercedVariables = measured.variables;
-          return await current
-            .inShare(measured.shareKind, async () =>
-              errors.translateResult(
-                await withSpan(span, () =>
-                  run({ document, operation, context, variables, coercedVariables }),
-                ),
-              ),
-            )
-            .catch((error: unknown) => ({ errors: [errors.translate(error)] }));
-        },
+        executor: (request) =>
+          serve(request).catch((error: unknown) => ({ errors: [errors.translate(error)] })),
       }),
     stop: () => Promise.resolve(),
   };
 }
 
-// Operations that the guard did not measure are not executed. These two return the errors that execution would return.
-
+/** Returns the error that execution would return. */
 function unknownOperation(name: string | null | undefined): ExecutionResult {
   const message =
     typeof name === "string"
       ? `Unknown operation named "${name}"`
       : "operationName is required when a document has several operations";
   return { errors: [new GraphQLError(message)] };
-}
-
-function invalidVariables(
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-  variables: Record<string, unknown>,
-): ExecutionResult {
-  const errors = variableErrors(schema, operation, variables);
-  invariant(errors.length > 0, "an operation with valid variables has a cost");
-  return { errors };
 }
 
 class CompiledOperationCache {

@@ -1,7 +1,7 @@
 /**
  * Compiles operations with graphql-jit, where it returns exactly what graphql-js returns. It differs in three points:
  * - `@skip` and `@include`: such operations are not compiled.
- * - Variables nested in arguments, where an absent one becomes null: hoist-arguments.ts replaces them.
+ * - Variables nested in arguments, where an absent one becomes null: then graphql-js runs the operation.
  * - Variable coercion, which never ends for a recursive input type: compiled operations get coerced variables.
  */
 import {
@@ -12,10 +12,10 @@ import {
   type DocumentNode,
   type ExecutionResult,
   type OperationDefinitionNode,
+  type ValueNode,
   type VariableDefinitionNode,
 } from "graphql";
 import { compileQuery, isCompiledQuery } from "graphql-jit";
-import { hoistArguments, withHoisted, type HoistedArgument } from "./hoist-arguments.ts";
 import { planOf } from "./operation-plan.ts";
 
 /** Operations with more fields take too long to compile. */
@@ -43,20 +43,17 @@ export function createCompiler(
   return (document, operation) => {
     const { introspection, fieldCount } = planOf(schema, document, operation);
     if (introspection.length > 0 || fieldCount > MAX_FIELDS || !isCompilable(document)) return null;
-    const { document: hoistedDocument, hoisted } = hoistArguments(
-      schema,
-      isolateOperation(document, operation),
-    );
+    const nested = nestedVariablesOf(document);
     const compiledQuery = compileQuery(
       compilerSchema,
-      withCoercedVariables(hoistedDocument, hoisted),
+      withCoercedVariables(isolateOperation(document, operation)),
       operation.name?.value ?? "",
     );
     if (!isCompiledQuery(compiledQuery)) return null;
-    return (context, variables) => {
-      const all = withHoisted(hoisted, variables);
-      return all && compiledQuery.query(undefined, context, all);
-    };
+    return (context, variables) =>
+      nested.every((name) => (variables[name] ?? null) !== null)
+        ? compiledQuery.query(undefined, context, variables)
+        : null;
   };
 }
 
@@ -74,19 +71,29 @@ function isCompilable(document: DocumentNode): boolean {
   return compilable;
 }
 
+/** Returns the variables that are parts of lists or objects in arguments. */
+function nestedVariablesOf(document: DocumentNode): string[] {
+  const names = new Set<string>();
+  const add = (value: ValueNode): void => {
+    if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+  };
+  visit(document, {
+    ListValue: ({ values }) => values.forEach(add),
+    ObjectField: ({ value }) => add(value),
+  });
+  return [...names];
+}
+
 /** Returns the document without its other operations. */
 function isolateOperation({ definitions }: DocumentNode, operation: OperationDefinitionNode): DocumentNode {
   const fragments = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
   return { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] };
 }
 
-function withCoercedVariables(document: DocumentNode, hoisted: readonly HoistedArgument[]): DocumentNode {
+function withCoercedVariables(document: DocumentNode): DocumentNode {
   return visit(document, {
     OperationDefinition({ variableDefinitions = [], ...operation }) {
-      const names = [
-        ...variableDefinitions.map(({ variable }) => variable.name.value),
-        ...hoisted.map(({ name }) => name),
-      ];
+      const names = variableDefinitions.map(({ variable }) => variable.name.value);
       return { ...operation, variableDefinitions: names.map(coercedVariable) };
     },
   });

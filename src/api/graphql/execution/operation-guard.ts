@@ -1,9 +1,4 @@
 /** Checks a valid operation before it runs: authentication, cost and rate limits. */
-import type {
-  ApolloServerPlugin,
-  BaseContext,
-  GraphQLRequestContextDidResolveOperation,
-} from "@apollo/server";
 import {
   getVariableValues,
   GraphQLError,
@@ -18,20 +13,25 @@ import { type RateLimitClass, type RateLimits, takeTokens } from "../../../rate-
 import { unknownNames } from "../../../core/did-you-mean.ts";
 import { badRequest, MAX_PROBLEMS, type Problem } from "../../../core/errors.ts";
 import { costOf } from "./cost.ts";
-import type { ErrorFormatter } from "./error-formatter.ts";
 import type { ShareKind } from "../adapter-host.ts";
 import { rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { sizeProblem } from "./input-limits.ts";
 import { checkLimit } from "./limits.ts";
 import { planOf, type OperationPlan } from "./operation-plan.ts";
-import { currentRequest, type MeasuredOperation, type RequestStore } from "../request-store.ts";
+import type { RequestStore } from "../request-store.ts";
 
 export interface OperationGuardDeps {
   schema: GraphQLSchema;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
   isProduction: boolean;
-  errors: ErrorFormatter;
+}
+
+export interface MeasuredOperation {
+  readonly shareKind: ShareKind;
+  readonly cost: number;
+  /** Coerced, with defaults. Absent variables without a default are missing. */
+  readonly variables: Readonly<Record<string, unknown>>;
 }
 
 /** Mutations that use the `batch` rate limit. */
@@ -43,49 +43,25 @@ const BULK_FIELDS = new Set([
   "replayDeliveries",
 ]);
 
-/** A plugin and not a validation rule: Apollo skips validation rules for cached documents, and they do not see variables. */
-export function createOperationGuard({
-  schema,
-  limits,
-  isProduction,
-  errors,
-}: OperationGuardDeps): ApolloServerPlugin {
-  const check = async (
-    document: DocumentNode,
-    requested: RequestedOperation,
-    request: RequestStore,
-  ): Promise<void> => {
-    const { principal } = request;
-    const plan = planOf(schema, document, requested.operation);
-    if (!principal && (isProduction || plan.rootFields.length > 0)) throw keyRequired();
-    assertTransport(plan, request);
-    request.measured = measureOperation(schema, plan, requested);
-    if (principal && plan.kind === OperationTypeNode.MUTATION)
-      for (const tokens of tokensOf(plan))
-        await takeTokens(limits, rateLimitSubjectOf(principal), tokens, request.setHeader);
-  };
-
-  return {
-    requestDidStart: () =>
-      Promise.resolve({
-        async didResolveOperation({ document, operation, request: { variables = {} } }: ResolvedOperation) {
-          // The executor reports an unknown or ambiguous operation name.
-          if (!operation) return;
-          await check(document, { operation, variables }, currentRequest()).catch((error: unknown) => {
-            throw errors.translate(error);
-          });
-        },
-        willSendResponse({ response: { body } }) {
-          const { measured } = currentRequest();
-          if (measured && body.kind === "single" && "data" in body.singleResult)
-            body.singleResult.extensions = { ...body.singleResult.extensions, cost: measured.cost };
-          return Promise.resolve();
-        },
-      }),
-  };
+/**
+ * Returns the measured operation, or null if a variable is invalid. Throws AppError or GraphQLError for an operation that may not run.
+ * Not a validation rule: Apollo skips those for cached documents, and they do not see variables.
+ */
+export async function guardOperation(
+  { schema, limits, isProduction }: OperationGuardDeps,
+  requested: RequestedOperation & { document: DocumentNode },
+  request: RequestStore,
+): Promise<MeasuredOperation | null> {
+  const { principal } = request;
+  const plan = planOf(schema, requested.document, requested.operation);
+  if (!principal && (isProduction || plan.rootFields.length > 0)) throw keyRequired();
+  assertTransport(plan, request);
+  const measured = measureOperation(schema, plan, requested);
+  if (principal && plan.kind === OperationTypeNode.MUTATION)
+    for (const tokens of tokensOf(plan))
+      await takeTokens(limits, rateLimitSubjectOf(principal), tokens, request.setHeader);
+  return measured;
 }
-
-type ResolvedOperation = GraphQLRequestContextDidResolveOperation<BaseContext>;
 
 interface RequestedOperation {
   operation: OperationDefinitionNode;
