@@ -13,20 +13,17 @@ import type { DeliveryService, EndpointService } from "../webhooks/api.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import type { TestModeService } from "../test-mode/api.ts";
 import { restOperations } from "../operations/all.ts";
-import { readJson } from "./json.ts";
 import { consoleRoutes } from "./console.routes.ts";
 import { accountRoutes, type AccountRouteServices } from "./console/routes.ts";
 import { importRoutes } from "./console/import.routes.ts";
-import { contextOf, type RequestServices, startRequest } from "./context.ts";
+import { type RequestServices, startRequest } from "./context.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { guideRoutes } from "./guide.routes.ts";
 import { sdkRoutes } from "./sdk.routes.ts";
-import { errorHandler, notFoundHandler, toAppError } from "./error-handler.ts";
+import { errorHandler, notFoundHandler } from "./error-handler.ts";
 import type { Dependency } from "./ops/dependencies.ts";
 import { opsRoutes } from "./ops/routes.ts";
 import { PartnerShares } from "./partner-shares.ts";
-import { duringExternalCall, inShare } from "./in-share.ts";
-
 import { createApiKeyGuards } from "./rest/api-key-guards.ts";
 import { createSimulator, type Simulate } from "./simulate.ts";
 import { operationRoutes } from "./rest/operation-routes.ts";
@@ -60,14 +57,9 @@ export interface HttpServices extends AccountRouteServices, Omit<RequestServices
 /** Routes of another adapter. It formats the errors below `path` itself. */
 interface MountedAdapter {
   readonly path: string;
-  routes(host: AdapterHost): RequestHandler;
-  errorHandler(host: AdapterHost): ErrorRequestHandler;
+  routes(simulate: Simulate): RequestHandler;
+  readonly errorHandler: ErrorRequestHandler;
 }
-
-/** Functions of this app that mounted adapters may use. */
-const hostFunctions = { readJson, contextOf, toAppError, duringExternalCall, inShare };
-
-type AdapterHost = typeof hostFunctions & { simulate: Simulate };
 
 /** Headers that pages of other origins may read. */
 const EXPOSED_HEADERS = [
@@ -87,7 +79,6 @@ const EXPOSED_HEADERS = [
 export function createHttpApp(services: HttpServices): Express {
   const { config, logger } = services;
   const simulate = createSimulator(services);
-  const adapterHost = { ...hostFunctions, simulate };
   const guards = createApiKeyGuards(services, simulate);
   const baseUrl = config.http.publicUrl ?? "";
 
@@ -106,7 +97,7 @@ export function createHttpApp(services: HttpServices): Express {
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
 
   if (config.role !== "worker") {
-    if (graphql) app.use(graphql.routes(adapterHost));
+    if (graphql) app.use(graphql.routes(simulate));
     app.use("/v1", operationRoutes(restOperations, { ...services, guards, baseUrl }));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));
@@ -121,7 +112,7 @@ export function createHttpApp(services: HttpServices): Express {
   if (config.role !== "worker") app.use(consoleRoutes(config.http));
 
   app.use(notFoundHandler);
-  if (graphql) app.use(graphql.path, graphql.errorHandler(adapterHost));
+  if (graphql) app.use(graphql.path, graphql.errorHandler);
   app.use(errorHandler(logger));
   return app;
 }

@@ -50,7 +50,7 @@ export async function openGraphql(
       ...options,
       errorUrl: services.errorUrl,
       schema,
-      extraRoutes: (host) => jobsCsvRoutes({ ...options, schema, readerFor }, host),
+      extraRoutes: jobsCsvRoutes({ ...options, schema, readerFor }),
       makeContext: (request: IncomingOperation) => {
         const { signal } = request;
         const abortableDatabase = database.withSignal(signal);

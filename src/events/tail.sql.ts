@@ -20,6 +20,9 @@ export interface TailPage {
   hasHidden: boolean;
 }
 
+/** A condition on a row `job`. */
+export type JobCondition = Sql;
+
 /** A subscription holds at most one page, which bounds the memory for slow readers. */
 const PAGE_SIZE = 100;
 
@@ -30,7 +33,7 @@ const PAGE_SIZE = 100;
 export async function readNewEvents(
   database: Queryable,
   principal: Principal,
-  { after, condition }: { after: FeedPosition; condition: Sql | null },
+  { after, condition }: { after: FeedPosition; condition: JobCondition | null },
 ): Promise<TailPage> {
   const matches = condition
     ? sql`(select ${condition} from jsonb_populate_record(null::job, job_event.job) job)`

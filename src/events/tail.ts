@@ -12,12 +12,11 @@ import type { Queryable } from "../core/postgres/database.ts";
 import { isCancelled } from "../core/postgres/errors.ts";
 import { createNotifier, listenToChannel } from "../core/postgres/notify.ts";
 import type { Principal } from "../core/principal.ts";
-import type { Sql } from "../core/postgres/sql.ts";
 import { filterToSql, type JobFilterTree } from "../jobs/api.ts";
 import type { EventType } from "./entity.ts";
 import { feedCursor, type FeedPosition } from "./feed-cursor.ts";
 import { FEED_START, newestPosition } from "./feed.sql.ts";
-import { readNewEvents, type TailPage, type TailRow } from "./tail.sql.ts";
+import { readNewEvents, type JobCondition, type TailPage, type TailRow } from "./tail.sql.ts";
 
 export interface EventTailDeps {
   database: Queryable;
@@ -68,7 +67,7 @@ interface Subscriber {
   /** Id of the organisation, or `OPERATORS`. */
   readonly owner: string;
   readonly types: readonly EventType[];
-  readonly condition: Sql | null;
+  readonly condition: JobCondition | null;
   /** The same for equal conditions. */
   readonly filterKey: string;
   position: FeedPosition;

@@ -1,7 +1,7 @@
 import { Kind, parse, validate } from "graphql";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exampleDocument } from "../../src/api/graphql/explorer/example-document.ts";
+import { exampleDocument } from "../../src/api/graphql/explorer/sandbox.ts";
 import { measureOperation } from "../../src/api/graphql/execution/operation-guard.ts";
 import { planOf } from "../../src/api/graphql/execution/operation-plan.ts";
 import { readSdl } from "../../src/api/graphql/sdl.ts";

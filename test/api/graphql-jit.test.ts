@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { exampleDocument } from "../../src/api/graphql/explorer/example-document.ts";
+import { exampleDocument } from "../../src/api/graphql/explorer/sandbox.ts";
 import { startFaultProxy } from "../support/database/fault-proxy.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";

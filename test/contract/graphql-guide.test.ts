@@ -20,7 +20,7 @@ import { CloseCode } from "graphql-ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureDemo } from "../../src/dev/demo/demo.ts";
 import { ErrorFormatter } from "../../src/api/graphql/execution/error-formatter.ts";
-import { exampleDocument } from "../../src/api/graphql/explorer/example-document.ts";
+import { exampleDocument } from "../../src/api/graphql/explorer/sandbox.ts";
 import { limits, MAX_BODY_BYTES, MAX_INPUT_CONTAINERS } from "../../src/api/graphql/execution/limits.ts";
 import { createSchema } from "../../src/api/graphql/schema.ts";
 import { closeCodes, subscriptionLimits } from "../../src/api/graphql/subscriptions/limits.ts";

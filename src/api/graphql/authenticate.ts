@@ -4,9 +4,11 @@ import { findApiKey, keyHeadersOf, keyRequired, type KeyVerifier } from "../../a
 import { type RateLimits, type RateLimitSubject, takeTokens } from "../../rate-limits/api.ts";
 import { networkOf } from "../../core/network.ts";
 import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
-import type { AdapterHost } from "./adapter-host.ts";
 import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../../accounts/api.ts";
 import { BODY_BYTES_PER_TOKEN, MAX_BODY_BYTES } from "./execution/limits.ts";
+import { contextOf } from "../context.ts";
+import { duringExternalCall, inShare } from "../in-share.ts";
+import type { Simulate } from "../simulate.ts";
 import { runWithRequest } from "./request-store.ts";
 
 export interface AuthenticationDeps {
@@ -58,18 +60,18 @@ function countTokens({ headers }: Request): number {
 }
 
 /** Runs the following handlers inside the request store. In production, rejects anonymous requests with 401. */
-export function authenticate(deps: AuthenticationDeps, host: AdapterHost): RequestHandler {
+export function authenticate(deps: AuthenticationDeps, simulate: Simulate): RequestHandler {
   return async (request, response, next) => {
     const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
     const principal = await identify(deps, request);
-    const context = host.contextOf(response);
+    const context = contextOf(response);
     context.principal = principal;
     const subject = principal ? rateLimitSubjectOf(principal) : anonymousSubject(request);
     await takeTokens(deps.limits, subject, { kind: "read", count: countTokens(request) }, setHeader);
     const partner = partnerOfTestKey(principal);
     const isOpen =
       partner === undefined ||
-      (await host.simulate(request, response, {
+      (await simulate(request, response, {
         partner,
         subject,
         kind: "read",
@@ -92,8 +94,8 @@ export function authenticate(deps: AuthenticationDeps, host: AdapterHost): Reque
         setFailure(failure) {
           context.failure = failure;
         },
-        duringExternalCall: (call) => host.duringExternalCall(response, call),
-        inShare: (kind, work) => host.inShare(response, kind, work),
+        duringExternalCall: (call) => duringExternalCall(response, call),
+        inShare: (kind, work) => inShare(response, kind, work),
       },
       next,
     );

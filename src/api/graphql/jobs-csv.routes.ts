@@ -10,12 +10,13 @@ import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { exportJobs, type JobExport, type JobReferenceData } from "../../jobs/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
-import { AppError, badRequest, invariant } from "../../core/errors.ts";
+import { badRequest, invariant } from "../../core/errors.ts";
 import type { Principal } from "../../core/principal.ts";
 import { invalidArgument } from "./arguments.ts";
 import type { JobFilter, JobOrder } from "./generated/schema-types.ts";
 import { rateLimitSubjectOf } from "./authenticated-principal.ts";
-import type { AdapterHost } from "./adapter-host.ts";
+import { contextOf, tagRoute } from "../context.ts";
+import { methodNotAllowed } from "../error-handler.ts";
 import { inputProblems, sizeProblem } from "./execution/input-limits.ts";
 import { checkedFilter, toJobOrder } from "./resolvers/job.ts";
 import {
@@ -43,30 +44,23 @@ const formats = new Map<string, JobExport["format"]>([
 ]);
 
 /** Serves signed-in users only. API keys use the REST and GraphQL APIs. */
-export function jobsCsvRoutes(deps: JobsCsvDeps, host: AdapterHost): RequestHandler {
-  return Router({ caseSensitive: true }).all(PATH, exportHandler(deps, host));
+export function jobsCsvRoutes(deps: JobsCsvDeps): RequestHandler {
+  const router = Router({ caseSensitive: true });
+  const onlyGet = methodNotAllowed("GET");
+  router.route(PATH).all(tagRoute(PATH)).head(onlyGet).get(exportHandler(deps)).all(onlyGet);
+  return router;
 }
 
-function exportHandler(deps: JobsCsvDeps, host: AdapterHost): RequestHandler {
+function exportHandler(deps: JobsCsvDeps): RequestHandler {
   return async (request, response) => {
-    const context = host.contextOf(response);
-    context.route = PATH;
-    rejectOtherMethods(request);
     const principal = await authenticate(deps, request);
-    context.principal = principal;
+    contextOf(response).principal = principal;
     requireScope(principal, "jobs:read");
     const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
     await takeTokens(deps.limits, rateLimitSubjectOf(principal), { kind: "batch" }, setHeader);
     const exported = { principal, mode: modeOf(request.url), request: await parseRequest(deps, request) };
     await sendCsv(deps, exported, response);
   };
-}
-
-function rejectOtherMethods({ method }: Request): void {
-  if (method === "GET") return;
-  throw new AppError("MethodNotAllowedException", `${method} is not allowed here. Allowed: GET`, {
-    headers: { Allow: "GET" },
-  });
 }
 
 function authenticate(

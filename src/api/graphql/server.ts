@@ -14,7 +14,6 @@ import type { Registry } from "prom-client";
 import type { KeyVerifier } from "../../api-keys/api.ts";
 import type { RateLimits } from "../../rate-limits/api.ts";
 import type { Config } from "../../config/config.ts";
-import { AppError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { authenticate } from "./authenticate.ts";
 import type { IncomingOperation } from "./context.ts";
@@ -22,7 +21,10 @@ import { ErrorFormatter } from "./execution/error-formatter.ts";
 import { createGateway } from "./execution/executor.ts";
 import { sendSandbox } from "./explorer/sandbox.ts";
 import { graphiqlRoutes } from "./explorer/graphiql.routes.ts";
-import type { AdapterHost } from "./adapter-host.ts";
+import { contextOf, tagRoute } from "../context.ts";
+import { notFoundHandler, toAppError } from "../error-handler.ts";
+import { readJson } from "../json.ts";
+import type { Simulate } from "../simulate.ts";
 import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts";
 import type { SessionVerifier } from "../../accounts/api.ts";
 import { currentRequest } from "./request-store.ts";
@@ -41,16 +43,16 @@ export interface GraphqlAdapterDeps<Context extends BaseContext> {
   /** Returns the URL of the section of the guide about an error code. */
   errorUrl: (code: string) => string;
   /** Further routes, outside `/graphql`. */
-  extraRoutes?: ((host: AdapterHost) => RequestHandler) | undefined;
+  extraRoutes?: RequestHandler | undefined;
 }
 
 export interface GraphqlAdapter extends AsyncDisposable {
   readonly path: string;
   readonly webSockets: SubscriptionServer;
   /** The endpoint and the explorers. */
-  routes(host: AdapterHost): RequestHandler;
+  routes(simulate: Simulate): RequestHandler;
   /** Formats errors of requests to `path`. */
-  errorHandler(host: AdapterHost): ErrorRequestHandler;
+  readonly errorHandler: ErrorRequestHandler;
   /** Sets the API key that the explorers send, except in production. */
   setExplorerKey(key: string): void;
 }
@@ -73,31 +75,25 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
   return {
     path: PATH,
     webSockets,
-    routes(host) {
-      const named: RequestHandler = (_request, response, next) => {
-        host.contextOf(response).route = PATH;
-        next();
-      };
+    routes(simulate) {
       const router = Router({ caseSensitive: true });
-      router.use(PATH, named);
+      router.use(PATH, tagRoute(PATH));
       if (!isProduction) router.get(PATH, showSandbox(explorerKey));
       router.all(
         PATH,
-        authenticate({ verifier, sessions, limits, isProduction }, host),
-        readPostBody(host.readJson(MAX_BODY_BYTES)),
+        authenticate({ verifier, sessions, limits, isProduction }, simulate),
+        readPostBody(readJson(MAX_BODY_BYTES)),
       );
       router.all(
         PATH,
         expressMiddleware(apollo, { context: () => Promise.resolve(makeContext(currentRequest())) }),
       );
-      router.use(PATH, () => {
-        throw new AppError("NotFoundException", "There is no such route");
-      });
-      if (deps.extraRoutes) router.use(deps.extraRoutes(host));
-      router.use(graphiqlRoutes({ host, explorerKey, publicUrl: config.http.publicUrl }));
+      router.use(PATH, notFoundHandler);
+      if (deps.extraRoutes) router.use(deps.extraRoutes);
+      router.use(graphiqlRoutes({ explorerKey, publicUrl: config.http.publicUrl }));
       return router;
     },
-    errorHandler: (host) => createErrorHandler(errors, host),
+    errorHandler: createErrorHandler(errors),
     setExplorerKey(key) {
       storedKey = key;
     },
@@ -173,15 +169,15 @@ function readPostBody(read: RequestHandler): RequestHandler {
 }
 
 /** Sends errors thrown before Apollo runs (authentication, body parsing) as a GraphQL response. */
-function createErrorHandler(errors: ErrorFormatter, host: AdapterHost): ErrorRequestHandler {
+function createErrorHandler(errors: ErrorFormatter): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) {
       next(error);
       return;
     }
-    const context = host.contextOf(response);
+    const context = contextOf(response);
     const { requestId, simulated } = context;
-    const failure = host.toAppError(error);
+    const failure = toAppError(error);
     const { status, headers } = failure;
     const { message, extensions } = errors.translate(failure, { requestId, simulated });
     const { http: _, ...visibleExtensions } = extensions;

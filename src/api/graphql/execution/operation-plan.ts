@@ -230,7 +230,7 @@ function isListOutput(type: GraphQLOutputType): boolean {
 }
 
 /** True if the value contains a variable at any depth. */
-export function containsVariable(value: ValueNode): boolean {
+function containsVariable(value: ValueNode): boolean {
   if (value.kind === Kind.VARIABLE) return true;
   if (value.kind === Kind.LIST) return value.values.some(containsVariable);
   return value.kind === Kind.OBJECT && value.fields.some((field) => containsVariable(field.value));

@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../../../core/errors.ts";
 import { pathPrefix } from "../../../core/public-url.ts";
-import { exampleDocument } from "./example-document.ts";
-import type { AdapterHost } from "../adapter-host.ts";
+import { addRoute } from "../../add-route.ts";
+import { exampleDocument } from "./sandbox.ts";
 
 /** Allows only this origin. The editor also needs inline styles and `data:` URLs. */
 const CONTENT_SECURITY_POLICY = [
@@ -31,13 +31,12 @@ interface Assets {
 }
 
 export interface GraphiqlDeps {
-  host: AdapterHost;
   /** The API key that the header editor shows first. */
   explorerKey: () => string | null;
   publicUrl: string | null;
 }
 
-export function graphiqlRoutes({ host, explorerKey, publicUrl }: GraphiqlDeps): Router {
+export function graphiqlRoutes({ explorerKey, publicUrl }: GraphiqlDeps): Router {
   const prefix = pathPrefix(publicUrl);
   // 9 MB, loaded on the first request because most processes never serve them.
   let assetsPromise: Promise<Assets> | undefined;
@@ -50,35 +49,22 @@ export function graphiqlRoutes({ host, explorerKey, publicUrl }: GraphiqlDeps): 
     response.type("html").send(page(prefix, version, explorerKey()));
   };
 
-  const sendAsset: RequestHandler<{ version: string; name: string }> = async ({ params }, response) => {
+  const sendAsset: RequestHandler = async ({ params }, response) => {
     const { version, files } = await assets();
-    const file = files.get(params.name);
+    const file = files.get(String(params["name"]));
     if (!file) throw new AppError("NotFoundException", "GraphiQL has no file of this name");
     // During a rolling update a page may request files of another release. It gets the current file, uncached.
-    const isCurrent = params.version === version;
+    const isCurrent = params["version"] === version;
     response.setHeader("Cache-Control", isCurrent ? "public, max-age=31536000, immutable" : "no-store");
     response.type(file.type).send(file.content);
   };
 
   const router = Router({ caseSensitive: true });
-  const route = (path: string, handler: RequestHandler<never>): void => {
-    const named: RequestHandler = (_request, response, next) => {
-      host.contextOf(response).route = path.replaceAll(/:(\w+)/g, "{$1}");
-      next();
-    };
-    router.route(path).all(named).get(handler).all(methodNotAllowed);
-  };
-  route("/graphiql", sendPage);
-  route("/graphiql/assets/:version/:name", sendAsset);
+  addRoute(router, { path: "/graphiql", name: "/graphiql" }, { get: [sendPage] });
+  const name = "/graphiql/assets/{version}/{name}";
+  addRoute(router, { path: "/graphiql/assets/:version/:name", name }, { get: [sendAsset] });
   return router;
 }
-
-const methodNotAllowed: RequestHandler = ({ method }) => {
-  const headers = { Allow: "GET, HEAD" };
-  throw new AppError("MethodNotAllowedException", `${method} is not allowed here. Allowed: GET, HEAD`, {
-    headers,
-  });
-};
 
 async function readAssets(): Promise<Assets> {
   const graphiql = await import("@graphql-yoga/render-graphiql/graphiql");

@@ -1,9 +1,12 @@
 /** Apollo Sandbox, shown to browsers that open the GraphQL endpoint: with our example operations and without telemetry. */
+import { readFileSync } from "node:fs";
 import type { ApolloServerPlugin, GraphQLServerContext } from "@apollo/server";
 import { ApolloServerPluginLandingPageLocalDefault } from "@apollo/server/plugin/landingPage/default";
 import type { Response } from "express";
 import { invariant } from "../../../core/errors.ts";
-import { exampleDocument } from "./example-document.ts";
+
+/** Example operations that both explorers show first. */
+export const exampleDocument = readFileSync(new URL("./examples.graphql", import.meta.url), "utf8");
 
 /** Adds to the policy in the page itself, which covers what it loads from Apollo's servers. */
 const CONTENT_SECURITY_POLICY =
