@@ -15,15 +15,15 @@ const OUTPUT_FILE = fileURLToPath(new URL("../src/api/graphql/generated/schema-t
 
 /** Types of the parent objects that resolvers pass on, if they differ from the GraphQL type. */
 const mappers = {
-  Job: "../nodes/job.node.ts#JobNode",
-  JobEvent: "../nodes/event.node.ts#JobEventNode",
-  Organization: "../nodes/organization.node.ts#OrganizationNode",
+  Job: "../nodes.ts#JobNode",
+  JobEvent: "../nodes.ts#JobEventNode",
+  Organization: "../nodes.ts#OrganizationNode",
   Viewer: "../authenticated-principal.ts#AuthenticatedPrincipal",
-  User: "../nodes/account.node.ts#UserNode",
-  AccountRequest: "../nodes/account.node.ts#AccountRequestNode",
+  User: "../nodes.ts#UserNode",
+  AccountRequest: "../nodes.ts#AccountRequestNode",
   AccountRequestNote: "../../../accounts/api.ts#AccountRequestNote as NoteEntity",
   AuditEntry: "../../../audit/api.ts#AuditEntryView",
-  Invitation: "../nodes/account.node.ts#InvitationNode",
+  Invitation: "../nodes.ts#InvitationNode",
   ApiKey: "../../../api-keys/api.ts#ApiKeyView",
   WebhookEndpoint: "../../../webhooks/api.ts#EndpointView",
   WebhookDelivery: "../../../webhooks/api.ts#DeliveryView",
@@ -33,7 +33,7 @@ const mappers = {
   FailureReason: "../../../jobs/api.ts#FailureReasonCode",
 };
 
-/** Scalar types. Input values are validated. Nodes of entities hold Dates in place of DateTime strings (src/api/graphql/scalars.ts). */
+/** Scalar types. Input values are validated. Nodes of entities hold Dates in place of DateTime strings (src/api/graphql/schema.ts). */
 const scalars = {
   ID: { input: "string", output: "string" },
   DateTime: { input: "Date", output: "string" },

@@ -2,7 +2,7 @@
 import type { Queryable, Reader } from "../../core/postgres/database.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { AuthenticatedPrincipal } from "./authenticated-principal.ts";
-import { Loaders } from "./nodes/loaders.ts";
+import { Loaders } from "./loaders.ts";
 import type { GraphqlServices } from "./services.ts";
 
 /** The request data of one operation, or of one event of a subscription. */

@@ -11,8 +11,8 @@ import {
 import { organizationUuid } from "./arguments.ts";
 import { requirePrincipal } from "./authorize.ts";
 import type { GraphqlContext } from "./context.ts";
-import { type ErrorPath, thrownUserErrors } from "./user-errors.ts";
 import type { GraphqlServices } from "./services.ts";
+import { type ErrorPath, thrownUserErrors } from "./user-errors.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,57 +1,60 @@
 /** The executable schema: the SDL with its resolvers. */
 import { makeExecutableSchema } from "@graphql-tools/schema";
-import { parse, type GraphQLSchema } from "graphql";
+import { GraphQLScalarType, parse, type GraphQLSchema } from "graphql";
+import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scalars";
 import { enumValues } from "./enums.ts";
 import type { Resolvers } from "./generated/schema-types.ts";
-import { accountRequest, accountRequestQueries } from "./resolvers/account-request.ts";
-import { auditEntry, auditQueries } from "./resolvers/audit.ts";
-import { mail, mailQueries } from "./resolvers/mail.ts";
-import { memberQueries } from "./resolvers/member.ts";
-import { apiKeyQueries } from "./resolvers/api-key.ts";
+import { accountQueries, accountRequest, auditEntry, mail, viewer } from "./resolvers/account.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
-import { updatedJob, jobMutations } from "./resolvers/job-mutations.ts";
+import { jobMutations, testModeAdjustments, updatedJob } from "./resolvers/job-mutations.ts";
 import { node, nodeQueries } from "./resolvers/node.ts";
 import { organization, organizationQueries } from "./resolvers/organization.ts";
-import { operatorMutations } from "./resolvers/operator-mutations.ts";
-import { referenceQueries } from "./resolvers/reference.ts";
-import { requestLogQueries } from "./resolvers/request-log.ts";
-import { savedViewQueries } from "./resolvers/saved-view.ts";
 import { statsQueries } from "./resolvers/job-stats.ts";
-import { testModeAdjustments } from "./resolvers/test-mode.ts";
-import { viewer, viewerQueries } from "./resolvers/viewer.ts";
-import { webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
-import { webhookAdjustments } from "./resolvers/webhook-mutations.ts";
-import { toAccountRequestNode, toInvitationNode, toSavedViewNode, toUserNode } from "./nodes/account.node.ts";
-import { toOrganizationNode } from "./nodes/organization.node.ts";
+import { webhookAdjustments, webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
+import {
+  toAccountRequestNode,
+  toInvitationNode,
+  toOrganizationNode,
+  toSavedViewNode,
+  toUserNode,
+} from "./nodes.ts";
 import { operationMutations } from "./operation-mutations.ts";
 import { operations } from "../../operations/all.ts";
-import { scalars } from "./scalars.ts";
 import { readSdl } from "./sdl.ts";
+
+/** Inputs are parsed by `graphql-scalars`. Outputs are passed through: nodes hold texts, or Dates, whose JSON is the same text. */
+function passThrough(scalar: GraphQLScalarType, name: string): GraphQLScalarType {
+  const { parseValue, parseLiteral } = scalar;
+  const passThroughScalar = new GraphQLScalarType({
+    name,
+    parseValue,
+    parseLiteral,
+    serialize: (value) => value,
+  });
+  // Keep the SDL's description and specification URL: the scalar's own values would replace them.
+  const { description: _description, specifiedByURL: _specifiedByURL, ...members } = passThroughScalar;
+  return members as GraphQLScalarType;
+}
+
+const scalars = {
+  DateTime: passThrough(DateTimeResolver, "DateTime"),
+  LocalDate: passThrough(LocalDateResolver, "LocalDate"),
+  JSON: passThrough(JSONResolver, "JSON"),
+};
 
 const resolvers: Resolvers = {
   ...scalars,
   Query: {
-    ...memberQueries,
-    ...accountRequestQueries,
-    ...auditQueries,
-    ...mailQueries,
-    ...requestLogQueries,
-    ...viewerQueries,
+    ...accountQueries,
     ...organizationQueries,
     ...jobQueries,
     ...statsQueries,
     ...eventQueries,
-    ...referenceQueries,
     ...webhookQueries,
-    ...apiKeyQueries,
-    ...savedViewQueries,
     ...nodeQueries,
   },
-  Mutation: {
-    ...jobMutations,
-    ...operatorMutations,
-  },
+  Mutation: jobMutations,
   Subscription: subscriptions,
   Node: node,
   Viewer: viewer,

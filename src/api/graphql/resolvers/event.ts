@@ -3,7 +3,7 @@ import { feedCursor, LATEST, readFeedCursor, type TailRow } from "../../../event
 import { authorize, requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { JobEventResolvers, QueryResolvers, SubscriptionResolvers } from "../generated/schema-types.ts";
-import { toJobEventNode } from "../nodes/event.node.ts";
+import { toJobEventNode } from "../nodes.ts";
 import { emptyConnection, pageRequest, readCursor, toConnection } from "../pagination.ts";
 import { checkedFilter } from "./job.ts";
 

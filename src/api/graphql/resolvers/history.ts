@@ -10,7 +10,7 @@ import type {
 } from "../../../events/api.ts";
 import { decodeCursor, encodeCursor } from "../../../core/cursor.ts";
 import { invariant } from "../../../core/errors.ts";
-import { toJobEventNode, type JobEventNode } from "../nodes/event.node.ts";
+import { toJobEventNode, type JobEventNode } from "../nodes.ts";
 import {
   pageRequest,
   readCursor,

@@ -1,32 +1,77 @@
-/** Mutations that update jobs. */
-import { authorize, changeContext } from "../authorize.ts";
-import { bulkOptions, toBulkPayload, toBulkResult } from "../bulk.ts";
+/** Mutations that change jobs, and the arguments and payloads of test mode that differ from its operations. */
+import { snakeCase } from "../../../core/names.ts";
+import { requireScope } from "../../../api-keys/api.ts";
+import type { BulkOptions, ItemFailure, ItemResult } from "../../../jobs/api.ts";
+import { authorize, changeContext, requireOperator } from "../authorize.ts";
 import type {
   BulkJobResultResolvers,
   JobPatch,
   MutationResolvers,
   UpdateJobInput,
   UpdateJobPayloadResolvers,
+  UserError,
 } from "../generated/schema-types.ts";
 import type { GraphqlContext } from "../context.ts";
-import { snakeCase } from "../../../core/names.ts";
-import type { JobNode } from "../nodes/job.node.ts";
+import { type JobNode, toJobNode } from "../nodes.ts";
+import { invalidArgument, organizationUuid } from "../arguments.ts";
+import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
+import { toUserErrors } from "../user-errors.ts";
+import type { Adjustment } from "../operation-mutations.ts";
 
 /** Prefix of problem fields, relative to the item. */
-const path = "patch.";
+const PATCH_PATH = "patch.";
 
 export const jobMutations: MutationResolvers = {
   async updateJob(_root, { input }, context) {
     const principal = authorize(context, "jobs:write");
-    const options = { ...changeContext(context, principal), dryRun: false, path };
+    const options = { ...changeContext(context, principal), dryRun: false, path: PATCH_PATH };
     const { result } = await context.services.jobs.updateOne(principal, toUpdateItem(input), options);
     return toBulkResult(result, "input");
   },
 
   async updateJobs(_root, { items, ...args }, context) {
     const principal = authorize(context, "jobs:write");
-    const options = { ...bulkOptions(context, principal, args), pathOf: () => path };
+    const options = { ...bulkOptions(context, principal, args), pathOf: () => PATCH_PATH };
     const { results } = await context.services.jobs.updateBatch(principal, items.map(toUpdateItem), options);
+    const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
+    return { ...payload, updatedCount };
+  },
+
+  async createJobs(_root, { items, ...args }, context) {
+    const operator = requireOperator(context, "jobs:write");
+    const jobs = items.map(({ markingNumber, agentId, contractorId, fields, providerStatus }, index) => ({
+      markingNumber,
+      agentId: organizationUuid(`items.${index}.agentId`, agentId),
+      contractorId: contractorUuid(contractorId ?? null, index),
+      fields: toContractFields(fields ?? {}),
+      providerStatus: providerStatus ?? null,
+    }));
+    const options = bulkOptions(context, operator, args);
+    const results = await context.services.operations.createJobs(operator, jobs, options);
+    const { appliedCount: createdCount, ...payload } = toBulkPayload(results);
+    return { ...payload, createdCount };
+  },
+
+  async assignJobs(_root, { items, ...args }, context) {
+    const operator = requireOperator(context, "jobs:write");
+    const assignments = items.map(({ markingNumber, contractorId }, index) => ({
+      markingNumber,
+      contractorId: contractorUuid(requireGiven(`items.${index}.contractorId`, contractorId), index),
+    }));
+    const options = bulkOptions(context, operator, args);
+    const results = await context.services.operations.assignJobs(operator, assignments, options);
+    const { appliedCount: assignedCount, ...payload } = toBulkPayload(results);
+    return { ...payload, assignedCount };
+  },
+
+  async setProviderStatus(_root, { items, ...args }, context) {
+    const operator = requireOperator(context, "jobs:write");
+    const changes = items.map(({ markingNumber, providerStatus }, index) => ({
+      markingNumber,
+      providerStatus: requireGiven(`items.${index}.providerStatus`, providerStatus),
+    }));
+    const options = bulkOptions(context, operator, args);
+    const results = await context.services.operations.setProviderStatus(operator, changes, options);
     const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
     return { ...payload, updatedCount };
   },
@@ -49,6 +94,74 @@ function toUpdateItem({ markingNumber, expectedVersion, patch }: UpdateJobInput)
 }
 
 /** Returns the patch with the field names of the REST API. */
-export function toContractFields(patch: JobPatch): Record<string, unknown> {
+function toContractFields(patch: JobPatch): Record<string, unknown> {
   return Object.fromEntries(Object.entries(patch).map(([name, value]) => [snakeCase(name), value]));
 }
+
+/** Throws BadRequestException for an absent value. Null is allowed and clears the value. */
+function requireGiven<Value>(path: string, value: Value | null | undefined): Value | null {
+  if (value === undefined) throw invalidArgument(path, "is required; null clears the value");
+  return value;
+}
+
+function contractorUuid(id: string | null, index: number): string | null {
+  return id === null ? null : organizationUuid(`items.${index}.contractorId`, id);
+}
+
+interface BulkArguments {
+  readonly errorPolicy: NonNullable<BulkOptions["errorPolicy"]>;
+  readonly dryRun: boolean;
+}
+
+function bulkOptions(
+  context: GraphqlContext,
+  principal: AuthenticatedPrincipal,
+  { errorPolicy, dryRun }: BulkArguments,
+): BulkOptions {
+  // A dry run returns job data.
+  if (dryRun) requireScope(principal, "jobs:read");
+  return { ...changeContext(context, principal), dryRun, errorPolicy };
+}
+
+function toBulkPayload(items: readonly ItemResult[]) {
+  const results = items.map((item, index) => toBulkResult(item, `items.${index}`));
+  return {
+    results,
+    /** Items that were applied, including those that changed nothing. */
+    appliedCount: results.filter(({ job }) => job !== null).length,
+    failedCount: results.filter(({ outcome }) => outcome === "failed").length,
+    userErrors: results.flatMap(({ userErrors }) => userErrors),
+  };
+}
+
+/** `path` is the item's path in the arguments, such as `items.3`; it prefixes the fields of the item's errors. */
+function toBulkResult(item: ItemResult, path: string) {
+  return {
+    markingNumber: item.markingNumber,
+    outcome: item.outcome,
+    job: "job" in item ? toJobNode(item.job) : null,
+    userErrors: "failure" in item ? toItemErrors(item.failure, path) : [],
+  };
+}
+
+function toItemErrors(failure: ItemFailure, path: string): UserError[] {
+  const isPatchError = failure.code === "BadRequestException";
+  const subject = `${path}.${isPatchError ? "patch" : "markingNumber"}`;
+  const errorPath = { fields: path, subject, version: `${path}.expectedVersion` };
+  const userErrors = toUserErrors(failure, errorPath);
+  // Any other failure comes from the database rejecting the item's values.
+  return userErrors ?? [{ code: "invalid", field: path, message: failure.message }];
+}
+
+export const testModeAdjustments: Readonly<Record<string, Adjustment>> = {
+  createTestJobs: {
+    toInput: ({ input }) => {
+      const { template, ...others } = input as { template?: JobPatch };
+      return { input: { ...others, ...(template && { template: toContractFields(template) }) } };
+    },
+    toPayload: ({ rows }: { rows: readonly Parameters<typeof toJobNode>[0][] }) => ({
+      jobs: rows.map(toJobNode),
+    }),
+  },
+  sendSampleEvent: { toPayload: ({ items }: { items: readonly unknown[] }) => ({ deliveries: items }) },
+};

@@ -1,4 +1,4 @@
-/** Queries that return jobs, and the fields of a job. */
+/** Jobs with their organisations and histories, job statuses and failure reasons. */
 import { isDeepStrictEqual } from "node:util";
 import type { GraphQLResolveInfo } from "graphql";
 import { includeHistory } from "../../../events/api.ts";
@@ -22,12 +22,11 @@ import type {
   JobResolvers,
   QueryResolvers,
 } from "../generated/schema-types.ts";
-import type { Loaders } from "../nodes/loaders.ts";
-import { toJobNode, type JobNode } from "../nodes/job.node.ts";
-import type { OrganizationNode } from "../nodes/organization.node.ts";
+import type { Loaders } from "../loaders.ts";
+import { type JobNode, type OrganizationNode, toJobNode } from "../nodes.ts";
 import { pageRequest, readCursor, toConnection } from "../pagination.ts";
 import { nodeSelection, selectionOf } from "../execution/selection.ts";
-import { historySelection, historyConnection, historyRequest } from "./history.ts";
+import { historyConnection, historyRequest, historySelection } from "./history.ts";
 
 export const jobQueries: QueryResolvers = {
   async job(_root, { id, markingNumber }, context) {
@@ -74,6 +73,15 @@ export const jobQueries: QueryResolvers = {
       },
       cursorOf: (row) => jobCursor(order, row),
     });
+  },
+
+  async jobStatuses(_root, _args, context) {
+    authorize(context, "jobs:read");
+    return [...(await context.loaders.statuses()).values()];
+  },
+  failureReasons(_root, _args, context) {
+    authorize(context, "jobs:read");
+    return context.services.referenceData.failureReasons(context.database);
   },
 };
 

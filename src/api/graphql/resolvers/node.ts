@@ -3,7 +3,7 @@ import type { Scope } from "../../../api-keys/api.ts";
 import { fromTypedId } from "../../../core/ids.ts";
 import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import type { LoaderName } from "../nodes/loaders.ts";
+import type { LoaderName } from "../loaders.ts";
 import type { NodeResolvers, QueryResolvers, ResolversTypes } from "../generated/schema-types.ts";
 
 type NodeResult = ResolversTypes["Node"] | null;

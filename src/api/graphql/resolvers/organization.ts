@@ -4,8 +4,7 @@ import { requireOperator, requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import { invalidArgument } from "../arguments.ts";
 import type { OrganizationResolvers, QueryResolvers } from "../generated/schema-types.ts";
-import { toOrganizationNode, type OrganizationNode } from "../nodes/organization.node.ts";
-import { uuidOf } from "../nodes/node-id.ts";
+import { type OrganizationNode, toOrganizationNode, uuidOf } from "../nodes.ts";
 import { listConnection } from "../pagination.ts";
 import { selectionOf } from "../execution/selection.ts";
 

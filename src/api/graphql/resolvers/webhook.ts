@@ -1,16 +1,18 @@
-/** Queries of webhook endpoints, deliveries and attempts. */
+/** Webhook endpoints, deliveries and attempts, and the arguments of webhooks that differ from their operations. */
 import { readDeliveryCursor } from "../../../webhooks/api.ts";
 import { markingNumberValue } from "../../../jobs/api.ts";
 import { authorize, requireAdministrator, requireManager } from "../authorize.ts";
 import type {
+  MutationResumeWebhookEndpointArgs,
   QueryResolvers,
   WebhookDeliveryResolvers,
   WebhookEndpointResolvers,
 } from "../generated/schema-types.ts";
 import { listedMode } from "../authenticated-principal.ts";
 import { invalidArgument } from "../arguments.ts";
-import { uuidOf } from "../nodes/node-id.ts";
+import { uuidOf } from "../nodes.ts";
 import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+import type { Adjustment } from "../operation-mutations.ts";
 
 export const webhookQueries: QueryResolvers = {
   webhookEndpoints(_root, { mode }, context) {
@@ -87,4 +89,16 @@ export const webhookDelivery: WebhookDeliveryResolvers = {
     return context.loaders.load("requestBodies", uuidOf("dlv", id));
   },
   attempts: ({ id }, _args, { loaders }) => loaders.load("deliveryAttempts", uuidOf("dlv", id)),
+};
+
+export const webhookAdjustments: Readonly<Record<string, Adjustment>> = {
+  resumeWebhookEndpoint: {
+    toInput(args) {
+      const { id, pendingPolicy = "send", since } = args as unknown as MutationResumeWebhookEndpointArgs;
+      const isSince = pendingPolicy === "send_since";
+      if (isSince && !since) throw invalidArgument("since", "is required with pendingPolicy: SEND_SINCE");
+      if (!isSince && since) throw invalidArgument("since", "is only allowed with pendingPolicy: SEND_SINCE");
+      return { id, pending: isSince ? "send" : pendingPolicy, since: since ?? undefined };
+    },
+  },
 };

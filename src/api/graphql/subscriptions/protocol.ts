@@ -1,19 +1,26 @@
 /** Serves the graphql-transport-ws protocol with graphql-ws: authentication, subscriptions and their events. */
 import type { ApolloServer, BaseContext } from "@apollo/server";
-import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLFormattedError } from "graphql";
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLFormattedError,
+  Kind,
+  type SelectionSetNode,
+} from "graphql";
 import { makeServer, MessageType, type SubscribePayload } from "graphql-ws";
 import { type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
 import { FairSemaphore } from "../../../core/concurrency/semaphore.ts";
-import { AppError, invariant, isUnavailable } from "../../../core/errors.ts";
+import { AppError, badRequest, invariant, isUnavailable } from "../../../core/errors.ts";
 import { startTrace, withSpan } from "../../../core/tracing/tracing.ts";
+import { partnerOf } from "../../../core/principal.ts";
 import type { IncomingOperation } from "../context.ts";
 import type { ErrorFormatter } from "../execution/error-formatter.ts";
 import { operationSpan } from "../execution/operation-span.ts";
-import { partnerOf } from "../../../core/principal.ts";
 import { rateLimitSubjectOf } from "../authenticated-principal.ts";
-import { currentRequest, type CheckedSubscription } from "../request-store.ts";
-import { authenticate, revalidate, type AuthenticateDeps } from "./authenticate.ts";
-import { checkOperation } from "./check-operation.ts";
+import { type CheckedSubscription, currentRequest } from "../request-store.ts";
+import { authenticate, type AuthenticateDeps, revalidate } from "./authenticate.ts";
 import type { Connection } from "./connection.ts";
 import { startSubscription, type SubscriptionResults } from "./event-execution.ts";
 import { closeCodes, subscriptionLimits, TRY_AGAIN_REASON } from "./limits.ts";
@@ -160,4 +167,41 @@ function sendSubscribedPing(
 function closeOnFailure(connection: Connection, error: unknown): void {
   if (isUnavailable(error)) connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
   else throw error;
+}
+
+/** Returns the subscription, or the errors of the operation. Throws BadRequestException for a root field that may be excluded. */
+async function checkOperation<Context extends BaseContext>(
+  apollo: ApolloServer<Context>,
+  contextValue: Context,
+  { query, operationName, variables }: SubscribePayload,
+): Promise<CheckedSubscription | readonly GraphQLFormattedError[]> {
+  const request = {
+    query,
+    ...(typeof operationName === "string" && { operationName }),
+    ...(variables && { variables }),
+  };
+  const { body } = await apollo.executeOperation(request, { contextValue });
+  const { subscription } = currentRequest();
+  if (!subscription) {
+    invariant(body.kind === "single" && body.singleResult.errors, "an operation is accepted or rejected");
+    return body.singleResult.errors;
+  }
+  if (isRootConditional(subscription.operation.selectionSet, subscription.document))
+    throw badRequest([], "The root field of a subscription cannot have @skip or @include");
+  return subscription;
+}
+
+/** True if a directive could exclude the root field: then there would be nothing to subscribe to. */
+function isRootConditional({ selections }: SelectionSetNode, document: DocumentNode): boolean {
+  return selections.some((selection) => {
+    if ((selection.directives ?? []).length > 0) return true;
+    if (selection.kind === Kind.FIELD) return false;
+    if (selection.kind === Kind.INLINE_FRAGMENT) return isRootConditional(selection.selectionSet, document);
+    return document.definitions.some(
+      (definition) =>
+        definition.kind === Kind.FRAGMENT_DEFINITION &&
+        definition.name.value === selection.name.value &&
+        isRootConditional(definition.selectionSet, document),
+    );
+  });
 }

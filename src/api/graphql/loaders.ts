@@ -5,23 +5,23 @@ import {
   accountRequestsByIds,
   accountRequestWarnings,
   countMembersByOrganization,
-} from "../../../accounts/api.ts";
-import { keysByIds, toApiKeyView } from "../../../api-keys/api.ts";
-import { listAuditEntries } from "../../../audit/api.ts";
-import type { HistoryPage, HistoryRequest } from "../../../events/api.ts";
-import type { JobStatusCode } from "../../../jobs/api.ts";
-import { organizationsByIds } from "../../../organizations/api.ts";
-import { invariant } from "../../../core/errors.ts";
-import { toTypedId, type IdPrefix } from "../../../core/ids.ts";
-import { alignByKey } from "../../../core/postgres/align-by-key.ts";
-import type { Reader } from "../../../core/postgres/database.ts";
+} from "../../accounts/api.ts";
+import { keysByIds, toApiKeyView } from "../../api-keys/api.ts";
+import { listAuditEntries } from "../../audit/api.ts";
+import type { HistoryPage, HistoryRequest } from "../../events/api.ts";
+import type { JobStatusCode } from "../../jobs/api.ts";
+import { organizationsByIds } from "../../organizations/api.ts";
+import { invariant } from "../../core/errors.ts";
+import { toTypedId, type IdPrefix } from "../../core/ids.ts";
+import { alignByKey } from "../../core/postgres/align-by-key.ts";
+import type { Reader } from "../../core/postgres/database.ts";
 import {
   attemptsByDelivery,
   findAttemptsById,
   findDeliveriesById,
   newestAttempts,
   requestBodiesOf,
-} from "../../../webhooks/api.ts";
+} from "../../webhooks/api.ts";
 import {
   canManageMembers,
   canReadAuditLog,
@@ -30,18 +30,18 @@ import {
   isSessionPrincipal,
   memberGroupOf,
   type AuthenticatedPrincipal,
-} from "../authenticated-principal.ts";
-import type { GraphqlServices } from "../services.ts";
+} from "./authenticated-principal.ts";
+import type { GraphqlServices } from "./services.ts";
 import {
   toAccountRequestNode,
   toAuditEntryNode,
   toInvitationNode,
+  toJobEventNode,
+  toJobNode,
+  toOrganizationNode,
   toSavedViewNode,
   toUserNode,
-} from "./account.node.ts";
-import { toJobEventNode } from "./event.node.ts";
-import { toJobNode } from "./job.node.ts";
-import { toOrganizationNode } from "./organization.node.ts";
+} from "./nodes.ts";
 
 interface Source {
   readonly principal: AuthenticatedPrincipal;
