@@ -4,6 +4,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { camelCase } from "../../src/core/names.ts";
 import { jobFieldNames } from "../../src/jobs/fields.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { patchBatch } from "../support/app/job-client.ts";
 import { queryData } from "../support/graphql/client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
@@ -205,5 +207,34 @@ describe("the same patch", () => {
         field: field === "" ? "input.patch" : `input.patch.${camelCase(field)}`,
       })),
     );
+  });
+});
+
+/** Two changes, an unknown job and a bad value. */
+const itemsFor = (markingNumber: string) => [
+  { markingNumber, patch: { weight: 5 } },
+  { markingNumber, patch: { labels: "fragile" } },
+  { markingNumber: "NONE", patch: { weight: 5 } },
+  { markingNumber, patch: { labels: "x".repeat(256) } },
+];
+
+it("updateJobs has the result of the batch for each item", async () => {
+  const [one, other] = await twins();
+  const rows = itemsFor(one).map(({ markingNumber, patch }) => ({ marking_number: markingNumber, ...patch }));
+  const { results } = expectData(await patchBatch(app, agent, rows));
+  const { updateJobs } = await queryData(
+    app,
+    `mutation ($items: [UpdateJobInput!]!) { updateJobs(items: $items) {
+      updatedCount failedCount results { job { labels weight } userErrors { code } } } }`,
+    { key: agent.key, variables: { items: itemsFor(other) } },
+  );
+  const restJobs = results.map(({ job }: { job?: Record<string, unknown> }) =>
+    job ? { labels: job["labels"], weight: job["weight"] } : null,
+  );
+  expect(updateJobs.results.map(({ job }: { job: object | null }) => job)).toEqual(restJobs);
+  expect(updateJobs).toMatchObject({
+    updatedCount: 2,
+    failedCount: 2,
+    results: [{}, {}, { userErrors: [{ code: "NOT_FOUND" }] }, { userErrors: [{ code: "INVALID" }] }],
   });
 });

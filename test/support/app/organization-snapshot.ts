@@ -204,7 +204,7 @@ function replaceIds(text: string, nameOf: (identity: string) => string | number)
 }
 
 /** Replaces random values by numbered placeholders. */
-export class Placeholders {
+class Placeholders {
   readonly #numbers = new Map<string, number>();
 
   replaceIn<Value>(value: Value): Value {
