@@ -6,7 +6,6 @@ import { startAppInstance, type ApiResponse } from "../support/app/app-instance.
 import { expectProblems } from "../support/app/assertions.ts";
 import { contract, type Operation } from "../support/app/openapi-contract.ts";
 import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
-import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import { lockJobRow } from "../support/database/row-lock.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { eventually } from "../support/eventually.ts";
@@ -105,8 +104,9 @@ const samples: Record<
 const names = Object.keys(samples);
 const withBody = names.filter((name) => name.startsWith("PATCH"));
 
-/** test/api/refusals.test.ts causes them for every operation. */
-const SHARED_REFUSALS = new Set([401, 403, 413, 415, 429, 503]);
+/** test/api/refusals.test.ts causes them for every operation, the last two for every operation with an Idempotency-Key. */
+const SHARED_REFUSALS = [401, 403, 413, 415, 429, 503];
+const KEYED_REFUSALS = [409, 422];
 
 let app: TestApp;
 let agent: TestOrganization;
@@ -204,15 +204,6 @@ describe("the PATCH operations match the document", () => {
     },
   );
 
-  it.each(expecting(400, withBody))("400 again when a malformed request is repeated: %s", async (name) => {
-    const headers = { "idempotency-key": "wrong-again" };
-    const wrong = { ...samples[name]!.wrong[400], headers };
-    await send(app, name, agent.key, wrong);
-    const repeated = await send(app, name, agent.key, wrong);
-    expect(repeated.status).toBe(400);
-    expect(repeated.headers.has("idempotency-replayed")).toBe(false);
-  });
-
   it.each(expecting(409, withBody))("409 while the same request is in progress: %s", async (name) => {
     const lock = await lockJobRow(app.databaseUrl, NUMBER);
     const wrong = {
@@ -239,38 +230,6 @@ describe("the PATCH operations match the document", () => {
 const withKey = (name: string, text: string) => ({
   ...samples[name]!.right,
   headers: { "idempotency-key": text },
-});
-
-describe("the operations that return a new key match the document", () => {
-  const issuing = names.filter((name) => samples[name]!.right.status === 201);
-
-  it.each(expecting(422, issuing))(
-    "when a response is repeated, and 422 when its key has another body: %s",
-    async (name) => {
-      const path = await withIds(samples[name]!.right.path, agent.key);
-      const first = await send(app, name, agent.key, { ...withKey(name, "again"), path });
-      const second = await send(app, name, agent.key, { ...withKey(name, "again"), path });
-      expect([first.status, second.status]).toEqual([201, 201]);
-      expect(second.headers.get("idempotency-replayed")).toBe("true");
-      expect(second.body.data).toEqual({ ...first.body.data, secret: null });
-      const other = { ...withKey(name, "again"), path, body: { name: "other", grace_hours: 2 } };
-      expect((await send(app, name, agent.key, other)).status).toBe(422);
-    },
-  );
-
-  it.each(expecting(409, issuing))("409 while the same request is in progress: %s", async (name) => {
-    const path = await withIds(samples[name]!.right.path, agent.key);
-    const request = { ...withKey(name, "under-way"), path };
-    const lock = await openTransaction(app.database, sql`select from access_revision for update`);
-    const first = send(app, name, agent.key, request);
-    try {
-      await waitForBlockedSessions(app.database, 1);
-      expect((await send(app, name, agent.key, request)).status).toBe(409);
-    } finally {
-      await lock.commit();
-    }
-    expect((await first).status).toBe(201);
-  });
 });
 
 describe("400 for a malformed Idempotency-Key", () => {
@@ -325,20 +284,6 @@ describe("the lists match the document", () => {
   });
 });
 
-describe("a path", () => {
-  it("that does not exist matches the document", async () => {
-    expect((await app.call("/v1/nothing", { key: agent.key })).status).toBe(404);
-  });
-
-  it("without its Marking Number is the same operation", async () => {
-    for (const path of ["/v1/jobs/by-marking", "/v1/jobs/by-marking/"]) {
-      const { status, body } = await app.call(path, { key: agent.key });
-      expect(status).toBe(400);
-      expect(body.error?.message).toBe("The Marking Number must not be empty");
-    }
-  });
-});
-
 describe("500 after an unexpected error", () => {
   const tables = ["job", "job_event", "job_status", "failure_reason", "request_log"];
   beforeAll(async () => {
@@ -366,9 +311,11 @@ describe("the document", () => {
   it.each(names)("declares only statuses that a test here expects: %s", (name) => {
     const [method = "", path = ""] = name.split(" ");
     const item = contract.paths[path] as Record<string, Operation>;
-    const declared = Object.keys(item[method.toLowerCase()]!.responses).map(Number);
-    const own = new Set(declared).difference(SHARED_REFUSALS);
-    expect(expectedStatuses.get(name)).toEqual(own);
+    const { parameters, responses } = item[method.toLowerCase()]!;
+    const isKeyed = parameters?.some((parameter) => parameter.name === "Idempotency-Key");
+    const shared = new Set([...SHARED_REFUSALS, ...(isKeyed ? KEYED_REFUSALS : [])]);
+    const own = new Set(Object.keys(responses).map(Number)).difference(shared);
+    expect(expectedStatuses.get(name)?.difference(shared)).toEqual(own);
   });
 
   it("has only operations under /v1 that were called here", () => {

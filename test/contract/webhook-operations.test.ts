@@ -1,13 +1,11 @@
 /** The REST operations of webhooks: each documented status, isolation of organisations, and Idempotency-Key. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { raw, sql, type Sql } from "../../src/core/postgres/sql.ts";
-import { fromTypedId } from "../../src/core/ids.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
 import { expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { contract, type Operation } from "../support/app/openapi-contract.ts";
 import { snapshotOf } from "../support/app/organization-snapshot.ts";
-import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import { setUpWebhooks, type WebhookFixture } from "../support/webhooks/webhook-parity.fixture.ts";
 
 interface Sample {
@@ -18,8 +16,6 @@ interface Sample {
     string,
     { body?: object; query?: string; headers?: Record<string, string>; fields: string[] }
   >;
-  /** For an operation with Idempotency-Key: another body than `body`, and what blocks the operation while it is held. */
-  keyed?: { otherBody?: object; blocker: (fixture: WebhookFixture) => Sql };
 }
 
 const URL = "http://127.0.0.1:9/webhooks";
@@ -27,11 +23,6 @@ const ONE = "/v1/webhook-endpoints/{id}";
 const badKey = {
   "a malformed Idempotency-Key": { headers: { "idempotency-key": "two words" }, fields: ["Idempotency-Key"] },
 };
-const advisory = (name: string): Sql => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`;
-const endpointRow = ({ uuid }: WebhookFixture): Sql =>
-  sql`select from webhook_endpoint where id = ${uuid} for update`;
-const deliveryRow = ({ delivery }: WebhookFixture): Sql =>
-  sql`select from webhook_delivery where id = ${fromTypedId("dlv", delivery)} for update`;
 
 const samples: Record<string, Sample> = {
   "GET /v1/webhook-endpoints": { success: 200 },
@@ -64,10 +55,6 @@ const samples: Record<string, Sample> = {
       },
       "an unknown member": { body: { url: URL, eventTypes: ["job.created"] }, fields: ["eventTypes"] },
     },
-    keyed: {
-      otherBody: { url: `${URL}/2` },
-      blocker: ({ organization }) => advisory(`webhook endpoints of ${organization.id}`),
-    },
   },
   [`GET ${ONE}`]: { success: 200 },
   [`PATCH ${ONE}`]: {
@@ -82,7 +69,7 @@ const samples: Record<string, Sample> = {
     },
   },
   [`DELETE ${ONE}`]: { success: 200 },
-  [`POST ${ONE}/rotate-secret`]: { success: 200, malformed: badKey, keyed: { blocker: endpointRow } },
+  [`POST ${ONE}/rotate-secret`]: { success: 200, malformed: badKey },
   [`POST ${ONE}/pause`]: { success: 200 },
   [`POST ${ONE}/resume`]: {
     success: 200,
@@ -108,7 +95,6 @@ const samples: Record<string, Sample> = {
         fields: ["until"],
       },
     },
-    keyed: { otherBody: { which: "missing" }, blocker: ({ uuid }) => advisory(`replay to ${uuid}`) },
   },
   "GET /v1/webhook-deliveries": {
     success: 200,
@@ -128,7 +114,6 @@ const samples: Record<string, Sample> = {
   "POST /v1/webhook-deliveries/{id}/replay": {
     success: 201,
     malformed: badKey,
-    keyed: { blocker: deliveryRow },
   },
 };
 const names = Object.keys(samples);
@@ -136,8 +121,10 @@ const sampleOf = (name: string): Sample => samples[name] as Sample;
 const namesWith = (has: (sample: Sample, name: string) => unknown): string[] =>
   names.filter((name) => has(sampleOf(name), name));
 
-/** test/api/refusals.test.ts causes them for every operation. */
-const SHARED_REFUSALS = new Set([401, 403, 413, 415, 429, 503]);
+/** test/api/refusals.test.ts causes them for every operation; 500 is tested in test/api/envelope.test.ts. */
+const SHARED_REFUSALS = [401, 403, 413, 415, 429, 500, 503];
+/** It causes these for every operation with an Idempotency-Key. */
+const KEYED_REFUSALS = [409, 422];
 
 let app: SharedApp;
 
@@ -243,38 +230,7 @@ describe("404, and nothing changes", () => {
 });
 
 describe("Idempotency-Key", () => {
-  const keyed = namesWith(({ keyed: support }) => support);
   const headers = { "idempotency-key": "retry" };
-
-  it.each(keyed)("repeats the response and changes nothing: %s", async (name) => {
-    const fixture = await newFixture();
-    const first = await send(name, fixture, { headers });
-    const before = await snapshotOf(app.database, fixture.organization.id);
-    const second = await send(name, fixture, { headers });
-    expect(second.status).toBe(sampleOf(name).success);
-    expect(second.headers.get("idempotency-replayed")).toBe("true");
-    const secretless = "secret" in first.body.data ? { ...first.body.data, secret: null } : first.body.data;
-    expect(second.body.data).toEqual(secretless);
-    expect(await snapshotOf(app.database, fixture.organization.id)).toEqual(before);
-  });
-
-  it.each(expecting(409, keyed))("409 while the first request is in progress: %s", async (name) => {
-    const fixture = await newFixture();
-    const held = await openTransaction(app.database, sampleOf(name).keyed!.blocker(fixture));
-    const first = send(name, fixture, { headers });
-    await waitForBlockedSessions(app.database, 1);
-    expectFailure(await send(name, fixture, { headers }), 409, "still in progress");
-    await held.commit();
-    expect((await first).status).toBe(sampleOf(name).success);
-  });
-
-  it.each(expecting(422, keyed))("422 for a different request: %s", async (name) => {
-    const fixture = await newFixture();
-    await send(name, fixture, { headers });
-    const { otherBody } = sampleOf(name).keyed!;
-    const other = otherBody ? fixture : await newFixtureOf(fixture);
-    expectFailure(await send(name, other, { headers, body: otherBody }), 422);
-  });
 
   // evidence: idempotency-record-without-signing-secret
   it.each(
@@ -291,15 +247,6 @@ describe("Idempotency-Key", () => {
   });
 });
 
-/** Another endpoint and delivery of the same organisation. */
-async function newFixtureOf(fixture: WebhookFixture): Promise<WebhookFixture> {
-  const { body } = await send("POST /v1/webhook-endpoints", fixture, { body: { url: URL } });
-  const endpoint = String(body.data.endpoint.id);
-  await app.createJobs(fixture.organization, [{}]);
-  const list = await send("GET /v1/webhook-deliveries", fixture, { query: `?endpoint_id=${endpoint}` });
-  return { ...fixture, endpoint, delivery: String(list.body.data.items[0].id) };
-}
-
 describe("409 because of the state of an object", () => {
   it.each(expecting(409, [`POST ${ONE}/test`]))("%s: the secrets cannot be read", async (name) => {
     const fixture = await newFixture();
@@ -309,36 +256,15 @@ describe("409 because of the state of an object", () => {
   });
 });
 
-describe("500 hides the cause", () => {
-  beforeAll(async () => {
-    for (const table of ["webhook_endpoint", "webhook_delivery"])
-      await app.database.query(sql`alter table ${raw(table)} rename to ${raw(`${table}_gone`)}`);
-  });
-  afterAll(async () => {
-    for (const table of ["webhook_endpoint", "webhook_delivery"])
-      await app.database.query(sql`alter table ${raw(`${table}_gone`)} rename to ${raw(table)}`);
-  });
-
-  it.each(expecting(500, names))("%s", async (name) => {
-    const organization = await app.createOrganization("agent");
-    const fixture = {
-      organization,
-      key: organization.key,
-      endpoint: "whe_00000000000000000000000000",
-      uuid: "",
-      delivery: "dlv_00000000000000000000000000",
-    };
-    const { message } = expectFailure(await send(name, fixture), 500);
-    expect(message).not.toContain("webhook_");
-  });
-});
-
 describe("the document", () => {
   it.each(names)("declares only statuses that a test here expects: %s", (name) => {
     const [method = "", path = ""] = name.split(" ");
     const item = contract.paths[path] as Record<string, Operation>;
-    const declared = new Set(Object.keys(item[method.toLowerCase()]!.responses).map(Number));
-    expect(expectedStatuses.get(name)).toEqual(declared.difference(SHARED_REFUSALS));
+    const { parameters, responses } = item[method.toLowerCase()]!;
+    const isKeyed = parameters?.some((parameter) => parameter.name === "Idempotency-Key");
+    const shared = new Set([...SHARED_REFUSALS, ...(isKeyed ? KEYED_REFUSALS : [])]);
+    const declared = new Set(Object.keys(responses).map(Number));
+    expect(expectedStatuses.get(name)?.difference(shared)).toEqual(declared.difference(shared));
   });
 
   it("has only operations of webhooks that were called here", () => {
