@@ -47,7 +47,7 @@ export function contextOf(response: Response): RequestContext {
   return context;
 }
 
-export function setContext(response: Response, context: RequestContext): void {
+function setContext(response: Response, context: RequestContext): void {
   (response.locals as { context?: RequestContext }).context = context;
 }
 

@@ -1,17 +1,10 @@
 /** Serving the built console: its page on all paths that are not the API's, and its assets. */
 import { once } from "node:events";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { get, type IncomingMessage } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { pathToFileURL } from "node:url";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import express from "express";
 import { beforeAll, describe, expect, it } from "vitest";
-import { consoleRoutes } from "../../src/api/console.routes.ts";
-import { PartnerShares } from "../../src/api/partner-shares.ts";
-import { setContext } from "../../src/api/context.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
@@ -171,37 +164,5 @@ describe("the page", () => {
     await using worker = await startTestApp({ WAYMARK_ROLE: "worker" });
     expect((await fetch(`${worker.url}/`, { headers: html })).status).toBe(404);
     expect((await fetch(worker.url + script)).status).toBe(404);
-  });
-
-  it("explains how to build the console if it is not built", async () => {
-    const empty = await mkdtemp(join(tmpdir(), "waymark-console-"));
-    const server = express()
-      .use((_request, response, next) => {
-        setContext(response, {
-          simulated: null,
-          requestId: "req_1",
-          route: "",
-          principal: null,
-          errorUrl: (code) => code,
-          failure: null,
-          shareKind: "request",
-          shares: new PartnerShares(1),
-          share: null,
-        });
-        next();
-      })
-      .use(consoleRoutes({ publicUrl: null }, pathToFileURL(`${empty}/`)))
-      .listen(0, "127.0.0.1");
-    try {
-      await new Promise((resolve) => server.once("listening", resolve));
-      const address = server.address();
-      const port = typeof address === "object" ? address?.port : undefined;
-      const response = await fetch(`http://127.0.0.1:${port}/jobs`, { headers: html });
-      expect(response.status).toBe(503);
-      expect(await response.text()).toContain("npm run build");
-    } finally {
-      server.close();
-      await rm(empty, { recursive: true });
-    }
   });
 });

@@ -186,12 +186,6 @@ describe("Markdown", () => {
     const { text } = await app.request(path);
     expect(text).not.toMatch(/\]\((?!https?:|mailto:)[^)\s]+\)/);
   });
-
-  it("links the Markdown of other pages", async () => {
-    const { text } = await app.request("/guide/index.md");
-    expect(text).toContain("](jobs.md#the-job-object)");
-    expect(text).toContain("](operate/install.md)");
-  });
 });
 
 async function isWorking(url: URL): Promise<boolean> {
@@ -212,30 +206,3 @@ function statusOf(path: string): Promise<number> {
   statuses.set(path, known);
   return known;
 }
-
-const sandboxLinks = (html: string): string[] =>
-  [...html.matchAll(/<a class="sandbox" href="([^"]+)"/g)].map(([, url = ""]) => url);
-
-describe("Apollo Sandbox", () => {
-  it("is linked with the endpoint of this server, and without a key", () => {
-    const links = sandboxLinks(pages.get("/guide/graphql/examples") ?? "");
-    expect(links.length).toBeGreaterThan(10);
-    for (const link of links) {
-      expect(link).toContain(`/sandbox/explorer?endpoint=${PUBLIC_URL}/graphql&amp;document=`);
-      expect(decodeURIComponent(link)).toContain('headers={"x-api-key":"your key"}');
-    }
-  });
-
-  it("is not linked in production", async () => {
-    await using production = await startAppInstance(databaseUrl, {
-      WAYMARK_ROLE: "api",
-      NODE_ENV: "production",
-    });
-    for (const path of guidePaths) {
-      const { text } = await production.request(`/guide/${path}`);
-      expect(text).not.toMatch(/sandbox\/explorer|Open in Apollo Sandbox/);
-      const hasSample = sandboxLinks(pages.get(`/guide/${path}`) ?? "").length > 0;
-      expect([path, text.includes("Open in GraphiQL")]).toEqual([path, hasSample]);
-    }
-  });
-});

@@ -30,7 +30,7 @@ import { AppError, errorCodes } from "../../src/core/errors.ts";
 import { ReauthenticationRequiredError } from "../../src/core/fresh-authentication.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
-import { queryData, graphql } from "../support/graphql/client.ts";
+import { queryData } from "../support/graphql/client.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import { codeBlocks, guidePages, readPage, tableRows } from "../support/docs/guide-pages.ts";
 
@@ -156,17 +156,6 @@ describe("the examples", () => {
   });
 });
 
-interface GraphqlCodes {
-  errors?: { extensions: { code: string } }[];
-}
-
-/** Returns the code of the first error in the response to `body`. */
-async function codeOf(body: string): Promise<string | undefined> {
-  const headers = { "x-api-key": key, "content-type": "application/json" };
-  const response = await fetch(`${app.url}/graphql`, { method: "POST", headers, body });
-  return ((await response.json()) as GraphqlCodes).errors?.[0]?.extensions.code;
-}
-
 it("every code has a section in the guide on errors", () => {
   expect([...sendableCodes()].filter((code) => !errorHeadings.has(code))).toEqual([]);
 });
@@ -255,12 +244,6 @@ describe("the pages", () => {
     ]);
   });
 
-  it("has the correct cost of an operation", async () => {
-    const query = `{ jobs(first: 50) { nodes { id agent { id } contractor { id } history(first: 10) { nodes { id } } } } }`;
-    expect((await graphql(app, query, { key })).cost).toBe(650);
-    expect(pages.overview).toContain("50 × (1 + 1 + 1 + 10) = 650");
-  });
-
   it("lists every error code that the server can send", () => {
     const listed = tableRows(pages.mutations, "`extensions.code`").flatMap(([cell = ""]) => cell.split(", "));
     expect(listed).toHaveLength(new Set(listed).size);
@@ -293,13 +276,6 @@ describe("the pages", () => {
     }
   });
 
-  it("names exactly the connections that can be read backwards", () => {
-    const fields = Object.values(createSchema().getQueryType()?.getFields() ?? {});
-    const both = fields.filter(({ args }) => args.some(({ name }) => name === "last"));
-    expect(both.map(({ name }) => name)).toEqual(["jobs"]);
-    expect(pages.overview).toContain("`jobs` can also be read backwards, with `last` and `before`.");
-  });
-
   it("list exactly the mutations that an API key may use", () => {
     const rows = tableRows(pages.mutations, "For");
     const listed = rows.flatMap(([, cell = ""]) => cell.split(", "));
@@ -322,17 +298,5 @@ describe("the pages", () => {
         String(subscriptionLimits.unauthenticatedPerAddress),
       ],
     ]);
-  });
-
-  it("names unsupported features correctly", async () => {
-    const hash = { version: 1, sha256Hash: "ab" };
-    const byHash = JSON.stringify({ extensions: { persistedQuery: hash } });
-    expect(await codeOf(byHash)).toBe("PERSISTED_QUERY_NOT_SUPPORTED");
-    expect(await codeOf('[{"query":"{ viewer { kind } }"}]')).toBe("BAD_REQUEST");
-    const names = createSchema()
-      .getDirectives()
-      .map(({ name }) => name);
-    expect(names).not.toContain("defer");
-    expect(names).not.toContain("stream");
   });
 });

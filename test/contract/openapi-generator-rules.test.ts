@@ -1,10 +1,7 @@
 /** Structural rules that keep the document usable by client generators; `npx node scripts/check-clients.ts` runs the generators. */
 import { describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
-import { scopes } from "../../src/api-keys/entity.ts";
-import { eventTypes } from "../../src/events/entity.ts";
 import { createOpenApiDocument } from "../../src/api/rest/openapi/documents.ts";
-import { errorCodes } from "../../src/core/errors.ts";
 import { apiDocument, type Operation } from "../support/app/openapi-contract.ts";
 
 type Node = Record<string, unknown>;
@@ -96,37 +93,10 @@ describe("the base URL", () => {
   });
 });
 
-describe("extensible codes", () => {
-  const { ErrorObject, Event, BatchItemResult } = apiDocument.components.schemas;
-
-  it.each([
-    ["of an error", ErrorObject?.properties?.["code"], errorCodes],
-    ["of an event", Event?.properties?.["type"], eventTypes],
-  ])("are strings with the known values listed and described: %s", (_name, schema, codes) => {
-    expect(schema).toMatchObject({ type: "string", "x-extensible-enum": codes });
-    const { description = "" } = schema as { description?: string };
-    expect(codes.filter((code) => !description.includes(`\`${code}\``))).toEqual([]);
-  });
-
-  it("are strings in batch results", () => {
-    expect(BatchItemResult?.properties?.["error_code"]).toMatchObject({ type: "string" });
-    expect(BatchItemResult?.properties?.["error_code"]).not.toHaveProperty("enum");
-  });
-});
-
 const failures = (operation: Operation): [string, unknown][] =>
   Object.entries(operation.responses).filter(([status]) => /^[45]/.test(status));
 
 describe("operations", () => {
-  it("declare their security and required scope", () => {
-    for (const operation of operations) {
-      expect(operation.security).toEqual([{ ApiKey: [] }, { Bearer: [] }]);
-      const known: readonly string[] = scopes;
-      expect(operation["x-required-scopes"]?.every((scope) => known.includes(scope))).toBe(true);
-    }
-    for (const webhook of webhooks) expect(webhook.security).toEqual([]);
-  });
-
   it("use ErrorEnvelope for all errors", () => {
     const inline = operations.flatMap((operation) =>
       failures(operation).flatMap(([, response]) => ("$ref" in (response as object) ? [] : [response])),
@@ -154,22 +124,5 @@ describe("operations", () => {
     expect(
       names.filter((name) => names.includes(name.replace(/^New/, "")) && name.startsWith("New")),
     ).toEqual([]);
-  });
-
-  it("take the parameters of the contract's list of jobs first, because some clients pass them by position", () => {
-    const { parameters = [] } = apiDocument.paths["/jobs"]?.get ?? {};
-    expect(parameters.slice(0, 11).map(({ name }) => name)).toEqual([
-      "marking_number",
-      "batch_number",
-      "normalized_status",
-      "updated_at_from",
-      "updated_at_to",
-      "scheduled_date_from",
-      "scheduled_date_to",
-      "page",
-      "page_size",
-      "cursor",
-      "sort",
-    ]);
   });
 });

@@ -1,6 +1,5 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
-import { sortFields } from "../../src/jobs/list/operations.ts";
 import { operationsOf } from "../../src/api/rest/openapi/operations.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import {
@@ -49,8 +48,6 @@ function scopesOf(name: string): string[] {
     ? ["jobs:write", "jobs:read"]
     : ["jobs:read"];
 }
-
-const statusesOf = ({ responses }: Operation): string[] => Object.keys(responses);
 
 /** The names of operations for which `has` is false. */
 const operationsWithout = (has: (operation: Operation) => boolean, among = all): string[] =>
@@ -144,24 +141,6 @@ describe("every operation", () => {
   });
 });
 
-describe("the list of jobs", () => {
-  const { description = "" } = apiDocument.paths["/jobs"]?.get ?? {};
-
-  // test/api/updated-at.test.ts has the proof of each sentence.
-  it.each(sortFields)(
-    "says what it guarantees while jobs change, sorted by %s in both directions",
-    (field) => {
-      for (const sort of [field, `-${field}`])
-        expect(description).toMatch(new RegExp(`^- (\`.*\`, )?\`${sort}\`[,:]`, "m"));
-    },
-  );
-
-  it("says what pages by number guarantee, and recommends the events feed to keep a copy", () => {
-    expect(description).toMatch(/With `page`, a job can be returned twice or not at all/);
-    expect(description).toMatch(/To keep a copy of the jobs,\s+follow `GET \/v1\/events`/);
-  });
-});
-
 describe("every example", () => {
   it("matches its schema in a body", () => {
     const own = all.flatMap(({ operation: { requestBody, responses } }) => [
@@ -231,68 +210,6 @@ describe("the error table", () => {
     const documented = new Set([405, ...failures.map(({ status }) => status)]);
     expect(documented).toEqual(new Set(Object.values(table)));
     expect(apiDocument.info.description).toContain("405");
-  });
-
-  it("lists the statuses of each operation", () => {
-    const common = [401, 403, 429, 500, 503];
-    const body = [409, 413, 415, 422];
-    const expected: Record<string, number[]> = {
-      "GET /v1/jobs": [400],
-      "PATCH /v1/jobs/batch": [400, ...body],
-      "GET /v1/jobs/by-marking/{markingNumber}": [304, 400, 404],
-      "PATCH /v1/jobs/by-marking/{markingNumber}": [400, 404, 412, ...body],
-      "GET /v1/jobs/by-marking/{markingNumber}/history": [400, 404],
-      "GET /v1/jobs/stats": [400],
-      "POST /v1/jobs/lookup": [400, 413, 415],
-      "GET /v1/events": [400, 410],
-      "GET /v1/reference/statuses": [],
-      "GET /v1/reference/failure-reasons": [],
-      "GET /v1/webhook-endpoints": [],
-      "POST /v1/webhook-endpoints": [400, ...body],
-      "GET /v1/webhook-endpoints/{id}": [404],
-      "GET /v1/webhook-endpoints/{id}/attempts": [404],
-      "PATCH /v1/webhook-endpoints/{id}": [400, 404, 413, 415],
-      "DELETE /v1/webhook-endpoints/{id}": [404],
-      "POST /v1/webhook-endpoints/{id}/rotate-secret": [400, 404, 409, 422],
-      "POST /v1/webhook-endpoints/{id}/pause": [404],
-      "POST /v1/webhook-endpoints/{id}/resume": [400, 404, 413, 415],
-      "POST /v1/webhook-endpoints/{id}/test": [404, 409],
-      "POST /v1/webhook-endpoints/{id}/replay": [400, 404, ...body],
-      "GET /v1/webhook-deliveries": [400, 404],
-      "GET /v1/webhook-deliveries/{id}": [404],
-      "POST /v1/webhook-deliveries/{id}/replay": [400, 404, 409, 422],
-      "GET /v1/me": [],
-      "GET /v1/requests": [400],
-      "GET /v1/requests/{request_id}": [404],
-      "GET /v1/api-keys": [],
-      "POST /v1/api-keys": [400, ...body],
-      "POST /v1/api-keys/{id}/rotate": [400, 404, ...body],
-      "DELETE /v1/api-keys/{id}": [400, 404],
-      "POST /v1/test/jobs": [400, 404, ...body],
-      "POST /v1/test/jobs/by-marking/{markingNumber}/run": [400, 404, 409, 413, 415],
-      "DELETE /v1/test/jobs/by-marking/{markingNumber}/run": [400, 404],
-      "POST /v1/test/events/{type}": [400, 404, ...body],
-      "POST /v1/test/reset": [404, 409],
-    };
-    const creating = new Set([
-      "POST /v1/webhook-endpoints",
-      "POST /v1/webhook-endpoints/{id}/test",
-      "POST /v1/webhook-deliveries/{id}/replay",
-      "POST /v1/api-keys",
-      "POST /v1/api-keys/{id}/rotate",
-      "POST /v1/test/jobs",
-      "POST /v1/test/jobs/by-marking/{markingNumber}/run",
-      "POST /v1/test/events/{type}",
-    ]);
-    const declared = operations.map(({ name, operation }) => [
-      name,
-      new Set(statusesOf(operation).map(Number)),
-    ]);
-    const wanted = Object.entries(expected).map(([name, own]) => [
-      name,
-      new Set([creating.has(name) ? 201 : 200, ...own, ...common]),
-    ]);
-    expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(wanted));
   });
 
   it("has the headers of 401, 429 and 503, required; those of the rate limit only where each 429 has them", () => {
