@@ -333,18 +333,6 @@ describe("400", () => {
   });
 });
 
-describe("405, 413, 415", () => {
-  it("for other methods, large bodies and other content types", async () => {
-    const browser = createSessionClient(app);
-    const answer = await browser.get("/auth/sign-in");
-    expectFailure(answer, 405);
-    expect(answer.headers.get("allow")).toBe("POST");
-    expectFailure(await browser.post("/auth/sign-in", { email: "x".repeat(20_000), password: "x" }), 413);
-    const form = { "content-type": "text/plain" };
-    expectFailure(await browser.call("/auth/sign-in", { method: "POST", body: "{}", headers: form }), 415);
-  });
-});
-
 describe("429 with Retry-After", () => {
   // evidence: sign-in-throttle-per-account
   it("after ten wrong passwords for an account across all processes, even for the right password", async () => {

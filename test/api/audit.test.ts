@@ -238,21 +238,7 @@ describe("a suspended organisation", () => {
     expect(answer.userErrors).toEqual([]);
     expect(Date.parse(answer.organization.suspendedAt)).toBeGreaterThan(Date.now() - 60_000);
     expectFailure(await browser.get("/auth/session"), 401);
-    expect(
-      (
-        await graphql(
-          app,
-          `
-            {
-              members {
-                id
-              }
-            }
-          `,
-          { headers: headersOf(browser) },
-        )
-      ).status,
-    ).toBe(401);
+    expect((await graphql(app, "{ members { id } }", { headers: headersOf(browser) })).status).toBe(401);
     await eventually(async () => {
       const refused = await app.call("/v1/jobs", { key: partner.key });
       expect(refused.status).toBe(403);

@@ -1,13 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
-import {
-  getJob,
-  jobPath,
-  listJobs,
-  markingNumbersOf,
-  patchBatch,
-  patchJob,
-} from "../support/app/job-client.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
@@ -31,10 +24,6 @@ async function newJobs(count: number): Promise<string[]> {
 async function newJob(): Promise<string> {
   const [number] = await newJobs(1);
   return number as string;
-}
-
-function withoutTimes(data: unknown): unknown {
-  return JSON.parse(JSON.stringify(data).replaceAll(/"updated_at":"[^"]*"/g, '"updated_at":""'));
 }
 
 async function eventsOf(number: string): Promise<number> {
@@ -70,24 +59,6 @@ describe("dry_run of one job", () => {
     expect((await patchJob(app, dry, number, { weight: null })).headers.get("etag")).toBe('"2"');
   });
 
-  it("does not change the exact total", async () => {
-    const number = await newJob();
-    const total = async (): Promise<number> =>
-      expectData(await app.call("/v1/jobs?normalized_status=completed", { key: agent.key })).pagination
-        .total as number;
-    const before = await total();
-    expectData(
-      await patchJob(app, { ...agent, query: "dry_run=true" }, number, { normalized_status: "completed" }),
-    );
-    expect(await total()).toBe(before);
-  });
-
-  it("is off for dry_run=false", async () => {
-    const number = await newJob();
-    expectData(await patchJob(app, { ...agent, query: "dry_run=false" }, number, { weight: 7 }));
-    expect(expectData(await getJob(app, agent, number)).weight).toBe(7);
-  });
-
   it.each(["dry_run=1", "dry_run=TRUE", "dry_run=", "dry_run=true&dry_run=true"])(
     "returns 400 for a malformed %s",
     async (query) => {
@@ -106,39 +77,5 @@ describe("dry_run of one job", () => {
       await patchJob(app, { ...agent, ...options, headers: { "if-match": '"9"' } }, number, { weight: 7 }),
       412,
     );
-  });
-});
-
-describe("dry_run of a batch", () => {
-  it("returns the result and changes nothing", async () => {
-    const [one = "", two = ""] = await newJobs(2);
-    const items = [
-      { marking_number: one, piece_quantity: 1 },
-      { marking_number: one, labels: "x" },
-      { marking_number: two, normalized_status: "completed" },
-      { marking_number: "NO-SUCH-JOB", weight: 1 },
-      { marking_number: two, weight: "1" },
-    ];
-    const dry = expectData(await patchBatch(app, { ...agent, query: "dry_run=true" }, items));
-    expect(dry).toMatchObject({ updated_count: 3, failed_count: 2 });
-    expect(dry.results[1].job).toMatchObject({ piece_quantity: 1, labels: "x" });
-    for (const number of [one, two]) {
-      expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"2"');
-      expect(
-        expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination.total,
-      ).toBe(2);
-    }
-    expect(markingNumbersOf(await listJobs(app, agent, "normalized_status=completed"))).not.toContain(two);
-
-    const done = expectData(await patchBatch(app, agent, items));
-    expect(withoutTimes(done)).toEqual(withoutTimes(dry));
-  });
-
-  it("returns 400 for a malformed batch", async () => {
-    const [number] = await newJobs(1);
-    const response = await patchBatch(app, { ...agent, query: "dry_run=yes" }, [
-      { marking_number: number, weight: 1 },
-    ]);
-    expectProblems(response, "query", ["dry_run"]);
   });
 });

@@ -13,7 +13,6 @@ import {
   waitUntilFeedIsComplete,
   type FeedEvent,
 } from "../support/app/feed-client.ts";
-import { queryData } from "../support/graphql/client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const MAX_READ = 10_000;
@@ -109,27 +108,6 @@ describe("the feed with types", () => {
         pages.push(items.length);
         isMore = data.has_more as boolean;
         query = `types=job.assigned&page_size=${size}&after=${data.next_cursor as string}`;
-      }
-      expect(sequences).toEqual(ASSIGNED);
-      expect(pages).toContain(0);
-    },
-  );
-
-  // evidence: events-feed-filtered-pages-graphql
-  it.each([1, 2, 100])(
-    "returns every matching event once across short and empty pages of %i in GraphQL",
-    async (first) => {
-      const question = `query ($after: String, $first: Int) { events(types: [JOB_ASSIGNED], after: $after, first: $first) {
-      nodes { sequence } pageInfo { hasNextPage endCursor } } }`;
-      const sequences: number[] = [];
-      const pages: number[] = [];
-      let after: string | null = null;
-      for (let isMore = true; isMore;) {
-        const { events } = await queryData(app, question, { key: agent.key, variables: { after, first } });
-        sequences.push(...events.nodes.map((node: { sequence: number }) => node.sequence));
-        pages.push(events.nodes.length);
-        isMore = events.pageInfo.hasNextPage;
-        after = events.pageInfo.endCursor;
       }
       expect(sequences).toEqual(ASSIGNED);
       expect(pages).toContain(0);

@@ -203,20 +203,3 @@ describe("an internal error", () => {
       expect((await linesOf(response)).filter(({ level }) => level === "error")).toEqual([]);
   });
 });
-
-describe("invalid variables", () => {
-  const query = "query ($how: String!) { fails(how: $how) }";
-  it.each([{}, { how: null }, { how: 3 }, { how: { a: 1 } }])(
-    "return BAD_USER_INPUT: %o",
-    async (variables) => {
-      for (const _ of [1, 2]) {
-        const { status, body } = await rig.post({ query, variables }, own);
-        expect(status).toBe(400);
-        expect(body.errors).toMatchObject([
-          { message: expect.stringContaining("$how"), extensions: { code: "BAD_USER_INPUT" } },
-        ]);
-        expect(body).not.toHaveProperty("data");
-      }
-    },
-  );
-});

@@ -1,10 +1,4 @@
-import { Kind, parse, validate } from "graphql";
-import { makeExecutableSchema } from "@graphql-tools/schema";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exampleDocument } from "../../src/api/graphql/explorer/sandbox.ts";
-import { measureOperation } from "../../src/api/graphql/execution/operation-guard.ts";
-import { planOf } from "../../src/api/graphql/execution/operation-plan.ts";
-import { readSdl } from "../../src/api/graphql/sdl.ts";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 
 const typeDefs = "type Query { word: String }";
@@ -116,31 +110,5 @@ describe("/graphiql", () => {
     const post = await rig.request("/graphiql", { method: "POST" });
     expect(post.status).toBe(405);
     expect(post.headers.get("allow")).toBe("GET, HEAD");
-  });
-});
-
-describe("the examples", () => {
-  const schema = makeExecutableSchema({ typeDefs: readSdl() });
-  const document = parse(exampleDocument);
-
-  it("are valid operations within the limits", () => {
-    expect(validate(schema, document)).toEqual([]);
-    const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
-    expect(operations.map(({ name }) => name?.value)).toEqual([
-      "CreateTestJobs",
-      "OpenJobs",
-      "JobsWithHistory",
-      "JobsByStatus",
-      "Reschedule",
-      "Follow",
-      "CatchUp",
-    ]);
-    for (const operation of operations) {
-      const measured = measureOperation(schema, planOf(schema, document, operation), {
-        operation,
-        variables: {},
-      });
-      expect(measured?.cost).toBeGreaterThan(0);
-    }
   });
 });

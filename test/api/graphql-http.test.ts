@@ -23,11 +23,6 @@ describe("POST /graphql", () => {
     expect(response.body).toEqual({ data: { word: "here" }, extensions: { cost: 0 } });
   });
 
-  it("accepts the key as a bearer token", async () => {
-    const response = await rig.post({ query: "{ word }" }, { authorization: `Bearer ${key}` });
-    expect(response.body.data).toEqual({ word: "here" });
-  });
-
   it("has the request ID, headers and log line of every response", async () => {
     const response = await rig.post({ query: "{ word }" }, { "x-api-key": key });
     const requestId = response.headers.get("x-request-id");
@@ -114,10 +109,6 @@ function askByGet(query: string): ReturnType<GraphqlFixture["request"]> {
 describe("GET /graphql", () => {
   it("executes a query", async () => {
     expect(await askByGet("{ word }")).toMatchObject({ status: 200, body: { data: { word: "here" } } });
-  });
-
-  it("rejects a mutation with 405", async () => {
-    expect(await askByGet("mutation { change }")).toMatchObject({ status: 405 });
   });
 
   // evidence: csrf-graphql-get

@@ -107,21 +107,6 @@ describe("an operation over a limit", () => {
     expect(body).not.toHaveProperty("extensions");
   });
 
-  it("is rejected because of its variables, for new and cached documents", async () => {
-    const query = "query ($n: Int) { items(first: $n) { nodes { items(first: 10) { nodes { id } } } } }";
-    expect(await askTwice(query, { n: 10 })).toMatchObject({
-      status: 200,
-      body: { extensions: { cost: 110 } },
-    });
-    expect(await askTwice(query, { n: 100 })).toMatchObject({ status: 400 });
-    const wrong = await askTwice(query, { n: 101 });
-    expect(wrong.status).toBe(400);
-    expect(wrong.body.errors[0].extensions).toMatchObject({
-      code: "BAD_USER_INPUT",
-      problems: [{ field: "items.first", code: "out_of_range", message: "must be 1 to 100, got 101" }],
-    });
-  });
-
   it("is measured if it is named among others", async () => {
     const query =
       "query Small { item { id } } query Large { items(first: 100) { nodes { items { nodes { id } } } } }";

@@ -1,7 +1,5 @@
 /** `node(id:)` for each accepted prefix. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { isInterfaceType } from "graphql";
-import { createSchema } from "../../src/api/graphql/schema.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { createTenantCanary, type TenantCanary } from "../support/graphql/tenant-canary.ts";
 import { queryData } from "../support/graphql/client.ts";
@@ -60,13 +58,3 @@ it.each(Object.entries(accepted))(
     expect(await outsider.queryData(query, { id })).toEqual({ node: null });
   },
 );
-
-it("accepts exactly the prefixes named in the schema and the guide", () => {
-  const schema = createSchema();
-  const node = schema.getType("Node");
-  if (!isInterfaceType(node)) throw new Error("Node is an interface");
-  const types = schema.getPossibleTypes(node).map(({ name }) => name);
-  expect(types.toSorted()).toEqual(Object.values(accepted).toSorted());
-  const [, listed = ""] = /The prefix of its ID is its type: ([^.]*)\./.exec(node.description ?? "") ?? [];
-  expect([...listed.matchAll(/`(\w+)_`/g)].map(([, prefix]) => prefix)).toEqual(Object.keys(accepted));
-});

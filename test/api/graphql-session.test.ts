@@ -198,34 +198,6 @@ describe("a key created by a user", () => {
     expect((await queryData(app, ANY, { key: createApiKey.secret })).jobs.totalCount).toBe(2);
   });
 
-  it("has its own limits, independent of the session", async () => {
-    const input =
-      '{ name: "narrow", scopes: [JOBS_READ], cidrs: ["10.0.0.0/8"], expiresAt: "2040-01-01T00:00:00Z" }';
-    const { createApiKey } = await owner.queryData(
-      `mutation { createApiKey(input: ${input}) { secret apiKey { scopes cidrs expiresAt } userErrors { code } } }`,
-    );
-    expect(createApiKey.apiKey).toEqual({
-      scopes: ["JOBS_READ"],
-      cidrs: ["10.0.0.0/8"],
-      expiresAt: "2040-01-01T00:00:00.000Z",
-    });
-    expect((await graphql(app, ANY, { key: createApiKey.secret })).status).toBe(403);
-  });
-
-  it("can be rotated and revoked by the user", async () => {
-    const { id } = (await owner.queryData(NEW_KEY)).createApiKey.apiKey;
-    const rotated = (
-      await owner.queryData(
-        `mutation { rotateApiKey(id: "${id}", graceHours: 0) { apiKey { id createdBy } userErrors { code } } }`,
-      )
-    ).rotateApiKey;
-    expect(rotated).toMatchObject({ apiKey: { createdBy: toTypedId("usr", owner.id) }, userErrors: [] });
-    const revoked = await owner.queryData(
-      `mutation { revokeApiKey(id: "${rotated.apiKey.id}") { apiKey { revokedAt } userErrors { code } } }`,
-    );
-    expect(revoked.revokeApiKey.apiKey.revokedAt).not.toBeNull();
-  });
-
   it("can be created by an operator for an organisation or for operators", async () => {
     const input = `{ name: "theirs", organizationId: "${toTypedId("org", agent.id)}" }`;
     expect((await operator.queryData(newKey(input))).createApiKey.apiKey).toEqual({

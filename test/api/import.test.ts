@@ -156,15 +156,6 @@ describe("200", () => {
     ]);
   });
 
-  it("only validates and counts in a dry run, without an audit entry", async () => {
-    const number = newNumber();
-    await audited();
-    const lines = await importFile(`marking_number\n${number}\n`, { agent: agent.name, dry_run: "true" });
-    expect(lines.at(-1)).toMatchObject({ dry_run: true, counts: { created: 1 } });
-    expect(await jobOf(number)).toBeUndefined();
-    expect(await audited()).toEqual([]);
-  });
-
   it("maps the file's own column names and ignores other columns", async () => {
     const number = newNumber();
     const columns = {
@@ -249,16 +240,6 @@ describe("200", () => {
       sql`select actor_type from job_event join job on job.id = job_id where marking_number = ${number}`,
     );
     expect(event).toEqual({ actor_type: "user" });
-  });
-
-  it("reports progress after each thousand rows", async () => {
-    const rows = Array.from({ length: 1_001 }, () => newNumber());
-    const lines = await importFile(`marking_number\n${rows.join("\n")}\n`);
-    expect(lines.map(({ type, counts }) => [type, counts.created])).toEqual([
-      ["progress", 1_000],
-      ["progress", 1_001],
-      ["report", 1_001],
-    ]);
   });
 
   it("lists a limited number of failed rows and counts the rest", async () => {
@@ -382,15 +363,6 @@ describe("400", () => {
   it("for a mapped column that the file does not have", async () => {
     const columns = JSON.stringify({ No: "marking_number", Kilos: "weight" });
     expectFailure(await send(operator, "No\nA\n", { agent: agent.name, columns }), 400, /no column "Kilos"/);
-  });
-
-  it("for a duplicate column that would be read", async () => {
-    const columns = JSON.stringify({ No: "marking_number" });
-    expectFailure(
-      await send(operator, "No,No\nA,B\n", { agent: agent.name, columns }),
-      400,
-      /has the column "No" twice/,
-    );
   });
 });
 

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
-import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
-import { jobPath, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { jobPath, patchJob } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
@@ -83,21 +82,6 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
     expect(assigned.changes.contractor_id).toEqual({ from: null, to: expect.stringMatching(/^org_/) });
   });
 
-  it("returns one entry per change of a batch, with the batch's request_id", async () => {
-    const number = await newJob();
-    const items = [1, 2, 2, 3].map((pieces) => ({ marking_number: number, piece_quantity: pieces }));
-    const batch = await patchBatch(app, agent, items);
-    const steps = expectData(await history(agent, number)).items.slice(0, 3);
-    expect(steps.map((step: { changes: unknown }) => step.changes)).toEqual([
-      { piece_quantity: { from: 2, to: 3 } },
-      { piece_quantity: { from: 1, to: 2 } },
-      { piece_quantity: { from: null, to: 1 } },
-    ]);
-    expect(new Set(steps.map((step: { request_id: string }) => step.request_id))).toEqual(
-      new Set([batch.body.request_id]),
-    );
-  });
-
   it("returns pages, with a Link header", async () => {
     const number = await newJob();
     for (const pieces of [1, 2, 3, 4])
@@ -132,12 +116,4 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
       expectProblems(await history(agent, await newJob(), query), "query", [query.split("=")[0] as string]);
     },
   );
-
-  it("is not rewritten by later changes", async () => {
-    const number = await newJob();
-    const before = expectData(await history(agent, number)).items;
-    await patchJob(app, agent, number, { labels: "later" });
-    await app.database.query(sql`update organization set name = name || ' & sons' where id = ${agent.id}`);
-    expect(expectData(await history(agent, number)).items.slice(1)).toEqual(before);
-  });
 });

@@ -1,6 +1,5 @@
 /** GET /v1/jobs/stats counts the jobs that GET /v1/jobs lists. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { groupNames } from "../../src/jobs/counters/operations.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
@@ -95,68 +94,6 @@ describe("each filter of the list counts the jobs that the list returns", () => 
     const { total } = await listed(agent, query);
     expect(total).toBeGreaterThan(0);
     expect(total).toBeLessThan(JOBS);
-  });
-
-  it("two filters together", async () => {
-    const query = { group_code: filters.group_code(), normalized_status: "failed" };
-    const { total } = await listed(agent, query);
-    expect(total).toBe(4);
-    expect(await statsOf(agent, query)).toMatchObject({ total, groups: [{ keys: [], count: total }] });
-  });
-});
-
-describe("each group has the count and the sums of its listed jobs", () => {
-  const fields = [
-    "normalized_status",
-    "failure_reason",
-    "scheduled_date",
-    "batch_number",
-    "group_code",
-    "postal_code",
-  ];
-
-  it.each(fields)("%s", async (field) => {
-    for (const reader of [agent, contractor]) {
-      const { items } = await listed(reader, {});
-      const { groups } = await statsOf(reader, { group_by: field, sums: "piece_quantity,weight" });
-      const expected = Map.groupBy(items, (job) => job[field] as string | null);
-      expect(groups).toHaveLength(expected.size);
-      for (const { keys, ...sums } of groups) {
-        expect(keys).toMatchObject([{ key: field }]);
-        const jobs = expected.get(keys[0]?.value ?? null) ?? [];
-        expect(sums).toEqual({
-          count: jobs.length,
-          piece_quantity: sumOf(jobs.map((job) => job.piece_quantity)),
-          weight: sumOf(jobs.map((job) => job.weight)),
-        });
-      }
-    }
-  });
-
-  it("of two keys, largest first", async () => {
-    const { items } = await listed(agent, {});
-    const { groups } = await statsOf(agent, { group_by: "normalized_status,group_code" });
-    const pairs = Map.groupBy(
-      items,
-      (job) => `${String(job["normalized_status"])} ${String(job["group_code"])}`,
-    );
-    const counted = groups.map(({ keys, count }) => [keys.map(({ value }) => value).join(" "), count]);
-    expect(Object.fromEntries(counted)).toEqual(
-      Object.fromEntries([...pairs].map(([pair, jobs]) => [pair, jobs.length])),
-    );
-    const counts = groups.map(({ count }) => count);
-    expect(counts).toEqual(counts.toSorted((one, other) => other - one));
-  });
-
-  it.each(groupNames)("all groups together have all jobs: %s", async (name) => {
-    const { total, groups, truncated } = await statsOf(agent, { group_by: name });
-    expect({ total, truncated }).toEqual({ total: JOBS, truncated: false });
-    expect(sumOf(groups.map(({ count }) => count))).toBe(JOBS);
-  });
-
-  it("only has the sums that the request names", async () => {
-    const [group] = (await statsOf(agent, { sums: "weight" })).groups;
-    expect(Object.keys(group ?? {})).toEqual(["keys", "count", "weight"]);
   });
 });
 

@@ -86,17 +86,7 @@ describe("members", () => {
   // evidence: members-hidden-from-job-keys
   it("are not visible to a key with job scopes only", async () => {
     const { key } = await app.createOrganization("agent", { scopes: ["jobs:read", "jobs:write"] });
-    const { errors } = await graphql(
-      app,
-      `
-        {
-          members {
-            email
-          }
-        }
-      `,
-      { key },
-    );
+    const { errors } = await graphql(app, "{ members { email } }", { key });
     expect(errors?.[0]?.extensions).toMatchObject({ code: "FORBIDDEN" });
     const inOther = await app.keys.create({
       organizationId: other.id,

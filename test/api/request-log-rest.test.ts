@@ -127,27 +127,6 @@ describe("each filter", () => {
 });
 
 describe("the cursor", () => {
-  it.each(["1", "3", "100"])(
-    "returns each request once, %s per page, while others are logged",
-    async (size) => {
-      const pages = await pagesOf({ page_size: size });
-      expect(pages.flat()).toEqual(idsOf());
-      expect(Math.max(...pages.map((ids) => ids.length))).toBeLessThanOrEqual(Number(size));
-    },
-  );
-
-  it.each<[string, () => Record<string, string>, () => string[]]>([
-    ["outcome", () => ({ outcome: "refused" }), () => idsOf(({ status }) => status === 400)],
-    ["key_id", () => ({ key_id: second.id }), () => idsOf(({ by }) => by === "second")],
-    [
-      "both",
-      () => ({ key_id: second.id, outcome: "succeeded" }),
-      () => idsOf(({ by, status }) => by === "second" && status === 200),
-    ],
-  ])("returns each request once with the filter: %s", async (_what, query, expected) => {
-    expect((await pagesOf({ ...query(), page_size: "1" })).flat()).toEqual(expected());
-  });
-
   it("is in the Link header, with the other parameters", async () => {
     const query = { outcome: "succeeded", page_size: "2", key_id: second.id };
     const { next, response } = await page(query);
@@ -185,16 +164,6 @@ describe("400", () => {
       const [problem] = expectProblems(response, "query", ["cursor"]);
       expect(problem?.message).toContain("is not a cursor of this list");
     }
-  });
-
-  it.each<[string, string, string[]]>([
-    ["an unknown outcome", "outcome=ok", ["outcome"]],
-    ["a page size out of range", "page_size=101", ["page_size"]],
-    ["empty parameters", "key_id=&cursor=", ["key_id", "cursor"]],
-    ["a repeated parameter", "outcome=failed&outcome=refused", ["outcome"]],
-    ["several problems", "outcome=ok&page_size=0", ["outcome", "page_size"]],
-  ])("for %s", async (_what, query, fields) => {
-    expectProblems(await app.call(`/v1/requests?${query}`, { key: reader.key }), "query", fields);
   });
 });
 

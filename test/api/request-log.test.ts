@@ -245,69 +245,6 @@ describe("access to the log", () => {
   });
 });
 
-describe("the list", () => {
-  it("filters by outcome and key, newest first, page by page", async () => {
-    const partner = await app.createOrganization("agent");
-    const { text, key } = await app.keys.create({
-      organizationId: partner.id,
-      name: "second",
-      createdBy: "test",
-    });
-    const second = { ...partner, key: text };
-    const ids: string[] = [];
-    for (const call of [
-      () => listJobs(app, partner),
-      () => patchJob(app, second, "nowhere", { weight: 1 }),
-      () => listJobs(app, second),
-      () => patchJob(app, partner, "nowhere", { weight: -1 }),
-    ])
-      ids.push((await call()).body.request_id);
-    await entryOf(ids[3] ?? "", partner.key);
-    const idsOf = async (variables: Record<string, unknown>): Promise<string[]> =>
-      (await entries({ first: 100, ...variables }, partner.key))
-        .filter(({ path }) => path !== "/graphql")
-        .map(({ requestId }) => requestId);
-    // Those of one millisecond have a random order.
-    const newestFirst = (...indexes: number[]) =>
-      ids
-        .filter((_, index) => indexes.includes(index))
-        .toSorted()
-        .toReversed();
-    expect(await idsOf({})).toEqual(newestFirst(0, 1, 2, 3));
-    expect(await idsOf({ keyId: toTypedId("key", key.id) })).toEqual(newestFirst(1, 2));
-    expect(await idsOf({ status: "REFUSED" })).toEqual(newestFirst(1, 3));
-    expect(await idsOf({ status: "SUCCEEDED" })).toEqual(newestFirst(0, 2));
-    expect(await idsOf({ status: "FAILED" })).toEqual([]);
-    expect(await idsOf({ requestId: "req_nonsense" })).toEqual([]);
-    expect(await idsOf({ keyId: "key_nonsense" })).toEqual([]);
-
-    const page = async (after: string | null) =>
-      (
-        (await queryData(
-          app,
-          `query ($after: String) { requestLog(status: REFUSED, first: 1, after: $after) {
-             edges { cursor node { requestId } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`,
-          { key: partner.key, variables: { after } },
-        )) as {
-          requestLog: {
-            edges: { node: { requestId: string } }[];
-            pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; endCursor: string };
-          };
-        }
-      ).requestLog;
-    const first = await page(null);
-    expect(first.edges[0]?.node.requestId).toBe(ids[3]);
-    expect(first.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
-    const last = await page(first.pageInfo.endCursor);
-    expect(last.edges[0]?.node.requestId).toBe(ids[1]);
-    expect(last.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
-    const { errors } = await graphql(app, '{ requestLog(after: "x") { nodes { path } } }', {
-      key: partner.key,
-    });
-    expect(errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
-  });
-});
-
 describe("usage", () => {
   it("counts an organisation's requests by day and key", async () => {
     const partner = await app.createOrganization("agent");

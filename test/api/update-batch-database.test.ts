@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
-import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
-import { startFaultProxy, type FaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
 import { getJob, patchBatch, patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
@@ -71,14 +69,6 @@ describe("an item that the database rejects", () => {
     for (const number of numbers) expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"1"');
   });
 
-  it("fails alone among other changes of the same Marking Number", async () => {
-    const [number = ""] = await app.createJobs(agent, [{}]);
-    const items = ["wool", "lead", "silk"].map((labels) => ({ marking_number: number, labels }));
-    const { results } = expectData(await patchBatch(app, agent, items));
-    expect(results.map((result: { success: boolean }) => result.success)).toEqual([true, false, true]);
-    expect(expectData(await getJob(app, agent, number)).labels).toBe("silk");
-  });
-
   it("never deadlocks with a concurrent batch, with dry runs and Idempotency-Keys", async () => {
     const numbers = await app.createJobs(
       agent,
@@ -129,71 +119,5 @@ describe("the size limit of a batch", () => {
     const data = expectData(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }));
     expect(data).toMatchObject({ updated_count: 100, failed_count: 0 });
     expect(data.results[99].job.delivery_address).toBe("📦".repeat(1000));
-  });
-});
-
-describe("the number of statements of a batch", () => {
-  let proxy: FaultProxy;
-  let instance: AppInstance;
-  let numbers: string[];
-
-  beforeAll(async () => {
-    proxy = await startFaultProxy(app.databaseUrl);
-    instance = await startAppInstance(proxy.url, { WAYMARK_ROLE: "api" });
-    numbers = await app.createJobs(
-      agent,
-      Array.from({ length: 100 }, () => ({})),
-    );
-  });
-  afterAll(async () => {
-    await instance[Symbol.asyncDispose]();
-    await proxy[Symbol.asyncDispose]();
-  });
-
-  /** The statements of a request, without those of background work and the look-up of the key. */
-  async function statementsOf(jobs: readonly object[]): Promise<string[]> {
-    const start = proxy.statements.length;
-    expectData(await patchBatch(instance, agent, jobs));
-    return withoutBackground(proxy.statements.slice(start)).filter(
-      (statement) => !statement.includes("from api_key"),
-    );
-  }
-
-  it("is the same for 100 jobs as for one", async () => {
-    const one = await statementsOf([{ marking_number: numbers[0], weight: 1, normalized_status: "failed" }]);
-    const hundred = await statementsOf(
-      numbers.map((marking_number) => ({ marking_number, weight: 2, normalized_status: "completed" })),
-    );
-    expect(hundred).toHaveLength(1);
-    expect(one.length).toBeLessThanOrEqual(2);
-  });
-
-  it("is the same if the process has not loaded the statuses yet", async () => {
-    await using fresh = await startAppInstance(proxy.url);
-    const start = proxy.statements.length;
-    expectData(
-      await patchBatch(
-        fresh,
-        agent,
-        numbers.map((marking_number) => ({ marking_number, normalized_status: "failed" })),
-      ),
-    );
-    expect(
-      proxy.statements.slice(start).filter((statement) => /from "?job_status"?/.test(statement)),
-    ).toHaveLength(1);
-  });
-
-  it("is the same if every status is unknown", async () => {
-    const statements = await statementsOf(
-      numbers.map((marking_number) => ({ marking_number, normalized_status: "unheard_of" })),
-    );
-    expect(statements).toHaveLength(1);
-  });
-
-  it("is the same if half the Marking Numbers are unknown", async () => {
-    const statements = await statementsOf(
-      numbers.map((number, index) => ({ marking_number: index % 2 ? number : `no-${index}`, weight: 3 })),
-    );
-    expect(statements).toHaveLength(1);
   });
 });

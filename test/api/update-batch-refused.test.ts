@@ -36,24 +36,6 @@ describe("400 for a whole batch, with no change", () => {
     expectProblems(response, "body", fields);
   });
 
-  it.each(["", "{", '{"jobs":[}', "jobs", "undefined", "{'jobs':[]}", '{"jobs":[]}}'])(
-    "for a body that is not JSON: %j",
-    async (body) => {
-      expectFailure(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), 400);
-    },
-  );
-
-  it("for more than 100 jobs", async () => {
-    const numbers = await newJobs(101);
-    const response = await patchBatch(
-      app,
-      agent,
-      numbers.map((marking_number) => ({ marking_number, weight: 1 })),
-    );
-    expectProblems(response, "body", ["jobs"]);
-    expect(expectData(await getJob(app, agent, numbers[0] as string)).weight).toBeNull();
-  });
-
   it.each([
     ["null", "jobs[1]"],
     ["[]", "jobs[1]"],

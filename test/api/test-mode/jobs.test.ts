@@ -100,15 +100,6 @@ describe("POST /v1/test/jobs", () => {
     ]);
   });
 
-  it.each(["/v1/test/jobs", runPath("TEST-1"), "/v1/test/reset"])(
-    "404: a live key gets the response of an unknown route: %s",
-    async (path) => {
-      const unknown = await post("/v1/no-such-route", { path: "delivered" }, { as: agent.key });
-      const { status, body } = await post(path, { path: "delivered" }, { as: agent.key });
-      expect([status, body.error]).toEqual([404, unknown.body.error]);
-    },
-  );
-
   it("409: at most 1,000 jobs exist, also if requests create them at the same time", async () => {
     const partner = await app.createOrganization("contractor");
     const as = await createTestKey(partner, "contractor");
@@ -145,21 +136,6 @@ describe("POST /v1/test/jobs/by-marking/{markingNumber}/run", () => {
       const event = JSON.parse((await receiver.next()).body) as { data: { job: TestJob } };
       expect(event.data.job).toMatchObject({ marking_number: number, normalized_status: to });
     }
-  });
-
-  it("201: sets a failure reason with a status that needs one, and clears it", async () => {
-    const [{ marking_number: number } = { marking_number: "" }] = await createJobs();
-    await post(runPath(number), { steps: ["failed", "out_for_delivery"] });
-    const jobOf = async () => (await app.call(`/v1/jobs/by-marking/${number}`, { key })).body.data;
-    await eventually(async () =>
-      expect(await jobOf()).toMatchObject({
-        normalized_status: "failed",
-        failure_reason: "recipient_unavailable",
-      }),
-    );
-    await eventually(async () =>
-      expect(await jobOf()).toMatchObject({ normalized_status: "out_for_delivery", failure_reason: null }),
-    );
   });
 
   it.each([
@@ -246,11 +222,6 @@ describe("DELETE /v1/test/jobs/by-marking/{markingNumber}/run", () => {
     expect((await cancel(number)).status).toBe(200);
     const { status, body } = await cancel(number);
     expect([status, body.error?.message]).toEqual([404, "The job has no run in progress"]);
-  });
-
-  it("404: a live key gets the response of an unknown route", async () => {
-    const { status, body } = await cancel("TEST-NONE", agent.key);
-    expect([status, body.error?.message]).toEqual([404, "There is no such route"]);
   });
 });
 

@@ -1,13 +1,6 @@
 /** Failures that a test key simulates with the header X-Waymark-Simulate. */
 import type { Test } from "supertest";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  ConnectionError,
-  ServiceUnavailableError,
-  TooManyRequestsError,
-  Waymark,
-  type ClientOptions,
-} from "../../../clients/typescript/src/index.ts";
 import { generateKey } from "../../../src/api-keys/format.ts";
 import type { NewKey } from "../../../src/api-keys/changes.ts";
 import { scopes } from "../../../src/api-keys/api.ts";
@@ -354,93 +347,14 @@ describe("operators", () => {
   });
 });
 
-/** A client that waits no real time and records its waits, in ms. */
-function createClient(options: Partial<ClientOptions>) {
-  const waits: number[] = [];
-  const waymark = new Waymark({
-    apiKey: key,
-    baseUrl: app.url,
-    sleep: (ms) => Promise.resolve(void waits.push(ms)),
-    now: () => waits.reduce((sum, ms) => sum + ms, 0),
-    ...options,
-  });
-  return { waymark, waits };
-}
-
-describe("the TypeScript client", () => {
-  it("429: throws TooManyRequestsError after its retries, which wait for Retry-After", async () => {
-    const { waymark, waits } = createClient({ maxRetries: 2 });
-    const call = waymark.account.getMe({ headers: { "X-Waymark-Simulate": "429" } });
-    await expect(call).rejects.toBeInstanceOf(TooManyRequestsError);
-    expect(waits).toHaveLength(2);
-    expect(Math.min(...waits)).toBeGreaterThanOrEqual(1_000);
-  });
-
-  it("503: retries until the server answers", async () => {
-    const { path } = await createJob();
-    let attempts = 0;
-    const { waymark, waits } = createClient({
-      fetch: (url, init) => {
-        attempts += 1;
-        const headers = new Headers(init?.headers);
-        if (attempts < 3) headers.set("X-Waymark-Simulate", "503");
-        return fetch(url, { ...init, headers });
-      },
-    });
-    const number = path.split("/").at(-1) as string;
-    expect(await waymark.jobs.update(number, { weight: 7 })).toMatchObject({ weight: 7 });
-    expect([attempts, waits.length]).toEqual([3, 2]);
-    expect(Math.min(...waits)).toBeGreaterThanOrEqual(2_000);
-  });
-
-  it.each([
-    ["503", ServiceUnavailableError],
-    ["cut", ConnectionError],
-  ])("%s: throws its error without retries", async (value, type) => {
-    const { waymark } = createClient({ maxRetries: 0 });
-    const call = waymark.jobs.get("TEST-1", { headers: { "X-Waymark-Simulate": value } });
-    await expect(call).rejects.toBeInstanceOf(type);
-  });
-});
-
 const query = (value: string, options: RequestOptions = {}): Test =>
   simulate(value, "/graphql", {
     method: "POST",
     body: '{"query":"{ viewer { __typename } }"}',
     ...options,
   });
-/** Without what differs from one answer to the next. */
-const answerOf = async (test: Test) => {
-  const { status, headers, body } = await test;
-  const text = JSON.stringify({ status, headers: { ...headers, date: "" }, body });
-  return JSON.parse(text.replaceAll(/req_\w+/g, "req_")) as unknown;
-};
 
 describe("GraphQL", () => {
-  it("401: is the answer to an unknown key", async () => {
-    const unknown = await answerOf(query("401", { key: generateKey().text }));
-    expect(await answerOf(query("401"))).toEqual(unknown);
-  });
-
-  it("403: is the answer to a key that is used from another IP address", async () => {
-    const elsewhere = await answerOf(query("403", { key: await createKey({ cidrs: ["203.0.113.0/24"] }) }));
-    expect(await answerOf(query("403"))).toEqual(elsewhere);
-  });
-
-  it.each([
-    ["429", "RATE_LIMITED", "1"],
-    ["500", "INTERNAL_SERVER_ERROR", undefined],
-    ["503", "SERVICE_UNAVAILABLE", "2"],
-  ])("%s: has the code %s", async (value, code, retryAfter) => {
-    const { status, headers, body } = await query(value);
-    expect([status, body]).toEqual([
-      Number(value),
-      { errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })] },
-    ]);
-    expect(headers["retry-after"]).toBe(retryAfter);
-    expect(lines.filter((line) => line["level"] === "error")).toEqual([]);
-  });
-
   it.each(["409", "412", "nonsense"])("%s: returns 400 with the values of GraphQL", async (value) => {
     const { status, body } = await query(value);
     expect(status).toBe(400);
