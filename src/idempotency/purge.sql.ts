@@ -10,7 +10,7 @@ export interface IdempotencyStorageLimits {
 }
 
 /** More than one API key can store in 24 hours with single changes at its full rate: 2,160,000 records, 1.3 GiB. */
-const IDEMPOTENCY_STORAGE_LIMITS: IdempotencyStorageLimits = {
+export const IDEMPOTENCY_STORAGE_LIMITS: IdempotencyStorageLimits = {
   records: 2_500_000,
   bytes: 8 * 1024 ** 3,
 };

@@ -1,17 +1,16 @@
 /** Checks the commands, SQL, YAML and log messages of the pages against the program, the schema and the source. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { execFileSync } from "node:child_process";
+import { globSync } from "node:fs";
 import { CommanderError, type Command } from "commander";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { readEnv } from "../../src/config/env.ts";
 import { createOutput } from "../../src/cli/output.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";
-import { codeBlocks, guidePages } from "../support/docs/guide-pages.ts";
-
-const read = (path: string): string => readFileSync(join(import.meta.dirname, "../..", path), "utf8");
+import { read } from "../support/docs/facts.ts";
+import { codeBlocks, guidePages, readPage } from "../support/docs/guide-pages.ts";
 
 interface Text {
   readonly file: string;
@@ -249,5 +248,52 @@ describe("the YAML of the pages", () => {
         expect(name in services || isComplete, `the service ${name}`).toBe(true);
       }
     }
+  });
+
+  it("with two API containers publishes only the proxy, which knows both and is trusted", () => {
+    const page = readPage("operate/scaling.md");
+    const blocks = codeBlocks(page);
+    const override =
+      blocks.find(({ language, text }) => language === "yaml" && text.includes("api2"))?.text ?? "";
+    const caddyfile = blocks.find(({ text }) => text.includes("reverse_proxy api:"))?.text ?? "";
+    const { services: overrides = {} } = parseOverride(override);
+    expect(Object.keys(overrides)).toEqual(["api", "api2", "proxy"]);
+
+    const [, list = ""] = /reverse_proxy (.+) \{/.exec(caddyfile) ?? [];
+    const port = readEnv({}).PORT;
+    expect(list.split(" ")).toEqual([`api:${port}`, `api2:${port}`]);
+    for (const name of ["api", "api2"]) {
+      expect(overrides[name]?.ports).toEqual([]);
+      // One proxy is in front of both.
+      expect(readEnv(overrides[name]?.environment).TRUST_PROXY).toBe(1);
+    }
+    const published = Object.entries({ ...services, ...overrides })
+      .filter(([, { ports = [] }]) => ports.some((entry) => !entry.startsWith("127.0.0.1:")))
+      .map(([name]) => name);
+    expect(published).toEqual(["proxy"]);
+  });
+
+  it("and the proxies of the pages keep idle connections for less time than Waymark", () => {
+    const keepaliveS = pages
+      .filter(({ file }) => file.startsWith("docs/operate/"))
+      .flatMap(({ text }) =>
+        [...text.matchAll(/^ +keepalive (\d+)s$/gm)].map(([, seconds]) => Number(seconds)),
+      );
+    expect(keepaliveS.length).toBeGreaterThan(2);
+    expect(Math.max(...keepaliveS) * 1000).toBeLessThan(readEnv({}).KEEP_ALIVE_TIMEOUT);
+  });
+});
+
+describe("the log messages", () => {
+  it("that the pages search for are in the source", () => {
+    const source = globSync("src/**/*.ts").map(read).join("\n");
+    const searched = lines
+      .filter(({ file }) => file.startsWith("docs/operate/"))
+      .flatMap(({ text }) => {
+        const [, quoted = ""] = /logs .*grep (?:-E )?'([a-z][\w |]+)'/.exec(text) ?? [];
+        return quoted === "" ? [] : quoted.split("|");
+      });
+    expect(searched.length).toBeGreaterThan(3);
+    expect(searched.filter((message) => !source.includes(message))).toEqual([]);
   });
 });

@@ -1,10 +1,8 @@
 /** Texts run the client by its URL, and `npx waymark` only in the repository, so npm never looks up these names in a registry. */
-import { join } from "node:path";
-import { globSync, readFileSync } from "node:fs";
+import { globSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { isInstalled } from "../../src/sdk/installed.ts";
-
-const read = (path: string): string => readFileSync(join(import.meta.dirname, "../..", path), "utf8");
+import { read } from "../support/docs/facts.ts";
 
 /** Texts for readers in the folder of the repository. There `npx waymark` runs the package of that folder. */
 const IN_REPOSITORY = [

@@ -1,12 +1,10 @@
 /** Compares the tables of the operator guide with the settings and the alerts. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { toConfig } from "../../src/config/config.ts";
 import { readEnv, type Env } from "../../src/config/env.ts";
+import { constantIn, read } from "../support/docs/facts.ts";
 import { readPage, tableRows } from "../support/docs/guide-pages.ts";
-
-const read = (path: string): string => readFileSync(join(import.meta.dirname, "../..", path), "utf8");
 
 /** The rows of all tables of the page: the setting, its default and its values. */
 const settings = readPage("operate/settings.md")
@@ -58,6 +56,27 @@ describe("the settings", () => {
     expect(settings.filter(({ values }) => rangeOf(values) !== null).length).toBeGreaterThan(8);
   });
 
+  const CHOICES = [
+    "NODE_ENV",
+    "WAYMARK_ROLE",
+    "MONGOD_DOWNLOAD",
+    "REQUIRE_TWO_FACTOR",
+    "RATE_LIMIT_STORE",
+    "LOG_LEVEL",
+  ];
+
+  it.each(CHOICES)("%s accepts exactly the values of the page", (name) => {
+    const { values = "" } = settings.find((setting) => setting.name === name) ?? {};
+    const [, list = ""] =
+      new RegExp(`${name}: z\\s*\\.enum\\(\\[([^\\]]+)\\]`).exec(read("src/config/env.ts")) ?? [];
+    const allowed = [...list.matchAll(/"(\w+)"/g)].map(([, value = ""]) => value);
+    expect(allowed.length).toBeGreaterThan(1);
+    expect(allowed.filter((value) => !values.includes(`\`${value}\``))).toEqual([]);
+    const [sentence = ""] = values.split(". ");
+    const named = [...sentence.matchAll(/`([a-z]+)`/g)].map(([, value = ""]) => value);
+    expect(named.filter((value) => !accepts(name, value))).toEqual([]);
+  });
+
   it("have the defaults of the page", () => {
     const defaults: Partial<Record<string, unknown>> = readEnv({});
     const wrong = settings.filter(({ name, byDefault }) => {
@@ -69,6 +88,20 @@ describe("the settings", () => {
     });
     const derived = new Set(["MAIL_FROM", "XDG_CACHE_HOME"]);
     expect(wrong.map(({ name }) => name).filter((name) => !derived.has(name))).toEqual([]);
+  });
+
+  it("have the defaults that depend on other settings", () => {
+    const database = { DATABASE_URL: "postgresql://db/waymark", WAYMARK_SECRET: "a".repeat(64) };
+    const [own, embedded] = [toConfig(readEnv(database)), toConfig(readEnv({}))];
+    const byDefault = Object.fromEntries(settings.map((setting) => [setting.name, setting.byDefault]));
+    expect([own.demo, embedded.demo]).toEqual([false, true]);
+    expect(byDefault["WAYMARK_DEMO"]).toBe("on when embedded");
+    expect([own.webhooks.allowPrivate, embedded.webhooks.allowPrivate]).toEqual([false, true]);
+    expect(byDefault["WEBHOOK_ALLOW_PRIVATE"]).toBe("on when embedded");
+    const proxied = toConfig(readEnv({ TRUST_PROXY: "1" })).http.connections;
+    expect(embedded.http.connections.perAddress).toBe(1000);
+    expect(proxied.perAddress).toBe(proxied.total);
+    expect(byDefault["MAX_CONNECTIONS_PER_ADDRESS"]).toBe("1000; no limit with `TRUST_PROXY`");
   });
 });
 
@@ -126,5 +159,31 @@ describe("the alerts", () => {
     expect(references.length).toBeGreaterThan(3);
     for (const [, page = "", heading = ""] of references)
       expect(readPage(page).split("\n")).toContain(`## ${heading}`);
+  });
+});
+
+describe("the oldest supported versions", () => {
+  const files = [
+    "docs/operate/install.md",
+    "docs/operate/settings.md",
+    "README.md",
+    "CONTRIBUTING.md",
+    ".env.example",
+  ];
+  const versionsOf = (program: string): number[] =>
+    files.flatMap((file) =>
+      [...read(file).matchAll(new RegExp(`${program}[^.|]{0,20}? \\(?(\\d+) or later`, "g"))].map(
+        ([, version]) => Number(version),
+      ),
+    );
+
+  it.each([
+    ["Node(?:\\.js)?", Number(/"node": ">=(\d+)"/.exec(read("package.json"))?.[1]), 2],
+    ["(?:MongoDB|mongod`)", constantIn("src/dev/mongo/binary.ts", "minMajorVersion"), 4],
+    // The oldest that the tests of backups have run on.
+    ["PostgreSQL", 15, 3],
+  ])("of %s are %i everywhere", (program, version, mentions) => {
+    expect(versionsOf(program).length).toBeGreaterThanOrEqual(mentions);
+    expect(new Set(versionsOf(program))).toEqual(new Set([version]));
   });
 });

@@ -1,6 +1,4 @@
 /** Compares the tables of the guide with the code. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scopes } from "../../src/api-keys/entity.ts";
 import { toConfig } from "../../src/config/config.ts";
@@ -24,9 +22,8 @@ import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/view.ts";
 import { Sender } from "../../src/webhooks/dispatcher/sign-and-send.ts";
 import { newSecret } from "../../src/webhooks/signing/signature.ts";
 import { contract } from "../support/app/openapi-contract.ts";
-import { codeBlocks, readPage, tableRows } from "../support/docs/guide-pages.ts";
-
-const read = (path: string): string => readFileSync(join(import.meta.dirname, "../..", path), "utf8");
+import { read } from "../support/docs/facts.ts";
+import { codeBlocks, guidePages, readPage, tableRows } from "../support/docs/guide-pages.ts";
 
 const jobs = readPage("guide/jobs.md");
 
@@ -89,6 +86,21 @@ describe("the guide on jobs", () => {
     expect(read("src/jobs/list/operations.ts")).toContain('DEFAULT_SORT = "-created_at"');
     for (const order of sortFields.flatMap((name) => [name, `-${name}`]))
       expect(firstColumn("guide/jobs.md", "Order")).toContain(order);
+  });
+
+  it("lists the status codes of a new installation by category", () => {
+    const [, list = ""] =
+      /const STATUSES = `\n([^`]+)`/.exec(read("src/migrations/20261123000000-initial.ts")) ?? [];
+    const byCategory = Map.groupBy(
+      list.split("\n").map((line) => line.split("|")),
+      ([, , category = ""]) => category,
+    );
+    const expected = [...byCategory].map(([category, codes]) => [
+      category,
+      codes.map(([code]) => code).join(", "),
+    ]);
+    expect(expected.length).toBeGreaterThan(3);
+    expect(tableRows(jobs, "Category")).toEqual(expected);
   });
 });
 
@@ -167,6 +179,16 @@ describe("the guide on limits", () => {
     expect(sent.size).toBe(5);
     expect(new Set(firstColumn("guide/limits.md", "Header"))).toEqual(sent.add("Retry-After"));
   });
+
+  it("and the other pages name each header that browsers may read", () => {
+    const [, list = ""] = /const EXPOSED_HEADERS = \[([^\]]+)\]/.exec(read("src/api/express-app.ts")) ?? [];
+    const headers = [...list.matchAll(/"([\w-]+)"/g)].map(([, name = ""]) => name);
+    const text = guidePages.map(readPage).join("\n");
+    expect(headers.length).toBeGreaterThan(8);
+    expect(headers.filter((name) => !text.includes(`\`${name}\``) && !text.includes(`\`${name}:`))).toEqual(
+      [],
+    );
+  });
 });
 
 describe("the guide on webhooks", () => {
@@ -202,5 +224,33 @@ describe("the guide on webhooks", () => {
     expect(content["content-type"]).toBe(sent["content-type"]);
     expect(content["user-agent"]?.startsWith(`${sent["user-agent"]}. `)).toBe(true);
     expect(content["webhook-redelivery"]).toContain(`${sent["webhook-redelivery"]}:`);
+  });
+
+  it("says how large a body is, and can be", () => {
+    const page = readPage("guide/webhooks/quickstart.md");
+    const [, ...sizes] = /usually ([\d.]+) to ([\d.]+) KiB, and never more than (\d+) KiB/.exec(page) ?? [];
+    const [low = 0, high = 0, max = 0] = sizes.map((size) => Number(size) * 1024);
+    const examples = codeBlocks(readPage("guide/webhooks/events.md"))
+      .filter(({ language }) => language === "json")
+      .map(({ text }) => JSON.stringify(JSON.parse(text)).length);
+    expect(examples.length).toBeGreaterThan(3);
+    expect(examples.filter((size) => size > high)).toEqual([]);
+    expect(Math.max(...examples)).toBeGreaterThan(low);
+
+    // A character takes at most 6 bytes: \\u001f. A text is in the job, and as old and new value in the changes.
+    const { properties = {} } = contract.components.schemas["Job"] ?? {};
+    const jobBytes = Object.entries(properties as Record<string, FieldSchema>)
+      .map(([name, { maxLength = 255 }]) => name.length + 6 * maxLength)
+      .reduce((sum, size) => sum + size, 0);
+    expect(3 * jobBytes + 2 * 1024).toBeLessThan(max);
+  });
+
+  it("lists the statuses of a delivery", () => {
+    const [, list = ""] =
+      /status text not null default 'pending' check \(status in \(([^)]+)\)/.exec(
+        read("src/migrations/20261123000000-initial.ts"),
+      ) ?? [];
+    const statuses = [...list.matchAll(/'(\w+)'/g)].map(([, status]) => status);
+    expect(firstColumn("guide/webhooks/deliveries.md", "Status")).toEqual(statuses);
   });
 });
