@@ -84,15 +84,12 @@ function withDefaults(compose: string): string {
 /** Builds the console, the guide and the clients as the stage `site` does, but with the installed packages. */
 async function buildSite(dockerfile: string): Promise<void> {
   const [, stage = ""] = /^FROM \S+ AS site\n(.+?)\n\n/ms.exec(dockerfile) ?? [];
-  expect(stage).toContain(
-    "COPY LICENSE LICENSE\nCOPY clients clients\nCOPY docs docs\nCOPY schema schema\nCOPY src src\n",
-  );
   expect(stage).toContain("RUN node src/build.ts");
+  const copied = [...stage.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, names = ""]) => names.split(" "));
   expect(dockerfile).toContain("COPY --from=site /app/.site .site");
   const folder = await mkdtemp(join(tmpdir(), "waymark-console-stage-"));
   try {
-    for (const name of ["package.json", "package-lock.json", "LICENSE", "clients", "docs", "schema", "src"])
-      await cp(join(root, name), join(folder, name), { recursive: true });
+    for (const name of copied) await cp(join(root, name), join(folder, name), { recursive: true });
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
     await run(process.execPath, ["src/build.ts"], { cwd: folder });
     await cp(join(folder, ".site"), join(image, ".site"), { recursive: true });
