@@ -2,7 +2,6 @@
 export { changeKeys, purgeEndedKeys, setSuspended } from "./changes.ts";
 export { AccessRevision, ApiKey, type Scope, scopes } from "./entity.ts";
 export { type ApiKeyView, toApiKeyView } from "./view.ts";
-export { parsePrefix } from "./format.ts";
 export { ApiKeyService, keysByIds } from "./service.ts";
 export {
   findApiKey,
@@ -10,9 +9,10 @@ export {
   type KeyHeader,
   keyHeadersOf,
   keyRequired,
+  parsePrefix,
   requireApiKey,
   unauthorized,
-} from "./headers.ts";
+} from "./format.ts";
 export {
   type ApiKeyPrincipal,
   createKeyVerifier,

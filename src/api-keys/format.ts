@@ -1,6 +1,10 @@
-/** Generates and parses keys: the prefix (`wmk_` or `wmk_test_`, and 8 characters) + `_` + 43 of secret (256 bits) + 6 of checksum. */
+/**
+ * Generates and parses keys, and finds them in headers. A key is the prefix (`wmk_` or `wmk_test_`, and 8 characters) + `_` + 43 of
+ * secret (256 bits) + 6 of checksum.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { AppError } from "../core/errors.ts";
 import type { OrganizationMode } from "../organizations/api.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -46,4 +50,54 @@ function checksumOf(body: string): string {
     remainder = Math.floor(remainder / 62);
   }
   return text;
+}
+
+/** A 401 with the WWW-Authenticate header that RFC 9110 requires. */
+export function unauthorized(message: string): AppError {
+  return new AppError("UnauthorizedException", message, { headers: { "WWW-Authenticate": "Bearer" } });
+}
+
+/** The 401 for a request without a key. */
+export function keyRequired(): AppError {
+  return unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
+}
+
+/** The header lines that can have a key, as a client sent them. */
+export type KeyHeader = readonly [name: string, value: string];
+
+/** Returns the lines with a key among Node's `rawHeaders`. Its other properties hide repeated lines. */
+export function keyHeadersOf(rawHeaders: readonly string[]): KeyHeader[] {
+  const found: KeyHeader[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    if (isKeyHeader(name)) found.push([name, rawHeaders[index + 1] as string]);
+  }
+  return found;
+}
+
+export function isKeyHeader(name: string): boolean {
+  return /^(?:x-api-key|authorization)$/i.test(name);
+}
+
+/**
+ * Returns the key, or null if there is none. Ignores empty headers, and `Authorization` with another scheme. Throws
+ * UnauthorizedException for different keys.
+ */
+export function findApiKey(headers: readonly KeyHeader[]): string | null {
+  let found: string | null = null;
+  for (const [name, value] of headers) {
+    const isBearer = name.toLowerCase() === "authorization";
+    const key = isBearer ? /^bearer +(\S+) *$/i.exec(value)?.[1] : value.trim();
+    if (key === undefined || key === "" || key === found) continue;
+    if (found !== null) throw unauthorized("The request contains different keys; send only one");
+    found = key;
+  }
+  return found;
+}
+
+/** As `findApiKey`, but throws UnauthorizedException if there is no key. */
+export function requireApiKey(headers: readonly KeyHeader[]): string {
+  const key = findApiKey(headers);
+  if (key === null) throw keyRequired();
+  return key;
 }

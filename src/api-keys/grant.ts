@@ -9,7 +9,7 @@ import type { AuthenticatedActor } from "../core/fresh-authentication.ts";
 import { partnerOf, type OrganizationType, type Principal } from "../core/principal.ts";
 import { effectiveLimit, rateLimitClasses, type RateLimitOverrides } from "../rate-limits/api.ts";
 import { ApiKey, scopes as allScopes, type Scope, withoutKeyManagement } from "./entity.ts";
-import { unauthorized } from "./headers.ts";
+import { unauthorized } from "./format.ts";
 import { isSubnetOf, parseCidr } from "../core/cidr.ts";
 
 /** The principal that creates a key. `keyId` is null for a user. */

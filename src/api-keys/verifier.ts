@@ -12,7 +12,7 @@ import type { Queryable } from "../core/postgres/database.ts";
 import type { OperatorPrincipal, OrganizationPrincipal } from "../core/principal.ts";
 import { createMemoryStore, limitHeaders, type RateLimitOverrides } from "../rate-limits/api.ts";
 import type { Scope } from "./entity.ts";
-import { hashKey, parsePrefix } from "./format.ts";
+import { hashKey, parsePrefix, unauthorized } from "./format.ts";
 import {
   selectAccessRevision,
   selectChangedPrefixes,
@@ -20,7 +20,6 @@ import {
   updateLastUsed,
   type KeyRow,
 } from "./api-key.sql.ts";
-import { unauthorized } from "./headers.ts";
 
 /** The part that all key principals share. */
 interface KeyAuthorization {

@@ -4,8 +4,7 @@ import type { IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { AppError, badRequest, type ErrorCode, problemIn } from "../core/errors.ts";
 import { isObject, type JsonObject } from "../core/json.ts";
-import { contextOf } from "./context.ts";
-import { inShare } from "./in-share.ts";
+import { contextOf, inShare } from "./context.ts";
 
 const rawBodies = new WeakMap<IncomingMessage, Buffer>();
 

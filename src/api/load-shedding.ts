@@ -6,8 +6,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { Counter, Gauge, type Registry } from "prom-client";
 import { newRequestId } from "../core/ids.ts";
 import { defaultHeaders } from "./default-headers.ts";
-import { type CountedResponse, IN_FLIGHT } from "./in-share.ts";
 import { errorJson, JSON_CONTENT_TYPE } from "./json.ts";
+import { type CountedResponse, IN_FLIGHT } from "./context.ts";
 
 export interface LoadSheddingDeps {
   /** Number of connections to PostgreSQL. */

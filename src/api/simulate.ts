@@ -14,8 +14,7 @@ import {
   simulatedFailure,
   type SimulatedStatus,
 } from "../test-mode/api.ts";
-import { contextOf } from "./context.ts";
-import { duringExternalCall } from "./in-share.ts";
+import { contextOf, duringExternalCall } from "./context.ts";
 
 /** Per partner and process. They hold connections, which rate limits alone would bound at thousands. */
 export const MAX_SLOW_REQUESTS = 20;

@@ -11,7 +11,7 @@ import {
 } from "../../jobs/api.ts";
 import { AppError, badRequest } from "../../core/errors.ts";
 import { isObject } from "../../core/json.ts";
-import { queryReader } from "../rest/parameters.ts";
+import { queryReader } from "../rest/read-input.ts";
 import { booleanParameter } from "../../operations/schemas.ts";
 
 const formats: Readonly<Record<string, ImportFormat>> = {

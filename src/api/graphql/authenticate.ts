@@ -6,8 +6,7 @@ import { networkOf } from "../../core/network.ts";
 import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../../accounts/api.ts";
 import { BODY_BYTES_PER_TOKEN, MAX_BODY_BYTES } from "./execution/limits.ts";
-import { contextOf } from "../context.ts";
-import { duringExternalCall, inShare } from "../in-share.ts";
+import { contextOf, duringExternalCall, inShare } from "../context.ts";
 import type { Simulate } from "../simulate.ts";
 import { runWithRequest } from "./request-store.ts";
 

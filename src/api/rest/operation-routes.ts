@@ -10,8 +10,7 @@ import type { IdempotencyService, KeyedRequest } from "../../idempotency/api.ts"
 import { admit } from "../../operations/admit.ts";
 import { isPage, type RestOperation } from "../../operations/operation.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
-import { callerOf, principalOf } from "../context.ts";
-import { duringExternalCall } from "../in-share.ts";
+import { callerOf, principalOf, duringExternalCall } from "../context.ts";
 import { matchesEtag, rawBody, readJson, readOptionalJson, toRequestHandler } from "../json.ts";
 import { type ApiKeyGuards, hideFromLiveKeys } from "./api-key-guards.ts";
 import { linkHeader, type ListPosition } from "./link-header.ts";

@@ -15,7 +15,7 @@ import {
   type Transaction,
   type TransactionHost,
 } from "./transaction.ts";
-import { traceConnection } from "../tracing/statements.ts";
+import { traceConnection } from "../tracing/tracing.ts";
 
 export interface DatabaseOptions extends OrmOptions {
   /** Longer transactions are rolled back. Default: `TRANSACTION_LIMIT_MS`. */

@@ -1,6 +1,6 @@
 /** SQL statements: composed from fragments with bound values, and prepared by name if they are used often. */
 import type { Pool, PoolClient } from "pg";
-import { traceStatement } from "../tracing/statements.ts";
+import { traceStatement } from "../tracing/tracing.ts";
 
 /** A fragment of SQL. A `sql` template inserts a nested `Sql` as text; any other value becomes a bound parameter. */
 export class Sql {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readQuery } from "../../../src/api/rest/parameters.ts";
+import { readQuery } from "../../../src/api/rest/read-input.ts";
 
 const known = new Set(["a", "b", "ü"]);
 const read = (query: string): Record<string, string> =>

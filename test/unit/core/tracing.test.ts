@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
 import { createLogger } from "../../../src/core/logger.ts";
-import { describeStatement } from "../../../src/core/tracing/statements.ts";
 import {
+  describeStatement,
   continueTrace,
   parseOtlpHeaders,
   parseTraceparent,
