@@ -1,5 +1,6 @@
 /** Two APIs and two workers that share their databases act as one service. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { randomClientIpHeader } from "../support/accounts/mails.ts";
 import { createTestUser, createSessionClient, signIn } from "../support/accounts/session-client.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { startTestCluster, type TestCluster } from "../support/processes/cluster.fixture.ts";
@@ -153,11 +154,13 @@ describe("user sessions", () => {
     await eventually(async () => expectFailure(await late.get("/auth/session"), 401));
   });
 
-  it("failed sign-ins count per account across both APIs", async () => {
+  it("failed sign-ins count per account and network across both APIs", async () => {
     const { id } = await cluster.app.createOrganization("agent");
     const { email } = await createTestUser(cluster.app, { organizationId: id, role: "owner" });
+    const headers = randomClientIpHeader();
+    const body = JSON.stringify({ email, password: "not this one, nor another" });
     const statuses = await inTurn(14, (door) =>
-      createSessionClient(door).post("/auth/sign-in", { email, password: "not this one, nor another" }),
+      createSessionClient(door).call("/auth/sign-in", { method: "POST", headers, body }),
     );
     // Ten attempts and one more per minute: separate limits per API would have allowed all of them.
     expect(countOf(statuses, 401)).toBeGreaterThanOrEqual(10);
