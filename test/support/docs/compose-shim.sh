@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Stands in for `docker`: runs the commands of the pages' containers on this machine. Variables come from operate-machine.ts.
+# Stands in for `docker`: runs the commands of the pages' containers on this machine. Variables come from operate-samples.test.ts.
 set -euo pipefail
 [ "$1" = compose ] || { [ "$1" = volume ]; exit; }
 action=$2
