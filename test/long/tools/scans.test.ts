@@ -1,7 +1,7 @@
 /** The security scans of `npm run check` and `.ci/run`. */
 import { execFile } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -55,15 +55,6 @@ describe("the code scan", () => {
         .filter((line) => line.includes(`${rule}.ts:`))
         .join("\n"),
     ).toContain(rule);
-  });
-
-  it("has a reason for each list of exceptions in its configuration file", async () => {
-    const settings = await readFile(join(ROOT, ".oxlintrc.scan.json"), "utf8");
-    const [, overrides = ""] = settings.split('"overrides"');
-    const lists = overrides.match(/"files": \[/g) ?? [];
-    const reasons = overrides.match(/\{\n\s+\/\/ \S.+\n/g) ?? [];
-    expect(lists.length).toBeGreaterThan(0);
-    expect(reasons).toHaveLength(lists.length);
   });
 });
 
@@ -133,13 +124,6 @@ describe("the dependency audit", () => {
     },
   );
 
-  it("reports a low vulnerability and passes", () => {
-    expect(evaluateAudit(reportOf("low"), [], "2027-01-01")).toMatchObject({
-      problems: [],
-      accepted: [/Falls over/],
-    });
-  });
-
   it("accepts an exception with its reason until its end date", () => {
     const { problems, accepted } = evaluateAudit(reportOf("high"), [exception], "2027-01-31");
     expect(problems).toEqual([]);
@@ -181,17 +165,5 @@ describe("the dependency audit", () => {
     const verdict = (used: string) => evaluateAudit(report, [], "2027-01-01", (place) => place === used);
     expect(verdict("node_modules/tool/node_modules/left").problems).toHaveLength(1);
     expect(verdict("node_modules/other")).toMatchObject({ problems: [], accepted: [] });
-  });
-
-  it.each([
-    ["a registry without an audit endpoint", '{"message":"405 Method Not Allowed","statusCode":405}', "405"],
-    ["no network", '{"error":{"code":"ENOTFOUND","summary":"request failed"}}', "request failed"],
-    ["no output", "", "unreadable response"],
-  ])("reports why it was skipped: %s", (_, text, why) => {
-    expect(evaluateAudit(text, [], "2027-01-01")).toEqual({
-      skippedReason: expect.stringContaining(why),
-      problems: [],
-      accepted: [],
-    });
   });
 });

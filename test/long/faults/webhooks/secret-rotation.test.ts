@@ -1,4 +1,4 @@
-/** Routine operations under load: replacing workers one by one, and rotating secrets. */
+/** Rotating secrets under load. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { toTypedId } from "../../../../src/core/ids.ts";
@@ -14,25 +14,6 @@ const delayedResponse = async (): Promise<object> => await pause(30, {});
 
 const loadOn = (fixture: FaultFixture, numbers: readonly string[]) =>
   startChangeLoad(numbers, (number, weight) => fixture.updateJob(number, weight));
-
-// evidence: worker-rolling-restart
-it("every delivery takes one attempt while workers are stopped and replaced", async () => {
-  const fixture = await openFaultFixture();
-  for (let count = 0; count < 4; count += 1) await fixture.addEndpoint({ respond: delayedResponse });
-  const numbers = await fixture.addJobs(6);
-  const workers = [await fixture.startServer("worker"), await fixture.startServer("worker")];
-  const load = loadOn(fixture, numbers);
-  for (let round = 0; round < 2; round += 1) {
-    await load.waitForMore(15);
-    expect(await workers.shift()?.kill("SIGTERM")).toBe(0);
-    workers.push(await fixture.startServer("worker"));
-  }
-  await load.waitForMore(15);
-  await load.stop();
-  expect(await verifyDeliveries(fixture, { duplicates: 0 })).toMatchObject({ maxAttempts: 1 });
-  // Idle workers exit cleanly.
-  expect(await Promise.all(workers.map((worker) => worker.kill("SIGTERM")))).toEqual([0, 0]);
-});
 
 it("webhooks verify with the previous and the new secret while secrets are rotated", async () => {
   const fixture = await openFaultFixture();
