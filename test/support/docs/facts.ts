@@ -1,7 +1,4 @@
-/**
- * Numbers of the documentation and the constants that they state. A fact says which constants a place of a page states; a page
- * is held if each of its quantities belongs to a fact.
- */
+/** Numbers of the documentation and the constants that they state. A fact says which constants a place of a page states. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, WEEK_MS } from "../../../src/core/time.ts";
@@ -19,6 +16,16 @@ export interface Fact {
   /** A heading, or a heading and the first cell of a table row: `Sizes > Batch`. The lead of a page is its title. */
   readonly place: string;
   readonly states: readonly Quantity[];
+}
+
+/** Returns the facts of pages in a folder, by page and place. */
+export function factsOf(
+  folder: string,
+  pages: Readonly<Record<string, Readonly<Record<string, readonly Quantity[]>>>>,
+): Fact[] {
+  return Object.entries(pages).flatMap(([page, places]) =>
+    Object.entries(places).map(([place, states]) => ({ page: folder + page, place, states })),
+  );
 }
 
 const WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
@@ -170,70 +177,4 @@ export function findWrongFacts(facts: readonly Fact[], readPage: (path: string) 
       .filter((quantity) => findQuantity(text, quantity) === null)
       .map(({ spellings: [first = ""] }) => `${page}, ${place}: must say ${first.replace(/\(\?!.*$/, "")}`);
   });
-}
-
-/** Numbers with a unit, numbers of thousands, and whole table cells, except for HTTP statuses. */
-const QUANTITIES = new RegExp(
-  [
-    `(?<![\\w.,/:-])\\d[\\d,.]*\\s?${UNIT}`,
-    `\\b(?:${WORDS.slice(1).join("|")}) (?:seconds?|minutes?|hours?|days?)\\b`,
-    String.raw`(?<![\w.,/:-])\d{1,3}(?:,\d{3})+\b`,
-    String.raw`(?<=^\|.*\| )(?!(?:200|4\d\d|5\d\d) )\d+(?= \|)`,
-  ].join("|"),
-  "gm",
-);
-
-/** Sections and texts of lines whose quantities no fact states, with the reason. */
-export interface Exemptions {
-  readonly [sectionOrText: string]: string;
-}
-
-/** Returns the quantities of a page that no fact states and that no exemption covers. */
-export function findUnheldQuantities(
-  page: string,
-  facts: readonly Fact[],
-  exempt: Exemptions = {},
-): string[] {
-  const prose = proseOf(read(page));
-  const withoutCode = prose.replaceAll(/`[^`\n]+`/g, (code) => " ".repeat(code.length));
-  const ranges = [
-    ...facts.filter((fact) => fact.page === page).flatMap((fact) => rangesOf(prose, fact)),
-    ...Object.keys(exempt).flatMap((place) => findPlace(prose, place) ?? findLines(prose, place)),
-  ];
-  return [...withoutCode.matchAll(QUANTITIES)].flatMap(({ 0: text, index }) => {
-    if (ranges.some(({ start, end }) => start < index + text.length && index < end)) return [];
-    const line = prose.slice(prose.lastIndexOf("\n", index) + 1).split("\n", 1)[0] ?? "";
-    return [`${page}: "${text}" in: ${line.trim().slice(0, 160)}`];
-  });
-}
-
-/** Returns the exemptions of a page that cover none of its text. */
-export function findUnusedExemptions(page: string, exempt: Exemptions): string[] {
-  const prose = proseOf(read(page));
-  return Object.keys(exempt).filter(
-    (place) => findPlace(prose, place) === null && findLines(prose, place).length === 0,
-  );
-}
-
-function findLines(prose: string, part: string): Range[] {
-  return [...prose.matchAll(/^.+$/gm)]
-    .filter(([line]) => line.includes(part))
-    .map(({ 0: line, index }) => ({ start: index, end: index + line.length }));
-}
-
-/** Returns every range in the place of a fact that states one of its quantities. */
-function rangesOf(prose: string, { place, states }: Fact): Range[] {
-  const range = findPlace(prose, place);
-  if (!range) return [];
-  const ranges: Range[] = [];
-  for (const quantity of states) {
-    let offset = range.start;
-    for (;;) {
-      const found = findQuantity(prose.slice(offset, range.end), quantity);
-      if (!found) break;
-      ranges.push({ start: offset + found.start, end: offset + found.end });
-      offset += found.end;
-    }
-  }
-  return ranges;
 }

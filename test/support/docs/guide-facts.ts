@@ -40,15 +40,9 @@ import {
   numberIn,
   percent,
   type Fact,
-  type Quantity,
+  factsOf,
 } from "./facts.ts";
 import { MAX_PAGE_SIZE } from "../../../src/operations/schemas.ts";
-
-const fact = (page: string, place: string, ...states: Quantity[]): Fact => ({
-  page: `docs/guide/${page}`,
-  place,
-  states,
-});
 
 const parsed = parseSchedule(DEFAULT_SCHEDULE_TEXT);
 const schedule = "schedule" in parsed ? parsed.schedule : [];
@@ -111,297 +105,271 @@ const replaysAtOnce = count(
 
 const slowRequests = count(constantIn("src/api/simulate.ts", "MAX_SLOW_REQUESTS"));
 
-const clients = [
-  fact("index.md", "Choose your way in", periods.retries),
-  fact("authentication.md", "Restrict and replace keys", periods.keyRevocation),
-  fact("api-keys.md", "List keys", duration(constantIn(KEY_SERVICE, "ENDED_KEYS_LISTED_MS"))),
-  fact("api-keys.md", "Create a key > name", count(constantIn(KEY_GRANT, "MAX_NAME_LENGTH"))),
-  fact("api-keys.md", "Create a key > cidrs", count(constantIn(KEY_GRANT, "MAX_CIDRS"))),
-  fact("api-keys.md", "Replace a key", count(keyRotationHours)),
-  fact(
-    "test-mode.md",
-    "Create a test key",
-    duration(constantIn("src/guide/assets/test-key.mjs", "LIFETIME_MS")),
-  ),
-  fact("test-mode.md", "Create test jobs", testJobs),
-  fact(
-    "test-mode.md",
-    "Run a job",
-    count(constantIn("src/test-mode/test-run.driver.ts", "MAX_STEPS_PER_PASS")),
-    count(constantIn("src/test-mode/test-run.driver.ts", "MAX_STEPS_PER_PARTNER")),
-  ),
-  fact(
-    "test-mode.md",
-    "See every state of a delivery",
-    count(schedule.length),
-    atMost(MINUTE_MS, longestScheduleMs(test.schedule)),
-    duration(live.maxRetryAfterMs),
-    duration(test.maxRetryAfterMs),
-    count(constantIn(DECISIONS, "MAX_CONSECUTIVE_FAILURES")),
-    duration(disableRules.live.afterMs),
-    duration(disableRules.test.afterMs),
-    duration(disableRules.live.spreadMs),
-    duration(disableRules.test.spreadMs),
-  ),
-  fact(
-    "test-mode.md",
-    "Simulate a failure",
-    slowRequests,
-    count(constantIn("src/test-mode/simulation.ts", "SLOW.min")),
-    duration(constantIn("src/test-mode/simulation.ts", "SLOW.max")),
-  ),
-  fact("api-keys.md", "Revoke a key", periods.keyRevocation),
-  fact("api-keys.md", "What a key may do", activeKeys),
-  fact("console.md", "Getting access", periods.registration, count(MIN_PASSWORD_LENGTH)),
-  fact("console.md", "Your first key", periods.keyRotation, periods.keyRevocation),
-  fact("console.md", "Your first webhook", periods.retention, duration(disableRules.live.afterMs)),
-  fact("console.md", "Jobs", count(MAX_BATCH_ITEMS)),
-  fact("console.md", "Members", periods.invitation, count(MAX_NOTICES_PER_HOUR)),
-  fact(
-    "console.md",
-    "Your own account",
-    duration(constantIn("src/core/fresh-authentication.ts", "MAX_AUTHENTICATION_AGE_MS")),
-  ),
-  fact("jobs.md", "List jobs", count(defaultPageSize)),
-  fact("jobs.md", "Read every page", count(MAX_PAGE_SIZE)),
-  fact("lookup.md", "Look up many jobs", lookUpItems),
-  fact("stats.md", "Count jobs", count(MAX_GROUPS), statsAtOnce),
-  fact("updating.md", "Update jobs safely", count(jobFieldNames.length), count(MAX_BATCH_ITEMS)),
-  fact("updating.md", "Retry without applying a change twice > Changed something", periods.idempotency),
-  fact(
-    "updating.md",
-    "Retry without applying a change twice",
-    count(numberIn("src/api/rest/operation-routes.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
-  ),
-  fact("updating.md", "Update up to 100 jobs", count(MAX_BATCH_ITEMS)),
-  fact("clients.md", "Clients", ...concurrencyOfClients),
-  fact("clients.md", "TypeScript", periods.feed),
-  fact("clients.md", "Python", periods.feed),
-  fact("mirror.md", "Recover from downtime > Less than 30 days", periods.feed),
-  fact("mirror.md", "Recover from downtime", periods.retries, periods.retention),
-  fact("mirror.md", "Without the feed: poll by time", periods.openTransaction),
-  fact("jobs.md", "What happens to jobs that change while you read", periods.openTransaction),
-  fact("errors.md", "GoneException (410)", periods.feed),
-  fact("errors.md", "CURSOR_EXPIRED", periods.feed),
-  fact("errors.md", "PayloadTooLargeException (413)", bodies.job, bodies.batch),
-  fact("errors.md", "UnprocessableEntityException (422)", periods.idempotency),
-  fact("requests.md", "Find a request", periods.retention),
-  fact("requests.md", "List requests", bytes(MAX_LOGGED_BODY_BYTES)),
-  fact(
-    "limits.md",
-    "Headers",
-    count(defaultRateLimits.read.burst),
-    duration((defaultRateLimits.read.burst / defaultRateLimits.read.perSecond) * SECOND_MS),
-    duration(SECOND_MS),
-    count(defaultRateLimits.batch.perSecond * MAX_BATCH_ITEMS),
-  ),
-  fact(
-    "limits.md",
-    "Limits of single operations > Send a test event",
-    count(constantIn("src/webhooks/deliveries/service.ts", "MAX_TEST_EVENTS")),
-  ),
-  fact(
-    "limits.md",
-    "Limits of single operations > Create a webhook endpoint, or change its URL",
-    count(constantIn("src/webhooks/service.ts", "MAX_URL_CHECKS")),
-  ),
-  fact("limits.md", "Limits of single operations > Wait for a simulated slow answer", slowRequests),
-  fact(
-    "limits.md",
-    "Limits of single operations > Replay many deliveries",
-    count(numberIn("src/webhooks/deliveries/replay-limit.ts", /max: (\d+), noun: "replays"/)),
-    ...replays,
-  ),
-  fact("limits.md", "Sizes > Page of jobs or history", count(MAX_PAGE_SIZE), count(defaultPageSize)),
-  fact("limits.md", "Sizes > Page of events", count(MAX_PAGE_SIZE)),
-  fact("limits.md", "Sizes > Batch", count(MAX_BATCH_ITEMS)),
-  fact("limits.md", "Sizes > Look-up", lookUpItems),
-  fact(
-    "limits.md",
-    "Sizes > Statistics",
-    count(constantIn("src/jobs/counters/stats.sql.ts", "MAX_KEYS")),
-    count(MAX_GROUPS),
-  ),
-  fact("limits.md", "Sizes > Statistics at the same time", statsAtOnce),
-  fact("limits.md", "Sizes > Page of requests or deliveries", count(MAX_PAGE_SIZE), count(defaultPageSize)),
-  fact(
-    "limits.md",
-    "Limits of single operations > Any",
-    count(constantIn(SHARES, "BULK_PER_PARTNER")),
-    count(constantIn(SHARES, "MAX_WAITING")),
-    duration(constantIn(SHARES, "MAX_WAIT_MS")),
-  ),
-  fact("limits.md", "Sizes > Body of a batch", bodies.batch),
-  fact("limits.md", "Sizes > Body of a GraphQL request", bodies.graphql),
-  fact("limits.md", "Sizes > Quotation marks and opening brackets in a body", count(MAX_QUOTES_AND_BRACKETS)),
-  fact("limits.md", "Sizes > Problems in one response", count(MAX_PROBLEMS)),
-  fact(
-    "limits.md",
-    "Sizes > Test events",
-    count(constantIn("src/events/delete-test-events.sql.ts", "MAX_TEST_EVENTS")),
-  ),
-  fact("limits.md", "Sizes > Any other body", bodies.job),
-  fact(
-    "limits.md",
-    "Sizes > Idempotency-Key",
-    count(numberIn("src/api/rest/operation-routes.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
-    periods.idempotency,
-  ),
-  fact(
-    "limits.md",
-    "Sizes > Responses stored for Idempotency-Keys",
-    count(IDEMPOTENCY_STORAGE_LIMITS.records),
-    bytes(IDEMPOTENCY_STORAGE_LIMITS.bytes),
-    periods.idempotency,
-  ),
-  fact("limits.md", "Sizes > Events feed", periods.feed),
-  fact("limits.md", "Sizes > Webhook endpoints", count(MAX_ENDPOINTS.live)),
-  fact("limits.md", "Sizes > Active API keys", activeKeys),
-];
+const clients = factsOf("docs/guide/", {
+  "index.md": {
+    "Choose your way in": [periods.retries],
+  },
+  "authentication.md": {
+    "Restrict and replace keys": [periods.keyRevocation],
+  },
+  "api-keys.md": {
+    "List keys": [duration(constantIn(KEY_SERVICE, "ENDED_KEYS_LISTED_MS"))],
+    "Create a key > name": [count(constantIn(KEY_GRANT, "MAX_NAME_LENGTH"))],
+    "Create a key > cidrs": [count(constantIn(KEY_GRANT, "MAX_CIDRS"))],
+    "Replace a key": [count(keyRotationHours)],
+    "Revoke a key": [periods.keyRevocation],
+    "What a key may do": [activeKeys],
+  },
+  "test-mode.md": {
+    "Create a test key": [duration(constantIn("src/guide/assets/test-key.mjs", "LIFETIME_MS"))],
+    "Create test jobs": [testJobs],
+    "Run a job": [
+      count(constantIn("src/test-mode/test-run.driver.ts", "MAX_STEPS_PER_PASS")),
+      count(constantIn("src/test-mode/test-run.driver.ts", "MAX_STEPS_PER_PARTNER")),
+    ],
+    "See every state of a delivery": [
+      count(schedule.length),
+      atMost(MINUTE_MS, longestScheduleMs(test.schedule)),
+      duration(live.maxRetryAfterMs),
+      duration(test.maxRetryAfterMs),
+      count(constantIn(DECISIONS, "MAX_CONSECUTIVE_FAILURES")),
+      duration(disableRules.live.afterMs),
+      duration(disableRules.test.afterMs),
+      duration(disableRules.live.spreadMs),
+      duration(disableRules.test.spreadMs),
+    ],
+    "Simulate a failure": [
+      slowRequests,
+      count(constantIn("src/test-mode/simulation.ts", "SLOW.min")),
+      duration(constantIn("src/test-mode/simulation.ts", "SLOW.max")),
+    ],
+  },
+  "console.md": {
+    "Getting access": [periods.registration, count(MIN_PASSWORD_LENGTH)],
+    "Your first key": [periods.keyRotation, periods.keyRevocation],
+    "Your first webhook": [periods.retention, duration(disableRules.live.afterMs)],
+    Jobs: [count(MAX_BATCH_ITEMS)],
+    Members: [periods.invitation, count(MAX_NOTICES_PER_HOUR)],
+    "Your own account": [
+      duration(constantIn("src/core/fresh-authentication.ts", "MAX_AUTHENTICATION_AGE_MS")),
+    ],
+  },
+  "jobs.md": {
+    "List jobs": [count(defaultPageSize)],
+    "Read every page": [count(MAX_PAGE_SIZE)],
+    "What happens to jobs that change while you read": [periods.openTransaction],
+  },
+  "lookup.md": {
+    "Look up many jobs": [lookUpItems],
+  },
+  "stats.md": {
+    "Count jobs": [count(MAX_GROUPS), statsAtOnce],
+  },
+  "updating.md": {
+    "Update jobs safely": [count(jobFieldNames.length), count(MAX_BATCH_ITEMS)],
+    "Retry without applying a change twice > Changed something": [periods.idempotency],
+    "Retry without applying a change twice": [
+      count(numberIn("src/api/rest/operation-routes.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+    ],
+    "Update up to 100 jobs": [count(MAX_BATCH_ITEMS)],
+  },
+  "clients.md": {
+    Clients: [...concurrencyOfClients],
+    TypeScript: [periods.feed],
+    Python: [periods.feed],
+  },
+  "mirror.md": {
+    "Recover from downtime > Less than 30 days": [periods.feed],
+    "Recover from downtime": [periods.retries, periods.retention],
+    "Without the feed: poll by time": [periods.openTransaction],
+  },
+  "errors.md": {
+    "GoneException (410)": [periods.feed],
+    CURSOR_EXPIRED: [periods.feed],
+    "PayloadTooLargeException (413)": [bodies.job, bodies.batch],
+    "UnprocessableEntityException (422)": [periods.idempotency],
+  },
+  "requests.md": {
+    "Find a request": [periods.retention],
+    "List requests": [bytes(MAX_LOGGED_BODY_BYTES)],
+  },
+  "limits.md": {
+    Headers: [
+      count(defaultRateLimits.read.burst),
+      duration((defaultRateLimits.read.burst / defaultRateLimits.read.perSecond) * SECOND_MS),
+      duration(SECOND_MS),
+      count(defaultRateLimits.batch.perSecond * MAX_BATCH_ITEMS),
+    ],
+    "Limits of single operations > Send a test event": [
+      count(constantIn("src/webhooks/deliveries/service.ts", "MAX_TEST_EVENTS")),
+    ],
+    "Limits of single operations > Create a webhook endpoint, or change its URL": [
+      count(constantIn("src/webhooks/service.ts", "MAX_URL_CHECKS")),
+    ],
+    "Limits of single operations > Wait for a simulated slow answer": [slowRequests],
+    "Limits of single operations > Replay many deliveries": [
+      count(numberIn("src/webhooks/deliveries/replay-limit.ts", /max: (\d+), noun: "replays"/)),
+      ...replays,
+    ],
+    "Sizes > Page of jobs or history": [count(MAX_PAGE_SIZE), count(defaultPageSize)],
+    "Sizes > Page of events": [count(MAX_PAGE_SIZE)],
+    "Sizes > Batch": [count(MAX_BATCH_ITEMS)],
+    "Sizes > Look-up": [lookUpItems],
+    "Sizes > Statistics": [
+      count(constantIn("src/jobs/counters/stats.sql.ts", "MAX_KEYS")),
+      count(MAX_GROUPS),
+    ],
+    "Sizes > Statistics at the same time": [statsAtOnce],
+    "Sizes > Page of requests or deliveries": [count(MAX_PAGE_SIZE), count(defaultPageSize)],
+    "Limits of single operations > Any": [
+      count(constantIn(SHARES, "BULK_PER_PARTNER")),
+      count(constantIn(SHARES, "MAX_WAITING")),
+      duration(constantIn(SHARES, "MAX_WAIT_MS")),
+    ],
+    "Sizes > Body of a batch": [bodies.batch],
+    "Sizes > Body of a GraphQL request": [bodies.graphql],
+    "Sizes > Quotation marks and opening brackets in a body": [count(MAX_QUOTES_AND_BRACKETS)],
+    "Sizes > Problems in one response": [count(MAX_PROBLEMS)],
+    "Sizes > Test events": [count(constantIn("src/events/delete-test-events.sql.ts", "MAX_TEST_EVENTS"))],
+    "Sizes > Any other body": [bodies.job],
+    "Sizes > Idempotency-Key": [
+      count(numberIn("src/api/rest/operation-routes.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+      periods.idempotency,
+    ],
+    "Sizes > Responses stored for Idempotency-Keys": [
+      count(IDEMPOTENCY_STORAGE_LIMITS.records),
+      bytes(IDEMPOTENCY_STORAGE_LIMITS.bytes),
+      periods.idempotency,
+    ],
+    "Sizes > Events feed": [periods.feed],
+    "Sizes > Webhook endpoints": [count(MAX_ENDPOINTS.live)],
+    "Sizes > Active API keys": [activeKeys],
+  },
+});
 
-const webhooks = [
-  fact("webhooks/quickstart.md", "Receive webhooks", periods.retries),
-  fact("webhooks/quickstart.md", "What your receiver does", attempt.total),
-  fact(
-    "webhooks/endpoints.md",
-    "Create an endpoint",
-    count(MAX_ENDPOINTS.live),
-    count(constantIn("src/webhooks/endpoints/validation.ts", "MAX_HEADERS")),
-  ),
-  fact("webhooks/endpoints.md", "Send a test event", attempt.total),
-  fact("webhooks/endpoints.md", "Replace the secret", periods.secretRotation),
-  fact("errors.md", "ConflictException (409)", count(MAX_ENDPOINTS.live), activeKeys, testJobs),
-  fact("webhooks/verify.md", "Rotate the secret", periods.secretRotation),
-  fact(
-    "webhooks/reliability.md",
-    "What your answer means > 2xx within 15 seconds",
-    attempt.total,
-    attempt.connect,
-  ),
-  fact(
-    "webhooks/reliability.md",
-    "What your answer means",
-    duration(live.maxRetryAfterMs),
-    bytes(constantIn(CLIENT, "defaultLimits.readBytes")),
-    bytes(constantIn(CLIENT, "defaultLimits.keepBytes")),
-  ),
-  fact("webhooks/reliability.md", "Retries", count(schedule.length), percent(JITTER)),
-  fact("webhooks/reliability.md", "Repeated events", periods.retention),
-  fact(
-    "webhooks/reliability.md",
-    "When an endpoint keeps failing",
-    count(constantIn(DECISIONS, "MAX_CONSECUTIVE_FAILURES")),
-    percent(constantIn(DECISIONS, "MAX_FAILURE_RATIO")),
-    count(constantIn(DECISIONS, "MIN_ATTEMPTS")),
-    duration(constantIn(DECISIONS, "SLOT_MS") * constantIn(DECISIONS, "SLOT_COUNT")),
-    duration(probeDelayMs(0)),
-    duration(probeDelayMs(4)),
-    duration(probeDelayMs(5)),
-    duration(disableRules.live.afterMs),
-    duration(disableRules.live.spreadMs),
-    count(constantIn(DECISIONS, "ALERT_AFTER_ATTEMPTS")),
-  ),
-  fact(
-    "webhooks/endpoints.md",
-    "Pause and resume",
-    periods.retention,
-    count(constantIn("src/webhooks/deliveries/retention.sql.ts", "MAX_ON_HOLD")),
-  ),
-  fact("webhooks/deliveries.md", "Delivery log", periods.retention),
-  fact("webhooks/deliveries.md", "Replay one delivery", count(schedule.length)),
-  fact("webhooks/deliveries.md", "Replay a time range", replaysPerRequest, replaysAtOnce, ...replays),
-  fact(
-    "webhooks/reliability.md",
-    "Limits > Headers of your own per endpoint",
-    count(constantIn("src/webhooks/endpoints/validation.ts", "MAX_HEADERS")),
-  ),
-  fact(
-    "webhooks/reliability.md",
-    "Limits > URL of an endpoint",
-    count(constantIn("src/core/http-client/address-guard.ts", "MAX_URL_LENGTH")),
-  ),
-  fact("webhooks/reliability.md", "Limits > Time for one attempt", attempt.total, attempt.connect),
-  fact(
-    "webhooks/reliability.md",
-    "Limits > Deliveries on hold for one endpoint",
-    count(constantIn("src/webhooks/deliveries/retention.sql.ts", "MAX_ON_HOLD")),
-  ),
-  fact("webhooks/troubleshooting.md", "Outcomes > connect_timeout", attempt.connect),
-  fact("webhooks/troubleshooting.md", "Outcomes > timeout", attempt.total),
-  fact("webhooks/troubleshooting.md", "Outcomes > invalid_response", attempt.headers),
-  fact(
-    "webhooks/troubleshooting.md",
-    "The signature doesn't match > Since a rotation",
-    periods.secretRotation,
-  ),
-];
+const webhooks = factsOf("docs/guide/", {
+  "webhooks/quickstart.md": {
+    "Receive webhooks": [periods.retries],
+    "What your receiver does": [attempt.total],
+  },
+  "webhooks/endpoints.md": {
+    "Create an endpoint": [
+      count(MAX_ENDPOINTS.live),
+      count(constantIn("src/webhooks/endpoints/validation.ts", "MAX_HEADERS")),
+    ],
+    "Send a test event": [attempt.total],
+    "Replace the secret": [periods.secretRotation],
+    "Pause and resume": [
+      periods.retention,
+      count(constantIn("src/webhooks/deliveries/retention.sql.ts", "MAX_ON_HOLD")),
+    ],
+  },
+  "errors.md": {
+    "ConflictException (409)": [count(MAX_ENDPOINTS.live), activeKeys, testJobs],
+  },
+  "webhooks/verify.md": {
+    "Rotate the secret": [periods.secretRotation],
+  },
+  "webhooks/reliability.md": {
+    "What your answer means > 2xx within 15 seconds": [attempt.total, attempt.connect],
+    "What your answer means": [
+      duration(live.maxRetryAfterMs),
+      bytes(constantIn(CLIENT, "defaultLimits.readBytes")),
+      bytes(constantIn(CLIENT, "defaultLimits.keepBytes")),
+    ],
+    Retries: [count(schedule.length), percent(JITTER)],
+    "Repeated events": [periods.retention],
+    "When an endpoint keeps failing": [
+      count(constantIn(DECISIONS, "MAX_CONSECUTIVE_FAILURES")),
+      percent(constantIn(DECISIONS, "MAX_FAILURE_RATIO")),
+      count(constantIn(DECISIONS, "MIN_ATTEMPTS")),
+      duration(constantIn(DECISIONS, "SLOT_MS") * constantIn(DECISIONS, "SLOT_COUNT")),
+      duration(probeDelayMs(0)),
+      duration(probeDelayMs(4)),
+      duration(probeDelayMs(5)),
+      duration(disableRules.live.afterMs),
+      duration(disableRules.live.spreadMs),
+      count(constantIn(DECISIONS, "ALERT_AFTER_ATTEMPTS")),
+    ],
+    "Limits > Headers of your own per endpoint": [
+      count(constantIn("src/webhooks/endpoints/validation.ts", "MAX_HEADERS")),
+    ],
+    "Limits > URL of an endpoint": [
+      count(constantIn("src/core/http-client/address-guard.ts", "MAX_URL_LENGTH")),
+    ],
+    "Limits > Time for one attempt": [attempt.total, attempt.connect],
+    "Limits > Deliveries on hold for one endpoint": [
+      count(constantIn("src/webhooks/deliveries/retention.sql.ts", "MAX_ON_HOLD")),
+    ],
+  },
+  "webhooks/deliveries.md": {
+    "Delivery log": [periods.retention],
+    "Replay one delivery": [count(schedule.length)],
+    "Replay a time range": [replaysPerRequest, replaysAtOnce, ...replays],
+  },
+  "webhooks/troubleshooting.md": {
+    "Outcomes > connect_timeout": [attempt.connect],
+    "Outcomes > timeout": [attempt.total],
+    "Outcomes > invalid_response": [attempt.headers],
+    "The signature doesn't match > Since a rotation": [periods.secretRotation],
+  },
+});
 
 const statementTimeout = duration(numberIn("src/app/graphql.ts", /statement_timeout: "(\d+)"/));
 
-const graphql = [
-  fact("errors.md", "TIMEOUT", statementTimeout),
-  fact("graphql/subscriptions.md", "A client that reconnects", periods.feed),
-  fact("graphql/overview.md", "Pages", count(limits.pageSize), count(DEFAULT_PAGE_SIZE)),
-  fact("graphql/overview.md", "Limits > Depth", count(limits.depth)),
-  fact("graphql/overview.md", "Limits > Aliases", count(limits.aliases)),
-  fact("graphql/overview.md", "Limits > Root fields", count(limits.rootFields)),
-  fact("graphql/overview.md", "Limits > Page or list", count(limits.pageSize), count(limits.listSize)),
-  fact("graphql/overview.md", "Limits > Filter", count(limits.filterParts), count(limits.filterDepth)),
-  fact("graphql/overview.md", "Limits > Groups of jobStats", count(limits.groups)),
-  fact("graphql/overview.md", "Limits > Body", bodies.graphql),
-  fact("graphql/overview.md", "Limits > Tokens of the document", count(limits.tokens)),
-  fact("graphql/overview.md", "Limits > Fields with fragments expanded", count(limits.selections)),
-  fact("graphql/overview.md", "Limits > Variable", count(MAX_INPUT_CONTAINERS)),
-  fact("graphql/overview.md", "Limits > Cost", count(limits.cost)),
-  fact("graphql/overview.md", "Limits > Time", statementTimeout),
-  fact("graphql/overview.md", "Limits", bytes(BODY_BYTES_PER_TOKEN), bodies.graphql),
-  fact(
-    "graphql/overview.md",
-    "Limits",
-    count(constantIn("src/api/graphql/execution/cost.ts", "TOTAL_COUNT_COST")),
-    count(constantIn("src/api/graphql/execution/cost.ts", "STATS_COST")),
-    count(numberIn("src/api/graphql/authenticate.ts", /ANONYMOUS_LIMIT = \{ perSecond: (\d+)/)),
-  ),
-  fact("graphql/queries.md", "Jobs that changed since a time", periods.openTransaction),
-  fact("graphql/mutations.md", "Rotate an API key", count(keyRotationHours), periods.keyRevocation),
-  fact("graphql/mutations.md", "Replay what failed", replaysPerRequest),
-  fact("graphql/mutations.md", "Errors > CURSOR_EXPIRED", periods.feed),
-  fact("graphql/mutations.md", "Errors > TIMEOUT", statementTimeout),
-  fact(
-    "graphql/subscriptions.md",
-    "Limits > Subscriptions on one socket",
-    count(subscriptionLimits.subscriptionsPerConnection),
-  ),
-  fact(
-    "graphql/subscriptions.md",
-    "Limits > Sockets of a key",
-    count(subscriptionLimits.connectionsPerPrincipal),
-  ),
-  fact(
-    "graphql/subscriptions.md",
-    "Limits > Sockets of an organisation",
-    count(subscriptionLimits.connectionsPerOrganization),
-  ),
-  fact(
-    "graphql/subscriptions.md",
-    "Limits > Sockets of an IP address before connection_init",
-    count(subscriptionLimits.unauthenticatedPerAddress),
-  ),
-  fact(
-    "graphql/subscriptions.md",
-    "Limits > Data waiting for a slow client",
-    bytes(subscriptionLimits.maxUnsentBytes),
-  ),
-  fact("graphql/subscriptions.md", "Close codes > 1008, 1009", bytes(subscriptionLimits.maxMessageBytes)),
-];
-
-const readme = [
-  { page: "README.md", place: "Waymark", states: [periods.retries] },
-  {
-    page: "README.md",
-    place: "Start",
-    states: [count(constantIn("src/dev/demo/demo.ts", "JOB_COUNT"))],
+const graphql = factsOf("docs/guide/", {
+  "errors.md": {
+    TIMEOUT: [statementTimeout],
   },
-];
+  "graphql/subscriptions.md": {
+    "A client that reconnects": [periods.feed],
+    "Limits > Subscriptions on one socket": [count(subscriptionLimits.subscriptionsPerConnection)],
+    "Limits > Sockets of a key": [count(subscriptionLimits.connectionsPerPrincipal)],
+    "Limits > Sockets of an organisation": [count(subscriptionLimits.connectionsPerOrganization)],
+    "Limits > Sockets of an IP address before connection_init": [
+      count(subscriptionLimits.unauthenticatedPerAddress),
+    ],
+    "Limits > Data waiting for a slow client": [bytes(subscriptionLimits.maxUnsentBytes)],
+    "Close codes > 1008, 1009": [bytes(subscriptionLimits.maxMessageBytes)],
+  },
+  "graphql/overview.md": {
+    Pages: [count(limits.pageSize), count(DEFAULT_PAGE_SIZE)],
+    "Limits > Depth": [count(limits.depth)],
+    "Limits > Aliases": [count(limits.aliases)],
+    "Limits > Root fields": [count(limits.rootFields)],
+    "Limits > Page or list": [count(limits.pageSize), count(limits.listSize)],
+    "Limits > Filter": [count(limits.filterParts), count(limits.filterDepth)],
+    "Limits > Groups of jobStats": [count(limits.groups)],
+    "Limits > Body": [bodies.graphql],
+    "Limits > Tokens of the document": [count(limits.tokens)],
+    "Limits > Fields with fragments expanded": [count(limits.selections)],
+    "Limits > Variable": [count(MAX_INPUT_CONTAINERS)],
+    "Limits > Cost": [count(limits.cost)],
+    "Limits > Time": [statementTimeout],
+    Limits: [
+      bytes(BODY_BYTES_PER_TOKEN),
+      bodies.graphql,
+      count(constantIn("src/api/graphql/execution/cost.ts", "TOTAL_COUNT_COST")),
+      count(constantIn("src/api/graphql/execution/cost.ts", "STATS_COST")),
+      count(numberIn("src/api/graphql/authenticate.ts", /ANONYMOUS_LIMIT = \{ perSecond: (\d+)/)),
+    ],
+  },
+  "graphql/queries.md": {
+    "Jobs that changed since a time": [periods.openTransaction],
+  },
+  "graphql/mutations.md": {
+    "Rotate an API key": [count(keyRotationHours), periods.keyRevocation],
+    "Replay what failed": [replaysPerRequest],
+    "Errors > CURSOR_EXPIRED": [periods.feed],
+    "Errors > TIMEOUT": [statementTimeout],
+  },
+});
+
+const readme = factsOf("", {
+  "README.md": {
+    Waymark: [periods.retries],
+    Start: [count(constantIn("src/dev/demo/demo.ts", "JOB_COUNT"))],
+  },
+});
 
 export const guideFacts: readonly Fact[] = [...readme, ...clients, ...webhooks, ...graphql];

@@ -1,5 +1,6 @@
 /** The numbers of the operator guide, each from the constant that it states. */
 import { maxHeaderSize } from "node:http";
+import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
 import { FEED_DAYS } from "../../../src/events/feed.sql.ts";
 import { unknownKeyRate } from "../../../src/api-keys/verifier.ts";
@@ -16,20 +17,25 @@ import { STATEMENT_TIMEOUT_MS } from "../../../src/core/postgres/orm-options.ts"
 import { JITTER, longestScheduleMs } from "../../../src/core/retry-schedule.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/time.ts";
 import { PENDING_COUNT_LIMIT } from "../../../src/webhooks/endpoints/view.ts";
-import { bytes, constantIn, count, duration, numberIn, percent, type Fact, type Quantity } from "./facts.ts";
+import {
+  bytes,
+  constantIn,
+  count,
+  duration,
+  numberIn,
+  percent,
+  type Fact,
+  factsOf,
+  type Quantity,
+} from "./facts.ts";
 import { bodies, periods, replays } from "./guide-facts.ts";
-
-const fact = (page: string, place: string, ...states: Quantity[]): Fact => ({
-  page: `docs/operate/${page}`,
-  place,
-  states,
-});
 
 const SERVER = "src/api/server/server.ts";
 const DISPATCHER = "src/webhooks/dispatcher/dispatcher.ts";
 const MIGRATE = "src/core/postgres/migrate.ts";
 const LINKS = "src/accounts/email-token.service.ts";
 
+const drainDelayMs = toConfig(readEnv({ NODE_ENV: "production" })).http.shutdownDrainDelayMs;
 const stopMs = constantIn(SERVER, "STOP_TIMEOUT_MS");
 const stuck = duration(constantIn("src/webhooks/dispatcher/worker.ts", "STUCK_AFTER_S") * SECOND_MS);
 const graceSeconds = numberIn("docker-compose.yml", /stop_grace_period: (\d+)s/);
@@ -39,122 +45,100 @@ const idempotencyStorage = [
   bytes(IDEMPOTENCY_STORAGE_LIMITS.bytes),
 ];
 const env = readEnv({});
-const drainDelayMs = numberIn("src/config/config.ts", /isProduction \? ([\d_]+) : 0/);
 const neededDays = Math.ceil(longestScheduleMs(env.WEBHOOK_RETRY_SCHEDULE) / DAY_MS);
 
-const install = [
-  fact(
-    "install.md",
-    "4. Create the first operator",
-    periods.invitation,
-    count(MIN_PASSWORD_LENGTH),
-    recoveryCodes,
-  ),
-  fact("install.md", "3. TLS and a proxy", duration(env.KEEP_ALIVE_TIMEOUT)),
-  fact("install.md", "4. Unit", duration(drainDelayMs + stopMs)),
-  fact("install.md", "Kubernetes", duration(drainDelayMs)),
-  fact("install.md", "Kubernetes > terminationGracePeriodSeconds", count(graceSeconds)),
-  fact(
-    "settings.md",
-    "Data and secrets > RETENTION_DAYS",
-    percent(JITTER),
-    count(neededDays),
-    duration(numberIn("src/config/env.ts", /RETENTION_DAYS: .*\.max\((\d+)\)/) * DAY_MS),
-  ),
-  fact("settings.md", "Data and secrets", duration(FEED_DAYS * DAY_MS), duration(SESSION_LIFETIME_MS)),
-  fact(
-    "settings.md",
-    "Webhooks > WEBHOOK_RETRY_SCHEDULE",
-    count(constantIn("src/core/retry-schedule.ts", "MAX_ATTEMPTS")),
-    duration(constantIn("src/core/retry-schedule.ts", "MAX_DELAY_MS")),
-    percent(JITTER),
-  ),
-  fact("settings.md", "What production changes", duration(drainDelayMs)),
-  fact("settings.md", "Server > SHUTDOWN_DRAIN_DELAY", duration(drainDelayMs)),
-  fact("console.md", "Importing jobs", bytes(MAX_IMPORT_BYTES), bytes(MAX_XLSX_BYTES)),
-  fact("console.md", "The outbox", duration(constantIn("src/mail/queue.ts", "RETENTION_MS"))),
-];
+const install = factsOf("docs/operate/", {
+  "install.md": {
+    "4. Create the first operator": [periods.invitation, count(MIN_PASSWORD_LENGTH), recoveryCodes],
+    "3. TLS and a proxy": [duration(env.KEEP_ALIVE_TIMEOUT)],
+    "4. Unit": [duration(drainDelayMs + stopMs)],
+    Kubernetes: [duration(drainDelayMs)],
+    "Kubernetes > terminationGracePeriodSeconds": [count(graceSeconds)],
+  },
+  "settings.md": {
+    "Data and secrets > RETENTION_DAYS": [
+      percent(JITTER),
+      count(neededDays),
+      duration(numberIn("src/config/env.ts", /RETENTION_DAYS: .*\.max\((\d+)\)/) * DAY_MS),
+    ],
+    "Data and secrets": [duration(FEED_DAYS * DAY_MS), duration(SESSION_LIFETIME_MS)],
+    "Webhooks > WEBHOOK_RETRY_SCHEDULE": [
+      count(constantIn("src/core/retry-schedule.ts", "MAX_ATTEMPTS")),
+      duration(constantIn("src/core/retry-schedule.ts", "MAX_DELAY_MS")),
+      percent(JITTER),
+    ],
+    "What production changes": [duration(drainDelayMs)],
+    "Server > SHUTDOWN_DRAIN_DELAY": [duration(drainDelayMs)],
+  },
+  "console.md": {
+    "Importing jobs": [bytes(MAX_IMPORT_BYTES), bytes(MAX_XLSX_BYTES)],
+    "The outbox": [duration(constantIn("src/mail/queue.ts", "RETENTION_MS"))],
+  },
+});
 
 const lockMs = constantIn(MIGRATE, "LOCK_TIMEOUT_MS");
 const migrationMs = constantIn(MIGRATE, "MAX_ATTEMPTS") * (lockMs + constantIn(MIGRATE, "RETRY_DELAY_MS"));
 
-const run = [
-  fact(
-    "monitoring.md",
-    "Health > All",
-    duration(constantIn("src/api/ops/dependencies.ts", "CHECK_TIMEOUT_MS")),
-  ),
-  fact("monitoring.md", "Health", stuck),
-  fact(
-    "monitoring.md",
-    "Metrics > waymark_idempotency_records_trimmed_total",
-    periods.idempotency,
-    ...idempotencyStorage,
-    duration(numberIn("src/app/background-tasks.ts", /"trim idempotency",\s+(\d+) \* MINUTE_MS/) * MINUTE_MS),
-  ),
-  fact("monitoring.md", "Metrics > waymark_webhook_deliveries_in_flight", count(MAX_IN_FLIGHT)),
-  fact("monitoring.md", "Metrics > waymark_webhook_deliveries_on_hold", count(PENDING_COUNT_LIMIT)),
-  fact("monitoring.md", "Metrics > waymark_websocket_connections", count(subscriptionLimits.connections)),
-  fact("monitoring.md", "Metrics > waymark_password_hashes_total", recoveryCodes),
-  fact("monitoring.md", "Traces", count(constantIn("src/core/tracing/sdk.ts", "MAX_QUEUED_SPANS"))),
-  fact("upgrade.md", "Upgrade without Compose", duration(lockMs), duration(migrationMs)),
-  fact("upgrade.md", "Stop > 1", duration(drainDelayMs)),
-  fact(
-    "upgrade.md",
-    "Stop > 2",
-    duration(constantIn(DISPATCHER, "STOP_TIMEOUT_MS")),
-    duration(constantIn("src/mail/worker.ts", "STOP_TIMEOUT_MS")),
-  ),
-  fact("upgrade.md", "Stop > 3", duration(stopMs)),
-  fact(
-    "upgrade.md",
-    "Stop",
-    duration(graceSeconds * SECOND_MS),
-    duration(stopMs),
-    duration(constantIn("src/webhooks/dispatcher/claim-due-and-record-attempts.sql.ts", "LEASE_MS")),
-  ),
-  fact(
-    "backup.md",
-    "Removals that the restore undid",
-    periods.registration,
-    periods.invitation,
-    duration(constantIn(LINKS, "lifetimesMs.password_reset")),
-    duration(constantIn(LINKS, "lifetimesMs.account_request_answer")),
-  ),
-  fact(
-    "runbooks.md",
-    "A key leaks",
-    periods.keyRotation,
-    periods.secretRotation,
-    periods.keyRevocation,
-    count(12),
-  ),
-  fact("runbooks.md", "Deliveries are stuck", count(MAX_IN_FLIGHT)),
-  fact("runbooks.md", "Replay after an outage", periods.retries, ...replays),
-  fact(
-    "runbooks.md",
-    "The feed is stalled",
-    duration(numberIn("src/core/postgres/orm-options.ts", /idle_in_transaction_session_timeout=(\d+)/)),
-  ),
-  fact(
-    "runbooks.md",
-    "A process is down",
-    duration(constantIn("src/webhooks/dispatcher/claim-due-and-record-attempts.sql.ts", "LEASE_MS")),
-  ),
-  fact("runbooks.md", "A disk is full", duration(neededDays * DAY_MS)),
-  fact(
-    "runbooks.md",
-    "E-mail is not sent > pending with a temporary error",
-    duration(Math.round(MAIL_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0) / HOUR_MS) * HOUR_MS),
-  ),
-  fact(
-    "runbooks.md",
-    "E-mail is not sent",
-    periods.registration,
-    periods.invitation,
-    duration(constantIn(LINKS, "lifetimesMs.password_reset")),
-  ),
-];
+const run = factsOf("docs/operate/", {
+  "monitoring.md": {
+    "Health > All": [duration(constantIn("src/api/ops/dependencies.ts", "CHECK_TIMEOUT_MS"))],
+    Health: [stuck],
+    "Metrics > waymark_idempotency_records_trimmed_total": [
+      periods.idempotency,
+      ...idempotencyStorage,
+      duration(
+        numberIn("src/app/background-tasks.ts", /"trim idempotency",\s+(\d+) \* MINUTE_MS/) * MINUTE_MS,
+      ),
+    ],
+    "Metrics > waymark_webhook_deliveries_in_flight": [count(MAX_IN_FLIGHT)],
+    "Metrics > waymark_webhook_deliveries_on_hold": [count(PENDING_COUNT_LIMIT)],
+    "Metrics > waymark_websocket_connections": [count(subscriptionLimits.connections)],
+    "Metrics > waymark_password_hashes_total": [recoveryCodes],
+    Traces: [count(constantIn("src/core/tracing/sdk.ts", "MAX_QUEUED_SPANS"))],
+  },
+  "upgrade.md": {
+    "Upgrade without Compose": [duration(lockMs), duration(migrationMs)],
+    "Stop > 1": [duration(drainDelayMs)],
+    "Stop > 2": [
+      duration(constantIn(DISPATCHER, "STOP_TIMEOUT_MS")),
+      duration(constantIn("src/mail/worker.ts", "STOP_TIMEOUT_MS")),
+    ],
+    "Stop > 3": [duration(stopMs)],
+    Stop: [
+      duration(graceSeconds * SECOND_MS),
+      duration(stopMs),
+      duration(constantIn("src/webhooks/dispatcher/claim-due-and-record-attempts.sql.ts", "LEASE_MS")),
+    ],
+  },
+  "backup.md": {
+    "Removals that the restore undid": [
+      periods.registration,
+      periods.invitation,
+      duration(constantIn(LINKS, "lifetimesMs.password_reset")),
+      duration(constantIn(LINKS, "lifetimesMs.account_request_answer")),
+    ],
+  },
+  "runbooks.md": {
+    "A key leaks": [periods.keyRotation, periods.secretRotation, periods.keyRevocation, count(12)],
+    "Deliveries are stuck": [count(MAX_IN_FLIGHT)],
+    "Replay after an outage": [periods.retries, ...replays],
+    "The feed is stalled": [
+      duration(numberIn("src/core/postgres/orm-options.ts", /idle_in_transaction_session_timeout=(\d+)/)),
+    ],
+    "A process is down": [
+      duration(constantIn("src/webhooks/dispatcher/claim-due-and-record-attempts.sql.ts", "LEASE_MS")),
+    ],
+    "A disk is full": [duration(neededDays * DAY_MS)],
+    "E-mail is not sent > pending with a temporary error": [
+      duration(Math.round(MAIL_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0) / HOUR_MS) * HOUR_MS),
+    ],
+    "E-mail is not sent": [
+      periods.registration,
+      periods.invitation,
+      duration(constantIn(LINKS, "lifetimesMs.password_reset")),
+    ],
+  },
+});
 
 const timeout = (name: string): Quantity => duration(constantIn(SERVER, `TIMEOUTS_MS.${name}`));
 
@@ -162,32 +146,40 @@ const timeout = (name: string): Quantity => duration(constantIn(SERVER, `TIMEOUT
 function throttle(row: string, kind: ThrottleKind): Fact {
   const { burst, perSecond } = throttleLimits[kind];
   const everyMs = Math.round(SECOND_MS / perSecond);
-  return fact("security.md", `Limits against abuse > ${row}`, count(burst), duration(everyMs));
+  return {
+    page: "docs/operate/security.md",
+    place: `Limits against abuse > ${row}`,
+    states: [count(burst), duration(everyMs)],
+  };
 }
 
 const security = [
-  fact("security.md", "Secrets > Sessions", duration(SESSION_LIFETIME_MS)),
-  fact("security.md", "Two-factor authentication", recoveryCodes),
-  fact("security.md", "Network > Headers of a request", timeout("headers"), bytes(maxHeaderSize)),
-  fact("security.md", "Network > Body of a request", timeout("request"), timeout("upload")),
-  fact(
-    "security.md",
-    "Network > Body size",
-    bodies.job,
-    bodies.batch,
-    bodies.graphql,
-    bytes(constantIn("src/api/console/guards.ts", "MAX_BODY_BYTES")),
-    bytes(MAX_IMPORT_BYTES),
-  ),
-  fact("security.md", "Network > Reading a response", timeout("response")),
-  fact("security.md", "Network > Silence on a connection during a request", timeout("idleSocket")),
-  fact(
-    "security.md",
-    "Network > WebSockets",
-    count(subscriptionLimits.connections),
-    count(subscriptionLimits.connectionsPerOrganization),
-    count(subscriptionLimits.connectionsPerPrincipal),
-  ),
+  ...factsOf("docs/operate/", {
+    "security.md": {
+      "Secrets > Sessions": [duration(SESSION_LIFETIME_MS)],
+      "Two-factor authentication": [recoveryCodes],
+      "Network > Headers of a request": [timeout("headers"), bytes(maxHeaderSize)],
+      "Network > Body of a request": [timeout("request"), timeout("upload")],
+      "Network > Body size": [
+        bodies.job,
+        bodies.batch,
+        bodies.graphql,
+        bytes(constantIn("src/api/console/guards.ts", "MAX_BODY_BYTES")),
+        bytes(MAX_IMPORT_BYTES),
+      ],
+      "Network > Reading a response": [timeout("response")],
+      "Network > Silence on a connection during a request": [timeout("idleSocket")],
+      "Network > WebSockets": [
+        count(subscriptionLimits.connections),
+        count(subscriptionLimits.connectionsPerOrganization),
+        count(subscriptionLimits.connectionsPerPrincipal),
+      ],
+      "Limits against abuse > Unknown API keys from one network, per process": [
+        count(unknownKeyRate.burst),
+        count(unknownKeyRate.perSecond),
+      ],
+    },
+  }),
   throttle("Wrong passwords for one account from one network", "sign-in-network"),
   throttle("Wrong passwords for all accounts from one network", "sign-in-address"),
   throttle("All attempts at one account by unknown browsers", "sign-in-total-account"),
@@ -198,45 +190,33 @@ const security = [
   throttle("Account forms from one network", "form-address"),
   throttle("Account forms from one IPv6 /48", "form-site"),
   throttle("Account requests that are answered by e-mail", "request-total"),
-  fact(
-    "security.md",
-    "Limits against abuse > Unknown API keys from one network, per process",
-    count(unknownKeyRate.burst),
-    count(unknownKeyRate.perSecond),
-  ),
 ];
 
 const poolSize = env.DATABASE_POOL_SIZE;
 const workerPoolSize = constantIn("src/app/worker.ts", "POOL_SIZE");
 
-const scaling = [
-  fact("scaling.md", "When to add what", count(MAX_IN_FLIGHT)),
-  fact("scaling.md", "Processes", duration(drainDelayMs), duration(subscriptionLimits.pingIntervalMs)),
-  fact("scaling.md", "Connections", count(poolSize)),
-  // REST and GraphQL have a pool each and share one connection that listens. A worker has two that listen.
-  fact("scaling.md", "Connections > API", count(2 * poolSize + 1)),
-  fact("scaling.md", "Connections > Worker", count(poolSize + workerPoolSize + 2)),
-  fact("scaling.md", "Connections > all", count(2 * poolSize + workerPoolSize + 3)),
-  fact(
-    "scaling.md",
-    "Connections > A command, and each process while it starts",
-    count(constantIn("src/app/cli-services.ts", "POOL_SIZE")),
-  ),
-  fact("scaling.md", "Read replicas", duration(constantIn("src/core/replicas.ts", "MAX_LAG_MS"))),
-  fact(
-    "scaling.md",
-    "Read replicas > more than 2 s behind",
-    duration(constantIn("src/core/replicas.ts", "MAX_LAG_MS")),
-  ),
-  fact(
-    "scaling.md",
-    "Overload",
-    count(constantIn("src/api/load-shedding.ts", "LIMIT_PER_CONNECTION")),
-    count(constantIn("src/api/load-shedding.ts", "LIMIT_PER_CONNECTION") * poolSize),
-    duration(STATEMENT_TIMEOUT_MS),
-    duration(constantIn("src/core/postgres/orm-options.ts", "CONNECT_TIMEOUT_MS")),
-    count(constantIn("src/core/postgres/database.ts", "MAX_WAITING_PER_CONNECTION")),
-  ),
-];
+const scaling = factsOf("docs/operate/", {
+  "scaling.md": {
+    "When to add what": [count(MAX_IN_FLIGHT)],
+    Processes: [duration(drainDelayMs), duration(subscriptionLimits.pingIntervalMs)],
+    Connections: [count(poolSize)],
+    // REST and GraphQL have a pool each and share one connection that listens. A worker has two that listen.
+    "Connections > API": [count(2 * poolSize + 1)],
+    "Connections > Worker": [count(poolSize + workerPoolSize + 2)],
+    "Connections > all": [count(2 * poolSize + workerPoolSize + 3)],
+    "Connections > A command, and each process while it starts": [
+      count(constantIn("src/app/cli-services.ts", "POOL_SIZE")),
+    ],
+    "Read replicas": [duration(constantIn("src/core/replicas.ts", "MAX_LAG_MS"))],
+    "Read replicas > more than 2 s behind": [duration(constantIn("src/core/replicas.ts", "MAX_LAG_MS"))],
+    Overload: [
+      count(constantIn("src/api/load-shedding.ts", "LIMIT_PER_CONNECTION")),
+      count(constantIn("src/api/load-shedding.ts", "LIMIT_PER_CONNECTION") * poolSize),
+      duration(STATEMENT_TIMEOUT_MS),
+      duration(constantIn("src/core/postgres/orm-options.ts", "CONNECT_TIMEOUT_MS")),
+      count(constantIn("src/core/postgres/database.ts", "MAX_WAITING_PER_CONNECTION")),
+    ],
+  },
+});
 
 export const operateFacts: readonly Fact[] = [...install, ...run, ...security, ...scaling];
