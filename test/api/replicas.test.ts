@@ -16,7 +16,7 @@ import {
   startReplicatedPostgres,
   type ReplicatedPostgres,
   type Standby,
-} from "../support/database/standby.fixture.ts";
+} from "../support/database/standby.ts";
 import { createFactories, type TestOrganization } from "../support/app/app.fixture.ts";
 import { eventually } from "../support/eventually.ts";
 

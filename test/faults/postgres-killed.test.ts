@@ -1,14 +1,166 @@
 /** PostgreSQL is killed under traffic: requests get a response or 503, and confirmed changes are neither lost nor applied twice. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import {
   openDedicatedPostgres,
   openTrafficFixture,
   type DedicatedPostgres,
+  countPossibleDuplicates,
+  expireLostLeases,
 } from "../support/faults/postgres.fixture.ts";
-import { killDuringIdempotentBatches } from "../support/faults/idempotent-batches.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
-import { readinessStatus } from "../support/faults/change-load.ts";
-import { countPossibleDuplicates, expireLostLeases } from "../support/faults/postgres-webhooks.ts";
+import { readinessStatus, eventually } from "../support/faults/change-load.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
+import type { ServerProcess } from "../support/processes/server-process.ts";
+import { openFaultFixture, type FaultFixture } from "../support/faults/webhook.fixture.ts";
+
+interface IdempotentBatchOptions {
+  batches: number;
+  /** How often the server and PostgreSQL are each killed. */
+  kills: number;
+}
+
+const WRITERS = 24;
+/** Until then the repeat of an interrupted batch may get 409 or 503. Long, for busy machines. */
+const REPEAT_TIMEOUT_MS = 20_000;
+
+interface BatchAnswer {
+  status: number;
+  replayed: boolean;
+  data: unknown;
+}
+
+/**
+ * Returns the numbers of the batches that were not applied exactly once. Fails if a repeat is too slow, or if its response
+ * differs from the first one.
+ */
+async function killDuringIdempotentBatches(
+  postgres: DedicatedPostgres,
+  { batches, kills }: IdempotentBatchOptions,
+): Promise<number[]> {
+  const fixture = await openFaultFixture({ databaseUrl: await postgres.newDatabase() });
+  const numbers = await fixture.addJobs(WRITERS);
+  let server = await fixture.startServer("api");
+  const url = (): string => server.url;
+  const send = (index: number): Promise<BatchAnswer> =>
+    sendBatch({ url: url() }, fixture.agent.key, {
+      index,
+      markingNumber: numbers[index % WRITERS] as string,
+    });
+
+  const answers = new Map<number, BatchAnswer>();
+  const untilReady = shareWait(async () => expect(await readinessStatus(server)).toBe(200));
+  const writing = startWriters(batches, async (index) => {
+    // A refused connection has sent nothing, so the batch is sent again.
+    while (!(await send(index).then((answer) => answers.set(index, answer), isSent))) await untilReady();
+    if (answers.get(index)?.status !== 200) await untilReady();
+  });
+  for (let kill = 1; kill <= 2 * kills; kill += 1) {
+    // More than the writers, so that some batches were answered and others are in flight.
+    await writing.waitUntilStarted(WRITERS + Math.floor(((batches - WRITERS) * kill) / (2 * kills + 1)));
+    if (kill % 2 === 0) await postgres.kill();
+    else server = await killAndRestart(fixture, server);
+  }
+  await writing.done;
+  await server.waitUntilReady();
+
+  const interrupted = batches - [...answers.values()].filter(({ status }) => status === 200).length;
+  expect(interrupted).toBeGreaterThan(0);
+  await startWriters(batches, async (index) => {
+    const repeat = await eventually(async () => {
+      const answer = await send(index);
+      expect(answer.status).toBe(200);
+      return answer;
+    }, REPEAT_TIMEOUT_MS);
+    const first = answers.get(index);
+    const isStored = first?.status === 200;
+    expect(repeat).toMatchObject(isStored ? { ...first, replayed: true } : {});
+  }).done;
+  return await findBatchesNotAppliedOnce(fixture, batches);
+}
+
+async function killAndRestart(fixture: FaultFixture, server: ServerProcess): Promise<ServerProcess> {
+  await server.kill("SIGKILL");
+  return await fixture.startServer("api");
+}
+
+/** Sends two changes of one job. Applied twice, the batch would create four versions. */
+async function sendBatch(
+  { url }: Pick<ServerProcess, "url">,
+  apiKey: string,
+  { index, markingNumber }: { index: number; markingNumber: string },
+): Promise<BatchAnswer> {
+  const jobs = weightsOf(index).map((weight) => ({ marking_number: markingNumber, weight }));
+  const response = await fetch(`${url}/v1/jobs/batch`, {
+    method: "PATCH",
+    headers: { "x-api-key": apiKey, "content-type": "application/json", "idempotency-key": `batch-${index}` },
+    body: JSON.stringify({ jobs }),
+  });
+  const { data } = (await response.json()) as { data: unknown };
+  const replayed = response.headers.get("idempotency-replayed") === "true";
+  return { status: response.status, replayed, data };
+}
+
+const weightsOf = (index: number): number[] => [2 * index + 1, 2 * index + 2];
+
+/** False if the connection was refused. Interrupted requests may have been applied and are repeated later. */
+function isSent(error: unknown): boolean {
+  return (error as { cause?: { code?: string } }).cause?.code !== "ECONNREFUSED";
+}
+
+/** Returns a function that waits until `poll` succeeds. Its concurrent calls share one wait: 24 would slow the server down. */
+function shareWait(poll: () => Promise<unknown>): () => Promise<unknown> {
+  let wait: Promise<unknown> | undefined;
+  return () => (wait ??= eventually(poll).finally(() => (wait = undefined)));
+}
+
+interface BatchWriters {
+  readonly done: Promise<unknown>;
+  /** Resolves as soon as `count` batches have started, so the last of them is in flight. */
+  waitUntilStarted(count: number): Promise<void>;
+}
+
+/** Calls `write` for 0 to `count - 1`, 24 at a time. */
+function startWriters(count: number, write: (index: number) => Promise<unknown>): BatchWriters {
+  let next = 0;
+  const waiting: { minimum: number; resolve: () => void }[] = [];
+  const writer = async (): Promise<void> => {
+    while (next < count) {
+      next += 1;
+      for (const { minimum, resolve } of waiting) if (next >= minimum) resolve();
+      await write(next - 1);
+    }
+  };
+  const done = Promise.all(Array.from({ length: WRITERS }, writer));
+  onTestFinished(() =>
+    done.then(
+      () => undefined,
+      () => undefined,
+    ),
+  );
+  return {
+    done,
+    waitUntilStarted(minimum) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (next >= minimum) resolve();
+      else waiting.push({ minimum, resolve });
+      // If a writer fails before, its error is the result.
+      return Promise.race([promise, done.then(() => undefined)]);
+    },
+  };
+}
+
+/** A batch applied exactly once has two events, in order. */
+async function findBatchesNotAppliedOnce({ database }: FaultFixture, batches: number): Promise<number[]> {
+  const events = await database.query<{ batch: number; weights: number[] }>(sql`
+    select floor((weight - 1) / 2) as batch, json_agg(weight order by sequence) as weights
+    from (
+      select (changes #>> '{weight,to}')::float8 as weight, sequence from job_event where changes ? 'weight') change
+    group by batch`);
+  const weights = new Map(events.map(({ batch, weights: applied }) => [batch, applied.join()]));
+  return Array.from({ length: batches }, (_, index) => index).filter(
+    (index) => weights.get(index) !== weightsOf(index).join(),
+  );
+}
 
 let postgres: DedicatedPostgres;
 beforeAll(async () => {

@@ -1,18 +1,62 @@
 /** PostgreSQL's disk fills up under traffic, with table data or WAL: no confirmed change is lost. */
 import { execFile } from "node:child_process";
-import { readFile, rm, symlink } from "node:fs/promises";
+import { readFile, rm, symlink, chown, mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { openEmbeddedPostgres } from "../../src/dev/postgres/embedded-postgres.ts";
 import { stopAndRemoveAll, makeFolder, query } from "../support/processes/embedded-processes.ts";
-import { openDedicatedPostgres, type DedicatedPostgres } from "../support/faults/postgres.fixture.ts";
+import {
+  openDedicatedPostgres,
+  type DedicatedPostgres,
+  countPossibleDuplicates,
+} from "../support/faults/postgres.fixture.ts";
 import { changeKinds, readKinds, startFaultTraffic } from "../support/faults/traffic.ts";
-import { canMount, mountSmallDisk, type SmallDisk } from "../support/database/small-disk.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
 import { eventually, readinessStatus } from "../support/faults/change-load.ts";
-import { countPossibleDuplicates } from "../support/faults/postgres-webhooks.ts";
 import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
+
+const run = promisify(execFile);
+
+/** True on Linux as root, if tmpfs can be mounted. Tests that need a small disk are skipped elsewhere. */
+async function canMount(): Promise<boolean> {
+  const folder = `/tmp/waymark-mount-${process.pid}`;
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  try {
+    await using _ = await mountSmallDisk(folder, 1);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface SmallDisk extends AsyncDisposable {
+  /** Uses up all free space. */
+  fill(): Promise<void>;
+  /** Frees the space used by `fill`. */
+  clear(): Promise<void>;
+}
+
+/** Mounts a tmpfs at `folder`, owned by the owner of `like`. */
+async function mountSmallDisk(folder: string, megabytes: number, like = "/tmp"): Promise<SmallDisk> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await run("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0700`, "tmpfs", folder]);
+  const { uid, gid } = await stat(like);
+  await chown(folder, uid, gid);
+  const ballast = join(folder, "ballast");
+  return {
+    async fill() {
+      // Larger than the free space: the part that fits is written before the error.
+      await writeFile(ballast, Buffer.alloc(megabytes * 1024 * 1024)).catch(() => undefined);
+    },
+    clear: () => rm(ballast, { force: true }),
+    async [Symbol.asyncDispose]() {
+      // Unmount even if a process has a file open.
+      await run("umount", ["--lazy", folder]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
 
 vi.setConfig({ testTimeout: 300_000 });
 

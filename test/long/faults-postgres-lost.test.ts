@@ -10,7 +10,7 @@ import { startFaultProxy } from "../support/database/fault-proxy.ts";
 import { stopAndRemoveAll, makeFolder, postmasterPid } from "../support/processes/embedded-processes.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
 import { eventually, sumMetric, readinessStatus } from "../support/faults/change-load.ts";
-import { countPossibleDuplicates, startApiAndWorker } from "../support/faults/postgres-webhooks.ts";
+import { countPossibleDuplicates, startApiAndWorker } from "../support/faults/postgres.fixture.ts";
 import { openFaultFixture, type FaultFixture } from "../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });

@@ -5,10 +5,10 @@ import {
   openDedicatedPostgres,
   openTrafficFixture,
   type DedicatedPostgres,
+  totalMaxInFlight,
 } from "../support/faults/postgres.fixture.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
 import { eventually, readinessStatus } from "../support/faults/change-load.ts";
-import { totalMaxInFlight } from "../support/faults/postgres-webhooks.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 

@@ -3,7 +3,7 @@ import { entities } from "../../../src/app/entities.ts";
 import { StartupError } from "../../../src/core/errors.ts";
 import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 import { createStartupCheck } from "../../../src/restore/service.ts";
-import { startReplicatedPostgres } from "../../support/database/standby.fixture.ts";
+import { startReplicatedPostgres } from "../../support/database/standby.ts";
 import { testSecretBox } from "../../support/test-secret.ts";
 
 const start = (url: string): Promise<string[]> =>

@@ -1,7 +1,12 @@
 /** Checks that the changes which a client made through an unreliable proxy were applied exactly once. */
 import { expect } from "vitest";
 import type { SharedApp } from "../app/shared-app.ts";
-import { startUnreliableProxy } from "./unreliable-proxy.ts";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
 
 export interface ClientReport {
   /** For each wait of the client: the seconds of `Retry-After` (0 without the header) and the seconds waited. */
@@ -70,4 +75,107 @@ async function weightsOf(app: SharedApp, key: string, markingNumber: string): Pr
       if (typeof changes.weight?.to === "number") weights.push(changes.weight.to as number);
   }
   return weights;
+}
+
+/**
+ * `cut`: the service answers, and the client's connection is closed. `delayed`: the answer comes after `delayMs`. `limited` and
+ * `unavailable`: the proxy answers 429 or 503 with `Retry-After`, and the service does not receive the request.
+ */
+const FAULTS = ["cut", "delayed", "limited", "unavailable"] as const;
+type Fault = (typeof FAULTS)[number];
+
+export interface UnreliableProxyOptions {
+  /** Part of the requests that has each fault, from 0 to 1. */
+  rates: Readonly<Record<Fault, number>>;
+  delayMs: number;
+  /** Chooses which requests have a fault. */
+  seed: string;
+}
+
+export interface UnreliableProxy extends AsyncDisposable {
+  url: string;
+  /** Number of requests so far, and of those with each fault. */
+  counts: Record<Fault | "requests", number>;
+}
+
+const REFUSALS = {
+  limited: { status: 429, code: "TooManyRequestsException" },
+  unavailable: { status: 503, code: "ServiceUnavailableException" },
+} as const;
+
+/** Starts a proxy to the service at `target`. */
+async function startUnreliableProxy(
+  target: string,
+  { rates, delayMs, seed }: UnreliableProxyOptions,
+): Promise<UnreliableProxy> {
+  const counts = { requests: 0, cut: 0, delayed: 0, limited: 0, unavailable: 0 };
+  const agent = new Agent({ keepAlive: true });
+
+  const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    counts.requests += 1;
+    const fault = faultOf(fraction(seed, counts.requests), rates);
+    if (fault !== null) counts[fault] += 1;
+    const body = await buffer(incoming);
+    if (fault === "limited" || fault === "unavailable") {
+      sendRefusal(response, fault, 1 + (counts.requests % 3));
+      return;
+    }
+    const answer = await forward(target, agent, incoming, body);
+    const content = await buffer(answer);
+    if (fault === "delayed") await wait(delayMs);
+    if (fault === "cut") response.destroy();
+    else response.writeHead(answer.statusCode ?? 502, answer.headers).end(content);
+  };
+
+  const server = createServer((incoming, response) => {
+    handle(incoming, response).catch(() => response.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    counts,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+      agent.destroy();
+    },
+  };
+}
+
+/** Returns a number from 0 to 1 that is always the same for the request. */
+function fraction(seed: string, requestNumber: number): number {
+  return createHash("sha256").update(`${seed} ${requestNumber}`).digest().readUInt32BE() / 2 ** 32;
+}
+
+function faultOf(position: number, rates: UnreliableProxyOptions["rates"]): Fault | null {
+  let end = 0;
+  for (const fault of FAULTS) {
+    end += rates[fault];
+    if (position < end) return fault;
+  }
+  return null;
+}
+
+function sendRefusal(response: ServerResponse, fault: keyof typeof REFUSALS, retryAfterS: number): void {
+  const { status, code } = REFUSALS[fault];
+  const error = { code, message: "Refused by the test's proxy", details: null };
+  const envelope = { request_id: "req_00000000000000000000000000", success: false, data: null, error };
+  response.writeHead(status, { "content-type": "application/json", "retry-after": String(retryAfterS) });
+  response.end(JSON.stringify(envelope));
+}
+
+/** Sends the request to the service and returns its response. */
+function forward(
+  target: string,
+  agent: Agent,
+  { method, url = "/", headers }: IncomingMessage,
+  body: Buffer,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request(new URL(url, target), { method, headers, agent }, resolve);
+    sent.once("error", reject);
+    sent.end(body);
+  });
 }

@@ -1,7 +1,7 @@
 /** A streaming standby of an embedded PostgreSQL, made from a copy of its files; pg_basebackup is not available. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { rm, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { prepareCluster, spawnAs } from "../../../src/dev/postgres/cluster.ts";
@@ -11,6 +11,9 @@ import { isContentionError } from "../../../src/core/postgres/errors.ts";
 import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { findFreePort } from "../../../bench/cluster/process.ts";
 import { takeBaseBackup } from "./base-backup.ts";
+import { tmpdir } from "node:os";
+import { openEmbeddedPostgres } from "../../../src/dev/postgres/embedded-postgres.ts";
+import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 
 export interface Standby extends AsyncDisposable {
   readonly url: string;
@@ -34,13 +37,13 @@ export interface StandbyOptions {
 }
 
 /** Additional arguments that the primary must be started with. */
-export const primaryFlags = toFlags(["wal_level=replica", "max_wal_senders=8", "wal_keep_size=128MB"]);
+const primaryFlags = toFlags(["wal_level=replica", "max_wal_senders=8", "wal_keep_size=128MB"]);
 
-export function toFlags(settings: readonly string[]): string[] {
+function toFlags(settings: readonly string[]): string[] {
   return settings.flatMap((setting) => ["-c", setting]);
 }
 
-export async function startStandby({ dataDir, primaryUrl, flags = [] }: StandbyOptions): Promise<Standby> {
+async function startStandby({ dataDir, primaryUrl, flags = [] }: StandbyOptions): Promise<Standby> {
   await using opened = new AsyncDisposableStack();
   const cluster = await prepareCluster(dataDir, () => undefined);
   const primary = opened.use(await openDatabase({ url: primaryUrl, poolSize: 2, entities }));
@@ -132,4 +135,33 @@ async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
   )
     if (await holds().catch(() => false)) return;
   throw new Error("The standby did not reach the expected state within 60 s");
+}
+
+export interface ReplicatedPostgres extends AsyncDisposable {
+  /** URL of the migrated database. */
+  readonly url: string;
+  readonly primary: Database;
+  /** Starts a standby, which is stopped with the primary. `flags` are further arguments of `postgres`. */
+  addStandby(flags?: readonly string[]): Promise<Standby>;
+}
+
+/** Test data need not survive a crash. */
+const NO_FSYNC_FLAGS = toFlags(["fsync=off"]);
+
+export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
+  await using stack = new AsyncDisposableStack();
+  const dataDir = await mkdtemp(join(tmpdir(), "waymark-standby-"));
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const postgresFlags = [...primaryFlags, ...NO_FSYNC_FLAGS];
+  const { url } = stack.use(await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags }));
+  await migrateDatabase({ url, poolSize: 2, entities });
+  const primary = stack.use(await openDatabase({ url, poolSize: 2, entities }));
+  const resources = stack.move();
+  return {
+    url,
+    primary,
+    addStandby: async (flags = []) =>
+      resources.use(await startStandby({ dataDir, primaryUrl: url, flags: [...NO_FSYNC_FLAGS, ...flags] })),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
 }

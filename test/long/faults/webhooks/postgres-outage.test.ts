@@ -3,7 +3,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { startFaultProxy } from "../../../support/database/fault-proxy.ts";
 import { verifyDeliveries } from "../../../support/faults/delivery-checks.ts";
 import { eventually, readinessStatus } from "../../../support/faults/change-load.ts";
-import { expireLostLeases, startApiAndWorker } from "../../../support/faults/postgres-webhooks.ts";
+import { expireLostLeases, startApiAndWorker } from "../../../support/faults/postgres.fixture.ts";
 import { openFaultFixture, patchWeight } from "../../../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
