@@ -1,10 +1,11 @@
 /** Lists, creates, rotates and revokes API keys, with the rights of a principal or without restrictions. */
-import { raw, type FilterQuery } from "@mikro-orm/postgresql";
+import { raw, type EntityManager, type FilterQuery } from "@mikro-orm/postgresql";
 import {
   Organization,
   type OrganizationMode,
   partnerIdOf,
   testOrganizationOf,
+  modeOf,
 } from "../organizations/api.ts";
 import type { AuditContext } from "../audit/api.ts";
 import type { Reader } from "../core/postgres/database.ts";
@@ -24,7 +25,6 @@ import {
   type KeyDeps,
   type NewKey,
 } from "./changes.ts";
-import { resolveOrganization } from "./organization.ts";
 import { ApiKey, keysOf, ofLiveAndTest, ofTestOnly } from "./entity.ts";
 import {
   assertScopes,
@@ -294,4 +294,39 @@ async function assertKeyQuota(
     `There are already ${MAX_ACTIVE_KEYS} active keys; revoke one first`,
     { details: { limit: MAX_ACTIVE_KEYS } },
   );
+}
+
+/**
+ * Returns the new key's organisation (null: operators) and loads it into `em`. Throws NotFoundException for another
+ * organisation, BadRequestException for members that don't fit together, and ForbiddenException for a live key asked for by
+ * a test key.
+ */
+async function resolveOrganization(
+  em: EntityManager,
+  principal: GrantorPrincipal,
+  { organizationId, mode, organizationType }: KeyRequest,
+): Promise<string | null> {
+  const id = organizationId ?? principal.organizationId;
+  if (id === null && mode === "test")
+    throw invalidMember("mode", "must be live for an operator's key; name the organisation of a test key");
+  if (id === null) return null;
+  const isVisible = principal.organizationId === null || principal.organizationId === id;
+  const organization = isVisible ? await em.findOne(Organization, { id }) : null;
+  if (!organization) throw new AppError("NotFoundException", "There is no such organisation");
+  const isTest = (mode ?? modeOf(organization)) === "test";
+  if (!isTest && modeOf(organization) === "test")
+    throw new AppError(
+      "ForbiddenException",
+      principal.keyId === null
+        ? "In test mode you can create only test keys"
+        : "A test key can create only test keys",
+    );
+  if (isTest) return (await testOrganizationOf(em, organization, organizationType ?? organization.type)).id;
+  if (organizationType && organizationType !== organization.type)
+    throw invalidMember("organization_type", "is only allowed with mode: test");
+  return id;
+}
+
+function invalidMember(field: string, message: string): AppError {
+  return badRequest([{ location: "body", field, code: "conflict", message }]);
 }

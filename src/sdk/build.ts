@@ -1,7 +1,6 @@
 /** Packs the clients and the starter kits of `clients/` into a folder that the server offers at `/sdk`. */
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import manifest from "../../package.json" with { type: "json" };
+import { mkdir, writeFile, readdir, readFile } from "node:fs/promises";
+import { join, basename, extname, relative, sep } from "node:path";
 import {
   packageFiles,
   SDK_ALIASES,
@@ -11,8 +10,11 @@ import {
   type SdkIndex,
   type SdkLanguage,
 } from "./api.ts";
-import { buildStarterKits } from "./build-starter-kits.ts";
 import { buildClients, readReleasedClients, RELEASED_DIR, sha256, type ClientPackages } from "./released.ts";
+import { isInstalled } from "./installed.ts";
+import { tarball } from "./tarball.ts";
+
+import manifest from "../../package.json" with { type: "json" };
 
 const PACKAGE_NAMES = { typescript: "@waymark/client", python: "waymark-client" } as const;
 
@@ -67,4 +69,31 @@ export async function buildSdk(
     starter_kits: await write("waymark-starter-kits.tgz", await buildStarterKits()),
   };
   await writeFile(join(outDir, SDK_INDEX_FILE), `${JSON.stringify(index, null, 2)}\n`);
+}
+
+const SOURCE_DIR = join(import.meta.dirname, "..", "..", "clients", "examples");
+
+/** Formats of sources. Settings (`.env`) and databases of a kit that ran are not among them. */
+const SOURCE_FORMATS = new Set([".css", ".html", ".json", ".md", ".py", ".sh", ".ts", ".tsx"]);
+
+/** Returns a `.tgz` with one folder for each kit. */
+async function buildStarterKits(): Promise<Buffer> {
+  const entries = await readdir(SOURCE_DIR, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(SOURCE_DIR, join(parentPath, name)))
+    .filter(isSource);
+  const files = await Promise.all(
+    paths.map(async (path): Promise<[string, Uint8Array]> => [
+      path.split(sep).join("/"),
+      await readFile(join(SOURCE_DIR, path)),
+    ]),
+  );
+  return await tarball("waymark-starter-kits", new Map(files));
+}
+
+function isSource(path: string): boolean {
+  // A file outside the folders of the kits is for Waymark's own checks.
+  if (!path.includes(sep) || isInstalled(path)) return false;
+  return SOURCE_FORMATS.has(extname(path)) || [".gitignore", ".npmrc"].includes(basename(path));
 }

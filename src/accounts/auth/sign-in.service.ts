@@ -1,5 +1,6 @@
 /** Signs users in, with a two-factor code if they have it on, and out. */
-import type { Reader } from "../../core/postgres/database.ts";
+import type { FilterQuery, InferEntity } from "@mikro-orm/postgresql";
+import type { Database, Reader } from "../../core/postgres/database.ts";
 import { AppError, invariant } from "../../core/errors.ts";
 import { networkOf } from "../../core/network.ts";
 import { systemActor } from "../../core/principal.ts";
@@ -7,7 +8,7 @@ import { recordAuditEvent } from "../../audit/api.ts";
 import { User } from "../../organizations/api.ts";
 import { accountEmail, normalizeEmail } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
-import { snapshotPassword } from "../passwords/race-guard.ts";
+import { UserCredential } from "../credential.entity.ts";
 import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";
 import { UserSession, UserVerification } from "../sessions/entity.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
@@ -17,7 +18,7 @@ import type { BetterAuth } from "./better-auth.ts";
 import { recordUserEvent, type ClientInfo } from "./client-info.ts";
 import { expiredCookie, TWO_FACTOR_COOKIE, SESSION_COOKIE, readSignedCookie } from "./cookies.ts";
 import { KnownBrowsers } from "./known-browser.ts";
-import { selectSettledUser } from "./sign-in.sql.ts";
+import { selectSettledUser, selectSettledPassword } from "./sign-in.sql.ts";
 import type { ThrottleAttempt } from "./throttle.ts";
 
 export interface SignInResult {
@@ -209,4 +210,25 @@ async function findChallengedUser(auth: BetterAuth, challenge: string | null): P
 
 function isUnauthorized(error: unknown): error is AppError {
   return error instanceof AppError && error.status === 401;
+}
+
+/** Detects a password change during a sign-in with the old password: verifying a hash is slow and may queue. */
+interface PasswordSnapshot {
+  /** Call it after creating the session. If false, the password change may have missed the session: revoke it. */
+  isUnchanged(): Promise<boolean>;
+}
+
+/** `where` must match at most one user's credential. If it matches none, `isUnchanged` returns true. */
+async function snapshotPassword(
+  database: Database,
+  where: FilterQuery<InferEntity<typeof UserCredential>>,
+): Promise<PasswordSnapshot> {
+  const before = await database.em().findOne(UserCredential, where);
+  return {
+    async isUnchanged() {
+      if (!before) return true;
+      // Waits for an uncommitted change. A change that starts later sees the session and revokes it.
+      return (await selectSettledPassword(database, before.user.id)) === before.password;
+    },
+  };
 }
