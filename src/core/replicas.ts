@@ -227,11 +227,10 @@ export function parseRows<Row>(rows: readonly object[]): SnapshotRows<Row> | nul
 
 function registerMetrics(registry: Registry, replicas: readonly Replica[]): CountQuery {
   const registers = [registry];
-  const labelNames = ["replica"] as const;
   const up = new Gauge({
     name: "waymark_replica_up",
     help: "1 if the replica answers queries, 0 if it has a problem and is left out",
-    labelNames,
+    labelNames: ["replica"] as const,
     registers,
     collect() {
       for (const { name, problem } of replicas) up.set({ replica: name }, problem === null ? 1 : 0);
@@ -240,7 +239,7 @@ function registerMetrics(registry: Registry, replicas: readonly Replica[]): Coun
   const lag = new Gauge({
     name: "waymark_replica_lag_seconds",
     help: "Time since the replica had every change of the primary; absent while that is unknown",
-    labelNames,
+    labelNames: ["replica"] as const,
     registers,
     collect() {
       lag.reset();
