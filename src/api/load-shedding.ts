@@ -20,20 +20,22 @@ export interface LoadSheddingDeps {
   errorUrl: (code: string) => string;
 }
 
-/**
- * More requests would only wait longer for a connection to PostgreSQL, or for the event loop. A partner's burst counts until its
- * requests wait for their share, so this leaves room for as many of them as may wait there.
- */
-const LIMIT_PER_CONNECTION = 20;
+/** In a short burst, requests in flight per connection to PostgreSQL. During an overload it is one: more would only wait. */
+const BURST_PER_CONNECTION = 20;
+/** Enough to keep the process and PostgreSQL busy. */
+const MIN_LIMIT = 4;
+/** An overload begins when the lower limit was exceeded for this long, or the higher one was reached. */
+const BURST_MS = 300;
+/** An overload ends when no request was rejected for this long. */
+const RECOVERED_AFTER_MS = 1_000;
 
 /** Operators need these most during an overload. They are cheap, because concurrent requests share one result. */
 const EXEMPT_PATHS = /^\/(health\/live|health\/ready|metrics)(\?|$)/;
 
 /** Wraps `handler`: requests beyond the limit get 503. */
 export function withLoadShedding(handler: RequestListener, deps: LoadSheddingDeps): RequestListener {
-  const limit = deps.poolSize * LIMIT_PER_CONNECTION;
-  const inFlight = new Set<ServerResponse>();
-  const rejections = registerMetrics(deps.registry, limit, inFlight);
+  const inFlight = new InFlight(deps.poolSize);
+  const rejections = registerMetrics(deps.registry, inFlight);
   const reject = createRejection(deps);
 
   return (request, response: CountedResponse) => {
@@ -41,9 +43,7 @@ export function withLoadShedding(handler: RequestListener, deps: LoadSheddingDep
       handler(request, response);
       return;
     }
-    if (inFlight.size >= limit)
-      for (const other of inFlight) if (isWaitingForClient(other)) inFlight.delete(other);
-    if (inFlight.size >= limit) {
+    if (!inFlight.hasRoom()) {
       rejections.inc();
       reject(request, response);
       return;
@@ -57,6 +57,48 @@ export function withLoadShedding(handler: RequestListener, deps: LoadSheddingDep
   };
 }
 
+/** The requests in flight, by their response. A burst may exceed the limit for a moment, because an idle server answers it quickly. */
+class InFlight extends Set<ServerResponse> {
+  readonly #sustained: number;
+  readonly #burst: number;
+  /** Since when more requests than the sustained limit are in flight; null if they are not. */
+  #exceededSinceMs: number | null = null;
+  #rejectedMs = -Infinity;
+
+  constructor(poolSize: number) {
+    super();
+    this.#sustained = Math.max(poolSize, MIN_LIMIT);
+    this.#burst = poolSize * BURST_PER_CONNECTION;
+  }
+
+  limitAt(nowMs: number): number {
+    const isBurstTooLong = this.#exceededSinceMs !== null && nowMs - this.#exceededSinceMs >= BURST_MS;
+    return isBurstTooLong || nowMs - this.#rejectedMs < RECOVERED_AFTER_MS ? this.#sustained : this.#burst;
+  }
+
+  /** False if the next request must be rejected. At the limit, requests that wait for their clients leave. */
+  hasRoom(): boolean {
+    const nowMs = performance.now();
+    if (this.size < this.limitAt(nowMs)) return true;
+    for (const response of this) if (isWaitingForClient(response)) this.delete(response);
+    if (this.size < this.limitAt(nowMs)) return true;
+    this.#rejectedMs = nowMs;
+    return false;
+  }
+
+  override add(response: ServerResponse): this {
+    super.add(response);
+    if (this.size > this.#sustained) this.#exceededSinceMs ??= performance.now();
+    return this;
+  }
+
+  override delete(response: ServerResponse): boolean {
+    const wasCounted = super.delete(response);
+    if (this.size <= this.#sustained) this.#exceededSinceMs = null;
+    return wasCounted;
+  }
+}
+
 /** True while the client has to send the rest of the body or to read the response. A few dozen of these must not block the server. */
 function isWaitingForClient({ req, headersSent }: ServerResponse): boolean {
   // Responses queued on a destroyed connection emit no event.
@@ -64,13 +106,15 @@ function isWaitingForClient({ req, headersSent }: ServerResponse): boolean {
 }
 
 /** Returns the counter of rejections. */
-function registerMetrics(registry: Registry, limit: number, inFlight: ReadonlySet<ServerResponse>): Counter {
-  const registers = [registry];
-  new Gauge({
+function registerMetrics(registry: Registry, inFlight: InFlight): Counter {
+  const limit = new Gauge({
     name: "waymark_http_concurrency_limit",
-    help: "Limit of requests in flight",
-    registers,
-  }).set(limit);
+    help: "Current limit of requests in flight",
+    registers: [],
+    collect() {
+      this.set(inFlight.limitAt(performance.now()));
+    },
+  });
   const inUse = new Gauge({
     name: "waymark_http_concurrency_in_use",
     help: "Requests in flight, except those waiting for their clients",
@@ -79,11 +123,11 @@ function registerMetrics(registry: Registry, limit: number, inFlight: ReadonlySe
       this.set([...inFlight].filter((response) => !isWaitingForClient(response)).length);
     },
   });
-  registry.registerMetric(inUse);
+  for (const gauge of [limit, inUse]) registry.registerMetric(gauge);
   return new Counter({
     name: "waymark_http_requests_shed_total",
     help: "Requests rejected with 503 because the server was overloaded",
-    registers,
+    registers: [registry],
   });
 }
 

@@ -11,8 +11,10 @@ import { eventually } from "../support/eventually.ts";
 
 const ORIGIN = "https://app.example.com";
 const CONNECTIONS = 2;
-/** 20 requests per connection to PostgreSQL. */
-const LIMIT = 20 * CONNECTIONS;
+/** The limit of a short burst: 20 requests per connection to PostgreSQL. */
+const BURST = 20 * CONNECTIONS;
+/** The limit during an overload: the smallest one. */
+const SUSTAINED = 4;
 
 let shared: SharedApp;
 let app: AppInstance;
@@ -24,9 +26,10 @@ let responses: Promise<ApiResponse[]>;
 
 beforeAll(async () => {
   shared = await sharedApp("api");
-  partners = await Promise.all(Array.from({ length: LIMIT + 1 }, () => shared.createOrganization("agent")));
+  partners = await Promise.all(Array.from({ length: BURST + 1 }, () => shared.createOrganization("agent")));
 });
 
+/** One server per test, because slow responses reduce its limit. */
 beforeEach(async () => {
   lock = null;
   responses = Promise.resolve([]);
@@ -56,8 +59,9 @@ const waitForMetric = (name: string, value: number): Promise<void> =>
   eventually(async () => expect(await metric(name)).toBe(value));
 
 /**
- * Sends one request more than the server accepts, and resolves when it is rejected. Each is of another partner, because requests that
- * wait for their own partner don't count. The others wait for a locked table.
+ * Sends one request more than the server accepts, and resolves when requests are rejected: that one, or more on a machine that
+ * needs over 300 ms for the burst. Each is of another partner, because requests that wait for their own partner don't count. Of
+ * the others one waits for a locked table, the rest for it.
  */
 async function fill(): Promise<void> {
   lock = await openTransaction(shared.database, sql`lock table job in access exclusive mode`);
@@ -113,11 +117,15 @@ describe("slow clients", () => {
   it("don't use up capacity while they send, and get responses then", async () => {
     const body = JSON.stringify({ weight: 2 });
     const slow: ReturnType<typeof begin>[] = [];
-    while (slow.length < LIMIT) slow.push(begin(body));
-    // The request for the metrics counts too.
-    await waitForMetric("waymark_http_requests_in_flight", slow.length + 1);
+    // More at once could begin an overload on a slow machine.
+    while (slow.length < BURST) {
+      for (let count = 0; count < SUSTAINED; count += 1) slow.push(begin(body));
+      // The request for the metrics counts too.
+      await waitForMetric("waymark_http_requests_in_flight", slow.length + 1);
+      await waitForMetric("waymark_http_concurrency_in_use", 0);
+    }
+    await eventually(async () => expectData(await listJobs(app, agent)));
     await waitForMetric("waymark_http_concurrency_in_use", 0);
-    expectData(await listJobs(app, agent));
     for (const { request } of slow) request.end(body);
     expect(await Promise.all(slow.map(({ status }) => status))).toEqual(slow.map(() => 200));
   });
@@ -192,16 +200,16 @@ describe("503 with Retry-After at the limit of requests in flight", () => {
     await fill();
     for (let sent = 0; sent < 3; sent += 1) expectFailure(await listJobs(app, agent), 503);
     expect((await app.request("/health/live")).status).toBe(200);
-    expect(await metric("waymark_http_concurrency_limit")).toBe(LIMIT);
-    await release();
-    expect(await metric(REFUSED)).toBe(4);
+    expect(await metric("waymark_http_concurrency_limit")).toBe(SUSTAINED);
+    const rejected = (await release()).filter(isRejection);
+    expect(await metric(REFUSED)).toBe(rejected.length + 3);
   });
 
   it("is sent until requests finish", async () => {
     await fill();
     expectFailure(await listJobs(app, agent), 503);
     const accepted = (await release()).filter((response) => !isRejection(response));
-    expect(accepted).toHaveLength(LIMIT);
+    expect(accepted.length).toBeGreaterThan(SUSTAINED);
     for (const response of accepted) expectData(response);
     expectData(await listJobs(app, agent));
   });

@@ -316,8 +316,9 @@ describe("slow", () => {
       const request = instance.request("/v1/jobs", { key, headers });
       request.end(() => undefined);
       waiting.push(request);
+      // Until it waits, a request has a place, and four that last would be an overload.
+      await waitUntilInFlight(instance, waiting.length);
     }
-    await waitUntilInFlight(instance, waiting.length);
     await eventually(async () => expect(await metric(instance, "waymark_http_concurrency_in_use")).toBe(0));
     const contractorSide = await createKey({ testSide: "contractor" } as Partial<NewKey>);
     const refused = toApiResponse(await instance.request("/v1/jobs", { key: contractorSide, headers }));

@@ -195,6 +195,8 @@ const security = [
 const poolSize = env.DATABASE_POOL_SIZE;
 const workerPoolSize = constantIn("src/app/worker.ts", "POOL_SIZE");
 
+const SHEDDING = "src/api/load-shedding.ts";
+
 const scaling = factsOf("docs/operate/", {
   "scaling.md": {
     "When to add what": [count(MAX_IN_FLIGHT)],
@@ -209,9 +211,14 @@ const scaling = factsOf("docs/operate/", {
     ],
     "Read replicas": [duration(constantIn("src/core/replicas.ts", "MAX_LAG_MS"))],
     "Read replicas > more than 2 s behind": [duration(constantIn("src/core/replicas.ts", "MAX_LAG_MS"))],
+    "Overload > Normally": [
+      count(constantIn(SHEDDING, "BURST_PER_CONNECTION")),
+      count(constantIn(SHEDDING, "BURST_PER_CONNECTION") * poolSize),
+    ],
+    "Overload > During an overload": [count(constantIn(SHEDDING, "MIN_LIMIT"))],
     Overload: [
-      count(constantIn("src/api/load-shedding.ts", "LIMIT_PER_CONNECTION")),
-      count(constantIn("src/api/load-shedding.ts", "LIMIT_PER_CONNECTION") * poolSize),
+      duration(constantIn(SHEDDING, "BURST_MS")),
+      duration(constantIn(SHEDDING, "RECOVERED_AFTER_MS")),
       duration(STATEMENT_TIMEOUT_MS),
       duration(constantIn("src/core/postgres/orm-options.ts", "CONNECT_TIMEOUT_MS")),
       count(constantIn("src/core/postgres/database.ts", "MAX_WAITING_PER_CONNECTION")),
