@@ -36,8 +36,8 @@ export interface Access {
 }
 
 /**
- * Who may use an operation; without a role, any key or user. `user`: a signed-in user. `owner`: a signed-in owner of an organisation,
- * or operator, and not in test mode. `operator`: an operator, by session or by key.
+ * The role that an operation needs. Without one, any key or user may use it. `user`: a signed-in user. `owner`: a signed-in owner of
+ * an organisation, or operator, and not in test mode. `operator`: an operator, by session or by key.
  */
 export type Role = "user" | "owner" | "operator";
 
@@ -135,7 +135,7 @@ export interface Operation<
    * depends on stored data.
    */
   readonly fresh: boolean | "service" | ((input: Partial<z.output<Input>>) => boolean);
-  /** What selects the object: in REST, the parts of the path. */
+  /** The members that select the object. In REST they are the parts of the path. */
   readonly params: Params;
   /** The members of the body, or the parameters of the query. In camelCase; REST has them in snake_case. */
   readonly input: Input;
@@ -163,7 +163,7 @@ export interface Operation<
   ): Promise<Result | Answer<Result>>;
 }
 
-/** The mutation, where it differs from the declaration. Null: the mutation of this name has a resolver of its own. */
+/** Differences of the mutation from the declaration. Null: the mutation of this name has a resolver of its own. */
 export interface GraphqlBinding {
   readonly field?: string;
   /** Its arguments that have another name than the input. */

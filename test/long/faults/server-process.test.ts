@@ -84,12 +84,12 @@ describe("a server on the embedded databases", () => {
     expect(await weightAfter(server, key)).toBe(41.5);
   });
 
-  it("refuses to start on the data folder of a running server, and names its process", async () => {
+  it("refuses to start on the data folder of a running server", async () => {
     await using first = await start();
     await first.waitUntilReady();
     const second = await start();
     expect(await second.exited).toBe(1);
-    expect(second.output()).toContain(`already in use by another Waymark server (process ${first.pid})`);
+    expect(second.output()).toContain("already in use by another Waymark server");
     expect(second.output()).toContain("WAYMARK_DATA_DIR");
     expect(second.output()).not.toContain("    at ");
   });
