@@ -1,5 +1,5 @@
 /** The operations measured at every size: by organisations of constant size, and by one whose size grows with the database. */
-import { feedCursor } from "../../src/events/feed-cursor.ts";
+import { feedCursor } from "../../src/events/cursors.ts";
 import { statsRequest } from "../graphql/requests.ts";
 import type { LoadRequest } from "../load.ts";
 import { createWorkload, filterNames, times } from "../workload.ts";

@@ -3,7 +3,16 @@ import { z } from "zod";
 import { toApiKeyView } from "../api-keys/api.ts";
 import { invariant } from "../core/errors.ts";
 import { toTypedId } from "../core/ids.ts";
-import { administrator, type Operation, operation, type RequestPrincipal } from "../operations/operation.ts";
+import {
+  type Access,
+  type AccessSubject,
+  administrator,
+  anyone,
+  type Operation,
+  operation,
+  owner,
+  type RequestPrincipal,
+} from "../operations/operation.ts";
 import { none } from "../operations/schemas.ts";
 import { userRoles } from "../organizations/api.ts";
 import { accountEmail, freeText, organizationNameField, savedViewNameField } from "./fields.ts";
@@ -25,9 +34,10 @@ const byId = z.object({ id: z.string() });
 const role = z.enum(userRoles);
 
 /** Of a member's organisation, by its owners, or of the operators. */
-const ofOwner = { access: { role: "owner", scopes: [] }, fresh: false, params: byId, input: none } as const;
+const ofOwner = { access: owner, fresh: false, params: byId, input: none } as const;
 const ofOperator = { access: administrator, fresh: false, params: byId, input: none } as const;
-const ofUser = { access: { role: "user", scopes: [] }, fresh: false } as const;
+const signedIn: Access = { role: "user", scopes: [] };
+const ofUser = { access: signedIn, fresh: false } as const;
 
 /** The UUID of a signed-in user. */
 function idOf({ actor }: RequestPrincipal): string {
@@ -44,18 +54,18 @@ export const memberOperations: readonly Operation<Services>[] = [
     fresh: (input) => (input.role ?? "member") !== "member",
     params: none,
     input: z.object({ email: accountEmail, role: role.default("member") }),
-    run: ({ invitations }, owner, invited) => invitations.invite(owner, invited),
+    run: ({ invitations }, principal, invited) => invitations.invite(principal, invited),
   }),
   operation({
     ...ofOwner,
     name: "resendInvitation",
-    run: ({ invitations }, owner, { id }) => invitations.resend(owner, id),
+    run: ({ invitations }, principal, { id }) => invitations.resend(principal, id),
   }),
   operation({
     ...ofOwner,
     name: "revokeInvitation",
-    async run({ invitations }, owner, { id }) {
-      await invitations.revoke(owner, id);
+    async run({ invitations }, principal, { id }) {
+      await invitations.revoke(principal, id);
       return id;
     },
   }),
@@ -64,8 +74,8 @@ export const memberOperations: readonly Operation<Services>[] = [
     name: "removeMember",
     fresh: true,
     input: z.object({ revokeKeys: z.boolean(), revokeInvitations: z.boolean() }),
-    async run({ members }, owner, { id, ...options }) {
-      const { keys, invitationIds } = await members.remove(owner, id, options);
+    async run({ members }, principal, { id, ...options }) {
+      const { keys, invitationIds } = await members.remove(principal, id, options);
       return {
         id,
         revokedKeys: keys.map(toApiKeyView),
@@ -79,7 +89,7 @@ export const memberOperations: readonly Operation<Services>[] = [
     // Needed only if the member becomes an owner.
     fresh: "service",
     input: z.object({ role }),
-    run: ({ members }, owner, { id, role: given }) => members.setRole(owner, id, given),
+    run: ({ members }, principal, { id, role: given }) => members.setRole(principal, id, given),
   }),
   operation({
     ...ofOperator,
@@ -140,3 +150,15 @@ export const memberOperations: readonly Operation<Services>[] = [
     },
   }),
 ];
+
+/** The access of GraphQL's own root fields. */
+export const memberAccess = {
+  /** All users of an organisation see each other. */
+  members: ({ user }: AccessSubject): Access => (user ? anyone : { scopes: ["webhooks:manage"] }),
+  invitations: owner,
+  accountRequests: administrator,
+  organizations: { role: "operator", scopes: ["jobs:read"] } satisfies Access,
+  savedViews: signedIn,
+  /** Operators may use a key. */
+  auditLog: ({ organizationId }: AccessSubject) => (organizationId === null ? administrator : owner),
+};

@@ -19,5 +19,4 @@ export {
   type KeyVerifier,
   type OperatorKeyPrincipal,
   type OrganizationKeyPrincipal,
-  requireScope,
 } from "./verifier.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { badRequest, invariant, problemIn } from "../core/errors.ts";
 import { organizationTypes, partnerOf } from "../core/principal.ts";
-import { type OwnErrorText, type RestOperation, restOperation } from "../operations/operation.ts";
+import { anyone, type OwnErrorText, type RestOperation, restOperation } from "../operations/operation.ts";
 import {
   booleanParameter,
   dateTimeParameter,
@@ -41,9 +41,7 @@ const exampleApiKey: z.output<typeof apiKeyView> = {
   revokedAt: null,
   lastUsedAt: "2026-11-21T09:15:00.000Z",
 };
-const newKeyExample = {
-  "The new key": { apiKey: { ...exampleApiKey, lastUsedAt: null }, secret: "wmk_…" },
-};
+const newKeyExample = { "The new key": { apiKey: { ...exampleApiKey, lastUsedAt: null }, secret: "wmk_…" } };
 
 const keyPath = z.object({ id: z.string().meta({ description: "Key ID", examples: [exampleApiKey.id] }) });
 
@@ -346,7 +344,7 @@ const me = z
 const getMe = restOperation({
   name: "getMe",
   rest: { method: "get", path: "/me" },
-  access: { scopes: [] },
+  access: anyone,
   rate: "read",
   fresh: false,
   params: none,
@@ -390,6 +388,10 @@ const getMe = restOperation({
 });
 
 export const accountOperations: readonly RestOperation<Services>[] = [getMe];
+
+/** The access of GraphQL's own root fields. */
+export const apiKeyAccess = { apiKeys: manage, viewer: anyone };
+
 export const apiKeyOperations: readonly RestOperation<Services>[] = [
   listKeys,
   createKey,

@@ -46,22 +46,6 @@ export interface KeyVerifier extends AsyncDisposable {
   flushLastUsed(): Promise<void>;
 }
 
-/** `keyId` is null for a user. */
-interface ScopedPrincipal {
-  readonly keyId: string | null;
-  readonly scopes: readonly Scope[];
-}
-
-/** Throws ForbiddenException if the key, or the user's role, doesn't have `scope`. */
-export function requireScope({ keyId, scopes }: ScopedPrincipal, scope: Scope): void {
-  if (scopes.includes(scope)) return;
-  const message =
-    keyId === null
-      ? `Your role does not have the scope ${scope}, which this needs`
-      : `The API key lacks the scope ${scope}`;
-  throw new AppError("ForbiddenException", message);
-}
-
 export function createKeyVerifier({ database, clock }: { database: Queryable; clock: Clock }): KeyVerifier {
   const cache = new KeyCache(database);
   const limitUnknownKeys = createUnknownKeyLimit(clock);

@@ -2,6 +2,7 @@
 import { EntityManager } from "@mikro-orm/postgresql";
 import { Organization, User } from "../organizations/api.ts";
 import { idCursor } from "../core/cursor.ts";
+import { invalidArgument } from "../core/errors.ts";
 import { newUuid, toTypedId } from "../core/ids.ts";
 import type { Reader } from "../core/postgres/database.ts";
 import { listNewest, type Page, type PageRequest } from "../core/postgres/list-page.ts";
@@ -97,15 +98,23 @@ function withoutUndefined(details: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
 }
 
+const ACTION_PATTERN = /^[a-z_]{1,40}\.[a-z_]{1,40}$/;
+
 /**
  * Lists entries, newest first: to an organisation those that concern it, to operators all. An organisation sees an
- * operator's event and its time, but not the operator's name, IP address, request or details.
+ * operator's event and its time, but not the operator's name, IP address, request or details. Throws BadRequestException for a
+ * malformed action, and if an organisation names one.
  */
 export async function listAuditEntries(
   reader: Reader,
   { organizationId: readerOrganizationId }: { readonly organizationId: string | null },
   { ids, actions, organizationId, ...page }: AuditListOptions,
 ): Promise<Page<AuditEntryView>> {
+  for (const [index, action] of (actions ?? []).entries())
+    if (!ACTION_PATTERN.test(action))
+      throw invalidArgument(`actions.${index}`, "must be an action such as `member.removed`");
+  if (readerOrganizationId !== null && organizationId !== undefined)
+    throw invalidArgument("organizationId", "can only be used by operators of the service");
   const where = {
     ...(ids && { id: { $in: ids } }),
     ...(actions && { action: { $in: actions } }),

@@ -35,10 +35,10 @@ export function decodeIdCursor(kind: string, text: string): string | null {
 }
 
 /** The cursors of one list. */
-export interface ListCursor<Row> {
+export interface ListCursor<Row, Position = string> {
   readonly encode: (row: Row) => string;
-  /** Returns the UUID of the row, or null if `text` is not a cursor of this list. */
-  readonly decode: (text: string) => string | null;
+  /** Returns the position of the row, such as its UUID, or null if `text` is not a cursor of this list. */
+  readonly decode: (text: string) => Position | null;
 }
 
 /** Returns the cursors of a list whose position is a row's id. */

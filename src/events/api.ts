@@ -14,7 +14,7 @@ export {
 } from "./wire.ts";
 export { exampleEvents, exampleRequestId } from "./examples.ts";
 export { deleteEventsOf, newestEventOf, trimTestEvents } from "./delete-test-events.sql.ts";
-export { feedCursor, LATEST, readFeedCursor } from "./feed-cursor.ts";
+export { feedCursor, historyCursor, LATEST, readFeedCursor } from "./cursors.ts";
 export { advanceFeedSequence, isFeedAhead } from "./feed-sequence.sql.ts";
 export { FEED_DAYS, feedLagSeconds } from "./feed.sql.ts";
 export { newestChange } from "./newest-change.sql.ts";

@@ -4,7 +4,7 @@
  */
 import type { Queryable } from "../core/postgres/database.ts";
 import { sql } from "../core/postgres/sql.ts";
-import type { FeedPosition } from "./feed-cursor.ts";
+import type { FeedPosition } from "./cursors.ts";
 import { feedPositionColumns } from "./feed.sql.ts";
 
 /** Of one test agent. */

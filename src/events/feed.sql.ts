@@ -7,7 +7,7 @@ import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { HOUR_MS, DAY_MS } from "../core/time.ts";
 import { visibleTo } from "../jobs/api.ts";
 import type { EventType } from "./entity.ts";
-import { feedCursor, type FeedPosition } from "./feed-cursor.ts";
+import { feedCursor, type FeedPosition } from "./cursors.ts";
 
 export interface FeedQuery {
   after: FeedPosition | null;

@@ -4,7 +4,7 @@ import { alignByKey } from "../core/postgres/align-by-key.ts";
 import type { Principal } from "../core/principal.ts";
 import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { visibleTo } from "../jobs/api.ts";
-import type { FeedPosition } from "./feed-cursor.ts";
+import type { FeedPosition } from "./cursors.ts";
 import { feedPositionColumns } from "./feed.sql.ts";
 import type { EventRow } from "./wire.ts";
 

@@ -20,7 +20,7 @@ import { eventSchema, historyEntrySchema } from "./schema.ts";
 import type { EventService } from "./service.ts";
 import { toEventWire, toHistoryEntryWire } from "./wire.ts";
 import { exampleEvents, exampleHistoryEntry } from "./examples.ts";
-import { feedCursor, LATEST, readFeedCursor } from "./feed-cursor.ts";
+import { feedCursor, LATEST, readFeedCursor } from "./cursors.ts";
 
 interface Services {
   readonly events: EventService;
@@ -153,3 +153,6 @@ const listJobHistory = restOperation({
 });
 
 export const eventOperations: readonly RestOperation<Services>[] = [listJobHistory, listEvents];
+
+/** The access of GraphQL's own root fields. */
+export const eventAccess = { events: listEvents.access, jobChanged: listEvents.access };

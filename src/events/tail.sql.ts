@@ -3,7 +3,7 @@ import type { Queryable } from "../core/postgres/database.ts";
 import type { Principal } from "../core/principal.ts";
 import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { visibleTo } from "../jobs/api.ts";
-import type { FeedPosition } from "./feed-cursor.ts";
+import type { FeedPosition } from "./cursors.ts";
 import { feedPositionColumns } from "./feed.sql.ts";
 import { eventColumns, type EventWithPosition } from "./history.sql.ts";
 

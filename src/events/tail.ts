@@ -14,7 +14,7 @@ import { createNotifier, listenToChannel } from "../core/postgres/notify.ts";
 import type { Principal } from "../core/principal.ts";
 import { filterToSql, type JobFilterTree } from "../jobs/api.ts";
 import type { EventType } from "./entity.ts";
-import { feedCursor, type FeedPosition } from "./feed-cursor.ts";
+import { feedCursor, type FeedPosition } from "./cursors.ts";
 import { FEED_START, newestPosition } from "./feed.sql.ts";
 import { readNewEvents, type JobCondition, type TailPage, type TailRow } from "./tail.sql.ts";
 

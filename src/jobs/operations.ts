@@ -1,12 +1,18 @@
 /** The operations of jobs and of the reference data. */
 import { z } from "zod";
-import { type Operation, operation, type RestOperation, restOperation } from "../operations/operation.ts";
+import {
+  type Access,
+  type Operation,
+  operation,
+  type RestOperation,
+  restOperation,
+} from "../operations/operation.ts";
 import { none } from "../operations/schemas.ts";
 import { getJobStats } from "./counters/operations.ts";
 import { failureReasonView, type JobReferenceData, statusSettings, statusView } from "./reference-data.ts";
 import type { JobService } from "./service.ts";
 import { getJob, listJobs, lookUpJobs } from "./list/operations.ts";
-import { updateJob, updateJobs } from "./update/operations.ts";
+import { changeJobs, updateJob, updateJobs } from "./update/operations.ts";
 
 export const jobOperations: readonly RestOperation<{ readonly jobs: JobService }>[] = [
   listJobs,
@@ -84,9 +90,11 @@ const listFailureReasons = restOperation({
 
 export const referenceOperations: readonly RestOperation<Services>[] = [listStatuses, listFailureReasons];
 
+const operateJobs: Access = { ...changeJobs, role: "operator" };
+
 const upsertJobStatus = operation({
   name: "upsertJobStatus",
-  access: { role: "operator", scopes: ["jobs:write"] },
+  access: operateJobs,
   fresh: false,
   params: none,
   input: statusSettings,
@@ -94,3 +102,18 @@ const upsertJobStatus = operation({
 });
 
 export const statusOperations: readonly Operation<Services>[] = [upsertJobStatus];
+
+/** The access of GraphQL's own root fields. */
+export const jobAccess = {
+  job: getJob.access,
+  jobs: listJobs.access,
+  jobsByMarkingNumber: lookUpJobs.access,
+  jobStats: getJobStats.access,
+  jobStatuses: listStatuses.access,
+  failureReasons: listFailureReasons.access,
+  updateJob: changeJobs,
+  updateJobs: changeJobs,
+  createJobs: operateJobs,
+  assignJobs: operateJobs,
+  setProviderStatus: operateJobs,
+};

@@ -1,13 +1,20 @@
 /** The gate of every operation: access, a recent sign-in and the input are checked here, for every interface. */
 import type { z } from "zod";
-import { requireScope } from "../api-keys/api.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError, badRequest, type Problem } from "../core/errors.ts";
 import { requireFreshAuthentication } from "../core/fresh-authentication.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
-import { isTestPrincipal, type Principal } from "../core/principal.ts";
+import { isTestPrincipal } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
-import { Answer, type Execution, type Operation, type RequestPrincipal, type Role } from "./operation.ts";
+import {
+  type AccessSubject,
+  Answer,
+  type Execution,
+  type Operation,
+  type ReadAccess,
+  type RequestPrincipal,
+  type Role,
+} from "./operation.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -37,28 +44,27 @@ export function parseInput(schema: z.ZodObject, raw: Values, location: Problem["
   return { values: Object.fromEntries(members), problems: toProblems(result.error, location) };
 }
 
-/** Throws ForbiddenException if the principal has not the role or lacks a scope that the operation needs for this input. */
-export function authorize(
-  { access }: Pick<Operation<never>, "access">,
-  principal: RequestPrincipal,
-  input: Values,
-): void {
-  for (const scope of [...access.scopes, ...(access.scopesFor?.(input) ?? [])])
-    requireScope(principal, scope);
-  if (access.role) requireRole(access.role, principal);
-}
-
-type Person = Principal & Pick<RequestPrincipal, "user">;
-
-export const hasRole = (role: Role, principal: Person): boolean => refusalOf(role, principal) === null;
-
-/** Throws ForbiddenException if the principal has not the role. */
-export function requireRole(role: Role, principal: Person): void {
-  const refusal = refusalOf(role, principal);
+/** Throws ForbiddenException if the principal has not the role or lacks a scope that is needed for this input. */
+export function authorize(access: ReadAccess, principal: AccessSubject, input: Values = {}): void {
+  const refusal = refusalOf(access, principal, input);
   if (refusal !== null) throw new AppError("ForbiddenException", refusal);
 }
 
-function refusalOf(role: Role, principal: Person): string | null {
+export function isAllowed(access: ReadAccess, principal: AccessSubject): boolean {
+  return refusalOf(access, principal, {}) === null;
+}
+
+function refusalOf(access: ReadAccess, principal: AccessSubject, input: Values): string | null {
+  const { scopes, scopesFor, role } = typeof access === "function" ? access(principal) : access;
+  const needed = [...scopes, ...(scopesFor?.(input) ?? [])];
+  const lacking = needed.find((scope) => !principal.scopes.includes(scope));
+  if (lacking === undefined) return role ? roleRefusal(role, principal) : null;
+  return principal.keyId === null
+    ? `Your role does not have the scope ${lacking}, which this needs`
+    : `The API key lacks the scope ${lacking}`;
+}
+
+function roleRefusal(role: Role, principal: AccessSubject): string | null {
   if (role === "operator")
     return principal.organizationId === null ? null : "Only operators of the service can do this";
   if (!principal.user) return "Only signed-in users can do this, not API keys";
@@ -75,7 +81,7 @@ export async function admit<Services>(
   operation: Operation<Services>,
   { services, principal, input: { values, problems, message }, ...execution }: Call<Services>,
 ): Promise<(tx?: Transaction) => Promise<Answer<unknown>>> {
-  authorize(operation, principal, values);
+  authorize(operation.access, principal, values);
   if (operation.access.mode === "test" && !isTestPrincipal(principal))
     throw new AppError("NotFoundException", "This works only in test mode: use a test key");
   const { fresh } = operation;

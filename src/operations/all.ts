@@ -1,13 +1,13 @@
 /** All operations that are declared. */
-import { memberOperations } from "../accounts/operations.ts";
-import { accountOperations, apiKeyOperations } from "../api-keys/operations.ts";
-import { eventOperations } from "../events/operations.ts";
-import { jobOperations, referenceOperations, statusOperations } from "../jobs/operations.ts";
-import { mailOperations } from "../mail/operations.ts";
-import { requestLogOperations } from "../request-log/operations.ts";
+import { memberAccess, memberOperations } from "../accounts/operations.ts";
+import { accountOperations, apiKeyAccess, apiKeyOperations } from "../api-keys/operations.ts";
+import { eventAccess, eventOperations } from "../events/operations.ts";
+import { jobAccess, jobOperations, referenceOperations, statusOperations } from "../jobs/operations.ts";
+import { mailAccess, mailOperations } from "../mail/operations.ts";
+import { requestLogAccess, requestLogOperations } from "../request-log/operations.ts";
 import { testModeOperations } from "../test-mode/operations.ts";
-import { secretOperations, webhookOperations } from "../webhooks/operations.ts";
-import type { Operation, RestOperation } from "./operation.ts";
+import { secretOperations, webhookAccess, webhookOperations } from "../webhooks/operations.ts";
+import { anyone, type Operation, type RestOperation } from "./operation.ts";
 
 type ServicesOf<Operations> = Operations extends readonly Operation<infer Needed>[] ? Needed : never;
 
@@ -43,3 +43,17 @@ export const operations: readonly Operation<Services>[] = [
   ...secretOperations,
   ...statusOperations,
 ];
+
+/** The access of the root fields of GraphQL that have resolvers of their own. */
+export const rootAccess = {
+  ...jobAccess,
+  ...eventAccess,
+  ...webhookAccess,
+  ...apiKeyAccess,
+  ...requestLogAccess,
+  ...mailAccess,
+  ...memberAccess,
+  /** By the type of each node. */
+  node: anyone,
+  nodes: anyone,
+};

@@ -41,6 +41,14 @@ export interface Access {
  */
 export type Role = "user" | "owner" | "operator";
 
+/** The members of a principal that its access depends on. */
+export type AccessSubject = Principal & Pick<RequestPrincipal, "keyId" | "scopes" | "user">;
+
+/** The access of a root field of GraphQL: the same for every principal, or by its kind. */
+export type ReadAccess = Access | ((principal: AccessSubject) => Access);
+
+export const anyone: Access = { scopes: [] };
+export const owner: Access = { role: "owner", scopes: [] };
 /** An operator that may manage organisations, mails and requests. */
 export const administrator: Access = { role: "operator", scopes: ["webhooks:manage"] };
 

@@ -1,5 +1,6 @@
 /** Lists organisations by name. */
 import { idCursor } from "../core/cursor.ts";
+import { invalidArgument } from "../core/errors.ts";
 import type { Queryable } from "../core/postgres/database.ts";
 import type { Page, PageRequest } from "../core/postgres/list-page.ts";
 import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
@@ -7,6 +8,7 @@ import type { Organization } from "./entity.ts";
 
 type OrganizationRow = Pick<Organization, "id" | "name" | "type">;
 
+const MAX_SEARCH = 255;
 const LIVE = raw("live_organization_id is null");
 
 export interface OrganizationListOptions extends PageRequest {
@@ -17,12 +19,16 @@ export interface OrganizationListOptions extends PageRequest {
 
 /**
  * Returns one page of all live organisations, ordered by name, and the number of matching organisations; null without
- * `include.total`. For operators.
+ * `include.total`. For operators. Throws BadRequestException for a search text that is too long or not Unicode.
  */
 export async function listOrganizations(
   database: Queryable,
   { search, limit, after, include }: OrganizationListOptions,
 ): Promise<Page<OrganizationRow> & { total: number | null }> {
+  if (search !== null && Array.from(search).length > MAX_SEARCH)
+    throw invalidArgument("search", `must be at most ${MAX_SEARCH} characters`);
+  if (search !== null && (search.includes("\0") || !search.isWellFormed()))
+    throw invalidArgument("search", "must not contain U+0000 or a lone surrogate");
   const matching = search === null ? LIVE : sql`${LIVE} and strpos(lower(name), lower(${search})) > 0`;
   const [items, total] = await Promise.all([
     include.items ? database.query<OrganizationRow>(pageSql(matching, after, limit)) : [],

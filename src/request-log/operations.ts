@@ -3,6 +3,9 @@ import { z } from "zod";
 import { problemIn } from "../core/errors.ts";
 import {
   type Access,
+  type AccessSubject,
+  administrator,
+  anyone,
   type RestOperation,
   restOperation,
   type OwnErrorText,
@@ -24,7 +27,6 @@ interface Services {
 }
 
 const tag = "Account";
-const anyKey: Access = { scopes: [] };
 const ACCESS =
   "Any key of the organization may read them. A key without `jobs:read` gets no bodies, and `***` for the Marking Numbers of paths.";
 
@@ -41,7 +43,7 @@ const unknownRequest: OwnErrorText = {
 const listRequests = restOperation({
   name: "listRequests",
   rest: { method: "get", path: "/requests" },
-  access: anyKey,
+  access: anyone,
   rate: "read",
   fresh: false,
   params: none,
@@ -99,7 +101,7 @@ ${ACCESS}`,
 const getRequest = restOperation({
   name: "getRequest",
   rest: { method: "get", path: "/requests/{request_id}" },
-  access: anyKey,
+  access: anyone,
   rate: "read",
   fresh: false,
   params: z.object({
@@ -118,5 +120,11 @@ ${ACCESS}`,
   },
   run: ({ requests }: Services, principal, { request_id: id }) => requests.get(principal, id),
 });
+
+/** The access of GraphQL's own root fields. */
+export const requestLogAccess = {
+  requestLog: ({ organizationId }: AccessSubject) => (organizationId === null ? administrator : anyone),
+  usage: { scopes: ["webhooks:manage"] } satisfies Access,
+};
 
 export const requestLogOperations: readonly RestOperation<Services>[] = [listRequests, getRequest];

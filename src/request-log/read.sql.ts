@@ -56,7 +56,6 @@ export async function listRequestLog(
   { filter, limit, after }: RequestLogListOptions,
 ): Promise<Page<RequestLogEntryView>> {
   const { keyId, requestId } = filter;
-  if (reader.organizationId === null && requestId === undefined) return { items: [], hasMore: false };
   const conditions = filterConditions(reader, filter);
   if (after !== null) conditions.push(sql`log.id < ${after}::uuid`);
   const page =

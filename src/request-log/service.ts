@@ -7,7 +7,7 @@ import { Counter, type Registry } from "prom-client";
 import { singleFlight } from "../core/concurrency/single-flight.ts";
 import { withTimeout } from "../core/concurrency/timeout.ts";
 import { TokenBucket } from "../core/concurrency/token-bucket.ts";
-import { AppError, isUnavailable } from "../core/errors.ts";
+import { AppError, invalidArgument, isUnavailable } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Queryable } from "../core/postgres/database.ts";
 import { ensureDailyPartitions, purgeExpiredRequests } from "./partitions.sql.ts";
@@ -36,6 +36,7 @@ const FLUSH_INTERVAL_MS = 1_000;
 const BATCH_SIZE = 1_000;
 const STOP_TIMEOUT_MS = 5_000;
 const MAX_PATH_LENGTH = 1_000;
+const MAX_USAGE_DAYS = 30;
 /** Of the buffer. One partner may use half of it, so that it can't displace the entries of others. */
 const MAX_BYTES = 20_000_000;
 /** Of an entry without bodies; an estimate. */
@@ -101,9 +102,11 @@ export class RequestLog implements AsyncDisposable {
   /** Writes buffered entries. Resolves when they are written or PostgreSQL is unavailable. */
   readonly flush = singleFlight(() => this.#write(), { ttlMs: 0 });
 
-  /** Newest first. */
-  list(reader: RequestLogReader, request: RequestLogListOptions, on: Queryable = this.#deps.database) {
-    return listRequestLog(on, reader, request);
+  /** Newest first. Throws BadRequestException for operators without a request ID: they may only look up single requests. */
+  async list(reader: RequestLogReader, request: RequestLogListOptions, on: Queryable = this.#deps.database) {
+    if (reader.organizationId === null && request.filter.requestId === undefined)
+      throw invalidArgument("requestId", "is required for operators, who can only look up single requests");
+    return await listRequestLog(on, reader, request);
   }
 
   /** Throws NotFoundException if there is no such request, or it is not in the log yet or no longer. `requestId`: typed. */
@@ -114,9 +117,13 @@ export class RequestLog implements AsyncDisposable {
     throw new AppError("NotFoundException", message);
   }
 
-  /** Returns usage by day and key, oldest first. `organizationId`: a uuid; `days`: including today. */
-  usage(organizationId: string, days: number, on: Queryable = this.#deps.database) {
-    return listUsage(on, organizationId, days);
+  /** Returns usage by day and key, oldest first. `days`: including today. Throws ForbiddenException for operators. */
+  async usage({ organizationId }: RequestLogReader, days: number, on: Queryable = this.#deps.database) {
+    if (organizationId === null)
+      throw new AppError("ForbiddenException", "Only organisations can do this, not operators");
+    if (days < 1 || days > MAX_USAGE_DAYS)
+      throw invalidArgument("days", `must be from 1 to ${MAX_USAGE_DAYS}`);
+    return await listUsage(on, organizationId, days);
   }
 
   /** Drops partitions past the retention time, and creates missing ones. Returns the dropped tables' names. */

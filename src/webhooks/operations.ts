@@ -1,6 +1,6 @@
 /** The operations of the webhooks feature. */
 import { z } from "zod";
-import { type Operation, operation, type RestOperation } from "../operations/operation.ts";
+import { administrator, type Operation, operation, type RestOperation } from "../operations/operation.ts";
 import type { DeliveryService } from "./deliveries/service.ts";
 import type { EndpointService } from "./endpoints/service.ts";
 import { deliveryOperations, endpointDeliveryOperations } from "./deliveries/operations.ts";
@@ -29,6 +29,14 @@ const revealWebhookSecret = operation({
   input: z.object({ password: z.string() }),
   run: ({ secrets }: { readonly secrets: SecretReveal }, user, request) => secrets.reveal(user, request),
 });
+
+/** The access of GraphQL's own root fields. */
+export const webhookAccess = {
+  webhookEndpoints: manage,
+  webhookEndpoint: manage,
+  webhookDeliveries: manage,
+  failingWebhookEndpoints: administrator,
+};
 
 export const secretOperations: readonly Operation<{ readonly secrets: SecretReveal }>[] = [
   revealWebhookSecret,

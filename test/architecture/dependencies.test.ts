@@ -51,6 +51,44 @@ function statementRunners(sources: Map<string, string>): string[] {
     .toSorted();
 }
 
+/** What the gate decides, and the files of an adapter that ask it for every operation of their interface. */
+const gateRules = {
+  access: { pattern: /"(jobs|webhooks|keys):(read|write|manage)"|requireFreshAuthentication/, allowed: [] },
+  rate: {
+    pattern: /\btakeTokens\(/,
+    allowed: [
+      "rest/api-key-guards.ts",
+      "graphql/authenticate.ts",
+      "graphql/execution/operation-guard.ts",
+      "graphql/jobs-csv.routes.ts",
+      "graphql/subscriptions/protocol.ts",
+    ],
+  },
+  validation: {
+    pattern: /from "zod"|\.safeParse\(/,
+    allowed: [
+      "console/import.schema.ts",
+      "console/routes.ts",
+      "graphql/operation-mutations.ts",
+      "rest/read-input.ts",
+      "rest/wire.ts",
+    ],
+  },
+};
+
+/** Returns the files of the API that decide about one capability what its declaration or service should say. */
+function ownDecisions(sources: Map<string, string>): string[] {
+  const adapters = [...sources].filter(([path]) =>
+    /^src\/api\/(?!rest\/openapi\/|graphql\/generated\/)/.test(path),
+  );
+  return Object.entries<{ pattern: RegExp; allowed: string[] }>(gateRules).flatMap(
+    ([rule, { pattern, allowed }]) =>
+      adapters
+        .filter(([path, text]) => !allowed.includes(path.replace("src/api/", "")) && pattern.test(text))
+        .map(([path]) => `${path}: ${rule}`),
+  );
+}
+
 /** Returns the files over 400 lines, except generated ones. Longer files should be split. */
 function longFiles(sources: Map<string, string>): string[] {
   return [...sources]
@@ -116,6 +154,10 @@ describe("the code under src/", () => {
 
   it("runs no statement in an adapter", async () => {
     expect(statementRunners(await readSources(root))).toEqual([]);
+  });
+
+  it("decides about access, rate and validation in no adapter", async () => {
+    expect(ownDecisions(await readSources(root))).toEqual([]);
   });
 
   it("has no file over 400 lines", async () => {
@@ -193,6 +235,23 @@ describe("a tree that breaks a rule", () => {
       ["src/jobs/job.service.ts", "await database.transaction(run);"],
     ]);
     expect(statementRunners(sources)).toEqual(["src/api/graphql/loaders.ts", "src/api/keys.routes.ts"]);
+  });
+
+  it("is reported: access, rate and validation in an adapter", () => {
+    const sources = new Map([
+      ["src/api/graphql/resolvers/job.ts", 'authorize(context, "jobs:read");'],
+      ["src/api/keys.routes.ts", "requireFreshAuthentication(principal, now);"],
+      ["src/api/graphql/resolvers/webhook.ts", "await takeTokens(limits, subject, { kind }, setHeader);"],
+      ["src/api/graphql/resolvers/account.ts", "const days = daysValue.safeParse(args.days);"],
+      ["src/api/rest/read-input.ts", "const result = schema.safeParse(raw);"],
+      ["src/webhooks/operations.ts", 'const manage = { scopes: ["webhooks:manage"] };'],
+    ]);
+    expect(ownDecisions(sources)).toEqual([
+      "src/api/graphql/resolvers/job.ts: access",
+      "src/api/keys.routes.ts: access",
+      "src/api/graphql/resolvers/webhook.ts: rate",
+      "src/api/graphql/resolvers/account.ts: validation",
+    ]);
   });
 
   it("is reported: a file of 401 lines", () => {

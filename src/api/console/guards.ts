@@ -3,6 +3,8 @@ import type { Request, RequestHandler, Response } from "express";
 import type { ClientInfo, SessionPrincipal, SessionVerifier } from "../../accounts/api.ts";
 import { AppError, invariant } from "../../core/errors.ts";
 import { supportsSecureCookies } from "../../core/same-origin.ts";
+import { authorize } from "../../operations/admit.ts";
+import type { Access } from "../../operations/operation.ts";
 import { readJson } from "../json.ts";
 import { contextOf } from "../context.ts";
 
@@ -43,11 +45,12 @@ export const requireSecureCookies: RequestHandler = (request, _response, next) =
 };
 
 /** For routes behind `signedIn`. */
-export const requireOperator: RequestHandler = (_request, response, next) => {
-  if (sessionOf(response).organizationId !== null)
-    throw new AppError("ForbiddenException", "This is for operators of the service");
-  next();
-};
+export function requireAccess(access: Access): RequestHandler {
+  return (_request, response, next) => {
+    authorize(access, sessionOf(response));
+    next();
+  };
+}
 
 /** Verifies the session and sets the principal of the request. */
 function requireSession(verify: SessionVerifier["verify"]): RequestHandler {

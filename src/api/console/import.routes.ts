@@ -8,7 +8,8 @@ import type { AuditContext } from "../../audit/api.ts";
 import { type ImportProgress, type ImportService, type ImportSummary, readSample } from "../../jobs/api.ts";
 import { AppError, unavailable } from "../../core/errors.ts";
 import { serializeError, type Logger } from "../../core/logger.ts";
-import { createSessionGuards, requireOperator, sessionOf } from "./guards.ts";
+import { rootAccess } from "../../operations/all.ts";
+import { createSessionGuards, requireAccess, sessionOf } from "./guards.ts";
 import { allowLongUpload } from "../server/server.ts";
 import { payloadTooLarge, sendSuccess } from "../json.ts";
 import { addRoute } from "../add-route.ts";
@@ -29,7 +30,7 @@ export const MAX_IMPORT_BYTES = 268_435_456;
 export function importRoutes(services: ImportRouteServices): Router {
   const guards = createSessionGuards(services.accounts.sessionVerifier);
   const router = Router({ caseSensitive: true });
-  const operatorsOnly = [guards.sameOrigin, guards.signedIn, requireOperator];
+  const operatorsOnly = [guards.sameOrigin, guards.signedIn, requireAccess(rootAccess.createJobs)];
   addRoute(
     router,
     { path: "/imports", name: "/console-api/imports" },

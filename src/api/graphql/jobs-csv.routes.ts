@@ -5,14 +5,14 @@
 import { pipeline } from "node:stream/promises";
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import { coerceInputValue, isInputType, type GraphQLSchema } from "graphql";
-import { requireScope } from "../../api-keys/api.ts";
+import { authorize } from "../../operations/admit.ts";
+import { rootAccess } from "../../operations/all.ts";
 import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { exportJobs, type JobExport, type JobReferenceData } from "../../jobs/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
-import { badRequest, invariant } from "../../core/errors.ts";
+import { badRequest, invalidArgument, invariant } from "../../core/errors.ts";
 import type { Principal } from "../../core/principal.ts";
-import { invalidArgument } from "./arguments.ts";
 import type { JobFilter, JobOrder } from "./generated/schema-types.ts";
 import { rateLimitSubjectOf } from "./authenticated-principal.ts";
 import { contextOf, tagRoute } from "../context.ts";
@@ -55,7 +55,7 @@ function exportHandler(deps: JobsCsvDeps): RequestHandler {
   return async (request, response) => {
     const principal = await authenticate(deps, request);
     contextOf(response).principal = principal;
-    requireScope(principal, "jobs:read");
+    authorize(rootAccess.jobs, principal);
     const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
     await takeTokens(deps.limits, rateLimitSubjectOf(principal), { kind: "batch" }, setHeader);
     const exported = { principal, mode: modeOf(request.url), request: await parseRequest(deps, request) };

@@ -22,15 +22,10 @@ import {
   newestAttempts,
   requestBodiesOf,
 } from "../../webhooks/api.ts";
-import {
-  canManageMembers,
-  canReadAuditLog,
-  canReadMails,
-  canViewMembers,
-  isSessionPrincipal,
-  memberGroupOf,
-  type AuthenticatedPrincipal,
-} from "./authenticated-principal.ts";
+import { isSessionPrincipal, memberGroupOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
+import { isAllowed } from "../../operations/admit.ts";
+import { rootAccess } from "../../operations/all.ts";
+import type { ReadAccess } from "../../operations/operation.ts";
 import type { GraphqlServices } from "./services.ts";
 import {
   toAccountRequestNode,
@@ -102,16 +97,14 @@ const loads = {
     const bodies = await requestBodiesOf(database, principal, ids);
     return ids.map((id) => bodies.get(id) ?? null);
   },
-  users: async ({ services, principal, database }, ids) => {
-    const group = memberGroupOf(principal);
-    const users = canViewMembers(principal) ? await services.members.getMany(group, ids, database) : [];
+  users: loadAllowed(rootAccess.members, async ({ services, principal, database }, ids) => {
+    const users = await services.members.getMany(memberGroupOf(principal), ids, database);
     return alignToIds("usr", ids, users.map(toUserNode));
-  },
-  /** For operators. */
-  accountRequests: async ({ principal, database }, ids) => {
-    const requests = principal.organizationId === null ? await accountRequestsByIds(database, ids) : [];
+  }),
+  accountRequests: loadAllowed(rootAccess.accountRequests, async ({ database }, ids) => {
+    const requests = await accountRequestsByIds(database, ids);
     return alignToIds("arq", ids, requests.map(toAccountRequestNode));
-  },
+  }),
   /** Does not check access: load the account request first. */
   accountRequestNotes: async ({ database }, ids) => {
     const notes = await accountRequestNotes(database, ids);
@@ -122,22 +115,20 @@ const loads = {
     const warnings = await accountRequestWarnings(database, ids);
     return ids.map((id) => warnings.get(id) ?? []);
   },
-  auditEntries: async ({ principal, database }, ids) => {
-    if (!canReadAuditLog(principal)) return ids.map(() => null);
+  auditEntries: loadAllowed(rootAccess.auditLog, async ({ principal, database }, ids) => {
     const page = { ids, limit: ids.length, after: null };
     const { items } = await listAuditEntries(database, principal, page);
     return alignToIds("aud", ids, items.map(toAuditEntryNode));
-  },
-  mails: async ({ services, principal, database }, ids) => {
-    if (!canReadMails(principal)) return ids.map(() => null);
+  }),
+  mails: loadAllowed(rootAccess.mailOutbox, async ({ services, database }, ids) => {
     const page = { ids, limit: ids.length, after: null };
     return alignToIds("eml", ids, (await services.mails.list(database, page)).items);
-  },
+  }),
   /** Of at most 100 pending ones. */
-  invitations: async ({ services, principal, database }, ids) => {
-    const pending = canManageMembers(principal) ? await services.invitations.list(principal, database) : [];
+  invitations: loadAllowed(rootAccess.invitations, async ({ services, principal, database }, ids) => {
+    const pending = await services.invitations.list(principal, database);
     return alignToIds("inv", ids, pending.map(toInvitationNode));
-  },
+  }),
   /** Of at most 50 of a user. */
   savedViews: async ({ services, principal, database }, ids) => {
     const views = isSessionPrincipal(principal) ? await services.views.list(principal.user.id, database) : [];
@@ -189,6 +180,12 @@ export class Loaders {
     this.#loaders.set(key, loader);
     return loader;
   }
+}
+
+/** Returns `load`, which loads nothing for principals without the access. */
+function loadAllowed<Value>(access: ReadAccess, load: Load<Value | null>): Load<Value | null> {
+  return async (source, ids) =>
+    isAllowed(access, source.principal) ? await load(source, ids) : ids.map(() => null);
 }
 
 /** Returns the nodes in the order of `ids` (UUIDs; nodes have typed IDs), with null for missing ones. */

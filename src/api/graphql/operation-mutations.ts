@@ -127,7 +127,7 @@ function resolverOf(
   return async (_root, args, context) => {
     const { requestId, ipAddress, services, duringExternalCall: external } = context;
     const principal: RequestPrincipal = { ...requirePrincipal(context), requestId, ipAddress };
-    authorize(operation, principal, read(args));
+    authorize(operation.access, principal, read(args));
     const raw = read(toInput(args));
     try {
       const change = await admit(operation, {

@@ -1,7 +1,7 @@
 /** Parses page arguments and builds connections from rows. */
 import type { ListCursor } from "../../core/cursor.ts";
+import { invalidArgument } from "../../core/errors.ts";
 import type { PageRequest as PageRange } from "../../core/postgres/list-page.ts";
-import { invalidArgument } from "./arguments.ts";
 import { DEFAULT_PAGE_SIZE } from "./execution/limits.ts";
 
 export interface PageArguments {

@@ -1,6 +1,7 @@
 /** Converts the GraphQL input `JobFilter` to the filter of the job service. */
 import type { JobFilterTree } from "../../jobs/api.ts";
-import { invalidArgument, organizationUuid } from "./arguments.ts";
+import { invalidArgument } from "../../core/errors.ts";
+import { organizationUuid } from "./arguments.ts";
 import type { JobFilter } from "./generated/schema-types.ts";
 
 type WithoutNulls<Input> = { [Name in keyof Input]?: NonNullable<Input[Name]> };

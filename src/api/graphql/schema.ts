@@ -2,6 +2,7 @@
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { GraphQLScalarType, parse, type GraphQLSchema } from "graphql";
 import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scalars";
+import { withAccess } from "./authorize.ts";
 import { enumValues } from "./enums.ts";
 import type { Resolvers } from "./generated/schema-types.ts";
 import { accountQueries, accountRequest, auditEntry, mail, viewer } from "./resolvers/account.ts";
@@ -45,7 +46,7 @@ const scalars = {
 
 const resolvers: Resolvers = {
   ...scalars,
-  Query: {
+  Query: withAccess({
     ...accountQueries,
     ...organizationQueries,
     ...jobQueries,
@@ -53,9 +54,9 @@ const resolvers: Resolvers = {
     ...eventQueries,
     ...webhookQueries,
     ...nodeQueries,
-  },
-  Mutation: jobMutations,
-  Subscription: subscriptions,
+  }),
+  Mutation: withAccess(jobMutations),
+  Subscription: withAccess(subscriptions),
   Node: node,
   Viewer: viewer,
   Organization: organization,

@@ -9,7 +9,8 @@ import type { SessionVerifier } from "../../accounts/api.ts";
 import { AppError, unavailable } from "../../core/errors.ts";
 import type { Mongo } from "../../core/mongo.ts";
 import { createBackend } from "../../scheduling/api.ts";
-import { requireOperator } from "../console/guards.ts";
+import { administrator } from "../../operations/operation.ts";
+import { requireAccess } from "../console/guards.ts";
 import { contextOf, tagRoute } from "../context.ts";
 import { pagePolicy } from "../default-headers.ts";
 
@@ -33,7 +34,13 @@ const allowPage: RequestHandler = (_request, response, next) => {
 export function createAgendashRoutes({ mongo, sessions }: AgendashDeps): RequestHandler {
   const openController = createControllerSource(mongo);
   const router = Router({ caseSensitive: true });
-  router.use(tagRoute(AGENDASH_PATH), allowReadsOnly, requireSession(sessions), requireOperator, allowPage);
+  router.use(
+    tagRoute(AGENDASH_PATH),
+    allowReadsOnly,
+    requireSession(sessions),
+    requireAccess(administrator),
+    allowPage,
+  );
   router.get("/", redirectToSlash, async (_request, response) => {
     // The page would show no tasks while MongoDB is unreachable.
     await openController();

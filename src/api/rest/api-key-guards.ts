@@ -1,22 +1,17 @@
 /** Middlewares of every v1 route: authentication by API key, scopes and rate limit. */
 import type { Request, RequestHandler } from "express";
-import {
-  type ApiKeyPrincipal,
-  keyHeadersOf,
-  type KeyVerifier,
-  requireApiKey,
-  requireScope,
-  type Scope,
-} from "../../api-keys/api.ts";
+import { type ApiKeyPrincipal, keyHeadersOf, type KeyVerifier, requireApiKey } from "../../api-keys/api.ts";
 import { AppError } from "../../core/errors.ts";
 import { partnerOf } from "../../core/principal.ts";
+import { authorize } from "../../operations/admit.ts";
+import type { Access } from "../../operations/operation.ts";
 import { type RateLimitClass, type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { simulatedStatuses } from "../../test-mode/api.ts";
 import { contextOf, principalOf } from "../context.ts";
 import type { Simulate } from "../simulate.ts";
 
-/** Returns the guards of a route, which takes tokens of class `kind` and requires a key with all `scopes`; an empty list: any key. */
-export type ApiKeyGuards = (kind: RateLimitClass, scopes: readonly Scope[]) => RequestHandler[];
+/** Returns the guards of a route, which takes tokens of class `kind` and requires a key with the access. */
+export type ApiKeyGuards = (kind: RateLimitClass, access: Access) => RequestHandler[];
 
 interface GuardDeps {
   verifier: KeyVerifier;
@@ -25,7 +20,7 @@ interface GuardDeps {
 }
 
 export function createApiKeyGuards({ verifier, limits }: GuardDeps, simulate: Simulate): ApiKeyGuards {
-  return (kind, scopes) => [authenticate(verifier, scopes), rateLimit({ verifier, limits }, kind, simulate)];
+  return (kind, access) => [authenticate(verifier, access), rateLimit({ verifier, limits }, kind, simulate)];
 }
 
 /**
@@ -47,8 +42,8 @@ async function verify(verifier: KeyVerifier, { rawHeaders, ip = "" }: Request): 
   return await verifier.verify(requireApiKey(keyHeadersOf(rawHeaders)), ip);
 }
 
-/** Returns a middleware that requires an organisation's key with all `scopes`; otherwise 401 or 403. */
-function authenticate(verifier: KeyVerifier, scopes: readonly Scope[]): RequestHandler {
+/** Returns a middleware that requires an organisation's key with the access; otherwise 401 or 403. */
+function authenticate(verifier: KeyVerifier, access: Access): RequestHandler {
   return async (request, response, next) => {
     const principal = await verify(verifier, request);
     if (principal.organizationId === null)
@@ -57,7 +52,7 @@ function authenticate(verifier: KeyVerifier, scopes: readonly Scope[]): RequestH
         "Operator keys only work with /graphql; use a key of an organisation",
       );
     contextOf(response).principal = principal;
-    for (const scope of scopes) requireScope(principal, scope);
+    authorize(access, principal);
     next();
   };
 }

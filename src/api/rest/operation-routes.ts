@@ -40,7 +40,7 @@ export function operationRoutes<Services>(
     const handlers = ofPath.map((operation) => [
       operation.rest.method,
       [
-        ...services.guards(operation.rate, operation.access.scopes),
+        ...services.guards(operation.rate, operation.access),
         ...bodyParsers(operation),
         handlerOf(operation, services),
       ],

@@ -11,7 +11,7 @@ import {
 import { isObject, type JsonObject } from "../../core/json.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import { toProblems } from "../../core/zod-problems.ts";
-import { Answer, restOperation, type RequestPrincipal } from "../../operations/operation.ts";
+import { type Access, Answer, restOperation, type RequestPrincipal } from "../../operations/operation.ts";
 import {
   booleanParameter,
   count,
@@ -39,7 +39,13 @@ const tag = "Jobs";
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const inBody = problemIn("body");
 
-/** Changes need jobs:read too, because they return the job. The mutations of the same names return it only to keys that have it. */
+/** Of the mutations, which return the job only to keys with `jobs:read`. A dry run changes nothing, but returns values of the job. */
+export const changeJobs: Access = {
+  scopes: ["jobs:write"],
+  scopesFor: ({ dryRun: isDryRun }) => (isDryRun === true ? ["jobs:read"] : []),
+};
+
+/** The routes return the job. */
 const change = {
   access: { scopes: ["jobs:write", "jobs:read"] },
   fresh: false,

@@ -1,10 +1,18 @@
 /** Reads and replays deliveries, sends test events and purges the log. */
 import { FEED_DAYS } from "../../events/api.ts";
+import { markingNumberValue } from "../../jobs/api.ts";
 import { partnerIdOf } from "../../organizations/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import { InFlightLimit } from "../../core/concurrency/in-flight-limit.ts";
 import type { TokenRate } from "../../core/concurrency/token-bucket.ts";
-import { AppError, badRequest, invariant, type Problem, problemIn } from "../../core/errors.ts";
+import {
+  AppError,
+  badRequest,
+  invalidArgument,
+  invariant,
+  type Problem,
+  problemIn,
+} from "../../core/errors.ts";
 import { fromTypedId } from "../../core/ids.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { InTransaction } from "../../core/postgres/transaction.ts";
@@ -82,6 +90,9 @@ export class DeliveryService {
     if (!(Number.isInteger(page.limit) && page.limit >= 1 && page.limit <= MAX_PAGE_SIZE))
       throw new AppError("BadRequestException", `limit must be 1 to ${MAX_PAGE_SIZE}`);
     checkTimeRange(page.filter, "query");
+    const { markingNumber } = page.filter;
+    if (markingNumber !== undefined && !markingNumberValue.safeParse(markingNumber).success)
+      throw invalidArgument("markingNumber", "must be a valid Marking Number");
     const oldest = this.#daysAgo(this.#deps.retentionDays);
     return await listDeliveries(database, principal, { ...page, since: latest(oldest, page.filter.since) });
   }

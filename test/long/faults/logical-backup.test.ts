@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, inject, it, onTestFinished, vi } from "vitest";
-import { feedCursor, readFeedCursor, type FeedPosition } from "../../../src/events/feed-cursor.ts";
+import { feedCursor, readFeedCursor, type FeedPosition } from "../../../src/events/cursors.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";

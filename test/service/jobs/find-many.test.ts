@@ -1,6 +1,6 @@
 /** Batch look-ups of jobs, organisations and events: order of the results and visibility. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { feedCursor, readFeedCursor } from "../../../src/events/feed-cursor.ts";
+import { feedCursor, readFeedCursor } from "../../../src/events/cursors.ts";
 import { createEventService, type EventService } from "../../../src/events/service.ts";
 import type { EventWithPosition } from "../../../src/events/history.sql.ts";
 import {

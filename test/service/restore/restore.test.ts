@@ -1,8 +1,8 @@
 /** Recovery after a database restore: version floor, feed sequence, delivery flags and startup checks. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { feedCursor, readFeedCursor } from "../../../src/events/feed-cursor.ts";
-import type { FeedPosition } from "../../../src/events/feed-cursor.ts";
+import { feedCursor, readFeedCursor } from "../../../src/events/cursors.ts";
+import type { FeedPosition } from "../../../src/events/cursors.ts";
 import { StartupError } from "../../../src/core/errors.ts";
 import { newUuid } from "../../../src/core/ids.ts";
 import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";

@@ -1,6 +1,6 @@
 /** The event feed, and the subscription to new events. */
 import { feedCursor, LATEST, readFeedCursor, type TailRow } from "../../../events/api.ts";
-import { authorize, requirePrincipal } from "../authorize.ts";
+import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { JobEventResolvers, QueryResolvers, SubscriptionResolvers } from "../generated/schema-types.ts";
 import { toJobEventNode } from "../nodes.ts";
@@ -9,7 +9,7 @@ import { checkedFilter } from "./job.ts";
 
 export const eventQueries: QueryResolvers = {
   async events(_root, { types, ...args }, context) {
-    const principal = authorize(context, "jobs:read");
+    const principal = requirePrincipal(context);
     const { database, services } = context;
     const page = pageRequest(args);
     if (page.cursor === LATEST)
@@ -36,7 +36,7 @@ export const jobEvent: JobEventResolvers = {
 export const subscriptions: SubscriptionResolvers = {
   jobChanged: {
     async subscribe(_root, { filter, types }, context) {
-      const principal = authorize(context, "jobs:read");
+      const principal = requirePrincipal(context);
       const query = {
         filter: filter ? await checkedFilter(context, filter) : null,
         types: types ?? [],

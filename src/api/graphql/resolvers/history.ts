@@ -1,14 +1,13 @@
-/** A job's history, newest first. Cursors hold the `sequence` of an event. */
+/** A job's history, newest first. */
 import { getArgumentValues, isObjectType, type GraphQLResolveInfo } from "graphql";
-import { z } from "zod";
-import type {
-  EventAudience,
-  EventDetails,
-  EventWithPosition,
-  HistoryPage,
-  HistoryRequest,
+import {
+  type EventAudience,
+  type EventDetails,
+  type EventWithPosition,
+  historyCursor,
+  type HistoryPage,
+  type HistoryRequest,
 } from "../../../events/api.ts";
-import { decodeCursor, encodeCursor } from "../../../core/cursor.ts";
 import { invariant } from "../../../core/errors.ts";
 import { toJobEventNode, type JobEventNode } from "../nodes.ts";
 import {
@@ -20,16 +19,9 @@ import {
 } from "../pagination.ts";
 import { nodeSelection, selectionOf, type Selection } from "../execution/selection.ts";
 
-const CURSOR_KIND = "history";
-const cursorShape = z.tuple([z.int().positive().max(2_147_483_647)]);
-
 export function historyRequest(args: PageArguments): HistoryRequest {
   const page = pageRequest(args);
-  const beforeSequence = readCursor(
-    page,
-    (text) => decodeCursor(CURSOR_KIND, cursorShape, text)?.[0] ?? null,
-  );
-  return { limit: page.limit, beforeSequence };
+  return { limit: page.limit, beforeSequence: readCursor(page, historyCursor.decode) };
 }
 
 /** The page of history to load with each job, and the event fields that are selected. */
@@ -62,6 +54,6 @@ export function historyConnection(
     hasNext: hasMore,
     hasPrevious: beforeSequence !== null,
     toNode: (row) => toJobEventNode(row, principal),
-    cursorOf: ({ sequence }) => encodeCursor(CURSOR_KIND, [sequence]),
+    cursorOf: historyCursor.encode,
   });
 }

@@ -1,8 +1,10 @@
 /** Mutations that change jobs, and the arguments and payloads of test mode that differ from its operations. */
+import { invalidArgument, invariant } from "../../../core/errors.ts";
 import { snakeCase } from "../../../core/names.ts";
-import { requireScope } from "../../../api-keys/api.ts";
+import type { ChangeContext, OperatorPrincipal } from "../../../core/principal.ts";
 import type { BulkOptions, ItemFailure, ItemResult } from "../../../jobs/api.ts";
-import { authorize, changeContext, requireOperator } from "../authorize.ts";
+import { rootAccess } from "../../../operations/all.ts";
+import { requireAccess, requirePrincipal } from "../authorize.ts";
 import type {
   BulkJobResultResolvers,
   JobPatch,
@@ -13,8 +15,7 @@ import type {
 } from "../generated/schema-types.ts";
 import type { GraphqlContext } from "../context.ts";
 import { type JobNode, toJobNode } from "../nodes.ts";
-import { invalidArgument, organizationUuid } from "../arguments.ts";
-import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
+import { organizationUuid } from "../arguments.ts";
 import { toUserErrors } from "../user-errors.ts";
 import type { Adjustment } from "../operation-mutations.ts";
 
@@ -23,22 +24,22 @@ const PATCH_PATH = "patch.";
 
 export const jobMutations: MutationResolvers = {
   async updateJob(_root, { input }, context) {
-    const principal = authorize(context, "jobs:write");
-    const options = { ...changeContext(context, principal), dryRun: false, path: PATCH_PATH };
+    const principal = requirePrincipal(context);
+    const options = { ...changeContext(context), dryRun: false, path: PATCH_PATH };
     const { result } = await context.services.jobs.updateOne(principal, toUpdateItem(input), options);
     return toBulkResult(result, "input");
   },
 
   async updateJobs(_root, { items, ...args }, context) {
-    const principal = authorize(context, "jobs:write");
-    const options = { ...bulkOptions(context, principal, args), pathOf: () => PATCH_PATH };
+    const principal = requirePrincipal(context);
+    const options = { ...bulkOptions(context, args), pathOf: () => PATCH_PATH };
     const { results } = await context.services.jobs.updateBatch(principal, items.map(toUpdateItem), options);
     const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
     return { ...payload, updatedCount };
   },
 
   async createJobs(_root, { items, ...args }, context) {
-    const operator = requireOperator(context, "jobs:write");
+    const operator = operatorOf(context);
     const jobs = items.map(({ markingNumber, agentId, contractorId, fields, providerStatus }, index) => ({
       markingNumber,
       agentId: organizationUuid(`items.${index}.agentId`, agentId),
@@ -46,41 +47,47 @@ export const jobMutations: MutationResolvers = {
       fields: toContractFields(fields ?? {}),
       providerStatus: providerStatus ?? null,
     }));
-    const options = bulkOptions(context, operator, args);
+    const options = bulkOptions(context, args);
     const results = await context.services.operations.createJobs(operator, jobs, options);
     const { appliedCount: createdCount, ...payload } = toBulkPayload(results);
     return { ...payload, createdCount };
   },
 
   async assignJobs(_root, { items, ...args }, context) {
-    const operator = requireOperator(context, "jobs:write");
+    const operator = operatorOf(context);
     const assignments = items.map(({ markingNumber, contractorId }, index) => ({
       markingNumber,
       contractorId: contractorUuid(requireGiven(`items.${index}.contractorId`, contractorId), index),
     }));
-    const options = bulkOptions(context, operator, args);
+    const options = bulkOptions(context, args);
     const results = await context.services.operations.assignJobs(operator, assignments, options);
     const { appliedCount: assignedCount, ...payload } = toBulkPayload(results);
     return { ...payload, assignedCount };
   },
 
   async setProviderStatus(_root, { items, ...args }, context) {
-    const operator = requireOperator(context, "jobs:write");
+    const operator = operatorOf(context);
     const changes = items.map(({ markingNumber, providerStatus }, index) => ({
       markingNumber,
       providerStatus: requireGiven(`items.${index}.providerStatus`, providerStatus),
     }));
-    const options = bulkOptions(context, operator, args);
+    const options = bulkOptions(context, args);
     const results = await context.services.operations.setProviderStatus(operator, changes, options);
     const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
     return { ...payload, updatedCount };
   },
 };
 
+function operatorOf(context: GraphqlContext): OperatorPrincipal {
+  const principal = requirePrincipal(context);
+  invariant(principal.organizationId === null, "the access of the field is an operator's");
+  return principal;
+}
+
 /** Returning the job requires `jobs:read`. With `jobs:write` only, a key sees the outcome but not the job. */
 export const updatedJob: Pick<BulkJobResultResolvers & UpdateJobPayloadResolvers, "job"> = {
   job({ job = null }: { job?: JobNode | null }, _args: unknown, context: GraphqlContext) {
-    if (job !== null) authorize(context, "jobs:read");
+    if (job !== null) requireAccess(context, rootAccess.job);
     return job;
   },
 };
@@ -108,19 +115,17 @@ function contractorUuid(id: string | null, index: number): string | null {
   return id === null ? null : organizationUuid(`items.${index}.contractorId`, id);
 }
 
+function changeContext(context: GraphqlContext): ChangeContext {
+  return { actor: requirePrincipal(context).actor, requestId: context.requestId };
+}
+
 interface BulkArguments {
   readonly errorPolicy: NonNullable<BulkOptions["errorPolicy"]>;
   readonly dryRun: boolean;
 }
 
-function bulkOptions(
-  context: GraphqlContext,
-  principal: AuthenticatedPrincipal,
-  { errorPolicy, dryRun }: BulkArguments,
-): BulkOptions {
-  // A dry run returns job data.
-  if (dryRun) requireScope(principal, "jobs:read");
-  return { ...changeContext(context, principal), dryRun, errorPolicy };
+function bulkOptions(context: GraphqlContext, { errorPolicy, dryRun }: BulkArguments): BulkOptions {
+  return { ...changeContext(context), dryRun, errorPolicy };
 }
 
 function toBulkPayload(items: readonly ItemResult[]) {

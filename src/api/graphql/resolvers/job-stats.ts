@@ -1,13 +1,13 @@
 /** Counts and sums of jobs by group. */
 import { toTypedId } from "../../../core/ids.ts";
-import { authorize } from "../authorize.ts";
+import { requirePrincipal } from "../authorize.ts";
 import type { JobGroupKey, QueryResolvers } from "../generated/schema-types.ts";
 import { selectionOf } from "../execution/selection.ts";
 import { checkedFilter } from "./job.ts";
 
 export const statsQueries: QueryResolvers = {
   async jobStats(_root, { filter, groupBy }, context, info) {
-    const principal = authorize(context, "jobs:read");
+    const principal = requirePrincipal(context);
     const checked = await checkedFilter(context, filter);
     const stats = selectionOf(info);
     const group = selectionOf(info, stats.get("groups") ?? []);

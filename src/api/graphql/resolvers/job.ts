@@ -10,11 +10,10 @@ import {
   readJobCursor,
   validateFilter,
 } from "../../../jobs/api.ts";
-import { invariant } from "../../../core/errors.ts";
+import { invalidArgument, invariant } from "../../../core/errors.ts";
 import { fromTypedId } from "../../../core/ids.ts";
-import { authorize } from "../authorize.ts";
+import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import { invalidArgument } from "../arguments.ts";
 import { parseFilter } from "../parse-filter.ts";
 import type {
   JobFilter,
@@ -30,7 +29,7 @@ import { historyConnection, historyRequest, historySelection } from "./history.t
 
 export const jobQueries: QueryResolvers = {
   async job(_root, { id, markingNumber }, context) {
-    const principal = authorize(context, "jobs:read");
+    const principal = requirePrincipal(context);
     // An argument that is null counts as absent.
     if ((typeof id === "string") === (typeof markingNumber === "string"))
       throw invalidArgument("", "Give either id or markingNumber");
@@ -45,7 +44,7 @@ export const jobQueries: QueryResolvers = {
   },
 
   async jobsByMarkingNumber(_root, { markingNumbers }, context) {
-    const principal = authorize(context, "jobs:read");
+    const principal = requirePrincipal(context);
     const { services, database } = context;
     const rows = await services.jobs.findByMarkingNumbers(principal, markingNumbers, { reader: database });
     return rows.map((row) => row && toJobNode(row));
@@ -53,7 +52,7 @@ export const jobQueries: QueryResolvers = {
 
   /** Loads the page and, if selected, its organisations, histories and total with one SQL statement. */
   async jobs(_root, args, context, info) {
-    const principal = authorize(context, "jobs:read");
+    const principal = requirePrincipal(context);
     const { direction, limit, cursor } = pageRequest(args);
     const order = toJobOrder(args.orderBy);
     const position = readCursor({ direction, cursor }, (text) => readPosition(text, order));
@@ -76,11 +75,9 @@ export const jobQueries: QueryResolvers = {
   },
 
   async jobStatuses(_root, _args, context) {
-    authorize(context, "jobs:read");
     return [...(await context.loaders.statuses()).values()];
   },
   failureReasons(_root, _args, context) {
-    authorize(context, "jobs:read");
     return context.services.referenceData.failureReasons(context.database);
   },
 };
@@ -99,7 +96,7 @@ export const job: JobResolvers = {
   },
   history(node, args, context) {
     const request = historyRequest(args);
-    const principal = authorize(context, "jobs:read");
+    const principal = requirePrincipal(context);
     if (node.prefetchedHistory && isDeepStrictEqual(node.prefetchedHistory.request, request))
       return historyConnection(node.prefetchedHistory.page, request, principal);
     const loaded = context.loaders.history(node.row.id, request);

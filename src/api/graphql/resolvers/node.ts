@@ -1,6 +1,8 @@
 /** The `node` and `nodes` queries: any object by its ID. */
-import type { Scope } from "../../../api-keys/api.ts";
 import { fromTypedId } from "../../../core/ids.ts";
+import { isAllowed } from "../../../operations/admit.ts";
+import { rootAccess } from "../../../operations/all.ts";
+import type { ReadAccess } from "../../../operations/operation.ts";
 import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { LoaderName } from "../loaders.ts";
@@ -10,26 +12,25 @@ type NodeResult = ResolversTypes["Node"] | null;
 
 interface NodeType {
   readonly type: string;
-  /** Null: the loader checks the access. */
-  readonly scope: Scope | null;
+  readonly access: ReadAccess;
   readonly loader: LoaderName;
 }
 
 /** By the prefix of typed IDs. */
 const nodeTypes = {
-  job: { type: "Job", scope: "jobs:read", loader: "jobs" },
-  evt: { type: "JobEvent", scope: "jobs:read", loader: "events" },
-  org: { type: "Organization", scope: "jobs:read", loader: "organizations" },
-  whe: { type: "WebhookEndpoint", scope: "webhooks:manage", loader: "endpoints" },
-  dlv: { type: "WebhookDelivery", scope: "webhooks:manage", loader: "deliveries" },
-  att: { type: "WebhookAttempt", scope: "webhooks:manage", loader: "attempts" },
-  arq: { type: "AccountRequest", scope: "webhooks:manage", loader: "accountRequests" },
-  usr: { type: "User", scope: "jobs:read", loader: "users" },
-  key: { type: "ApiKey", scope: "keys:manage", loader: "apiKeys" },
-  aud: { type: "AuditEntry", scope: null, loader: "auditEntries" },
-  eml: { type: "Mail", scope: null, loader: "mails" },
-  inv: { type: "Invitation", scope: null, loader: "invitations" },
-  viw: { type: "SavedView", scope: null, loader: "savedViews" },
+  job: { type: "Job", access: rootAccess.job, loader: "jobs" },
+  evt: { type: "JobEvent", access: rootAccess.events, loader: "events" },
+  org: { type: "Organization", access: rootAccess.job, loader: "organizations" },
+  whe: { type: "WebhookEndpoint", access: rootAccess.webhookEndpoint, loader: "endpoints" },
+  dlv: { type: "WebhookDelivery", access: rootAccess.webhookDeliveries, loader: "deliveries" },
+  att: { type: "WebhookAttempt", access: rootAccess.webhookDeliveries, loader: "attempts" },
+  arq: { type: "AccountRequest", access: rootAccess.accountRequests, loader: "accountRequests" },
+  usr: { type: "User", access: rootAccess.members, loader: "users" },
+  key: { type: "ApiKey", access: rootAccess.apiKeys, loader: "apiKeys" },
+  aud: { type: "AuditEntry", access: rootAccess.auditLog, loader: "auditEntries" },
+  eml: { type: "Mail", access: rootAccess.mailOutbox, loader: "mails" },
+  inv: { type: "Invitation", access: rootAccess.invitations, loader: "invitations" },
+  viw: { type: "SavedView", access: rootAccess.savedViews, loader: "savedViews" },
 } as const satisfies Record<string, NodeType>;
 
 export const nodeQueries: QueryResolvers = {
@@ -43,11 +44,11 @@ export const node: NodeResolvers = {
 
 /** Looks the ID up by its prefix. Returns null if it is malformed, unknown or not visible to the principal. */
 async function findNode(id: string, context: GraphqlContext): Promise<NodeResult> {
-  const { scopes } = requirePrincipal(context);
+  const principal = requirePrincipal(context);
   const prefix = id.slice(0, 3).toLowerCase();
   if (!Object.hasOwn(nodeTypes, prefix)) return null;
   const nodeType = nodeTypes[prefix as keyof typeof nodeTypes];
   const uuid = fromTypedId(prefix as keyof typeof nodeTypes, id);
-  if (uuid === null || (nodeType.scope !== null && !scopes.includes(nodeType.scope))) return null;
+  if (uuid === null || !isAllowed(nodeType.access, principal)) return null;
   return await context.loaders.load(nodeType.loader, uuid);
 }

@@ -1,7 +1,7 @@
 /** Webhook endpoints, deliveries and attempts, and the arguments of webhooks that differ from their operations. */
 import { readDeliveryCursor } from "../../../webhooks/api.ts";
-import { markingNumberValue } from "../../../jobs/api.ts";
-import { authorize, requireAdministrator, requireManager } from "../authorize.ts";
+import { requireAccess, requirePrincipal } from "../authorize.ts";
+import { rootAccess } from "../../../operations/all.ts";
 import type {
   MutationResumeWebhookEndpointArgs,
   QueryResolvers,
@@ -9,25 +9,24 @@ import type {
   WebhookEndpointResolvers,
 } from "../generated/schema-types.ts";
 import { listedMode } from "../authenticated-principal.ts";
-import { invalidArgument } from "../arguments.ts";
+import { invalidArgument } from "../../../core/errors.ts";
 import { uuidOf } from "../nodes.ts";
 import { pageRequest, readCursor, toConnection } from "../pagination.ts";
 import type { Adjustment } from "../operation-mutations.ts";
 
 export const webhookQueries: QueryResolvers = {
   webhookEndpoints(_root, { mode }, context) {
-    const principal = requireManager(context);
+    const principal = requirePrincipal(context);
     const selection = { mode: listedMode(principal, mode) };
     return context.services.endpoints.list(principal, selection, context.database);
   },
 
   webhookEndpoint(_root, { id }, context) {
-    const principal = requireManager(context);
+    const principal = requirePrincipal(context);
     return context.services.endpoints.find(principal, id, context.database);
   },
 
   failingWebhookEndpoints(_root, _args, context) {
-    requireAdministrator(context);
     return context.services.endpoints.listFailing(context.database);
   },
 
@@ -36,9 +35,7 @@ export const webhookQueries: QueryResolvers = {
     { endpointId, status, eventType, markingNumber, since, until, mode, ...args },
     context,
   ) {
-    const principal = requireManager(context);
-    if (typeof markingNumber === "string" && !markingNumberValue.safeParse(markingNumber).success)
-      throw invalidArgument("markingNumber", "must be a valid Marking Number");
+    const principal = requirePrincipal(context);
     const page = pageRequest(args);
     readCursor(page, readDeliveryCursor);
     const { limit, cursor } = page;
@@ -80,12 +77,12 @@ export const webhookDelivery: WebhookDeliveryResolvers = {
   endpoint: ({ endpointId }, _args, { loaders }) => loaders.load("endpoints", uuidOf("whe", endpointId)),
   job({ jobId }, _args, context) {
     if (jobId === null) return null;
-    authorize(context, "jobs:read");
+    requireAccess(context, rootAccess.job);
     return context.loaders.load("jobs", uuidOf("job", jobId));
   },
   requestBody({ id, jobId }, _args, context) {
     // The body contains the whole job, except for test events.
-    if (jobId !== null) authorize(context, "jobs:read");
+    if (jobId !== null) requireAccess(context, rootAccess.job);
     return context.loaders.load("requestBodies", uuidOf("dlv", id));
   },
   attempts: ({ id }, _args, { loaders }) => loaders.load("deliveryAttempts", uuidOf("dlv", id)),

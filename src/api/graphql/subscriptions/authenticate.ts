@@ -9,12 +9,13 @@ import {
   type KeyHeader,
   keyHeadersOf,
   keyRequired,
-  requireScope,
   type KeyVerifier,
 } from "../../../api-keys/api.ts";
 import { singleFlight } from "../../../core/concurrency/single-flight.ts";
 import { AppError } from "../../../core/errors.ts";
 import { partnerOf } from "../../../core/principal.ts";
+import { authorize } from "../../../operations/admit.ts";
+import { rootAccess } from "../../../operations/all.ts";
 import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
 import {
   parseSessionMode,
@@ -45,7 +46,7 @@ export async function authenticate(
 ): Promise<boolean> {
   try {
     const credential = await findCredential(deps, connection, init);
-    const principal = await authorize(credential);
+    const principal = await principalOf(credential);
     assertConnectionLimit(deps.connections, principal);
     connection.authentication = { credential, principal };
     return true;
@@ -64,7 +65,7 @@ export async function revalidate(connection: Connection): Promise<boolean> {
   if (!authentication) return false;
   try {
     const { credential } = authentication;
-    connection.authentication = { credential, principal: await authorize(credential) };
+    connection.authentication = { credential, principal: await principalOf(credential) };
     return true;
   } catch (error) {
     if (!isAuthorizationError(error)) throw error;
@@ -119,9 +120,9 @@ function keyHeaders(init: InitPayload, rawHeaders: readonly string[]): readonly 
 }
 
 /** Returns the principal. Throws UnauthorizedException or ForbiddenException (also without `jobs:read`). */
-async function authorize(credential: Credential): Promise<AuthenticatedPrincipal> {
+async function principalOf(credential: Credential): Promise<AuthenticatedPrincipal> {
   const principal = await credential.verify();
-  requireScope(principal, "jobs:read");
+  authorize(rootAccess.jobChanged, principal);
   return principal;
 }
 
