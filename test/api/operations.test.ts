@@ -44,7 +44,9 @@ async function keyFor({ access }: AnyOperation, scopes: readonly Scope[] = allSc
 
 const operatorKey = { organizationId: null, name: "operator", createdBy: "test" };
 
-const mutations = buildSchema(readSdl()).getMutationType()!.getFields();
+const schema = buildSchema(readSdl());
+const mutations = schema.getMutationType()!.getFields();
+const queries = schema.getQueryType()!.getFields();
 
 /** The operations that have a mutation. */
 const mutating = operations.flatMap((operation) => {
@@ -65,10 +67,12 @@ function literalOf(type: GraphQLInputType): string {
   return type.name === "Int" ? "1" : '"unknown"';
 }
 
-function documentOf({ name, args }: GraphQLField<unknown, unknown>): string {
+function documentOf({ name, args, type }: GraphQLField<unknown, unknown>): string {
   const required = args.filter((arg) => isNonNullType(arg.type) && arg.defaultValue === undefined);
   const list = required.map((arg) => `${arg.name}: ${literalOf(arg.type)}`).join(", ");
-  return `mutation { ${name}${list === "" ? "" : `(${list})`} { userErrors { code } } }`;
+  const isMutation = String(type).endsWith("Payload!");
+  const [kind, selection] = isMutation ? ["mutation", "userErrors { code }"] : ["query", "__typename"];
+  return `${kind} { ${name}${list === "" ? "" : `(${list})`} { ${selection} } }`;
 }
 
 function request({ rest }: AnyRestOperation, key: string, body?: object): Promise<ApiResponse> {
@@ -188,6 +192,76 @@ describe("the role of an operation", () => {
     expect(messagesOf(await graphql(app, documentOf(field), { headers }))).toEqual([
       "This belongs to live mode. Switch to live mode first",
     ]);
+  });
+});
+
+/** Keys by their only scope, users by their role, and an operator's key with all scopes. */
+const principals = [...allScopes, "no scope", "member", "owner", "operator key"] as const;
+const people = ["member", "owner", "operator key"];
+const managers = ["owner", "operator key"];
+
+/** The root fields with resolvers of their own, and who may use them. */
+const allowed: Record<string, readonly string[]> = {
+  viewer: principals,
+  node: principals,
+  nodes: principals,
+  job: ["jobs:read", ...people],
+  jobs: ["jobs:read", ...people],
+  jobsByMarkingNumber: ["jobs:read", ...people],
+  jobStats: ["jobs:read", ...people],
+  jobStatuses: ["jobs:read", ...people],
+  failureReasons: ["jobs:read", ...people],
+  events: ["jobs:read", ...people],
+  updateJob: ["jobs:write", ...people],
+  updateJobs: ["jobs:write", ...people],
+  createJobs: ["operator key"],
+  assignJobs: ["operator key"],
+  setProviderStatus: ["operator key"],
+  webhookEndpoints: ["webhooks:manage", ...managers],
+  webhookEndpoint: ["webhooks:manage", ...managers],
+  webhookDeliveries: ["webhooks:manage", ...managers],
+  failingWebhookEndpoints: ["operator key"],
+  apiKeys: ["keys:manage", ...managers],
+  requestLog: principals,
+  usage: ["webhooks:manage", "owner"],
+  members: ["webhooks:manage", ...people],
+  invitations: ["owner"],
+  savedViews: ["member", "owner"],
+  auditLog: managers,
+  organizations: ["operator key"],
+  accountRequests: ["operator key"],
+  mailOutbox: ["operator key"],
+};
+
+describe("a root field with a resolver of its own", () => {
+  const send: Record<string, (document: string) => Promise<GraphqlResponse>> = {};
+  const addKey = async (name: string, granted: readonly Scope[], organizationId: string | null) => {
+    const settings = { organizationId, name, scopes: [...granted], createdBy: "test" };
+    const { text: key } = await app.keys.create(settings);
+    send[name] = (document) => graphql(app, document, { key });
+  };
+  beforeAll(async () => {
+    for (const scope of allScopes) await addKey(scope, [scope], agent.id);
+    await addKey("no scope", [], agent.id);
+    await addKey("operator key", allScopes, null);
+    for (const role of ["member", "owner"] as const) {
+      const user = await createSignedInUser(app, agent.id, role);
+      send[role] = (document) => user.graphql(document);
+    }
+  });
+
+  it("is every query, and every mutation that no operation declares", () => {
+    const own = Object.keys(mutations).filter((name) => !mutating.some(({ field }) => field.name === name));
+    expect(Object.keys(allowed).toSorted()).toEqual([...Object.keys(queries), ...own].toSorted());
+  });
+
+  it.each(Object.entries(allowed))("%s is refused to all others", async (name, expected) => {
+    const document = documentOf((queries[name] ?? mutations[name])!);
+    for (const principal of principals) {
+      const { errors = [] } = await send[principal]!(document);
+      const isRefused = errors.some(({ extensions }) => extensions.code === "FORBIDDEN");
+      expect([principal, isRefused]).toEqual([principal, !expected.includes(principal)]);
+    }
   });
 });
 
