@@ -56,7 +56,8 @@ interface CommandRow<Context, Rows, Argument> {
   ) => Promise<Result | undefined>;
 }
 
-type Work<Context> = (context: Context) => Promise<Result | undefined>;
+/** Opens what commands share, for `work`, which prints the result: closing may fail. */
+type Open<Context> = (cli: CliContext, work: (context: Context) => Promise<void>) => Promise<void>;
 
 /** Defines a command that opens no services, or opens them itself. */
 export const command = definer<CliContext>((cli, work) => work(cli));
@@ -65,7 +66,8 @@ export const serviceCommand = definer<ServiceContext>(withServices);
 /** Defines a command that uses webhook endpoints and deliveries, too. */
 export const webhookCommand = definer<WebhookContext>(withWebhooks);
 
-function definer<Context>(open: (cli: CliContext, work: Work<Context>) => Promise<Result | undefined>) {
+/** Returns a function that defines commands by their name and row. */
+export function definer<Context>(open: Open<Context>) {
   return <const Rows extends OptionRows, Argument extends string>(
     name: string,
     {
@@ -82,10 +84,12 @@ function definer<Context>(open: (cli: CliContext, work: Work<Context>) => Promis
       for (const [key, row] of Object.entries(options)) created.addOption(toOption(key, row));
       return created.action(async () => {
         const argument = created.processedArgs[0] as ArgumentValue<Argument>;
-        const result = await open(cli, (context) => run(context, created.opts(), argument));
-        if (result === undefined) return;
-        cli.exitCode = result.exitCode ?? 0;
-        cli.output.printResult(result);
+        await open(cli, async (context) => {
+          const result = await run(context, created.opts(), argument);
+          if (result === undefined) return;
+          cli.exitCode = result.exitCode ?? 0;
+          cli.output.printResult(result);
+        });
       });
     };
 }

@@ -3,16 +3,31 @@ import { toConfig } from "../../config/config.ts";
 import { readEnv } from "../../config/env.ts";
 import { AppError, invariant } from "../../core/errors.ts";
 import { finishRestore, type RestoreResult, type UnreadableSecrets } from "../../restore/api.ts";
-import { command, serviceCommand } from "../command.ts";
-import { withServices } from "../context.ts";
+import { command, definer, serviceCommand } from "../command.ts";
+import { type ServiceContext, withServices } from "../context.ts";
 import { escapeControlCharacters } from "../output.ts";
 
 const AFTER_RESTORE_NOTE = `The restored database is ready.
 Changes after the newest event are lost. Keys, members and endpoints that were removed after the backup exist again:
 see docs/operate/backup.md. You can start the servers now.`;
 
-/** Replaces the startup check, which would reject the new secret. */
-const skipCheck = () => Promise.resolve();
+/** Without the startup check, which would reject the new secret. */
+const uncheckedCommand = definer<ServiceContext>((cli, work) =>
+  withServices(cli, work, () => Promise.resolve()),
+);
+
+/** Finishes the restore as a startup check, because those have no statement timeout: there may be millions of pending deliveries. */
+const restoreCommand = definer<RestoreResult>(async (cli, work) => {
+  let restored: RestoreResult | undefined;
+  const finish: Parameters<typeof withServices>[2] = async (database) => {
+    restored = await finishRestore(database);
+  };
+  const useResult = async (): Promise<void> => {
+    invariant(restored, "the check has run");
+    await work(restored);
+  };
+  await withServices(cli, useResult, finish);
+});
 
 function formatUnreadableSecrets({ endpoints, headers, userEmails }: UnreadableSecrets): string {
   const commands = [
@@ -51,26 +66,17 @@ export const serverCommands = [
       text: applied.length === 0 ? "The schema is up to date." : `Applied:\n  ${applied.join("\n  ")}`,
     }),
   }),
-  command("after-restore", {
+  restoreCommand("after-restore", {
     description:
       "run once after restoring PostgreSQL from a backup, before any server starts: skip past used version numbers, mark " +
       "pending deliveries as possibly sent before, and revoke all sessions",
-    async run(cli) {
-      let restored: RestoreResult | undefined;
-      // Runs as a startup check, because those have no statement timeout: there may be millions of pending deliveries.
-      const finish: Parameters<typeof withServices>[2] = async (database) => {
-        restored = await finishRestore(database);
-      };
-      await withServices(cli, () => Promise.resolve(), finish);
-      invariant(restored, "the check has run");
-      return { data: restored, note: AFTER_RESTORE_NOTE };
-    },
+    run: (data) => Promise.resolve({ data, note: AFTER_RESTORE_NOTE }),
   }),
-  command("accept-secret", {
+  uncheckedCommand("accept-secret", {
     description:
       "accept the current WAYMARK_SECRET after losing the previous one; data encrypted with the previous one stays unreadable",
-    async run(cli) {
-      const data = await withServices(cli, ({ acceptSecret }) => acceptSecret(), skipCheck);
+    async run({ acceptSecret }) {
+      const data = await acceptSecret();
       return { data, text: formatUnreadableSecrets(data) };
     },
   }),
