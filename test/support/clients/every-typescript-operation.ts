@@ -60,6 +60,8 @@ async function callWebhooks({ webhooks }: Waymark): Promise<void> {
   await webhooks.rotateSecret(id);
   const { attempts, id: testId } = await webhooks.sendTestEvent(id);
   if (attempts[0]?.http_status !== null) throw new Error("No server listens there");
+  const [newest] = await webhooks.listEndpointAttempts(id);
+  if (newest?.delivery_id !== testId) throw new Error("The newest attempt is the test event's");
   await webhooks.pauseEndpoint(id);
   await webhooks.resumeEndpoint(id, { pending: "discard" });
   const { cursor } = await webhooks.replayDeliveries(id, { which: "missing" });

@@ -5,6 +5,7 @@ import type {
   ResumeWebhookEndpoint,
   WebhookDelivery,
   WebhookEndpoint,
+  WebhookEndpointAttempt,
   WebhookEndpointInput,
   WebhookEndpointPatch,
 } from "../generated/api.ts";
@@ -74,6 +75,11 @@ export class Webhooks {
   /** Sends a test event now, and returns the delivery with the receiver's answer. */
   sendTestEvent(id: string, options?: RequestOptions): Result<"sendTestEvent"> {
     return this.#transport.call("sendTestEvent", { path: { id } }, options);
+  }
+
+  /** The newest 20 requests to an endpoint, newest first. `getDelivery` has their headers and bodies. */
+  async listEndpointAttempts(id: string, options?: RequestOptions): Promise<WebhookEndpointAttempt[]> {
+    return (await this.#transport.call("listWebhookEndpointAttempts", { path: { id } }, options)).items;
   }
 
   /** Sends events of a time range again. `listDeliveries` with the `cursor` of the answer has the new deliveries. */
