@@ -81,7 +81,6 @@ export interface ApiDocument {
 
 /** Schemas that have all members of another: a value of the first can be used as one of the second. */
 const EXTENDS: Readonly<Record<string, string>> = {
-  ListedJob: "Job",
   WebhookDeliveryDetail: "WebhookDelivery",
 };
 

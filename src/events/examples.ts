@@ -17,7 +17,7 @@ const systemActor = { type: "system", id: null } as const;
 export const exampleHistoryEntry: HistoryEntryWire = {
   id: "evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H",
   type: "job.status_changed",
-  sequence: 5,
+  sequence: exampleJob.version,
   occurred_at: exampleJob.updated_at,
   actor: keyActor,
   request_id: exampleRequestId,
@@ -36,7 +36,11 @@ const createdJob: JobWire = {
   scheduled_delivery_pending: false,
   provider_status: null,
   updated_at: exampleJob.created_at,
+  contractor: null,
+  version: 1,
 };
+
+const { contractor } = exampleJob;
 
 /** One event of each type. */
 export const exampleEvents: Record<EventType, EventWire> = {
@@ -52,14 +56,20 @@ export const exampleEvents: Record<EventType, EventWire> = {
     request_id: null,
   }),
   "job.assigned": exampleEvent("job.assigned", "evt_01KAGD2WJMC8Q2E6VB0KX3TZR9", {
-    job: { ...createdJob, updated_at: "2026-11-20T06:30:00.012Z" },
-    changes: { contractor_id: { from: null, to: "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB" } },
+    job: { ...createdJob, updated_at: "2026-11-20T06:30:00.012Z", contractor, version: 2 },
+    changes: { contractor_id: { from: null, to: contractor?.id } },
     sequence: 2,
     actor: systemActor,
     request_id: null,
   }),
   "job.updated": exampleEvent("job.updated", "evt_01KAGWJ5TK7D3N9HYX5Q1FB8CM", {
-    job: { ...createdJob, instructions: exampleJob.instructions, updated_at: "2026-11-20T11:02:07.540Z" },
+    job: {
+      ...createdJob,
+      instructions: exampleJob.instructions,
+      updated_at: "2026-11-20T11:02:07.540Z",
+      contractor,
+      version: 3,
+    },
     changes: { instructions: { from: null, to: exampleJob.instructions } },
     sequence: 3,
     actor: keyActor,

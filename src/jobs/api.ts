@@ -15,11 +15,11 @@ export {
   type RowFailure,
 } from "./import-export/import.ts";
 export { exportJobs, type JobExport } from "./import-export/export.ts";
-export { exampleJob, exampleJobFields, exampleListedJob } from "./example-job.ts";
+export { exampleJob, exampleJobFields } from "./example-job.ts";
 export { Job } from "./entity.ts";
 export { jobFieldNames, type JobPatch } from "./fields.ts";
 export { knownStatuses } from "./known-codes.ts";
-export { jobSchema, listedJobSchema, markingNumberPath, noMarkingNumber } from "./schema.ts";
+export { jobSchema, markingNumberPath, noMarkingNumber } from "./schema.ts";
 export { OperatorJobService } from "./operator.service.ts";
 export { FailureReason, JobStatus } from "./reference-data.entity.ts";
 export {
@@ -28,16 +28,17 @@ export {
   type JobReferenceData,
   type JobStatusCode,
 } from "./reference-data.ts";
-export type { JobRow, JobWithOrganizations } from "./row.sql.ts";
+export type { JobRow } from "./row.sql.ts";
 export { JobService, type JobServiceDeps } from "./service.ts";
 export { dateValue, markingNumberValue, TEST_PREFIX } from "./values.ts";
 export { raiseVersionFloor } from "./version.sql.ts";
 export { visibleTo } from "./visibility.sql.ts";
 export { createTestJobs, deleteTestJobs } from "./test-jobs.ts";
-export { type JobWire, toJobWire, toListedJobWire } from "./wire.ts";
+export { type JobWire, toJobWire } from "./wire.ts";
 export { findJob } from "./list/find.sql.ts";
 export { filterLimits, validateFilter } from "./list/filter-validation.ts";
 export { jobCursor, type JobOrder, orderName, readJobCursor } from "./list/cursor.ts";
 export { filterToSql, type JobFilterTree } from "./list/filter.sql.ts";
 export { type BulkOptions, type ItemResult, JOB_NOT_FOUND } from "./update/bulk.ts";
 export { type ItemFailure, unknownStatus } from "./update/validate-patch.ts";
+export { organizationNamesSql } from "./update/update-and-fan-out.sql.ts";

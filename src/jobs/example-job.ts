@@ -1,6 +1,6 @@
 /** The job of the documentation: a delivery that failed because of a wrong address. Test mode sends it if there is no job. */
 import type { JobRow } from "./row.sql.ts";
-import type { JobWire, ListedJobWire } from "./wire.ts";
+import type { JobWire } from "./wire.ts";
 
 export const exampleJobFields = {
   batch_number: "B-2026-118",
@@ -28,9 +28,10 @@ export const exampleJob: JobWire = {
   ...exampleJobFields,
   created_at: "2026-11-20T06:30:00.000Z",
   updated_at: "2026-11-21T09:15:42.318Z",
+  agent: { id: "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB", name: "Harbour Logistics" },
+  contractor: { id: "org_01KA2MC5N9W8B3ZT6QH1XR7VFD", name: "Swift Couriers" },
+  version: 4,
 };
-
-export const exampleListedJob: ListedJobWire = { ...exampleJob, version: 4 };
 
 /** The update that results in `exampleJob`. */
 export const examplePatch = {

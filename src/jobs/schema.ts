@@ -4,7 +4,7 @@ import { problemIn } from "../core/errors.ts";
 import { dateTime, idSchema, inRestForm, wholeNumber } from "../operations/schemas.ts";
 import { type JobFieldName, jobFieldNames, jobFields } from "./fields.ts";
 import { markingNumberValue } from "./values.ts";
-import type { JobWire, ListedJobWire } from "./wire.ts";
+import type { JobWire } from "./wire.ts";
 
 type FieldValues = { [Name in JobFieldName]: (typeof jobFields)[Name]["value"] };
 
@@ -34,26 +34,34 @@ export const noMarkingNumber = {
   message: "The Marking Number must not be empty",
 };
 
-const jobObject = z
+const organization = z
   .object({
-    id: idSchema("job", "Delivery job ID", "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
-    marking_number: jobMarkingNumber,
-    ...fieldValues,
-    provider_status: z
+    id: idSchema("org", "Organization ID", "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB"),
+    name: z
       .string()
       .nullable()
-      .meta({ description: "Current provider status value", examples: ["DEX03"] }),
-    created_at: dateTime("Creation timestamp", "2026-11-20T06:30:00.000Z"),
-    updated_at: dateTime("Last update timestamp", "2026-11-21T09:15:42.318Z"),
+      .meta({
+        description: "Name of the organization; null in events of an older version of the service",
+        examples: ["Harbour Logistics"],
+      }),
   })
-  .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>;
+  .meta({ id: "JobOrganization", description: "An organization that a delivery job belongs to." });
 
-export const jobSchema = inRestForm(jobObject);
-
-export const listedJobSchema = inRestForm(
-  jobObject
-    .extend({
+export const jobSchema = inRestForm(
+  z
+    .object({
+      id: idSchema("job", "Delivery job ID", "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
+      marking_number: jobMarkingNumber,
+      ...fieldValues,
+      provider_status: z
+        .string()
+        .nullable()
+        .meta({ description: "Current provider status value", examples: ["DEX03"] }),
+      created_at: dateTime("Creation timestamp", "2026-11-20T06:30:00.000Z"),
+      updated_at: dateTime("Last update timestamp", "2026-11-21T09:15:42.318Z"),
+      agent: organization,
+      contractor: z.union([organization, z.null()]).meta({ description: "Null: no contractor has the job" }),
       version: wholeNumber(1, "Version of the job; send it in quotes as `If-Match`", 4),
     })
-    .meta({ id: "ListedJob", description: "A delivery job in a list." }) satisfies z.ZodType<ListedJobWire>,
+    .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>,
 );

@@ -6,7 +6,7 @@ import { AppError, invariant, type Problem, problemIn } from "../core/errors.ts"
 import { partnerOf, type Principal } from "../core/principal.ts";
 import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
 import type { JobReferenceData } from "./reference-data.ts";
-import type { JobRow, JobWithOrganizations, OrganizationRow } from "./row.sql.ts";
+import type { JobRow, OrganizationRow } from "./row.sql.ts";
 import { findJob, findJobsById, findJobsByMarkingNumber, findOrganizationsById } from "./list/find.sql.ts";
 import { listJobs, type JobListPage, type JobListQuery } from "./list/list.sql.ts";
 import {
@@ -77,19 +77,13 @@ export class JobService {
     return job;
   }
 
-  /**
-   * The jobs in the order of the numbers; null for what is not visible. One statement. `organizations`: with the names and types
-   * of their organisations, by default.
-   */
+  /** The jobs in the order of the numbers; null for what is not visible. One statement. */
   findByMarkingNumbers(
     principal: Principal,
     markingNumbers: readonly string[],
-    {
-      reader = this.#deps.database,
-      organizations = true,
-    }: { reader?: Queryable; organizations?: boolean } = {},
-  ): Promise<(JobWithOrganizations | null)[]> {
-    return findJobsByMarkingNumber(reader, principal, markingNumbers, { organizations });
+    reader: Queryable = this.#deps.database,
+  ): Promise<(JobRow | null)[]> {
+    return findJobsByMarkingNumber(reader, principal, markingNumbers);
   }
 
   /** The same by id (UUIDs). */
@@ -97,7 +91,7 @@ export class JobService {
     principal: Principal,
     ids: readonly string[],
     reader: Queryable = this.#deps.database,
-  ): Promise<(JobWithOrganizations | null)[]> {
+  ): Promise<(JobRow | null)[]> {
     return findJobsById(reader, principal, ids);
   }
 

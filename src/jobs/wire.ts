@@ -1,16 +1,17 @@
-/** Converts job rows to the JSON of the contract, with the fields in the contract's order. */
+/** Converts job rows to the JSON of the contract, with the fields in the contract's order, and further ones after them. */
 import { toTypedId } from "../core/ids.ts";
 import { toIsoTime } from "../core/time.ts";
 import type { JobRow } from "./row.sql.ts";
 
-export type JobWire = Omit<JobRow, "agent_id" | "contractor_id" | "version">;
-
-/** A listed job includes its version, so that clients can send `If-Match` without another request. */
-export type ListedJobWire = JobWire & Pick<JobRow, "version">;
-
-export function toListedJobWire(row: JobRow): ListedJobWire {
-  return Object.assign(toJobWire(row), { version: row.version });
+interface OrganizationWire {
+  readonly id: string;
+  readonly name: string | null;
 }
+
+export type JobWire = Omit<JobRow, "agent_id" | "agent_name" | "contractor_id" | "contractor_name"> & {
+  readonly agent: OrganizationWire;
+  readonly contractor: OrganizationWire | null;
+};
 
 export function toJobWire(row: JobRow): JobWire {
   return {
@@ -35,5 +36,13 @@ export function toJobWire(row: JobRow): JobWire {
     provider_status: row.provider_status,
     created_at: toIsoTime(row.created_at),
     updated_at: toIsoTime(row.updated_at),
+    agent: toOrganizationWire(row.agent_id, row.agent_name),
+    contractor:
+      row.contractor_id === null ? null : toOrganizationWire(row.contractor_id, row.contractor_name),
+    version: row.version,
   };
+}
+
+function toOrganizationWire(id: string, name: string | null = null): OrganizationWire {
+  return { id: toTypedId("org", id), name };
 }

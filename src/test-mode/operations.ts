@@ -2,13 +2,7 @@
 import { z } from "zod";
 import { problemIn } from "../core/errors.ts";
 import { eventTypes } from "../events/api.ts";
-import {
-  exampleListedJob,
-  type JobRow,
-  listedJobSchema,
-  markingNumberValue,
-  toListedJobWire,
-} from "../jobs/api.ts";
+import { exampleJob, type JobRow, jobSchema, markingNumberValue, toJobWire } from "../jobs/api.ts";
 import { type RestOperation, restOperation, type OwnErrorText } from "../operations/operation.ts";
 import { count, extensibleEnum, idSchema, mustBe, none } from "../operations/schemas.ts";
 import { deliveryView } from "../webhooks/api.ts";
@@ -65,7 +59,7 @@ const createJobs = restOperation({
     })
     .meta({ id: "JobsInput", description: "Test jobs to create." }),
   output: z
-    .object({ items: z.array(listedJobSchema).meta({ description: "The new jobs" }) })
+    .object({ items: z.array(jobSchema).meta({ description: "The new jobs" }) })
     .meta({ id: "CreatedJobs" }),
   text: {
     tag,
@@ -80,7 +74,7 @@ const createJobs = restOperation({
     },
     result: {
       description: "The new jobs.",
-      examples: { "One job": { items: [{ ...exampleListedJob, marking_number: TEST_NUMBER, version: 2 }] } },
+      examples: { "One job": { items: [{ ...exampleJob, marking_number: TEST_NUMBER, version: 2 }] } },
     },
     malformed: [
       {
@@ -106,7 +100,7 @@ const createJobs = restOperation({
   async run({ testMode }: Services, principal, { template = {}, assigned = true, ...input }, { tx }) {
     const request = { count: input.count ?? JOBS_PER_REQUEST.default, template, assigned };
     const rows: readonly JobRow[] = await testMode.createJobs(testPrincipal(principal), request, tx);
-    return { items: rows.map(toListedJobWire), rows };
+    return { items: rows.map(toJobWire), rows };
   },
 });
 

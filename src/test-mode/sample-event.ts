@@ -1,6 +1,7 @@
 /** Sample events: one of each type for any job, without a change of the job. */
 import type { EventChanges, EventType } from "../events/api.ts";
 import { exampleJobFields, type JobRow, jobFieldNames, TEST_PREFIX } from "../jobs/api.ts";
+import type { TestOrganizations } from "./test-organizations.ts";
 import { newUuid } from "../core/ids.ts";
 
 export interface SampleEventRequest {
@@ -12,14 +13,14 @@ export interface SampleEventRequest {
 }
 
 /** A job that does not exist, for test organisations without jobs. */
-export function exampleJob(agentId: string, contractorId: string, now: Date): JobRow {
+export function exampleJob({ agent, contractor }: TestOrganizations, now: Date): JobRow {
   const time = now.toISOString();
   return {
     ...exampleJobFields,
     id: newUuid(),
     marking_number: `${TEST_PREFIX}EXAMPLE`,
-    agent_id: agentId,
-    contractor_id: contractorId,
+    agent_id: agent,
+    contractor_id: contractor,
     version: 1,
     created_at: time,
     updated_at: time,

@@ -126,9 +126,10 @@ export class TestModeService {
     joined?: Transaction,
   ): Promise<DeliveryView[]> {
     const { database, notifyWorkers, notifySubscribers } = this.#deps;
-    const send = async (em: EntityManager, tx: Transaction, { agent, contractor }: TestOrganizations) => {
+    const send = async (em: EntityManager, tx: Transaction, organizations: TestOrganizations) => {
+      const { agent, contractor, agentName, contractorName } = organizations;
       const found = await this.#jobFor(tx, principal, markingNumber);
-      const job = found ?? exampleJob(agent, contractor, new Date(this.#deps.clock.now()));
+      const job = found ?? exampleJob(organizations, new Date(this.#deps.clock.now()));
       const contractorId = job.contractor_id ?? (type === "job.assigned" ? contractor : null);
       const event = em.create(JobEvent, {
         id: newUuid(),
@@ -142,7 +143,12 @@ export class TestModeService {
         actorId: principal.actor.id,
         requestId: principal.requestId,
         changes: sampleChanges[type]({ ...job, contractor_id: contractorId }),
-        job: { ...job, contractor_id: contractorId },
+        job: {
+          ...job,
+          agent_name: agentName,
+          contractor_id: contractorId,
+          contractor_name: contractorId === null ? null : contractorName,
+        },
       });
       await em.persist(event).flush();
       const jobId = found?.id ?? null;

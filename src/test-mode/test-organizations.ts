@@ -12,6 +12,8 @@ export interface TestOrganizations {
   /** UUIDs. */
   agent: string;
   contractor: string;
+  agentName: string;
+  contractorName: string;
 }
 
 /** Makes the changes of this process wait here and not for the lock. */
@@ -59,5 +61,10 @@ async function lockTestOrganizations(
     { orderBy: { type: "asc" } },
   );
   invariant(agent && contractor, "test organisations are created in pairs");
-  return { agent: agent.id, contractor: contractor.id };
+  return {
+    agent: agent.id,
+    contractor: contractor.id,
+    agentName: agent.name,
+    contractorName: contractor.name,
+  };
 }

@@ -41,6 +41,12 @@ async function newJob(patch: object = {}): Promise<string> {
   return number as string;
 }
 
+/** What each change of a job changes. */
+const nextVersion = (before: Record<string, unknown>, after: Record<string, unknown>) => ({
+  version: (before["version"] as number) + 1,
+  updated_at: after["updated_at"],
+});
+
 async function eventsOf(number: string): Promise<number> {
   return expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination
     .total as number;
@@ -56,7 +62,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       const number = await newJob();
       const before = expectData(await getJob(app, agent, number));
       const after = expectData(await patchJob(app, contractor, number, { [name]: value }));
-      expect(after).toEqual({ ...before, [name]: value, updated_at: after.updated_at });
+      expect(after).toEqual({ ...before, [name]: value, ...nextVersion(before, after) });
     });
 
     it.each(
@@ -67,7 +73,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       const number = await newJob(filled);
       const before = expectData(await getJob(app, agent, number));
       const after = expectData(await patchJob(app, agent, number, { [name]: null }));
-      expect(after).toEqual({ ...before, [name]: null, updated_at: after.updated_at });
+      expect(after).toEqual({ ...before, [name]: null, ...nextVersion(before, after) });
     });
 
     it("accepts a status that an operator has just added", async () => {
@@ -131,7 +137,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(expectData(response)).toEqual({
         ...before,
         weight: 2,
-        updated_at: response.body.data.updated_at,
+        ...nextVersion(before, response.body.data),
       });
       expect(response.headers.get("x-ignored-fields")).toBe(
         "id, marking_number, provider_status, created_at, updated_at, agent_id, version, colour",

@@ -33,13 +33,14 @@ const contractJob: Record<string, object> = {
 const readOnly = new Set(["id", "marking_number", "provider_status", "created_at", "updated_at"]);
 
 describe("the document", () => {
-  it("has the 21 members of Job, in order, with types and limits", () => {
+  it("has the 21 members of Job, in order, with types and limits, and three more", () => {
     const { properties = {}, required, ...rest } = components.schemas["Job"] ?? {};
-    expect(Object.keys(properties)).toEqual(Object.keys(contractJob));
-    expect(required).toEqual(Object.keys(contractJob));
+    const names = [...Object.keys(contractJob), "agent", "contractor", "version"];
+    expect(Object.keys(properties)).toEqual(names);
+    expect(required).toEqual(names);
     expect(properties).toMatchObject(contractJob);
     expect(rest).not.toHaveProperty("additionalProperties");
-    expect(Object.keys(properties)).toHaveLength(21);
+    expect(names).toHaveLength(24);
   });
 
   it("allows exactly the 16 editable fields in a patch, none required", () => {

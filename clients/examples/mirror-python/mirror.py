@@ -11,7 +11,7 @@ from typing import Any
 
 from waymark_client import Gap, Waymark
 from waymark_client.errors import NotFoundError
-from waymark_client.models import Event, Job, ListedJob
+from waymark_client.models import Event, Job
 
 SCHEMA = """
 create table if not exists jobs (
@@ -43,7 +43,7 @@ class Mirror:
         """Stores the job of an event. A webhook, which can arrive late or twice, could use it too."""
         if not event.type.startswith("job."):
             return
-        self._store(event.data.job, event.data.sequence)
+        self._store(event.data.job)
         print(f"{event.type} {event.data.job.marking_number} version {event.data.sequence}", flush=True)
 
     def reconcile(self, gap: Gap) -> None:
@@ -52,7 +52,7 @@ class Mirror:
         unseen = {number for (number,) in self.database.execute("select marking_number from jobs")}
         for job in self.waymark.jobs.list(sort="created_at"):
             unseen.discard(job.marking_number)
-            self._store(job, job.version)
+            self._store(job)
         for number in unseen:
             # A job that was assigned to you while you listed can be missing from the list.
             try:
@@ -60,21 +60,21 @@ class Mirror:
             except NotFoundError:
                 self.database.execute("delete from jobs where marking_number = ?", (number,))
             else:
-                self._store(found, int((found.last_response.etag or '"0"').strip('"')))
+                self._store(found)
         print(f"{self.count()} jobs", flush=True)
 
     def count(self) -> int:
         """Returns the number of jobs."""
         return int(self.database.execute("select count(*) from jobs").fetchone()[0])
 
-    def _store(self, job: Job | ListedJob, version: int) -> None:
+    def _store(self, job: Job) -> None:
         fields: Mapping[str, Any] = {
             name: value for name, value in job.to_dict().items() if name != "version"
         }
         self.database.execute(
             "insert into jobs values (?, ?, ?) on conflict (marking_number) do update"
             " set version = excluded.version, job = excluded.job where excluded.version > jobs.version",
-            (job.marking_number, version, json.dumps(fields)),
+            (job.marking_number, job.version, json.dumps(fields)),
         )
 
 

@@ -20,7 +20,6 @@ from waymark_client.models import (
     Event,
     Job,
     JobPatch,
-    ListedJob,
     WebhookDelivery,
     WebhookDeliveryDetail,
 )
@@ -106,12 +105,11 @@ class Responses(unittest.TestCase):
         self.assertIs(event.api_version, UNSET)
         self.assertEqual(event.to_dict(), data)
 
-    def test_a_job_of_a_list_is_a_job(self) -> None:
-        for base, kind in [(Job, ListedJob), (WebhookDelivery, WebhookDeliveryDetail)]:
-            self.assertTrue(issubclass(kind, base))
-        listed = ListedJob.from_dict({"id": "job_1", "weight": None, "version": 4})
-        self.assertEqual((listed.id, listed.weight, listed.version), ("job_1", None, 4))
-        self.assertEqual(listed.to_dict(), {"id": "job_1", "weight": None, "version": 4})
+    def test_a_delivery_with_its_attempts_is_a_delivery(self) -> None:
+        self.assertTrue(issubclass(WebhookDeliveryDetail, WebhookDelivery))
+        detail = WebhookDeliveryDetail.from_dict({"id": "dlv_1", "outcome": None, "attempts": []})
+        self.assertEqual((detail.id, detail.outcome, detail.attempts), ("dlv_1", None, []))
+        self.assertEqual(detail.to_dict(), {"id": "dlv_1", "outcome": None, "attempts": []})
 
     def test_what_is_read_can_be_written(self) -> None:
         data = {"marking_number": "1", "weight": None, "scheduled_date": "2026-12-01", "new": [{"a": None}]}

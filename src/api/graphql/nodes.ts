@@ -12,7 +12,7 @@ import {
   toActorWire,
   toChangeWire,
 } from "../../events/api.ts";
-import { jobFieldNames, type JobWithOrganizations } from "../../jobs/api.ts";
+import { jobFieldNames, type JobRow } from "../../jobs/api.ts";
 import { toIsoTime } from "../../core/time.ts";
 import { camelCase } from "../../core/names.ts";
 
@@ -104,7 +104,7 @@ interface PrefetchedHistory {
   readonly page: HistoryPage;
 }
 
-export function toJobNode(row: JobWithOrganizations) {
+export function toJobNode(row: JobRow) {
   return {
     id: toTypedId("job", row.id),
     markingNumber: row.marking_number,
@@ -130,9 +130,11 @@ export function toJobNode(row: JobWithOrganizations) {
     updatedAt: toIsoTime(row.updated_at),
     /** The database row, used to load related objects. */
     row,
-    /** Undefined if not loaded with the job. */
-    agent: row.agent && toOrganizationNode(row.agent),
-    contractor: row.contractor && toOrganizationNode(row.contractor),
+    agent: toOrganizationNode({ id: row.agent_id, name: row.agent_name ?? "", type: "agent" }),
+    contractor:
+      row.contractor_id === null
+        ? null
+        : toOrganizationNode({ id: row.contractor_id, name: row.contractor_name ?? "", type: "contractor" }),
     prefetchedHistory: null as PrefetchedHistory | null,
   };
 }

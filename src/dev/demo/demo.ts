@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { type ApiKeyService, parsePrefix, scopes } from "../../api-keys/api.ts";
-import { rebuildCounters } from "../../jobs/api.ts";
+import { organizationNamesSql, rebuildCounters } from "../../jobs/api.ts";
 import type { Organization, OrganizationService } from "../../organizations/api.ts";
 import type { Database, Queryable } from "../../core/postgres/database.ts";
 import { newUuid } from "../../core/ids.ts";
@@ -77,7 +77,8 @@ async function insertDemo(tx: Queryable): Promise<void> {
   for (const rows of batchesOf(events)) {
     await tx.query(sql`
       insert into job_event (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, occurred_at, changes, job)
-      select id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, occurred_at, changes, job
+      select id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, occurred_at, changes,
+        job || ${organizationNamesSql}
       from jsonb_populate_recordset(null::job_event, ${JSON.stringify(rows)}::jsonb)`);
   }
 }

@@ -40,7 +40,7 @@ export async function* exportJobs(
   let position: JobPosition | null = null;
   for (;;) {
     const page = { direction: "forward", limit: PAGE_SIZE, position } as const;
-    const include = { items: true, organizations: false, total: false };
+    const include = { items: true, total: false };
     const { items, hasNext } = await listJobs(database, principal, { filter, order, page, include });
     text += items.map((job) => `${line(job)}\n`).join("");
     if (text !== "") yield { text, jobCount: items.length };

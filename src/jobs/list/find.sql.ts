@@ -3,61 +3,47 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import { alignByKey } from "../../core/postgres/align-by-key.ts";
 import type { Principal } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
-import {
-  jobJoinColumns,
-  toJob,
-  type JobJoinRow,
-  type JobRow,
-  type JobWithOrganizations,
-  type OrganizationRow,
-} from "../row.sql.ts";
+import { type JobRow, jobRowColumns, organizationJoins, type OrganizationRow } from "../row.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
 
-/** The job with this Marking Number, without its organisations; null if it is not visible. */
+/** The job with this Marking Number; null if it is not visible. */
 export async function findJob(
   queryable: Queryable,
   principal: Principal,
   markingNumber: string,
 ): Promise<JobRow | null> {
   const condition = sql`job.marking_number = ${markingNumber}`;
-  const [job] = await selectJobs(queryable, principal, { condition, organizations: false });
+  const [job] = await selectJobs(queryable, principal, condition);
   return job ?? null;
 }
 
-/** Numbers that PostgreSQL cannot read match no job. Without `organizations` each job has only the ids of its organisations. */
+/** Numbers that PostgreSQL cannot read match no job. */
 export async function findJobsByMarkingNumber(
   queryable: Queryable,
   principal: Principal,
   markingNumbers: readonly string[],
-  { organizations } = { organizations: true },
-): Promise<(JobWithOrganizations | null)[]> {
+): Promise<(JobRow | null)[]> {
   const valid = markingNumbers.filter((number) => number.isWellFormed() && !number.includes("\0"));
   const condition = sql`job.marking_number = any(${valid}::text[])`;
-  const rows = valid.length === 0 ? [] : await selectJobs(queryable, principal, { condition, organizations });
+  const rows = valid.length === 0 ? [] : await selectJobs(queryable, principal, condition);
   return alignByKey(markingNumbers, rows, (job) => job.marking_number);
 }
 
-/** With their organisations. `ids` are UUIDs. */
+/** `ids` are UUIDs. */
 export async function findJobsById(
   queryable: Queryable,
   principal: Principal,
   ids: readonly string[],
-): Promise<(JobWithOrganizations | null)[]> {
+): Promise<(JobRow | null)[]> {
   if (ids.length === 0) return [];
   const condition = sql`job.id = any(${ids}::uuid[])`;
-  const rows = await selectJobs(queryable, principal, { condition, organizations: true });
+  const rows = await selectJobs(queryable, principal, condition);
   return alignByKey(ids, rows, (job) => job.id);
 }
 
-async function selectJobs(
-  queryable: Queryable,
-  principal: Principal,
-  { condition, organizations }: { condition: Sql; organizations: boolean },
-): Promise<JobWithOrganizations[]> {
-  const { columns, joins } = jobJoinColumns(organizations);
-  const rows = await queryable.query<JobJoinRow>(sql`
-    select ${columns} from job ${joins} where ${condition} and ${visibleTo(principal)}`);
-  return rows.map(toJob);
+function selectJobs(queryable: Queryable, principal: Principal, condition: Sql): Promise<JobRow[]> {
+  return queryable.query<JobRow>(sql`
+    select ${jobRowColumns} from job ${organizationJoins} where ${condition} and ${visibleTo(principal)}`);
 }
 
 /** Partners see their own organisation and those they share a job with; operators see all. `ids` are UUIDs. */

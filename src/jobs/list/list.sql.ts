@@ -4,7 +4,7 @@ import { invariant } from "../../core/errors.ts";
 import type { Principal } from "../../core/principal.ts";
 import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { counterRowsSql } from "../counters/counters.sql.ts";
-import { toJob, jobJoinColumns, type JobJoinRow, type JobWithOrganizations } from "../row.sql.ts";
+import { type JobRow, jobRowColumns, organizationJoins } from "../row.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
 import type { JobOrder, JobOrderField } from "./cursor.ts";
 import {
@@ -23,8 +23,6 @@ export interface JobListQuery {
   page: KeysetPage | OffsetPage;
   include: {
     items: boolean;
-    /** Each job's agent and contractor. */
-    organizations: boolean;
     /** A page by offset needs the total. */
     total: boolean;
     /** Joins with `job` and the columns they add to each row, for other features. */
@@ -33,7 +31,7 @@ export interface JobListQuery {
 }
 
 export interface JobListPage {
-  items: JobWithOrganizations[];
+  items: JobRow[];
   /** Exact in the page's direction. In the other direction: true if the page started at a position. */
   hasNext: boolean;
   hasPrevious: boolean;
@@ -41,7 +39,7 @@ export interface JobListPage {
   total: number | null;
 }
 
-type Row = JobJoinRow & { total?: number };
+type Row = JobRow & { total?: number };
 
 export async function listJobs(
   queryable: Queryable,
@@ -54,8 +52,7 @@ export async function listJobs(
   const isEmptyList = include.items && !("offset" in page ? page.offset : page.position);
   const countWithoutRows = () => (isEmptyList ? 0 : countJobs(queryable, principal, filter));
   const total = include.total ? (rows[0]?.total ?? (await countWithoutRows())) : null;
-  const pageRows = rows.slice(0, page.limit);
-  const items = include.organizations ? pageRows.map(toJob) : pageRows;
+  const items = rows.slice(0, page.limit);
   if (!include.items) return { items, hasNext: false, hasPrevious: false, total };
   if ("offset" in page) {
     const hasNext = items.length > 0 && page.offset + items.length < (total ?? 0);
@@ -81,15 +78,14 @@ function pageStatement(principal: Principal, query: JobListQuery): Sql {
       ? offsetScan(order, page, setKeys(filter).length === 0 ? principal.organizationId : null)
       : keysetScan(order, page);
   const source = pageSource(principal, query, scan);
-  const { columns, joins } = jobJoinColumns(include.organizations);
   const { extraJoins } = include;
   const pageRows = source.idsOnly
     ? sql`select job.* from (${source.rows}) page join job using (id)`
     : source.rows;
-  return sql`${source.withClause ?? scan.withClause} select ${columns}
+  return sql`${source.withClause ?? scan.withClause} select ${jobRowColumns}
       ${extraJoins ? sql`, ${extraJoins.columns}` : raw("")}
       ${include.total ? sql`, ${source.total ?? totalSql(principal, filter)} as total` : raw("")}
-    from (${pageRows}) job ${joins} ${extraJoins?.joins ?? raw("")} ${scan.order}`;
+    from (${pageRows}) job ${organizationJoins} ${extraJoins?.joins ?? raw("")} ${scan.order}`;
 }
 
 interface PageSource {

@@ -16,11 +16,11 @@ import {
   pageSize,
   pageSizeParameter,
 } from "../../operations/schemas.ts";
-import { exampleJob, exampleListedJob } from "../example-job.ts";
-import { jobSchema, listedJobSchema, markingNumberPath, noMarkingNumber } from "../schema.ts";
+import { exampleJob } from "../example-job.ts";
+import { jobSchema, markingNumberPath, noMarkingNumber } from "../schema.ts";
 import type { JobService } from "../service.ts";
 import { markingNumberValue } from "../values.ts";
-import { toJobWire, toListedJobWire } from "../wire.ts";
+import { toJobWire } from "../wire.ts";
 import { unknownStatus } from "../update/validate-patch.ts";
 import { jobCursor, orderName, readJobCursor, toOrder } from "./cursor.ts";
 import { filterParameters, toJobFilter } from "./parameters.ts";
@@ -79,7 +79,7 @@ type ListInput = z.output<typeof listParameters>;
 
 const jobPage = z
   .object({
-    items: z.array(listedJobSchema).max(MAX_PAGE_SIZE),
+    items: z.array(jobSchema).max(MAX_PAGE_SIZE),
     pagination: z
       .object({
         page: pageNumber
@@ -126,11 +126,11 @@ follow \`GET /v1/events\`: it has each change exactly once and depends on no tim
       description: "A page of jobs.",
       examples: {
         "A page of one job": {
-          items: [exampleListedJob],
+          items: [exampleJob],
           pagination: { page: 1, pageSize: 10, total: 1, nextCursor: null },
         },
         "A page read by cursor, with further pages": {
-          items: [exampleListedJob],
+          items: [exampleJob],
           pagination: { pageSize: 1, total: 25, nextCursor: "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd" },
         },
       },
@@ -156,12 +156,12 @@ follow \`GET /v1/events\`: it has each change exactly once and depends on no tim
       page: start
         ? { direction: "forward", limit, position: start.position }
         : { limit, offset: (page - 1) * limit },
-      include: { items: true, organizations: false, total: true },
+      include: { items: true, total: true },
     });
     invariant(total !== null, "the query includes the total");
     const last = items.at(-1);
     return {
-      items: items.map(toListedJobWire),
+      items: items.map(toJobWire),
       pagination: {
         ...(!start && { page }),
         pageSize: limit,
@@ -242,7 +242,7 @@ export const lookUpJobs = restOperation({
     .meta({ id: "JobLookup" }),
   output: z
     .object({
-      items: z.array(z.union([listedJobSchema, z.null()])).meta({
+      items: z.array(z.union([jobSchema, z.null()])).meta({
         description:
           "One entry per Marking Number, in the order of the request: the job, or null if no visible job has it",
       }),
@@ -262,7 +262,7 @@ organization. The request reads only, so it takes no Idempotency-Key. The body m
     result: {
       name: "JobLookup",
       description: "The jobs.",
-      examples: { "A job, and null for one that isn't visible": { items: [exampleListedJob, null] } },
+      examples: { "A job, and null for one that isn't visible": { items: [exampleJob, null] } },
     },
     malformed: [
       {
@@ -279,7 +279,7 @@ organization. The request reads only, so it takes no Idempotency-Key. The body m
     ],
   },
   async run({ jobs }: Services, principal, { markingNumbers }) {
-    const found = await jobs.findByMarkingNumbers(principal, markingNumbers, { organizations: false });
-    return { items: found.map((job) => job && toListedJobWire(job)) };
+    const found = await jobs.findByMarkingNumbers(principal, markingNumbers);
+    return { items: found.map((job) => job && toJobWire(job)) };
   },
 });

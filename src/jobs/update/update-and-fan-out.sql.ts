@@ -8,7 +8,7 @@ import type { ChangeContext, Principal } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { insertTraced } from "../../core/tracing/events.ts";
 import { jobFieldNames, type JobPatch } from "../fields.ts";
-import { jobColumns, type JobRow } from "../row.sql.ts";
+import { jobColumns, type JobRow, organizationJoins } from "../row.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
 
 /** A validated change to one job. */
@@ -102,10 +102,12 @@ function updateStatement(principal: Principal, updates: readonly JobUpdate[], co
       select agent_id, contractor_id, old_status, normalized_status as new_status from updated
       where normalized_status <> old_status`)}
     )
-    select item_index, true as matches, true as changed, exists (select from new_deliveries) as has_deliveries,
-      ${updatedColumns}
-    from updated
-    union all select item_index, matches, false, false, ${oldColumns} from patched where changes is null`;
+    select job.*, agent.name as agent_name, contractor.name as contractor_name from (
+      select item_index, true as matches, true as changed, exists (select from new_deliveries) as has_deliveries,
+        ${updatedColumns}
+      from updated
+      union all select item_index, matches, false, false, ${oldColumns} from patched where changes is null
+    ) job ${organizationJoins}`;
 }
 
 /**
@@ -119,6 +121,11 @@ export const nextVersionSql = raw(
 /** `traceparent`: stored with the events; null if the change is not traced. */
 export type TracedChange = ChangeContext & { readonly traceparent: string | null };
 
+/** The names of a job's organisations, which an event stores: it has the same body however often it is sent. */
+export const organizationNamesSql = raw(`jsonb_build_object(
+  'agent_name', (select name from organization where id = agent_id),
+  'contractor_name', (select name from organization where id = contractor_id))`);
+
 /**
  * Two CTEs that insert the events of `rows` and their deliveries (`new_deliveries`), for the statement that changes the jobs.
  * `rows` has (event_id, type, job_id, agent_id, contractor_id, version, updated_at, job, changes); `job` is the job after the
@@ -130,7 +137,7 @@ export function insertEventsSql(rows: Sql, { actor, requestId, traceparent }: Tr
         (id, type, job_id, agent_id, contractor_id, sequence, occurred_at, actor_type, actor_id, request_id, trace_parent,
           changes, job)
       select event_id, type, job_id, agent_id, contractor_id, version, updated_at, ${actor.type},
-        ${actor.id}::uuid, ${requestId}, ${traceparent}::text, changes, job
+        ${actor.id}::uuid, ${requestId}, ${traceparent}::text, changes, job || ${organizationNamesSql}
       from (${rows}) new_events
       returning id, type, job_id, agent_id, contractor_id
     ), new_deliveries as (${fanOutSql(raw("recorded_events"))})`;

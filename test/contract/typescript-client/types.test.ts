@@ -6,7 +6,6 @@ import type {
   StatusCode,
   ApiCall,
   Job,
-  ListedJob,
   Problem,
   UpdateResult,
   Waymark,
@@ -44,8 +43,7 @@ it("updateMany and updateBatch have results of one type, a union over success", 
   >();
 });
 
-it("a job of a list is a Job, and a delivery with its attempts is a WebhookDelivery", () => {
-  expectTypeOf<ListedJob>().toExtend<Job>();
+it("a delivery with its attempts is a WebhookDelivery", () => {
   expectTypeOf<WebhookDeliveryDetail>().toExtend<WebhookDelivery>();
 });
 

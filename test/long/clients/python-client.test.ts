@@ -150,8 +150,8 @@ describe("with Python", { timeout: TIMEOUT_MS }, () => {
       'models.JobPatch(weight="heavy")',
       "async def update(waymark: AsyncWaymark) -> models.Job:",
       '    return waymark.jobs.get("WM-1")',
-      "def first(waymark: AsyncWaymark, listed: models.ListedJob) -> models.Job:",
-      "    return listed",
+      "def first(detail: models.WebhookDeliveryDetail) -> models.WebhookDelivery:",
+      "    return detail",
     ];
     await writeFile(program, `${lines.join("\n")}\n`);
     const { code, stdout } = await mypy(program);

@@ -72,7 +72,7 @@ it("has at most 512 characters for the longest Marking Numbers and continues aft
       filter: {},
       order,
       page: { direction: "forward", limit: 1, position },
-      include: { items: true, organizations: false, total: false },
+      include: { items: true, total: false },
     });
     listed.push(...page.items.map((item) => item.marking_number));
     const cursor = jobCursor(order, page.items[0] as (typeof page.items)[number]);
@@ -89,7 +89,7 @@ it("returns an empty page for a job that does not exist", async () => {
     filter: {},
     order: { field: "marking_number", descending: false },
     page: { direction: "forward", limit: 5, position: { value: null, id: newUuid() } },
-    include: { items: true, organizations: false, total: false },
+    include: { items: true, total: false },
   });
   expect(page.items).toEqual([]);
 });

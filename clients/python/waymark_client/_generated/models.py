@@ -84,6 +84,21 @@ class Job(Model):
     """Creation timestamp"""
     updated_at: datetime
     """Last update timestamp"""
+    agent: JobOrganization
+    contractor: JobOrganization | None
+    """Null: no contractor has the job"""
+    version: int
+    """Version of the job; send it in quotes as `If-Match`"""
+
+
+@dataclass(kw_only=True)
+class JobOrganization(Model):
+    """An organization that a delivery job belongs to."""
+
+    id: str
+    """Organization ID"""
+    name: str | None
+    """Name of the organization; null in events of an older version of the service"""
 
 
 @dataclass(kw_only=True)
@@ -131,7 +146,7 @@ class WebhookTestEventData(Model):
 
 @dataclass(kw_only=True)
 class JobList(Model):
-    items: list[ListedJob]
+    items: list[Job]
     pagination: ListPagination
 
 
@@ -190,7 +205,7 @@ class JobStatsKey(Model):
 
 @dataclass(kw_only=True)
 class JobLookupResult(Model):
-    items: list[ListedJob | None]
+    items: list[Job | None]
     """One entry per Marking Number, in the order of the request: the job, or null if no visible job has it"""
 
 
@@ -862,7 +877,7 @@ class RevokedApiKeys(Model):
 
 @dataclass(kw_only=True)
 class CreatedJobs(Model):
-    items: list[ListedJob]
+    items: list[Job]
     """The new jobs"""
 
 
@@ -937,14 +952,6 @@ class DeletedTestData(Model):
 
 
 @dataclass(kw_only=True)
-class ListedJob(Job):
-    """A delivery job in a list."""
-
-    version: int
-    """Version of the job; send it in quotes as `If-Match`"""
-
-
-@dataclass(kw_only=True)
 class WebhookDeliveryDetail(WebhookDelivery):
     """A delivery with its attempts."""
 
@@ -983,6 +990,7 @@ __all__ = [
     "JobList",
     "JobLookup",
     "JobLookupResult",
+    "JobOrganization",
     "JobPatch",
     "JobRun",
     "JobRunInput",
@@ -991,7 +999,6 @@ __all__ = [
     "JobStatsKey",
     "JobsInput",
     "ListPagination",
-    "ListedJob",
     "Me",
     "Organization",
     "Pagination",

@@ -78,7 +78,7 @@ class Jobs:
         group_code: str | Unset = UNSET,
         q: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
-    ) -> Iterator[models.ListedJob]:
+    ) -> Iterator[models.Job]:
         """List delivery jobs.
 
         Returns the items of all pages, and reads each page when you need it.
@@ -1246,7 +1246,7 @@ class AsyncJobs:
         group_code: str | Unset = UNSET,
         q: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[models.ListedJob]:
+    ) -> AsyncIterator[models.Job]:
         """List delivery jobs.
 
         Returns the items of all pages, and reads each page when you need it.

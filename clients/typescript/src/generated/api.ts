@@ -68,6 +68,19 @@ export interface Job {
   created_at: string;
   /** Last update timestamp */
   updated_at: string;
+  agent: JobOrganization;
+  /** Null: no contractor has the job */
+  contractor: JobOrganization | null;
+  /** Version of the job; send it in quotes as `If-Match` */
+  version: number;
+}
+
+/** An organization that a delivery job belongs to. */
+export interface JobOrganization {
+  /** Organization ID */
+  id: string;
+  /** Name of the organization; null in events of an older version of the service */
+  name: string | null;
 }
 
 /** The fields that changed, each with its value before and after. An assignment shows as `contractor_id`. */
@@ -119,14 +132,8 @@ export interface ErrorObject {
 }
 
 export interface JobList {
-  items: ListedJob[];
+  items: Job[];
   pagination: ListPagination;
-}
-
-/** A delivery job in a list. */
-export interface ListedJob extends Job {
-  /** Version of the job; send it in quotes as `If-Match` */
-  version: number;
 }
 
 /** Position of a page of jobs, and the cursor of the next page. */
@@ -174,7 +181,7 @@ export interface JobStatsKey {
 
 export interface JobLookupResult {
   /** One entry per Marking Number, in the order of the request: the job, or null if no visible job has it */
-  items: (ListedJob | null)[];
+  items: (Job | null)[];
 }
 
 export interface JobLookup {
@@ -746,7 +753,7 @@ export interface RevokedApiKeys {
 
 export interface CreatedJobs {
   /** The new jobs */
-  items: ListedJob[];
+  items: Job[];
 }
 
 /** Test jobs to create. */

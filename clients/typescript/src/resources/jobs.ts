@@ -1,5 +1,5 @@
 /** Delivery jobs: read, list, update one or many. */
-import type { BatchItem, HistoryEntry, Job, JobPatch, ListedJob, Operations } from "../generated/api.ts";
+import type { BatchItem, HistoryEntry, Job, JobPatch, Operations } from "../generated/api.ts";
 import { itemsByCursor, itemsByPage, MAX_PAGE_SIZE } from "../lists.ts";
 import {
   ownKeyOf,
@@ -34,7 +34,7 @@ export class Jobs {
   list(
     query: Omit<ListQuery, "page" | "cursor"> = {},
     options?: RequestOptions,
-  ): AsyncGenerator<ListedJob, void, void> {
+  ): AsyncGenerator<Job, void, void> {
     return itemsByCursor((cursor) => this.listPage({ page_size: MAX_PAGE_SIZE, ...query, cursor }, options));
   }
 

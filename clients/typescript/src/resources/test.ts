@@ -1,7 +1,7 @@
 /** Test jobs. Needs a test key, which starts with `wmk_test_`. */
 import type {
   DeletedTestData,
-  ListedJob,
+  Job,
   JobsInput,
   JobRun,
   JobRunInput,
@@ -18,7 +18,7 @@ export class Test {
   }
 
   /** Creates jobs whose Marking Numbers start with `TEST-`. By default one, assigned to your test contractor. */
-  async createJobs(jobs: JobsInput = {}, options?: ChangeOptions): Promise<ListedJob[]> {
+  async createJobs(jobs: JobsInput = {}, options?: ChangeOptions): Promise<Job[]> {
     return (await this.#transport.call("createTestJobs", { body: jobs }, options)).items;
   }
 

@@ -21,8 +21,7 @@ import type {
   JobResolvers,
   QueryResolvers,
 } from "../generated/schema-types.ts";
-import type { Loaders } from "../loaders.ts";
-import { type JobNode, type OrganizationNode, toJobNode } from "../nodes.ts";
+import { toJobNode } from "../nodes.ts";
 import { pageRequest, readCursor, toConnection } from "../pagination.ts";
 import { nodeSelection, selectionOf } from "../execution/selection.ts";
 import { historyConnection, historyRequest, historySelection } from "./history.ts";
@@ -34,9 +33,11 @@ export const jobQueries: QueryResolvers = {
     if ((typeof id === "string") === (typeof markingNumber === "string"))
       throw invalidArgument("", "Give either id or markingNumber");
     if (typeof markingNumber === "string") {
-      const [row] = await context.services.jobs.findByMarkingNumbers(principal, [markingNumber], {
-        reader: context.database,
-      });
+      const [row] = await context.services.jobs.findByMarkingNumbers(
+        principal,
+        [markingNumber],
+        context.database,
+      );
       return row ? toJobNode(row) : null;
     }
     const uuid = fromTypedId("job", id as string);
@@ -46,7 +47,7 @@ export const jobQueries: QueryResolvers = {
   async jobsByMarkingNumber(_root, { markingNumbers }, context) {
     const principal = requirePrincipal(context);
     const { services, database } = context;
-    const rows = await services.jobs.findByMarkingNumbers(principal, markingNumbers, { reader: database });
+    const rows = await services.jobs.findByMarkingNumbers(principal, markingNumbers, database);
     return rows.map((row) => row && toJobNode(row));
   },
 
@@ -88,12 +89,6 @@ export const job: JobResolvers = {
     invariant(status, "every job status is in the status table");
     return status;
   },
-  agent: (node, _args, { loaders }) => node.agent ?? agentOf(node, loaders),
-  contractor(node, _args, { loaders }) {
-    const { contractor, row } = node;
-    if (contractor !== undefined) return contractor;
-    return row.contractor_id === null ? null : loaders.load("organizations", row.contractor_id);
-  },
   history(node, args, context) {
     const request = historyRequest(args);
     const principal = requirePrincipal(context);
@@ -103,12 +98,6 @@ export const job: JobResolvers = {
     return loaded.then((page) => historyConnection(page, request, principal));
   },
 };
-
-async function agentOf({ row }: JobNode, loaders: Loaders): Promise<OrganizationNode> {
-  const agent = await loaders.load("organizations", row.agent_id);
-  invariant(agent, "a principal that can see a job can see its agent");
-  return agent;
-}
 
 /** Returns null if `text` is not a cursor of this list in this order. */
 function readPosition(text: string, order: JobOrder) {
@@ -136,7 +125,6 @@ function includedFields(info: GraphQLResolveInfo) {
   const selected = nodeSelection(info, connection);
   return {
     items: connection.has("nodes") || connection.has("edges") || connection.has("pageInfo"),
-    organizations: selected.has("agent") || selected.has("contractor"),
     total: connection.has("totalCount"),
     history: historySelection(info, selected),
   };
