@@ -35,6 +35,8 @@ export interface UpdateItem {
   body: Readonly<Record<string, unknown>>;
   /** The versions that the caller accepts; undefined accepts any. */
   expectedVersions?: readonly number[] | undefined;
+  /** Those that the caller has found. */
+  problems?: readonly Problem[];
 }
 
 export interface UpdateOptions extends Omit<BulkOptions, "errorPolicy"> {
@@ -157,7 +159,7 @@ export class JobService {
   ): Promise<{ results: ItemResult[]; ignored: string[] }> {
     assertBulkSize(items);
     const { pathOf = (index) => `jobs[${index}].`, tx } = options;
-    const identifierKeys = ["marking_number"];
+    const identifierKeys = ["marking_number", "if_version"];
     const checks = await Promise.all(
       items.map(({ body }, index) =>
         checkFields(this.#deps.referenceData, body, { path: pathOf(index), identifierKeys, reader: tx }),
@@ -179,10 +181,10 @@ export class JobService {
 }
 
 function toCheckedUpdate(
-  { markingNumber, expectedVersions }: UpdateItem,
+  { markingNumber, expectedVersions, problems: given = [] }: UpdateItem,
   { patch, problems, message }: CheckedFields,
 ): CheckedItem<JobUpdate> {
-  const ownProblems = markingNumberProblems(markingNumber);
+  const ownProblems = [...markingNumberProblems(markingNumber), ...given];
   const update = { markingNumber, patch, expectedVersions };
   return ownProblems.length > 0
     ? checkedItem(update, [...ownProblems, ...problems])

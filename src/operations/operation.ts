@@ -198,6 +198,8 @@ export interface RestOperation<
     readonly places?: Readonly<Record<string, InputPlace>>;
     /** Default: 64 KiB. */
     readonly maxBodyBytes?: number;
+    /** What is wrong with a request that has an If-Match. By default the header is ignored. */
+    readonly ifMatchProblem?: string;
   };
   readonly rate: RateLimitClass;
   /** Present if it takes an Idempotency-Key. `secrets`: members of the output that are never stored. */

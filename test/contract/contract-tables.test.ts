@@ -49,7 +49,7 @@ describe("the document", () => {
     expect(Object.keys(JobPatch?.properties ?? {})).toEqual(editable);
     expect(JobPatch).not.toHaveProperty("required");
     expect(JobPatch).toMatchObject({ minProperties: 1 });
-    expect(Object.keys(BatchItem?.properties ?? {})).toEqual(["marking_number", ...editable]);
+    expect(Object.keys(BatchItem?.properties ?? {})).toEqual(["marking_number", "if_version", ...editable]);
     expect(BatchItem?.required).toEqual(["marking_number"]);
     expect(BatchUpdate?.properties?.["jobs"]).toMatchObject({ minItems: 1, maxItems: 100 });
     for (const name of editable)

@@ -21,6 +21,15 @@ export function inputReader(operation: RestOperation<never>): Read {
   // A path without its last part has an empty one.
   const readers: Read[] = [(request) => parseInput(params, { ...absent, ...request.params }, "path")];
   if (versions) readers.push((request) => readIfMatch(versions, request.get("if-match")));
+  const { ifMatchProblem } = rest;
+  if (ifMatchProblem !== undefined)
+    readers.push((request) => ({
+      values: {},
+      problems:
+        request.get("if-match") === undefined
+          ? []
+          : [problemIn("header")("If-Match", "not_supported", ifMatchProblem)],
+    }));
   if (query) readers.push(inNamesOf(query, parametersOf(query)));
   if (bodyMember !== undefined) readers.push((request) => readWholeBody(bodyMember, request.body));
   else if (text.body) readers.push(inNamesOf(input, membersOf(input)));

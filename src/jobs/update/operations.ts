@@ -18,6 +18,7 @@ import {
   extensibleEnum,
   flag,
   none,
+  optionalParameter,
   problemSchema,
   text,
 } from "../../operations/schemas.ts";
@@ -153,6 +154,8 @@ function toError(result: Exclude<ItemResult, { job: JobRow }>): AppError {
 const itemErrorCodes = [
   "BadRequestException",
   "NotFoundException",
+  "ConflictException",
+  "PreconditionFailedException",
   "UnprocessableEntityException",
   "InternalServerErrorException",
 ] as const satisfies readonly ErrorCode[];
@@ -175,6 +178,15 @@ const batchItemResult = z
     description: "The result of one item: `job` if it was updated, `error` and `error_code` if it failed.",
   });
 
+const ifVersion = z
+  .int({ error: "must be a whole number, the version that you read" })
+  .min(1, { error: "must be at least 1" })
+  .meta({
+    description:
+      "Change the job only if it has this version; otherwise the item fails with PreconditionFailedException",
+    examples: [4],
+  });
+
 const batchItem = z
   .object({
     marking_number: markingNumberValue.meta({
@@ -182,6 +194,7 @@ const batchItem = z
       description: "Marking Number of the job",
       examples: ["MN-2026-000123"],
     }),
+    if_version: ifVersion.optional(),
     ...jobPatchShape,
   })
   .meta({
@@ -190,18 +203,25 @@ const batchItem = z
     description: "The fields to change of the job with this Marking Number.",
   });
 
+const onError = optionalParameter(
+  z.enum(["continue", "stop_all"], { error: "must be continue or stop_all" }).default("continue"),
+  "Whether valid items are applied if others fail. With `stop_all` one failed item leaves all jobs as they are.",
+  "stop_all",
+);
+
 export const updateJobs = restOperation({
   ...change,
   name: "updateJobs",
   rest: {
     method: "patch",
     path: "/jobs/batch",
-    places: { batch: "body", dryRun: "query" },
+    places: { batch: "body", dryRun: "query", onError: "query" },
     maxBodyBytes: MAX_BATCH_BYTES,
+    ifMatchProblem: "is for one job; give each item of a batch its version as if_version",
   },
   rate: "batch",
   params: none,
-  input: z.object({ batch: anyObject, dryRun }),
+  input: z.object({ batch: anyObject, dryRun, onError }),
   output: z
     .object({
       updatedCount: count("Number of items updated", 1),
@@ -214,7 +234,8 @@ export const updateJobs = restOperation({
   text: {
     tag,
     summary: "Update up to 100 delivery jobs",
-    description: `Updates each job of the list independently and returns one result per item in \`results\`.
+    description: `Updates each job of the list independently and returns one result per item in \`results\`. With \`on_error=stop_all\` all of
+them are updated, or none. With \`if_version\` an item is applied only to that version of the job.
 
 The status is 200 if the request itself is well-formed, even if every item fails. If \`jobs\` is not a list of 1 to
 ${MAX_BATCH_ITEMS} objects, each with a valid \`marking_number\`, the request returns 400 and nothing is applied. Items with the same
@@ -274,11 +295,14 @@ Marking Number are applied in order. The body may have up to 4 MiB.`,
   async run({ jobs }, principal, { batch, ...input }, { tx }) {
     if (shapeProblems(batch).length > 0) throw badRequest(await batchProblems({ jobs }, batch, tx));
     const { jobs: bodies, ...others } = batch;
-    const items = (bodies as JsonObject[]).map((body): UpdateItem => ({
+    const items = (bodies as JsonObject[]).map((body, index): UpdateItem => ({
       markingNumber: body["marking_number"] as string,
       body,
+      problems: versionProblems(body, index),
+      ...("if_version" in body && { expectedVersions: [body["if_version"] as number] }),
     }));
-    const options = optionsOf(principal, input.dryRun, tx);
+    const errorPolicy = input.onError === "stop_all" ? "all_or_nothing" : "skip_failed";
+    const options = { ...optionsOf(principal, input.dryRun, tx), errorPolicy } as const;
     const { results, ignored } = await jobs.updateBatch(principal, items, options);
     const updated = results.filter((result) => "job" in result).length;
     return new Answer(
@@ -313,6 +337,11 @@ function shapeProblems({ jobs }: JsonObject): Problem[] {
   });
 }
 
+function versionProblems(item: JsonObject, index: number): Problem[] {
+  const { error } = ifVersion.optional().safeParse(item["if_version"]);
+  return error ? toProblems(error, "body", `jobs[${index}].if_version`) : [];
+}
+
 /** All problems of a batch that is rejected as a whole, also those of its items' fields. */
 async function batchProblems(
   { jobs }: Services,
@@ -323,17 +352,27 @@ async function batchProblems(
   if (!Array.isArray(items) || items.length > MAX_BATCH_ITEMS) return shapeProblems(batch);
   const ofFields = await Promise.all(
     items.map(async (item: unknown, index) =>
-      isObject(item) ? await jobs.fieldProblems(item, { path: `jobs[${index}].`, tx }) : [],
+      isObject(item)
+        ? [
+            ...versionProblems(item, index),
+            ...(await jobs.fieldProblems(item, { path: `jobs[${index}].`, tx })),
+          ]
+        : [],
     ),
   );
   return [...shapeProblems(batch), ...ofFields.flat()];
 }
 
+const NOT_APPLIED = {
+  code: "ConflictException",
+  message: "Not applied, because another item failed",
+  problems: [],
+} as const;
+
 function toResultView(result: ItemResult): z.output<typeof batchItemResult> {
   const { markingNumber } = result;
   if ("job" in result) return { markingNumber, success: true, job: toJobWire(result.job) };
-  invariant("failure" in result, "items of a batch fail independently");
-  const { message, code, problems } = result.failure;
+  const { message, code, problems } = "failure" in result ? result.failure : NOT_APPLIED;
   return {
     markingNumber,
     success: false,

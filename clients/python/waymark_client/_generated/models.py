@@ -238,7 +238,8 @@ class BatchItemResult(Model):
     """The error message; present if the item failed"""
     error_code: str | Unset = UNSET
     """The error code; present if the item failed. More may be added. Now: `BadRequestException`,
-    `NotFoundException`, `UnprocessableEntityException`, `InternalServerErrorException`.
+    `NotFoundException`, `ConflictException`, `PreconditionFailedException`, `UnprocessableEntityException`,
+    `InternalServerErrorException`.
     """
     error_details: list[Problem] | None | Unset = UNSET
     """All problems of the item, or null; present if the item failed"""
@@ -269,6 +270,8 @@ class BatchItem(Model):
 
     marking_number: str
     """Marking Number of the job"""
+    if_version: int | Unset = UNSET
+    """Change the job only if it has this version; otherwise the item fails with PreconditionFailedException"""
     batch_number: str | None | Unset = UNSET
     """Batch Number"""
     group_code: str | None | Unset = UNSET

@@ -110,13 +110,14 @@ def update_jobs(
     body: models.BatchUpdate | Mapping[str, Any],
     *,
     dry_run: bool | Unset = UNSET,
+    on_error: Literal["continue", "stop_all"] | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
 ) -> Call[models.BatchResult]:
     return Call(
         method="PATCH",
         path="/jobs/batch",
         decode=models.BatchResult.from_dict,
-        query={"dry_run": dry_run},
+        query={"dry_run": dry_run, "on_error": on_error},
         headers={"Idempotency-Key": idempotency_key},
         body=body,
         takes_key=True,

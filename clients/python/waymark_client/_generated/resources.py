@@ -270,12 +270,15 @@ class Jobs:
         body: models.BatchUpdate | Mapping[str, Any],
         *,
         dry_run: bool | Unset = UNSET,
+        on_error: Literal["continue", "stop_all"] | Unset = UNSET,
         idempotency_key: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.BatchResult:
         """Update up to 100 delivery jobs.
 
-        Updates each job of the list independently and returns one result per item in `results`.
+        Updates each job of the list independently and returns one result per item in `results`. With
+        `on_error=stop_all` all of
+        them are updated, or none. With `if_version` an item is applied only to that version of the job.
 
         The status is 200 if the request itself is well-formed, even if every item fails. If `jobs` is not a
         list of 1 to
@@ -287,12 +290,14 @@ class Jobs:
 
         Parameters:
           dry_run: Validate and return the result without changing anything.
+          on_error: Whether valid items are applied if others fail. With `stop_all` one failed item leaves all
+            jobs as they are.
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
           headers: Further headers of the request.
         """
-        return self._driver.call(operations.update_jobs(body, dry_run=dry_run, idempotency_key=idempotency_key), headers)
+        return self._driver.call(operations.update_jobs(body, dry_run=dry_run, on_error=on_error, idempotency_key=idempotency_key), headers)
 
     def get(
         self,
@@ -1438,12 +1443,15 @@ class AsyncJobs:
         body: models.BatchUpdate | Mapping[str, Any],
         *,
         dry_run: bool | Unset = UNSET,
+        on_error: Literal["continue", "stop_all"] | Unset = UNSET,
         idempotency_key: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.BatchResult:
         """Update up to 100 delivery jobs.
 
-        Updates each job of the list independently and returns one result per item in `results`.
+        Updates each job of the list independently and returns one result per item in `results`. With
+        `on_error=stop_all` all of
+        them are updated, or none. With `if_version` an item is applied only to that version of the job.
 
         The status is 200 if the request itself is well-formed, even if every item fails. If `jobs` is not a
         list of 1 to
@@ -1455,12 +1463,14 @@ class AsyncJobs:
 
         Parameters:
           dry_run: Validate and return the result without changing anything.
+          on_error: Whether valid items are applied if others fail. With `stop_all` one failed item leaves all
+            jobs as they are.
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
           headers: Further headers of the request.
         """
-        return await self._driver.call(operations.update_jobs(body, dry_run=dry_run, idempotency_key=idempotency_key), headers)
+        return await self._driver.call(operations.update_jobs(body, dry_run=dry_run, on_error=on_error, idempotency_key=idempotency_key), headers)
 
     async def get(
         self,

@@ -207,8 +207,8 @@ export interface BatchItemResult {
   job?: Job;
   /** The error message; present if the item failed */
   error?: string;
-  /** The error code; present if the item failed. More may be added. Now: `BadRequestException`, `NotFoundException`, `UnprocessableEntityException`, `InternalServerErrorException`. */
-  error_code?: "BadRequestException" | "NotFoundException" | "UnprocessableEntityException" | "InternalServerErrorException" | (string & {});
+  /** The error code; present if the item failed. More may be added. Now: `BadRequestException`, `NotFoundException`, `ConflictException`, `PreconditionFailedException`, `UnprocessableEntityException`, `InternalServerErrorException`. */
+  error_code?: "BadRequestException" | "NotFoundException" | "ConflictException" | "PreconditionFailedException" | "UnprocessableEntityException" | "InternalServerErrorException" | (string & {});
   /** All problems of the item, or null; present if the item failed */
   error_details?: Problem[] | null;
 }
@@ -233,6 +233,8 @@ export interface BatchUpdate {
 export interface BatchItem {
   /** Marking Number of the job */
   marking_number: string;
+  /** Change the job only if it has this version; otherwise the item fails with PreconditionFailedException */
+  if_version?: number;
   /** Batch Number */
   batch_number?: string | null;
   /** Warehouse area or group code */
@@ -901,6 +903,8 @@ export interface Operations {
     query: {
       /** Validate and return the result without changing anything. */
       dry_run?: boolean | undefined;
+      /** Whether valid items are applied if others fail. With `stop_all` one failed item leaves all jobs as they are. */
+      on_error?: "continue" | "stop_all" | undefined;
     };
     body: BatchUpdate;
     data: BatchResult;

@@ -92,9 +92,15 @@ export class Jobs {
     return this.#transport.call("updateJob", input, options);
   }
 
-  /** Updates up to 100 jobs, each independently of the others: an item that fails is in `results`, and throws nothing. */
-  updateBatch(jobs: BatchItem[], { dryRun, ...options }: UpdateOptions = {}): ApiCall<UpdateResults> {
-    const input = { query: { dry_run: dryRun }, body: { jobs } };
+  /**
+   * Updates up to 100 jobs, each independently of the others: an item that fails is in `results`, and throws nothing. With `onError:
+   * "stop_all"` one failed item leaves all jobs as they are.
+   */
+  updateBatch(
+    jobs: BatchItem[],
+    { dryRun, onError, ...options }: UpdateOptions & { onError?: "continue" | "stop_all" | undefined } = {},
+  ): ApiCall<UpdateResults> {
+    const input = { query: { dry_run: dryRun, on_error: onError }, body: { jobs } };
     // The document can't say that an item has either `job` or the members of a failure.
     return this.#transport.call("updateJobs", input, options) as ApiCall<UpdateResults>;
   }
