@@ -6,8 +6,6 @@ import { AppError, badRequest, type ErrorCode, problemIn } from "../core/errors.
 import { isObject, type JsonObject } from "../core/json.ts";
 import { contextOf, inShare } from "./context.ts";
 
-const rawBodies = new WeakMap<IncomingMessage, Buffer>();
-
 /** A batch of 100 jobs with all fields has 10,000. */
 export const MAX_QUOTES_AND_BRACKETS = 50_000;
 const QUOTES_AND_BRACKETS = Buffer.from('"[{');
@@ -32,12 +30,11 @@ export function readJson(limitBytes: number): RequestHandler {
     limit: limitBytes,
     strict: false,
     type: () => true,
-    verify: (request, _response, bytes) => {
+    verify: (_request, _response, bytes) => {
       if (!isUtf8(bytes)) throw new Error("not UTF-8");
       // The body parser keeps nothing but the type.
       if (hasTooManyParts(bytes))
         throw Object.assign(new Error("too many parts"), { type: "too.many.parts" });
-      rawBodies.set(request, bytes);
     },
   });
   return (request, response, next) => {
@@ -71,11 +68,6 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 
 export function payloadTooLarge(): AppError {
   return new AppError("PayloadTooLargeException", "The body is too large");
-}
-
-/** Returns the bytes of the body, uncompressed. */
-export function rawBody(request: Request): Buffer {
-  return rawBodies.get(request) ?? Buffer.alloc(0);
 }
 
 export const NOT_AN_OBJECT = problemIn("body")("", "invalid_type", "The body must be a JSON object");

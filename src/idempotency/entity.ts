@@ -8,8 +8,9 @@ export const IdempotencyRecord = defineEntity({
     organizationId: p.uuid().primary(),
     route: p.text().primary(),
     key: p.text().primary(),
-    /** SHA-256 of path, query, If-Match and body. The same key with a different request is rejected. */
+    /** SHA-256 of path, query, If-Match and the values of the body. The same key with a different request is rejected. */
     fingerprint: p.blob(),
+    /** As JSON, with the ID of the first request. */
     answer: p.text(),
     /** The size of `answer` in UTF-8. */
     bytes: p.integer().default(0),

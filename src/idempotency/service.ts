@@ -72,13 +72,18 @@ async function findReplay(queryable: Queryable, request: KeyedRequest): Promise<
   if (!stored.isSame)
     throw new AppError(
       "UnprocessableEntityException",
-      "This Idempotency-Key was already used for a different request",
+      `This Idempotency-Key was already used for a different request, ${stored.requestId}`,
+      { details: { request_id: stored.requestId, at: stored.at } },
     );
   const { data, headers } = stored.response;
   return { data, headers: { ...headers, "Idempotency-Replayed": "true" } };
 }
 
 /** Advisory lock held while a request with the key is in flight. A hash collision causes at worst one wrong 409. */
-export function lockId({ organizationId, route, key }: Omit<KeyedRequest, "fingerprint">): bigint {
+export function lockId({
+  organizationId,
+  route,
+  key,
+}: Pick<KeyedRequest, "organizationId" | "route" | "key">): bigint {
   return createHash("sha256").update(`${organizationId}\n${route}\n${key}`).digest().readBigInt64BE();
 }

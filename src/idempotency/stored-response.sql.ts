@@ -2,12 +2,15 @@
 import { invariant } from "../core/errors.ts";
 import type { Queryable } from "../core/postgres/database.ts";
 import { sql } from "../core/postgres/sql.ts";
+import { toIsoTime } from "../core/time.ts";
 
 export interface KeyedRequest {
   organizationId: string;
   route: string;
   /** The client's Idempotency-Key, unique per organisation and route. */
   key: string;
+  /** Typed. */
+  requestId: string;
   /** SHA-256 of everything that makes the request the same. */
   fingerprint: Buffer;
 }
@@ -17,24 +20,36 @@ export interface StoredResponse {
   headers?: Record<string, string>;
 }
 
-/** `isSame` is false if the key was used for a different request. Null without an unexpired record. */
+/** The first request with a key. */
+export interface FirstRequest {
+  /** False if it was a different one. */
+  isSame: boolean;
+  requestId: string;
+  /** ISO 8601. */
+  at: string;
+  response: StoredResponse;
+}
+
+/** Null without an unexpired record. */
 export async function findResponse(
   queryable: Queryable,
   { organizationId, route, key, fingerprint }: KeyedRequest,
-): Promise<{ isSame: boolean; response: StoredResponse } | null> {
-  const [row] = await queryable.query<{ same: boolean; answer: string }>(sql`
-    select fingerprint = ${fingerprint} as same, answer from idempotency_record
+): Promise<FirstRequest | null> {
+  const [row] = await queryable.query<{ same: boolean; at: string; answer: string }>(sql`
+    select fingerprint = ${fingerprint} as same, expires_at - interval '24 hours' as at, answer from idempotency_record
     where organization_id = ${organizationId} and route = ${route} and key = ${key} and expires_at > now()`);
-  return row ? { isSame: row.same, response: JSON.parse(row.answer) as StoredResponse } : null;
+  if (!row) return null;
+  const { requestId, ...response } = JSON.parse(row.answer) as StoredResponse & { requestId: string };
+  return { isSame: row.same, requestId, at: toIsoTime(row.at), response };
 }
 
 /** Replaces an expired record, if there is one. */
 export async function storeResponse(
   tx: Queryable,
-  { organizationId, route, key, fingerprint }: KeyedRequest,
+  { organizationId, route, key, requestId, fingerprint }: KeyedRequest,
   { data, headers }: StoredResponse,
 ): Promise<void> {
-  const answer = JSON.stringify({ data, headers });
+  const answer = JSON.stringify({ requestId, data, headers });
   const rows = await tx.query(sql`
     insert into idempotency_record as record (organization_id, route, key, fingerprint, answer, bytes, expires_at)
     values (${organizationId}, ${route}, ${key}, ${fingerprint}, ${answer}, ${Buffer.byteLength(answer)},

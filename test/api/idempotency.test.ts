@@ -222,6 +222,26 @@ describe("Idempotency-Key", () => {
       );
     });
 
+    it("and names the first request", async () => {
+      const number = await newJob();
+      const first = await patchJob(app, { ...agent, ...key("422-first") }, number, { weight: 1 });
+      const { details } = expectFailure(
+        await patchJob(app, { ...agent, ...key("422-first") }, number, { weight: 2 }),
+        422,
+      );
+      const { updated_at: at } = expectData(first);
+      expect(details).toEqual({ request_id: first.body.request_id, at: expect.any(String) });
+      const { at: firstAt } = details as { at: string };
+      expect(Math.abs(Date.parse(firstAt) - Date.parse(at))).toBeLessThan(10_000);
+    });
+
+    it("but not for the same values in another form", async () => {
+      const number = await newJob();
+      const send = (body: string) => patchJob(app, { ...agent, ...key("422-form") }, number, body);
+      const first = await send('{"weight":11,"labels":"a"}');
+      expectReplay(await send('{ "labels": "\\u0061",\n "weight": 11.0 }'), first);
+    });
+
     it("with another body, marking number or query", async () => {
       const number = await newJob();
       expectData(await patchJob(app, { ...agent, ...key("422") }, number, { weight: 1 }));

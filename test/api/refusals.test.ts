@@ -8,7 +8,7 @@ import { scopes, type Scope } from "../../src/api-keys/api.ts";
 import type { NewKey } from "../../src/api-keys/changes.ts";
 import { lockId } from "../../src/idempotency/service.ts";
 import { storeResponse } from "../../src/idempotency/stored-response.sql.ts";
-import { fromTypedId } from "../../src/core/ids.ts";
+import { fromTypedId, newRequestId } from "../../src/core/ids.ts";
 import { join, raw, sql, type Sql } from "../../src/core/postgres/sql.ts";
 import { rateLimitClasses } from "../../src/rate-limits/api.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
@@ -221,7 +221,7 @@ describe("405 with Allow", () => {
 const keyedAs = async (request: DocumentedRequest, key: string) => {
   const { data } = (await app.call("/v1/me", { key: keyFor(request) })).body;
   const organizationId = fromTypedId("org", data.organization.id) ?? "";
-  return { organizationId, route: request.name, key };
+  return { organizationId, route: request.name, key, requestId: newRequestId() };
 };
 
 describe("an Idempotency-Key", () => {

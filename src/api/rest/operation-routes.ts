@@ -4,14 +4,15 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import type { KeyVerifier } from "../../api-keys/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import { badRequest, problemIn } from "../../core/errors.ts";
+import { isObject } from "../../core/json.ts";
 import { snakeCase } from "../../core/names.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import type { IdempotencyService, KeyedRequest } from "../../idempotency/api.ts";
 import { admit } from "../../operations/admit.ts";
 import { isPage, type RestOperation } from "../../operations/operation.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
-import { callerOf, principalOf, duringExternalCall } from "../context.ts";
-import { matchesEtag, rawBody, readJson, readOptionalJson, toRequestHandler } from "../json.ts";
+import { callerOf, contextOf, principalOf, duringExternalCall } from "../context.ts";
+import { matchesEtag, readJson, readOptionalJson, toRequestHandler } from "../json.ts";
 import { type ApiKeyGuards, hideFromLiveKeys } from "./api-key-guards.ts";
 import { linkHeader, type ListPosition } from "./link-header.ts";
 import { inputReader } from "./read-input.ts";
@@ -141,11 +142,24 @@ function keyedRequest(route: string, request: Request, response: Response): Keye
     throw badRequest([problemIn("header")("Idempotency-Key", "malformed", message)]);
   }
   const { organizationId } = principalOf(response);
-  return { organizationId, route, key, fingerprint: fingerprintOf(request) };
+  const { requestId } = contextOf(response);
+  return { organizationId, route, key, requestId, fingerprint: fingerprintOf(request) };
 }
 
-/** SHA-256 of path, query, If-Match and body. */
-function fingerprintOf(request: Request): Buffer {
-  const head = JSON.stringify([request.originalUrl, request.get("if-match") ?? null]);
-  return createHash("sha256").update(`${head}\n`).update(rawBody(request)).digest();
+/** SHA-256 of path, query, If-Match and the values of the body. */
+function fingerprintOf({ originalUrl, headers, body }: Request & { body?: unknown }): Buffer {
+  const request = JSON.stringify([originalUrl, headers["if-match"] ?? null, sorted(body)]);
+  return createHash("sha256").update(request).digest();
+}
+
+/** Deeper than any value that an operation reads. */
+const MAX_DEPTH = 10;
+
+/** Returns the value with the names of its objects in order, and without what is nested too deeply. */
+function sorted(value: unknown, depth = 0): unknown {
+  if (depth > MAX_DEPTH) return null;
+  if (Array.isArray(value)) return value.map((item) => sorted(item, depth + 1));
+  if (!isObject(value)) return value;
+  const names = Object.keys(value).toSorted();
+  return Object.fromEntries(names.map((name) => [name, sorted(value[name], depth + 1)]));
 }

@@ -18,6 +18,7 @@ const keyed = (key: string) => ({
   organizationId: "0198c2f4-0000-7000-8000-000000000001",
   route: "POST /v1/things",
   key,
+  requestId: "req_01KAJQZ4T0W5H8M3N9PXR2VD7C",
   fingerprint: Buffer.from("same"),
 });
 
@@ -29,7 +30,11 @@ it("returns a secret once, stores null in its place and replays that", async () 
   expect(await service.runOnce(keyed("one"), handle)).toMatchObject(created);
   const [record] = await database.query<{ answer: string }>(sql`
     select answer from idempotency_record where key = 'one'`);
-  expect(JSON.parse(record?.answer ?? "")).toEqual({ ...created, data: { id: "thing", secret: null } });
+  expect(JSON.parse(record?.answer ?? "")).toEqual({
+    ...created,
+    requestId: "req_01KAJQZ4T0W5H8M3N9PXR2VD7C",
+    data: { id: "thing", secret: null },
+  });
   expect(await service.runOnce(keyed("one"), handle)).toMatchObject({
     data: { id: "thing", secret: null },
     headers: { ...created.headers, "Idempotency-Replayed": "true" },

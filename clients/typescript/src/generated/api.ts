@@ -125,7 +125,7 @@ export interface ErrorObject {
   code: "BadRequestException" | "UnauthorizedException" | "ForbiddenException" | "NotFoundException" | "MethodNotAllowedException" | "ConflictException" | "GoneException" | "PreconditionFailedException" | "PayloadTooLargeException" | "UnsupportedMediaTypeException" | "UnprocessableEntityException" | "TooManyRequestsException" | "InternalServerErrorException" | "ServiceUnavailableException" | (string & {});
   /** Human-readable error message; its wording may change */
   message: string;
-  /** Details of the error, depending on the code. `BadRequestException`: a list of `Problem` objects, or null. `PreconditionFailedException`: `{current_etag}`, the current ETag of the job. `GoneException`: `{oldest_cursor}`, the oldest valid cursor of the feed. `ConflictException` at a maximum number of objects: `{limit}`; during a run of a test job: `{ends_at}`. Otherwise null. */
+  /** Details of the error, depending on the code. `BadRequestException`: a list of `Problem` objects, or null. `PreconditionFailedException`: `{current_etag}`, the current ETag of the job. `GoneException`: `{oldest_cursor}`, the oldest valid cursor of the feed. `ConflictException` at a maximum number of objects: `{limit}`; during a run of a test job: `{ends_at}`. `UnprocessableEntityException`: `{request_id, at}` of the first request with the key. Otherwise null. */
   details?: unknown;
   /** The section of the guide that explains the code and its fix */
   doc_url: string;

@@ -11,7 +11,7 @@ interface ErrorResponse {
   description: string;
   /** The message and details of the example. */
   message: string;
-  details?: { current_etag: string } | { oldest_cursor: string };
+  details?: { current_etag: string } | { oldest_cursor: string } | { request_id: string; at: string };
   /** Default: those of every response to a request with a valid key. */
   headers?: readonly HeaderName[];
   /** Those of `headers` that the response always has, though others may lack them. */
@@ -80,7 +80,8 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
   },
   UnprocessableEntityException: {
     description: "This Idempotency-Key was already used for a different request.",
-    message: "This Idempotency-Key was already used for a different request",
+    message: "This Idempotency-Key was already used for a different request, req_01KAJQZ4T0W5H8M3N9PXR2VD7C",
+    details: { request_id: "req_01KAJQZ4T0W5H8M3N9PXR2VD7C", at: "2026-11-21T09:15:42.318Z" },
   },
   TooManyRequestsException: {
     description: "The key's rate limit is reached, or too many requests of the organisation are in progress.",
@@ -104,7 +105,8 @@ const DETAILS_DESCRIPTION =
   "Details of the error, depending on the code. `BadRequestException`: a list of `Problem` objects, or null. " +
   "`PreconditionFailedException`: `{current_etag}`, the current ETag of the job. " +
   "`GoneException`: `{oldest_cursor}`, the oldest valid cursor of the feed. `ConflictException` at a maximum number of objects: " +
-  "`{limit}`; during a run of a test job: `{ends_at}`. Otherwise null.";
+  "`{limit}`; during a run of a test job: `{ends_at}`. `UnprocessableEntityException`: `{request_id, at}` of the first request with the key. " +
+  "Otherwise null.";
 
 function exampleDocUrl(code: ErrorCode): string {
   return `https://api.example.com${errorGuidePath(code)}`;
