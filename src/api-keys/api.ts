@@ -17,6 +17,5 @@ export {
   type ApiKeyPrincipal,
   createKeyVerifier,
   type KeyVerifier,
-  type OperatorKeyPrincipal,
   type OrganizationKeyPrincipal,
 } from "./verifier.ts";

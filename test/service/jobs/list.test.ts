@@ -297,13 +297,13 @@ describe("a listed job", () => {
     });
     const organizations = [reads.agent, reads.otherAgent, reads.contractor, reads.otherContractor];
     const names = ["Agent", "Other agent", "Contractor", "Other contractor"];
-    const nameOf = (id: string | null) =>
+    const partnerName = (id: string | null) =>
       id === null ? null : names[organizations.findIndex(({ organizationId }) => organizationId === id)];
     expect(items).toHaveLength(jobs.length);
     for (const item of items)
       expect([item.agent_name, item.contractor_name]).toEqual([
-        nameOf(item.agent_id),
-        nameOf(item.contractor_id),
+        partnerName(item.agent_id),
+        partnerName(item.contractor_id),
       ]);
   });
 });
