@@ -7,10 +7,7 @@ export interface FakeClock extends Clock {
   jump(ms: number): void;
 }
 
-export const SECOND_MS = 1_000;
-export const MINUTE_MS = 60 * SECOND_MS;
-export const HOUR_MS = 60 * MINUTE_MS;
-export const DAY_MS = 24 * HOUR_MS;
+export { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/core/time.ts";
 
 export function createFakeClock(startMs: number = Date.now()): FakeClock {
   let [nowMs, elapsedMs] = [startMs, 0];

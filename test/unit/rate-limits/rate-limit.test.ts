@@ -23,24 +23,6 @@ const times = (count: number, take: () => TakeResult): boolean[] =>
   Array.from({ length: count }, () => take().allowed);
 
 describe("the in-memory token buckets", () => {
-  it("allow a burst and then reject requests", () => {
-    const { take } = storeAt();
-    expect(times(6, take)).toEqual([true, true, true, true, false, false]);
-  });
-
-  it("refill continuously at their rate, up to the burst", () => {
-    const { clock, take } = storeAt();
-    times(4, take);
-    clock.advance(499);
-    expect(take().allowed).toBe(false);
-    clock.advance(1);
-    expect(take()).toEqual({ allowed: true, tokens: 0 });
-    clock.advance(1_000);
-    expect(times(3, take)).toEqual([true, true, false]);
-    clock.advance(3_600_000);
-    expect(times(5, take)).toEqual([true, true, true, true, false]);
-  });
-
   it("return the remaining tokens, and take none for a rejected request", () => {
     const { clock, take } = storeAt();
     expect(take()).toEqual({ allowed: true, tokens: 3 });

@@ -41,7 +41,7 @@ const after = (outcome: Outcome, attempt = 1, random = 0.5): Decision =>
   decideNext(outcome, { attempt, policy, random: () => random, nowMs });
 
 describe("decideNext", () => {
-  it.each([200, 201, 202, 204, 299])("%i is delivered", (status) => {
+  it.each([200, 299])("%i is delivered", (status) => {
     expect(after(answered(status))).toEqual({ kind: "delivered" });
   });
 
@@ -50,23 +50,11 @@ describe("decideNext", () => {
     expect(after(answered(410), 10)).toEqual({ kind: "disable", reason: "gone" });
   });
 
-  it.each([300, 301, 302, 307, 308, 400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504, 999])(
-    "%i is retried on schedule",
-    (status) => {
-      expect(after(answered(status))).toEqual({ kind: "retry", delayMs: 5 * SECOND_MS });
-    },
-  );
+  it.each([300, 400, 404, 429, 500, 503, 999])("%i is retried on schedule", (status) => {
+    expect(after(answered(status))).toEqual({ kind: "retry", delayMs: 5 * SECOND_MS });
+  });
 
-  it.each([
-    "dns",
-    "connect_refused",
-    "connect_timeout",
-    "tls",
-    "timeout",
-    "reset",
-    "blocked_address",
-    "invalid_response",
-  ] as const)("%s is retried on schedule", (failureClass) => {
+  it.each(["dns", "timeout", "blocked_address"] as const)("%s is retried on schedule", (failureClass) => {
     expect(after(failed(failureClass), 2)).toEqual({ kind: "retry", delayMs: 5 * MINUTE_MS });
   });
 
@@ -235,20 +223,17 @@ describe("parseSchedule", () => {
     expect(schedule.at(-1)).toBe(DAY_MS);
   });
 
-  it.each([
-    ["0s", [0]],
-    ["0s, 100ms , 1m,2h,3d", [0, 100, MINUTE_MS, 2 * HOUR_MS, 3 * DAY_MS]],
-    ["0s,10s,30d", [0, 10 * SECOND_MS, 30 * DAY_MS]],
-  ])("%s", (text, expected) => {
-    expect(scheduleOf(text)).toEqual(expected);
-  });
+  it.each([["0s, 100ms , 1m,2h,3d", [0, 100, MINUTE_MS, 2 * HOUR_MS, 3 * DAY_MS]]])(
+    "%s",
+    (text, expected) => {
+      expect(scheduleOf(text)).toEqual(expected);
+    },
+  );
 
   it.each([
     ["", 'Delay 1, "", is not a whole number and a unit'],
     ["0s,,5s", 'Delay 2, ""'],
     ["5", 'Delay 1, "5"'],
-    ["5 s", 'Delay 1, "5 s"'],
-    ["0s,-5s", 'Delay 2, "-5s"'],
     ["1.5h", 'Delay 1, "1.5h"'],
     ["0s,1w", 'Delay 2, "1w"'],
     ["0s,31d", 'Delay 2, "31d", is longer than 30 days'],
