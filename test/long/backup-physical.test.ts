@@ -192,32 +192,3 @@ it("point-in-time restore: flags repeated deliveries, and reuses no version", as
     await restored.database.query(sql`select from webhook_delivery where status <> 'delivered'`),
   ).toEqual([]);
 });
-
-it("restore to the end of the WAL: loses nothing, and flags only pending deliveries", async () => {
-  const primary = await openPrimary();
-  const { fixture } = primary;
-  const calm = await fixture.addEndpoint();
-  const ailing = await fixture.addEndpoint({ respond: () => ({ status: 500 }) });
-  const [number = ""] = await fixture.addJobs(1);
-  const before = await fixture.startServer("all");
-  const dataDir = await takeBackup(primary);
-  for (const weight of [1, 2]) expect(await patchWeight(before, fixture.agent, number, weight)).toBe(true);
-  await eventually(() => expect(calm.received()).toHaveLength(3));
-  await waitForFirstFailures(fixture.database, 3);
-  await before.kill("SIGKILL");
-  await archiveAll(primary);
-
-  ailing.respond = () => ({});
-  const restored = await restore(primary, dataDir);
-  const after = await fixture.startServer("all", { DATABASE_URL: restored.url });
-  await eventually(async () =>
-    expect(
-      await restored.database.query(sql`select from webhook_delivery where status <> 'delivered'`),
-    ).toEqual([]),
-  );
-  expect(new Set(idsAt(ailing))).toEqual(new Set(idsAt(calm)));
-  expect(marksAt(ailing).slice(-3)).toEqual(["restore", "restore", "restore"]);
-  expect(calm.received()).toHaveLength(3);
-  const { items } = await waitForFeed(after, fixture, { count: 3 });
-  expect(items.map(({ data }) => data.sequence)).toEqual([1, 2, 3]);
-});

@@ -13,11 +13,9 @@ import {
 } from "../support/graphql/subscription-client.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { createApiClient, type ApiResponse } from "../support/app/app-instance.ts";
-import { jobPath, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { jobPath, listJobs, patchJob } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
-import { eventually, sumMetric } from "../support/faults/change-load.ts";
-import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
+import { eventually } from "../support/faults/change-load.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -52,23 +50,6 @@ async function followByTheBalancer(key: string): Promise<JobSubscription> {
   await eventually(async () => expect(await standingInAll()).toBe(before + 1));
   return following;
 }
-
-describe("the load balancer", () => {
-  it("sends requests to each API in turn", async () => {
-    const agent = await cluster.app.createOrganization("agent");
-    const served = (): Promise<number[]> =>
-      Promise.all(
-        cluster.apis.map((api) =>
-          sumMetric(api, "waymark_http_request_duration_seconds_count", 'route="/v1/jobs"'),
-        ),
-      );
-    const before = await served();
-    for (let at = 0; at < 20; at += 1) expectData(await listJobs(createApiClient(cluster.url), agent));
-    const after = await served();
-    expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([10, 10]);
-    expect(cluster.balancer.unanswered).toEqual([]);
-  });
-});
 
 describe("keys", () => {
   const CREATE = `mutation { createApiKey(input: { name: "another" }) { apiKey { id } secret userErrors { message } } }`;
@@ -190,29 +171,5 @@ describe("subscriptions", () => {
         expect(events.map(({ sequence }) => sequence).filter((sequence) => sequence > 1)).toEqual(expected),
       );
     expect(cluster.balancer.unanswered).toEqual([]);
-  });
-});
-
-describe("dispatchers", () => {
-  it("two workers share the deliveries, and send none twice", async () => {
-    const fixture = await openFaultFixture(cluster);
-    for (let count = 0; count < 8; count += 1) await fixture.addEndpoint({ maxInFlight: 8 });
-    const numbers = await fixture.addJobs(50);
-    const attempts = (): Promise<number[]> =>
-      Promise.all(
-        cluster.workers.map((worker) =>
-          sumMetric(worker, "waymark_webhook_attempt_duration_seconds_count", 'outcome="delivered"'),
-        ),
-      );
-    const before = await attempts();
-    for (let weight = 1; weight <= 8; weight += 1) {
-      const items = numbers.map((marking_number) => ({ marking_number, weight }));
-      expectData(await patchBatch(createApiClient(cluster.url), fixture.agent, items));
-    }
-    const delivered = await verifyDeliveries(fixture, { duplicates: 0 });
-    expect(delivered).toMatchObject({ maxAttempts: 1, duplicates: 0 });
-    const counts = (await attempts()).map((count, index) => count - (before[index] ?? 0));
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(delivered.deliveries);
-    for (const count of counts) expect(count).toBeGreaterThan(0);
   });
 });

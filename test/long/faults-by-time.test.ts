@@ -11,14 +11,8 @@ import {
 } from "../support/graphql/subscription-client.ts";
 import { startServerProcess } from "../support/processes/server-process.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
-import { verifyDeliveries, listAttemptOutcomes } from "../support/faults/delivery-checks.ts";
-import {
-  createResponseGate,
-  endlessBody,
-  eventually,
-  firstResponse,
-  sumMetric,
-} from "../support/faults/change-load.ts";
+import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
+import { createResponseGate, eventually, sumMetric } from "../support/faults/change-load.ts";
 import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 // evidence: worker-killed-lease-expires
@@ -37,16 +31,6 @@ it("the deliveries of a killed worker are sent after its leases expire, within h
   const { duplicates } = await verifyDeliveries(fixture, { duplicates: 2 });
   expect(duplicates).toBe(2);
   expect(await sumMetric(successor, "waymark_webhook_leases_reclaimed_total")).toBe(2);
-});
-
-it("an attempt with a slowly dripping response body ends after 15 seconds", async () => {
-  const fixture = await openFaultFixture();
-  const dripping = await fixture.addEndpoint({ respond: firstResponse(endlessBody(1, 100)) });
-  await fixture.startServer("worker");
-  await fixture.addJobs(1);
-  fixture.notifyWorkers();
-  await verifyDeliveries(fixture, { duplicates: 0 });
-  expect(await listAttemptOutcomes(fixture, dripping)).toEqual(["timeout", "delivered"]);
 });
 
 // evidence: mongo-data-lost-sweep

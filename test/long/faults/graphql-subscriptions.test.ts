@@ -10,7 +10,7 @@ import {
 } from "../../support/graphql/subscription-client.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { queryData } from "../../support/graphql/client.ts";
-import { patchBatch, patchJob } from "../../support/app/job-client.ts";
+import { patchJob } from "../../support/app/job-client.ts";
 import { startServerProcess, type ServerProcess } from "../../support/processes/server-process.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../../support/app/app.fixture.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -49,34 +49,6 @@ async function cutListeners(): Promise<number> {
     where datname = current_database() and application_name = 'waymark event tail'`);
   return cut.length;
 }
-
-it("subscribers of two processes get the changes of a third, each event once and in order", async () => {
-  const [one, two] = await Promise.all([startApi(), startApi()]);
-  const agent = await app.createOrganization("agent");
-  const numbers = await createVisibleJobs(
-    app,
-    agent,
-    Array.from({ length: 50 }, () => ({})),
-  );
-  const subscriptions = await Promise.all([
-    subscribeAndWait(one, agent.key),
-    subscribeAndWait(two, agent.key),
-  ]);
-  const batch = async (weight: number): Promise<void> => {
-    const items = numbers.map((marking_number) => ({ marking_number, weight }));
-    expectData(await patchBatch(app, agent, items));
-  };
-  await Promise.all([1, 2, 3, 4].map(batch));
-  await eventually(
-    () => {
-      for (const { events } of subscriptions) expect(events).toHaveLength(200);
-    },
-    { timeoutMs: 30_000 },
-  );
-  const [first, second] = subscriptions.map(({ events }) => events);
-  expect(first).toEqual(second);
-  expect(new Set(first?.map(({ id }) => id)).size).toBe(200);
-});
 
 it("a listener whose connection is closed reconnects, and no change is missed or out of order", async () => {
   const server = await startApi();

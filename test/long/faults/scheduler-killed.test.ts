@@ -8,7 +8,6 @@ import { openSchedulerFixture } from "../../support/scheduler.fixture.ts";
 import { RECURRING_NAME, onceTask, recurring } from "../../support/scheduler-tasks.ts";
 
 const program = fileURLToPath(new URL("../../support/scheduler-process.ts", import.meta.url));
-const HOUR_MS = 3_600_000;
 
 interface SchedulingProcess {
   /** Output lines: executed tasks and log messages. */
@@ -77,23 +76,4 @@ it("continues after a suspension longer than its lock lifetime", async () => {
   }
   const before = runs();
   await eventually(() => expect(runs()).toBeGreaterThan(before + 2));
-});
-
-it("exits after a stop and leaves no task locked", async () => {
-  const { url, tasks } = openSchedulerFixture();
-  const child = startProcess(url, HOUR_MS, "run");
-  await eventually(() => expect(child.lines().length).toBeGreaterThan(2));
-  child.stop();
-  // Agenda's timers would keep the process alive for half an hour.
-  expect(await child.ended).toBe(0);
-  expect(await tasks.countDocuments({ lockedAt: { $ne: null } })).toBe(0);
-});
-
-it("keeps running without unhandled rejections if MongoDB is unreachable", async () => {
-  const child = startProcess("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100", HOUR_MS, "run");
-  const warning = expect.stringContaining('"problem":"MongoDB: unreachable"');
-  await eventually(() => expect(child.lines()).toEqual([warning]));
-  child.stop();
-  expect(await child.ended).toBe(0);
-  expect(child.lines()).toEqual([warning]);
 });

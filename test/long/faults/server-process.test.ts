@@ -1,10 +1,9 @@
 /** The server as a process: start, stop, kill and restart. */
-import { existsSync } from "node:fs";
-import { mkdtemp, rename, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { startServerProcess, type ServerProcess } from "../../support/processes/server-process.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -55,22 +54,6 @@ describe("a server on the embedded databases", () => {
     });
   });
 
-  it("refuses to start if its secret file is missing, and does not create one", async () => {
-    const [path, aside] = [join(dataDir, "secret"), join(dataDir, "secret-aside")];
-    await rename(path, aside);
-    onTestFinished(() => rename(aside, path).catch(() => undefined));
-    const refused = await start();
-    expect(await refused.exited).toBe(1);
-    expect(refused.output()).toContain(`The file ${path} is missing.`);
-    expect(refused.output()).toContain(
-      "Restore the file from a backup of the data folder, or set WAYMARK_SECRET",
-    );
-    expect(existsSync(path)).toBe(false);
-    await rename(aside, path);
-    await using server = await start();
-    await server.waitUntilReady();
-  });
-
   it("keeps committed changes after kill -9, and prints the same keys again", async () => {
     const killed = await start();
     await killed.waitUntilReady();
@@ -82,16 +65,6 @@ describe("a server on the embedded databases", () => {
     await server.waitUntilReady();
     expect(demoKeyIn(server.output())).toBe(key);
     expect(await weightAfter(server, key)).toBe(41.5);
-  });
-
-  it("refuses to start on the data folder of a running server", async () => {
-    await using first = await start();
-    await first.waitUntilReady();
-    const second = await start();
-    expect(await second.exited).toBe(1);
-    expect(second.output()).toContain("already in use by another Waymark server");
-    expect(second.output()).toContain("WAYMARK_DATA_DIR");
-    expect(second.output()).not.toContain("    at ");
   });
 
   it("fails with a message if its port is in use", async () => {
@@ -138,18 +111,6 @@ describe("a server without MongoDB", () => {
 });
 
 describe("a server on an external PostgreSQL", () => {
-  it("lists every invalid setting with an example, and exits with 1", async () => {
-    const server = await startServerProcess({
-      PORT: "seventy",
-      LOG_LEVEL: "loud",
-      DATABASE_URL: "mysql://x",
-    });
-    expect(await server.exited).toBe(1);
-    for (const text of ["PORT=4000", "LOG_LEVEL=info", "DATABASE_URL=postgresql://"]) {
-      expect(server.output()).toContain(text);
-    }
-  });
-
   it("fails if the database does not exist, and does not create it", async () => {
     const url = new URL(inject("serverUrl"));
     url.pathname = "/no_such_database";

@@ -1,20 +1,12 @@
-/** A worker is killed repeatedly, killed before it records, or suspended: another takes over, and no result is lost or overwritten. */
-import { setTimeout as pause } from "node:timers/promises";
+/** A worker is killed before it records, or suspended: another takes over, and no result is lost or overwritten. */
 import { expect, it, vi } from "vitest";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { verifyDeliveries, expireLeases, warmUp } from "../../support/faults/delivery-checks.ts";
-import {
-  createResponseGate,
-  eventually,
-  sumMetric,
-  startChangeLoad,
-} from "../../support/faults/change-load.ts";
+import { createResponseGate, eventually, sumMetric } from "../../support/faults/change-load.ts";
 import { openFaultFixture, type FaultFixture } from "../../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 150_000 });
-
-const delayedResponse = async (): Promise<object> => await pause(20, {});
 
 const stateOf = (fixture: FaultFixture) =>
   fixture.database.query<{ status: string; attempts: number; finished_at: string | null }>(
@@ -23,27 +15,6 @@ const stateOf = (fixture: FaultFixture) =>
 
 const attemptsOf = (fixture: FaultFixture): Promise<object[]> =>
   fixture.database.query(sql`select from webhook_attempt`);
-
-it("repeated kills duplicate at most the deliveries in flight", async () => {
-  const fixture = await openFaultFixture();
-  for (let count = 0; count < 3; count += 1) await fixture.addEndpoint({ respond: delayedResponse });
-  const inFlight = fixture.endpoints.reduce((sum, { maxInFlight }) => sum + maxInFlight, 0);
-  const numbers = await fixture.addJobs(6);
-  const load = startChangeLoad(numbers, (number, weight) => fixture.updateJob(number, weight), 150);
-  const kills = 2;
-  for (let kill = 0; kill < kills; kill += 1) {
-    const before = fixture.receiver.received.length;
-    const killed = await fixture.startServer("worker");
-    await eventually(() => expect(fixture.receiver.received.length).toBeGreaterThan(before + 30));
-    await killed.kill("SIGKILL");
-    // Only the killed worker held leases.
-    expect(await expireLeases(fixture)).toBeLessThanOrEqual(inFlight);
-  }
-  await fixture.startServer("worker");
-  await load.waitForMore(10);
-  await load.stop();
-  await verifyDeliveries(fixture, { duplicates: kills * inFlight });
-});
 
 it("deliveries that succeeded but were not recorded before the kill are sent once more", async () => {
   const fixture = await openFaultFixture();

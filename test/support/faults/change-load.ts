@@ -1,5 +1,4 @@
 /** A continuous load of job changes for fault tests, and responders that make webhook receivers slow or faulty. */
-import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { ReceivedRequest, ReceiverReply, ReceiverResponder } from "../webhooks/receiver.ts";
@@ -95,24 +94,6 @@ export function createResponseGate(): ResponseGate {
     block() {
       isPassing = false;
     },
-  };
-}
-
-/** Uses `responder` for the first request and returns 200 for the others. */
-export function firstResponse(responder: ReceiverResponder): ReceiverResponder {
-  let count = 0;
-  return (received, response) => {
-    count += 1;
-    return count === 1 ? responder(received, response) : {};
-  };
-}
-
-/** Returns 200 and then a chunk of `bytes` bytes every `everyMs` until the client disconnects. */
-export function endlessBody(bytes: number, everyMs: number): ReceiverResponder {
-  return (_received, response: ServerResponse): undefined => {
-    response.writeHead(200);
-    const timer = setInterval(() => response.write("x".repeat(bytes)), everyMs);
-    response.on("close", () => clearInterval(timer));
   };
 }
 

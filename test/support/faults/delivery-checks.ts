@@ -186,17 +186,6 @@ function countFailures(outcomes: readonly string[]): number {
   return outcomes.filter((outcome) => outcome !== "delivered").length;
 }
 
-/** Returns the recorded outcomes of all attempts for the endpoint, oldest first. */
-export async function listAttemptOutcomes(
-  { database }: FaultFixture,
-  { id }: FaultEndpoint,
-): Promise<string[]> {
-  const rows = await database.query<{ outcome: string }>(sql`
-    select attempt.outcome from webhook_attempt attempt join webhook_delivery delivery on delivery.id = delivery_id
-    where endpoint_id = ${id} order by attempt.id`);
-  return rows.map(({ outcome }) => outcome);
-}
-
 /** Expires all delivery leases and task locks, so that tests need not wait half a minute. Returns the number of leases. */
 export async function expireLeases({
   database,

