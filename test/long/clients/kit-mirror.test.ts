@@ -144,13 +144,3 @@ it.each(["WAYMARK_URL", "WAYMARK_KEY"])("without %s it stops and names it", asyn
   expect(await mirror.exited).toBe(1);
   expect(mirror.output()).toContain(`Set ${missing} to `);
 });
-
-it("stops if its key is rejected", async () => {
-  const mirror = runNpm(folder, ["start"], {
-    WAYMARK_URL: app.url,
-    WAYMARK_KEY: "wmk_unknown",
-    DATABASE: ":memory:",
-  });
-  expect(await mirror.exited).toBe(1);
-  expect(mirror.output()).toContain("UnauthorizedError");
-});

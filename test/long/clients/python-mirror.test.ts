@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeEach, afterAll, beforeAll, expect, it } from "vitest";
 import { startAppInstance, type AppInstance } from "../../support/app/app-instance.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
@@ -46,6 +46,8 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
+
+beforeEach(({ skip }) => skip(python.skipReason !== null, python.skipReason ?? ""));
 
 interface RunningMirror {
   output: () => string;
@@ -123,8 +125,7 @@ async function change(indexes: readonly number[], weight: number): Promise<void>
 it(
   "copies all jobs, follows changes, and continues after it was killed",
   { timeout: TIMEOUT_MS },
-  async ({ skip }) => {
-    skip(python.skipReason !== null, python.skipReason ?? "");
+  async () => {
     const first = startMirror(app);
     await eventually(() => expect(first.output()).toContain("Reconciling: no_cursor\n230 jobs\n"));
     await expectInSync();
@@ -142,8 +143,7 @@ it(
 it(
   "reconciles after 410, and deletes jobs that moved to another contractor",
   { timeout: TIMEOUT_MS },
-  async ({ skip }) => {
-    skip(python.skipReason !== null, python.skipReason ?? "");
+  async () => {
     const other = await app.createOrganization("contractor");
     await change([4], 7);
     const moved = numbers.slice(10, 12).map((markingNumber) => ({ markingNumber, contractor: other }));
@@ -163,8 +163,7 @@ it(
 it(
   "starts with one command, which installs the client from the service",
   { timeout: TIMEOUT_MS },
-  async ({ skip }) => {
-    skip(python.skipReason !== null, python.skipReason ?? "");
+  async () => {
     const copy = join(folder, "mirror-python");
     await cp(EXAMPLE, copy, { recursive: true });
     const mirror = start(["sh", "run.sh"], copy, app);

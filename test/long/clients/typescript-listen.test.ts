@@ -185,13 +185,3 @@ describe("an invocation that can't work", () => {
     expect(result.stderr).not.toContain("s3cret");
   });
 });
-
-it("--help names the URL of this version", async () => {
-  const { child } = startListener(["--help"]);
-  const { code, stdout } = await waitForExit(child);
-  const { typescript } = packageFiles(manifest.version);
-  expect([code, stdout.split("\n", 1)[0]]).toEqual([
-    0,
-    `Usage: npx https://SERVICE/sdk/${typescript} listen [options]`,
-  ]);
-});

@@ -75,52 +75,41 @@ async function prepareExercise() {
   };
 }
 
+/** How a program loads the package: with `import`, or with `require` in CommonJS. */
+const loaders = {
+  js: `import * as client from "@waymark/client";
+    import { exercise } from "./exercise.js";`,
+  cjs: `const client = require("@waymark/client");
+    const { exercise } = require("./exercise.js");`,
+} as const;
+
 /** Runs a program with the installed package. */
-async function expectToRun(command: string, args: readonly string[] = []): Promise<void> {
+async function expectToRun(
+  command: string,
+  args: readonly string[] = [],
+  extension: keyof typeof loaders = "js",
+): Promise<void> {
   const { task, expected } = await prepareExercise();
-  const program = `import * as client from "@waymark/client";
-    import { exercise } from "./exercise.js";
-    console.log(JSON.stringify(await exercise(client, ${task})));`;
-  await writeFile(join(folder, "main.js"), program);
-  const { stdout } = await run(command, [...args, "main.js"], { cwd: folder });
+  const call = `exercise(client, ${task}).then((result) => console.log(JSON.stringify(result)));`;
+  await writeFile(join(folder, `main.${extension}`), `${loaders[extension]}\n${call}`);
+  const { stdout, stderr } = await run(command, [...args, `main.${extension}`], { cwd: folder });
   expect(JSON.parse(stdout)).toEqual(expected);
+  expect(extension === "cjs" ? stderr : "").toBe("");
 }
-
-/** Runs a CommonJS program that loads the installed package with `require`. */
-async function expectToBeRequired(node: string): Promise<void> {
-  const { task, expected } = await prepareExercise();
-  const program = `const client = require("@waymark/client");
-    const { exercise } = require("./exercise.js");
-    exercise(client, ${task}).then((result) => console.log(JSON.stringify(result)));`;
-  await writeFile(join(folder, "main.cjs"), program);
-  const { stdout, stderr } = await run(node, ["main.cjs"], { cwd: folder });
-  expect(JSON.parse(stdout)).toEqual(expected);
-  expect(stderr).toBe("");
-}
-
-describe("a CommonJS program loads the package with require", () => {
-  it("on Node 24", async () => {
-    await expectToBeRequired(process.execPath);
-  });
-
-  it("on Node 20.19 or later", async ({ skip }) => {
-    const node = await findNode20();
-    const [, minor = 0] = node === null ? [] : (await versionOf(node)).split(".").map(Number);
-    skip(node === null || minor < 19, "skipped: this machine has no Node 20.19 or later");
-    await expectToBeRequired(String(node));
-  });
-});
 
 describe("the package runs", () => {
   it("on Node 24", async () => {
     expect(process.version).toMatch(/^v24\./);
     await expectToRun(process.execPath);
+    await expectToRun(process.execPath, [], "cjs");
   });
 
-  it("on Node 20", async ({ skip }) => {
+  it("on Node 20, whose 20.19 and later can load it with require", async ({ skip }) => {
     const node = await findNode20();
     skip(node === null, "skipped: this machine has no Node 20");
     await expectToRun(String(node));
+    const [, minor = 0] = (await versionOf(String(node))).split(".").map(Number);
+    if (minor >= 19) await expectToRun(String(node), [], "cjs");
   });
 
   // Each is a package of npm that contains the program.
