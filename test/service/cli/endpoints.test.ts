@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fromTypedId, toTypedId } from "../../../src/core/ids.ts";
+import { fromTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { parseOutput } from "../../support/processes/cli-process.ts";
 import { UNUSED_URL, useCliWebhooksFixture } from "../../support/processes/cli-webhooks.fixture.ts";
@@ -7,20 +7,12 @@ import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 
 const { begin, run, runJson, services, agent, org, newEndpoint } = useCliWebhooksFixture();
 
-const createArgs = (url: string, ...more: string[]): string[] => [
-  "endpoint",
-  "create",
-  "--org",
-  org(),
-  "--url",
-  url,
-  ...more,
-];
-const headerArgs = (...headers: string[]): string[] => headers.flatMap((header) => ["--header", header]);
+const create = (url: string, ...more: string[]) =>
+  run("endpoint", "create", "--org", org(), "--url", url, ...more);
 
 describe("endpoint create", () => {
   it("prints the secret and the command that tests the endpoint", async () => {
-    const { code, stdout, stderr } = await run("endpoint", "create", "--org", org(), "--url", UNUSED_URL);
+    const { code, stdout, stderr } = await create(UNUSED_URL);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const [, secret = ""] = /^secret: (whsec_\S{44})$/m.exec(stdout) ?? [];
     const [, id = ""] = /^id: (whe_\w{26})$/m.exec(stdout) ?? [];
@@ -28,13 +20,17 @@ describe("endpoint create", () => {
     expect(await services().endpoints.reveal(agent(), id)).toEqual({ secrets: [secret], headers: {} });
   });
 
-  it("accepts events, a description and headers, and masks the header values", async () => {
-    const document = await runJson(
-      ...createArgs(UNUSED_URL, "--events", "job.created, job.assigned"),
-      ...headerArgs("X-Token: s3cr3t:1", "X-Place: 2"),
-      "--description",
-      "Office",
+  it("accepts every setting, and masks the header values", async () => {
+    const settings = ["--description", "Office", "--max-in-flight", "3", "--per-second", "7", "--json"];
+    const headers = ["--header", "X-Token: s3cr3t:1", "--header", "X-Place: 2"];
+    const created = await create(
+      UNUSED_URL,
+      "--events",
+      "job.created, job.assigned",
+      ...headers,
+      ...settings,
     );
+    const document = parseOutput(created, 0);
     expect(document).toMatchObject({
       secret: expect.stringMatching(/^whsec_/),
       organization_name: org(),
@@ -45,27 +41,22 @@ describe("endpoint create", () => {
         { name: "X-Token", value: "********" },
         { name: "X-Place", value: "********" },
       ],
+      max_in_flight: 3,
+      per_second: 7,
       status: "active",
       pending: 0,
     });
-    const { headers } = await services().endpoints.reveal(agent(), document.id);
-    expect(headers).toEqual({ "X-Token": "s3cr3t:1", "X-Place": "2" });
-  });
-
-  it("accepts the same limits as update, and prints them", async () => {
-    const { stdout } = await run(...createArgs(UNUSED_URL, "--max-in-flight", "3", "--per-second", "7"));
-    expect(stdout).toMatch(/^max_in_flight: 3\nper_second: 7$/m);
+    expect(await services().endpoints.reveal(agent(), document.id)).toMatchObject({
+      headers: { "X-Token": "s3cr3t:1", "X-Place": "2" },
+    });
   });
 
   it("lists all problems and exits with 2", async () => {
-    const { code, stdout, stderr } = await run(
-      ...createArgs("ftp://x", "--events", "job.creatd"),
-      ...headerArgs("Host: localhost"),
-    );
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/^Error: url must begin with https:/);
-    expect(stderr).toContain('event_types[0] must be "job.created"');
-    expect(stderr).toContain("host is reserved");
+    expect(await create("ftp://x", "--events", "job.creatd", "--header", "Host: localhost")).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^Error: url must [^]*event_types\[0\] must [^]*host is reserved/),
+    });
   });
 
   it("rejects a URL on this machine if private addresses are not allowed", async () => {
@@ -79,31 +70,13 @@ describe("endpoint create", () => {
 describe("endpoint update", () => {
   it("changes the given settings and keeps the others", async () => {
     const id = await newEndpoint();
-    const moved = await runJson(
-      "endpoint",
-      "update",
-      id,
-      "--url",
-      `${UNUSED_URL}new`,
-      "--max-in-flight",
-      "16",
-    );
-    expect(moved).toMatchObject({
-      id,
-      url: `${UNUSED_URL}new`,
-      max_in_flight: 16,
-      per_second: 50,
-      event_types: null,
-    });
-    const narrowed = await runJson("endpoint", "update", id, "--events", "job.created");
-    expect(narrowed).toMatchObject({
-      url: `${UNUSED_URL}new`,
-      max_in_flight: 16,
-      event_types: ["job.created"],
-    });
-    expect(await runJson("endpoint", "update", id, "--events", "all")).toMatchObject({
-      event_types: null,
-    });
+    const update = (...options: string[]) => runJson("endpoint", "update", id, ...options);
+    const url = `${UNUSED_URL}new`;
+    const moved = { id, url, max_in_flight: 16, per_second: 50, event_types: null };
+    expect(await update("--url", url, "--max-in-flight", "16")).toMatchObject(moved);
+    const narrowed = { ...moved, event_types: ["job.created"] };
+    expect(await update("--events", "job.created")).toMatchObject(narrowed);
+    expect(await update("--events", "all")).toMatchObject(moved);
   });
 });
 
@@ -118,26 +91,16 @@ describe("endpoint list, pause, resume, delete and rotate-secret", () => {
       /^ID +STATUS +DISABLED REASON +FAILING SINCE +BLOCKED UNTIL +PENDING +MODE +ORGANIZATION NAME +URL +PROBLEM$/m,
     );
     expect(stdout).toMatch(new RegExp(`^${id} +disabled +gone +2026-11-21T10:00:00.000Z +- +0 +live +`, "m"));
-    const other = await services().createOrganization("contractor");
-    expect(await runJson("endpoint", "list", "--org", toTypedId("org", other.organizationId))).toEqual({
-      items: [],
-    });
   });
 
   it("pauses, and resumes with or without sending the pending deliveries", async () => {
     const id = await newEndpoint();
+    const resume = (policy: string) => runJson("endpoint", "resume", id, "--pending-policy", policy);
     expect(await runJson("endpoint", "pause", id)).toMatchObject({ id, status: "paused" });
     await services().createJob(agent());
-    expect(await runJson("endpoint", "resume", id, "--pending-policy", "since:1h")).toMatchObject({
-      status: "active",
-      discarded: 0,
-      pending: 1,
-    });
+    expect(await resume("since:1h")).toMatchObject({ status: "active", discarded: 0, pending: 1 });
     await runJson("endpoint", "pause", id);
-    expect(await runJson("endpoint", "resume", id, "--pending-policy", "discard")).toMatchObject({
-      discarded: 1,
-      pending: 0,
-    });
+    expect(await resume("discard")).toMatchObject({ discarded: 1, pending: 0 });
     expect(await run("endpoint", "resume", id, "--pending-policy", "all")).toMatchObject({ code: 2 });
   });
 
@@ -167,10 +130,8 @@ describe("endpoint test", () => {
     const id = await newEndpoint(receiver.url);
     const { code, stdout } = await run("endpoint", "test", id);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^ {2}number: 1$/m);
     expect(stdout).toMatch(/^ {4}webhook-signature: v1,/m);
     expect(stdout).toContain("  response_body: ok\\u{7}\n");
-    expect(stdout).toContain('"type":"webhook.test"');
     expect(receiver.received).toHaveLength(1);
   });
 

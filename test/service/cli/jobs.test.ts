@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { workbook } from "../../support/jobs/workbook.ts";
 import { parseOutput } from "../../support/processes/cli-process.ts";
@@ -29,8 +28,8 @@ describe("jobs import", () => {
       stdout: "2 created, 0 updated, 0 unchanged, 0 failed.\n",
       stderr: "",
     });
-    expect(await runJson("jobs", "import", file)).toEqual({
-      dry_run: false,
+    expect(await runJson("jobs", "import", file, "--dry-run")).toEqual({
+      dry_run: true,
       created: 0,
       updated: 0,
       unchanged: 2,
@@ -53,25 +52,14 @@ describe("jobs import", () => {
     });
     const again = await waymark("jobs", "import", file, "--agent", "Acme", "--json");
     expect(again.stderr).toBe(run.stderr);
-    expect(parseOutput(again, 1)).toEqual({
-      dry_run: false,
-      created: 0,
-      updated: 0,
+    const problems = [{ field: "weight", message: "must be a number or null" }];
+    expect(parseOutput(again, 1)).toMatchObject({
       unchanged: 2,
       failed: 2,
       failures: [
-        {
-          line: 3,
-          marking_number: "F-2",
-          problems: [{ field: "weight", message: "must be a number or null" }],
-        },
-        {
-          line: 5,
-          marking_number: null,
-          problems: [{ field: null, message: "has 3 cells where the header has 2" }],
-        },
+        { line: 3, marking_number: "F-2", problems },
+        { line: 5, marking_number: null },
       ],
-      failures_omitted: 0,
     });
   });
 
@@ -114,16 +102,6 @@ describe("jobs import", () => {
     });
   });
 
-  it("changes nothing in a dry run", async () => {
-    const file = await writeTestFile("dry.csv", "marking_number,scheduled_date\nDRY-1,31/12/2026\n");
-    for (let round = 0; round < 2; round += 1) {
-      const run = await waymark("jobs", "import", file, "--agent", "Acme", "--dates", "dmy", "--dry-run");
-      expect(run.stdout).toBe(
-        "Dry run, nothing changed. An import would give: 1 created, 0 updated, 0 unchanged, 0 failed.\n",
-      );
-    }
-  });
-
   // `test/long/tools/import-memory.test.ts` limits the memory.
   it("lists the first failed rows in the JSON and counts the rest", async () => {
     // More than the 2 MB of the list.
@@ -157,10 +135,12 @@ describe("jobs import", () => {
 
 describe("jobs export", () => {
   const file = 'marking_number,labels,instructions\nE-1,"",\nE-2,"a,""b""\nc",=1+1\n';
-
-  it("writes a file whose import changes nothing", async () => {
+  beforeAll(async () => {
     await waymark("org", "create", "--name", "Exporter", "--type", "agent");
     await waymark("jobs", "import", await writeTestFile("export.csv", file), "--agent", "Exporter");
+  });
+
+  it("writes a file whose import changes nothing", async () => {
     const csv = await waymark("jobs", "export", "--agent", "Exporter");
     expect(csv).toMatchObject({ code: 0, stderr: "2 jobs exported.\n" });
     expect(csv.stdout).toMatch(EXPORT_HEADER);
@@ -171,58 +151,20 @@ describe("jobs export", () => {
   });
 
   it("writes to a file in the format of its name, and prints the count with --json", async () => {
-    await waymark("org", "create", "--name", "Exporter", "--type", "agent");
-    await waymark("jobs", "import", await writeTestFile("export.csv", file), "--agent", "Exporter");
     const out = join(folder(), "out.ndjson");
-    const document = await runJson(
-      "jobs",
-      "export",
-      "--agent",
-      "Exporter",
-      "--status",
-      "pending",
-      "--out",
-      out,
-    );
-    expect(document).toEqual({ exported: 2, format: "ndjson", out });
-    const lines = (await readFile(out, "utf8"))
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    // Jobs created in the same millisecond have no defined order.
-    expect(
-      lines.toSorted((one, other) => one.marking_number.localeCompare(other.marking_number)),
-    ).toMatchObject([
-      { marking_number: "E-1", labels: "", instructions: null },
-      { marking_number: "E-2", labels: 'a,"b"\nc', instructions: "=1+1" },
-    ]);
+    const command = "jobs export --agent Exporter --status pending --out";
+    expect(await runJson(...command.split(" "), out)).toEqual({ exported: 2, format: "ndjson", out });
     expect(await waymark("jobs", "import", out)).toMatchObject({
       stdout: "0 created, 0 updated, 2 unchanged, 0 failed.\n",
     });
   });
 
   it("prints the jobs with --json, and rejects --json with CSV", async () => {
-    await waymark("org", "create", "--name", "Exporter", "--type", "agent");
-    await waymark("jobs", "import", await writeTestFile("export.csv", file), "--agent", "Exporter");
     const { jobs, exported } = await runJson("jobs", "export", "--agent", "Exporter");
-    expect(exported).toBe(2);
-    expect(jobs.map((job: { marking_number: string }) => job.marking_number).toSorted()).toEqual([
-      "E-1",
-      "E-2",
-    ]);
+    expect([exported, jobs.length]).toEqual([2, 2]);
     const none = await runJson("jobs", "export", "--agent", "Exporter", "--status", "returned");
     expect(none).toEqual({ jobs: [], exported: 0 });
     const csv = await waymark("jobs", "export", "--json", "--format", "csv");
     expect(parseOutput(csv, 2)).toMatchObject({ error: { code: "BadRequestException" } });
-  });
-
-  it("writes only the header if no job matches", async () => {
-    const run = await waymark("jobs", "export", "--contractor", "Swift Couriers", "--status", "returned");
-    expect(run).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(EXPORT_HEADER),
-      stderr: "0 jobs exported.\n",
-    });
-    expect(run.stdout.split("\n").length).toBe(2);
   });
 });

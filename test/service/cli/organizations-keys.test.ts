@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
@@ -87,9 +86,6 @@ describe("key", () => {
     const rows = { live: [live.id, "live"], test: [test.id, "test"], operator: [operator.id, "live"] };
     expect(await listed()).toEqual([rows.live, rows.operator]);
     expect(await listed("--mode", "test")).toEqual([rows.test]);
-    expect(await listed("--mode", "all")).toEqual([rows.live, rows.test, rows.operator]);
-    expect(await listed("--org", "Acme")).toEqual([rows.live]);
-    expect(await listed("--org", "Acme", "--mode", "test")).toEqual([rows.test]);
     expect(await listed("--org", "Acme", "--mode", "all")).toEqual([rows.live, rows.test]);
   });
 
@@ -116,13 +112,6 @@ describe("key", () => {
       code: 0,
       stdout: expect.stringMatching(/^revoked_at: 20/m),
     });
-  });
-
-  it("uses the prefix format that the runbooks show", async () => {
-    const guide = await readFile("docs/operate/runbooks.md", "utf8");
-    const { prefix } = await runJson("key", "create", "--org", "Acme");
-    const example = /key revoke (wmk_\w+)/.exec(guide)?.[1] ?? "";
-    for (const text of [example, prefix]) expect(text).toMatch(/^wmk_[0-9a-z]{8}$/);
   });
 
   it("sets, removes and resets single rate limits of a key", async () => {

@@ -34,61 +34,27 @@ describe("the command line", () => {
 describe("exit code 2 (usage error)", () => {
   it.each([
     [["bogus"], "unknown command 'bogus'", "See: waymark --help"],
-    [["org", "lst"], "unknown command 'lst'\n(Did you mean list?)", "See: waymark org --help"],
-    [["org", "list", "extra"], "too many arguments for 'list'", "See: waymark org list --help"],
-    [
-      ["org", "create", "--type", "agent"],
-      "required option '--name <name>' not specified",
-      "org create --help",
-    ],
-    [
-      ["org", "create", "--name", "X", "--type", "carrier"],
-      "Allowed choices are agent, contractor",
-      "org create --help",
-    ],
-    [["org", "suspend"], "missing required argument 'org'", "org suspend --help"],
-    [
-      ["key", "create", "--org", "Acme", "--scopes", "jobs:all"],
-      "Allowed scopes: jobs:read, jobs:write",
-      "key create --help",
-    ],
+    [["org", "create", "--type", "agent"], "required option '--name <name>'", "org create --help"],
+    [["key", "create", "--org", "Acme", "--scopes", "jobs:all"], "Allowed scopes: ", "key create --help"],
     [["key", "create", "--org", "Acme", "--expires", "soon"], "a date (2027-01-31)", "key create --help"],
     [["key", "rotate", "x", "--grace-hours", "day"], "It must be a number", "key rotate --help"],
     [["key", "create", "--org", "Acme", "--operator"], "cannot be used with option", "key create --help"],
-    [["serve", "--role", "cook"], "Allowed choices are all, api, worker", "serve --help"],
+    [["key", "create", "--org", "Acme", "--cidr", "999"], '"999" is not a CIDR range', ""],
+    [["org", "create", "--name", " ", "--type", "agent"], "The name must not be empty", ""],
+    [["jobs", "export", "--status", "done"], 'Unknown status "done"; known statuses: pending,', ""],
+    [["jobs", "export", "--agent", "Swift Couriers"], '"Swift Couriers" is a contractor, not an agent', ""],
+    [["jobs", "import", "-"], "Cannot detect the format of standard input", ""],
+    [["key", "create"], "Specify --org or --operator", ""],
+    [["key"], "Usage: waymark key", ""],
   ])("prints the error with a hint on standard error only: %j", async (args, message, hint) => {
-    const run = await waymark(...args);
-    expect(run).toMatchObject({ code: 2, stdout: "" });
-    expect(run.stderr).toContain(`Error: `);
-    expect(run.stderr).toContain(message);
-    expect(run.stderr).toContain(hint);
-    expect(run.stderr).not.toContain("    at ");
-  });
-
-  it.each([
-    [["key", "create", "--org", "Acme", "--cidr", "999"], '"999" is not a CIDR range'],
-    [["key", "create", "--org", "Acme", "--expires", "2020-01-01"], "The expiry must be in the future"],
-    [["org", "create", "--name", " ", "--type", "agent"], "The name must not be empty"],
-    [["jobs", "export", "--status", "done"], 'Unknown status "done"; known statuses: pending,'],
-    [["jobs", "export", "--agent", "Swift Couriers"], '"Swift Couriers" is a contractor, not an agent'],
-    [["jobs", "import", "-"], "Cannot detect the format of standard input"],
-    [["key", "create"], "Specify --org or --operator"],
-  ])("is also returned for an invalid value: %j", async (args, message) => {
-    const run = await waymark(...args);
-    expect(run).toMatchObject({ code: 2, stdout: "" });
-    expect(run.stderr).toContain(`Error: `);
-    expect(run.stderr).toContain(message);
-  });
-
-  it("is returned with the help if no command is given", async () => {
-    const run = await waymark("key");
-    expect(run).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(/^Usage: waymark key/) });
+    const { stderr, ...rest } = await waymark(...args);
+    expect(rest).toEqual({ code: 2, stdout: "" });
+    for (const part of [message, hint]) expect(stderr).toContain(part);
+    expect(stderr).not.toContain("    at ");
   });
 
   it.each([
     [["bogus"], "UsageError", "See: waymark --help"],
-    [[], "UsageError", "See: waymark --help"],
-    [["serve"], "BadRequestException", null],
     [["jobs", "export", "--status", "done"], "BadRequestException", null],
   ])("prints the error as JSON on standard output with --json: %j", async (args, code, hint) => {
     const run = await waymark(...args, "--json");
@@ -105,21 +71,13 @@ describe("exit code 1 (failure)", () => {
       waymark("org", "create", "--name", "Acme", "--type", "agent"),
       waymark("jobs", "import", join(folder(), "none.csv")),
     ]);
-    expect(missing).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: 'Error: There is no organisation "Unknown Ltd"\nRun `waymark org list` to see what exists.\n',
-    });
-    expect(taken).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: 'Error: An organisation named "Acme" already exists\n',
-    });
-    expect(file).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: `Error: ENOENT: no such file or directory, stat '${join(folder(), "none.csv")}'\n`,
-    });
+    expect([missing, taken, file]).toEqual(
+      [
+        'Error: There is no organisation "Unknown Ltd"\nRun `waymark org list` to see what exists.\n',
+        'Error: An organisation named "Acme" already exists\n',
+        `Error: ENOENT: no such file or directory, stat '${join(folder(), "none.csv")}'\n`,
+      ].map((stderr) => ({ code: 1, stdout: "", stderr })),
+    );
   });
 
   it("prints the error as JSON on standard output with --json", async () => {
@@ -181,8 +139,7 @@ describe("WAYMARK_SECRET", () => {
   it("is required with DATABASE_URL by commands that encrypt or sign", async () => {
     const { code, stdout, stderr } = await begin(["endpoint", "list"], unset).ended;
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("WAYMARK_SECRET is not set");
-    expect(stderr).toContain("openssl rand -base64 32");
+    expect(stderr).toMatch(/WAYMARK_SECRET is not set[^]*openssl rand -base64 32/);
     expect(stderr).not.toContain("    at ");
   });
 

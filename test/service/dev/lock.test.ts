@@ -1,9 +1,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { acquireLock } from "../../../src/dev/lock.ts";
 
@@ -28,26 +27,6 @@ function runWithLock(script: string): ChildProcess {
   onTestFinished(() => void child.kill("SIGKILL"));
   return child;
 }
-
-it("admits one caller at a time within a process", async () => {
-  let [holders, maxHolders] = [0, 0];
-  const workOnce = async (): Promise<boolean> => {
-    const release = acquireLock(path, "command");
-    if (typeof release !== "function") return false;
-    holders += 1;
-    maxHolders = Math.max(maxHolders, holders);
-    await setImmediate();
-    holders -= 1;
-    release();
-    return true;
-  };
-  const caller = async (): Promise<void> => {
-    for (let done = 0; done < 40; await setImmediate()) if (await workOnce()) done += 1;
-  };
-  await Promise.all(Array.from({ length: 8 }, caller));
-  expect(maxHolders).toBe(1);
-  expect(await readdir(folder)).toEqual(["some.lock"]);
-});
 
 it("admits one process at a time", async () => {
   const counter = join(folder, "counter");
