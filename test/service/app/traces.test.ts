@@ -147,7 +147,6 @@ describe("the trace of a change", () => {
   it.each([
     ["a dry run", { body: { weight: 3 }, query: "?dry_run=true" }],
     ["a request that changes nothing", { body: { weight: 2 }, query: "" }],
-    ["a rejected request", { body: { weight: 3 }, query: "", headers: { "if-match": '"99"' } }],
   ])("has no event span for %s", async (_, { body, ...init }) => {
     const [number = ""] = await rig.app.createJobs(rig.agent, [{ patch: { weight: 2 } }]);
     const response = await patch(number, body, init);
@@ -179,11 +178,6 @@ describe("a client's traceparent", () => {
     expect(others).toEqual([]);
     expect(request?.links).toEqual([caller]);
     expect(collector.spans().some(({ traceId }) => traceId === caller.traceId)).toBe(false);
-  });
-
-  it("is ignored if it is invalid", async () => {
-    const { requestId } = await changeJob({ headers: { traceparent: "'; drop table job; --" } });
-    expect((await collector.waitForTrace(requestId)).find(isRoot)?.links).toEqual([]);
   });
 });
 

@@ -194,17 +194,6 @@ describe("transactional", () => {
     });
     expect(await names()).toEqual(["before", "kept"]);
   });
-
-  it("returns 503 past its time limit", async () => {
-    const options = { url: testDatabase.url, poolSize: 1, entities, transactionLimitMs: 50 };
-    await using limited = await openDatabase(options);
-    const late = limited.transactional(async (em) => {
-      await em.execute("select pg_sleep(0.06)");
-      await em.findOne(Organization, { name: "any" });
-    });
-    await expect(late).rejects.toMatchObject({ code: "ServiceUnavailableException", status: 503 });
-    expect(limited.pool()).toMatchObject({ total: 1, idle: 1 });
-  });
 });
 
 it("cancels the entity manager's running statement when the signal aborts", async () => {

@@ -37,17 +37,12 @@ describe("openMongo", () => {
     expect(await mongo.waitUntilUp()).toBe(db);
   });
 
-  it("uses the database waymark if the URL names none", async () => {
-    await using mongo = openMongo({ url: inject("mongoUrl").replace("/waymark?", "/?") });
-    expect((await mongo.waitUntilUp()).databaseName).toBe("waymark");
-  });
-
-  it("accepts a promise of the URL, and is starting until it resolves", async () => {
+  it("accepts a promise of the URL, is starting until it resolves, and uses the database waymark if the URL names none", async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     await using mongo = openMongo({ url: promise });
     const waiting = mongo.waitUntilUp();
     expect(mongo.status()).toEqual(starting);
-    resolve(inject("mongoUrl"));
+    resolve(inject("mongoUrl").replace("/waymark?", "/?"));
     expect((await waiting).databaseName).toBe("waymark");
   });
 
@@ -133,15 +128,6 @@ describe("a MongoDB that stops", () => {
     expect(mongo.status()).toEqual(up);
     expect(after.client).toBe(before.client);
     expect(await writeNote(before)).toBe(true);
-  });
-
-  it("is found if it starts only after the first attempts", async () => {
-    const { proxy, url } = await startStoppableMongo();
-    proxy.cut();
-    await using mongo = openMongo({ url });
-    await waitForState(mongo, "down");
-    proxy.accept();
-    expect(await writeNote(await mongo.waitUntilUp())).toBe(true);
   });
 
   it("has no connection left after disposal", async () => {

@@ -1,7 +1,7 @@
 /** NOTIFY and LISTEN: merging of calls, payloads, reconnection and disposal. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi, onTestFinished } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { createLogger } from "../../../src/core/logger.ts";
@@ -81,44 +81,48 @@ it("reconnects after a lost connection, and reports that notifications may have 
   await eventually(() => expect(listener.heard()).toBe(3));
 });
 
-it("closes even if the server does not close the connection", async () => {
+/** Starts a server that passes connections on to PostgreSQL as `pass` does, until the test ends. Returns its URL. */
+async function startForwarder(pass: (front: Socket, back: Socket) => void): Promise<string> {
   const target = new URL(testDatabase.url);
-  const { hostname, port } = target;
   const sockets: Socket[] = [];
-  // Forwards everything except the end of the connection.
   const server = createServer({ allowHalfOpen: true }, (front) => {
-    const back = connect(Number(port || 5432), hostname);
+    const back = connect(Number(target.port || 5432), target.hostname);
     sockets.push(front, back);
+    pass(front, back);
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server, "listening");
+  const url = new URL(target);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return url.href;
+}
+
+it("closes even if the server does not close the connection", async () => {
+  // Forwards everything except the end of the connection.
+  const url = await startForwarder((front, back) => {
     front.pipe(back, { end: false });
     back.pipe(front, { end: false });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  target.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const listener = listen(target.href);
+  });
+  const listener = listen(url);
   await eventually(() => expect(listener.heard()).toBe(1));
   await listener[Symbol.asyncDispose]();
-  for (const socket of sockets) socket.destroy();
-  server.close();
 });
 
 it("closes although the server does not answer the LISTEN statement", async () => {
-  const target = new URL(testDatabase.url);
-  const { hostname, port } = target;
   let isHanging = false;
-  const server = createServer((front) => {
-    const back = connect(Number(port || 5432), hostname);
+  const url = await startForwarder((front, back) => {
     front.on("data", (chunk) => {
       isHanging ||= chunk.includes(`listen "${channel}"`);
       back.write(chunk);
     });
     back.on("data", (chunk) => void (isHanging || front.write(chunk)));
     front.on("close", () => back.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  target.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const listener = listen(target.href);
+  });
+  const listener = listen(url);
   await eventuallyTruthy(() => isHanging);
   await listener[Symbol.asyncDispose]();
   expect(listener.heard()).toBe(0);
-  server.close();
 });

@@ -7,7 +7,7 @@ import {
   sortedOrganizationIds,
   useOperatorJobFixture,
 } from "../../support/jobs/operator-service.fixture.ts";
-import { newMarkingNumber, bulkOptions, summarizeOutcomes } from "../../support/jobs/service.fixture.ts";
+import { bulkOptions, summarizeOutcomes } from "../../support/jobs/service.fixture.ts";
 
 const { services, agent, contractor, create, newJob, eventsOf } = useOperatorJobFixture();
 
@@ -160,17 +160,5 @@ describe("creating jobs", () => {
     ]);
     expect(await services().countRows()).toEqual(before);
     expect(services().notifications).toEqual({ workers: 0, organizationIds: [] });
-  });
-
-  it("creates each Marking Number once if many calls create the same jobs concurrently", async () => {
-    const numbers = Array.from({ length: 30 }, newMarkingNumber);
-    const calls = Array.from({ length: 6 }, (_, index) =>
-      create(
-        (index % 2 === 0 ? numbers : numbers.toReversed()).map((markingNumber) => newJob({ markingNumber })),
-      ),
-    );
-    const outcomes = (await Promise.all(calls)).flatMap(summarizeOutcomes);
-    expect(outcomes.filter((outcome) => outcome === "created")).toHaveLength(numbers.length);
-    expect(outcomes.filter((outcome) => outcome === "Conflict")).toHaveLength(5 * numbers.length);
   });
 });

@@ -83,13 +83,3 @@ it("has at most 512 characters for the longest Marking Numbers and continues aft
   const byBytes = numbers.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
   expect(listed).toEqual(byBytes);
 });
-
-it("returns an empty page for a job that does not exist", async () => {
-  const page = await listJobs(reads.database, reads.agent, {
-    filter: {},
-    order: { field: "marking_number", descending: false },
-    page: { direction: "forward", limit: 5, position: { value: null, id: newUuid() } },
-    include: { items: true, total: false },
-  });
-  expect(page.items).toEqual([]);
-});

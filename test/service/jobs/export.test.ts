@@ -9,7 +9,7 @@ import { sql } from "../../../src/core/postgres/sql.ts";
 import { context, countsOf, problemsOf, useJobImportFixture } from "../../support/jobs/import.fixture.ts";
 import { newMarkingNumber } from "../../support/jobs/service.fixture.ts";
 
-const { database, services, organization, importFile, makeJob, readJob: jobOf } = useJobImportFixture();
+const { database, services, organization, importFile, makeJob } = useJobImportFixture();
 
 async function exported(query: Pick<JobExport, "filter" | "format">): Promise<string> {
   const order = { field: "id", descending: false } as const;
@@ -157,22 +157,5 @@ describe("an export", () => {
       }),
       { numRuns: 30 },
     );
-  });
-
-  it("recreates the same jobs in a database without them", async () => {
-    const { id: agentId } = await services().organizations.create({ name: "Mover", type: "agent" });
-    const patch = { labels: "", instructions: 'a\r\n"b"', weight: 1e21, normalized_status: "on_hold" };
-    const number = await makeJob(patch, {
-      agentId,
-      contractorId: organization.contractor,
-      providerStatus: "",
-    });
-    const before = await jobOf(number);
-    const file = await exported({ format: "csv", filter: { agentId: [agentId] } });
-    await database().query(sql`delete from job where agent_id = ${agentId}`);
-    expect(countsOf(await importFile(file, {}))).toEqual([1, 0, 0, 0]);
-    const { id, created_at, updated_at, ...values } = before;
-    expect(await jobOf(number)).toMatchObject(values);
-    expect([id, created_at, updated_at]).not.toContain((await jobOf(number))["id"]);
   });
 });

@@ -38,59 +38,51 @@ const many = (count: number, condition: JobFilterTree): JobFilterTree => ({
 });
 
 describe("a filter is rejected with", () => {
-  it.each<[string, JobFilterTree, string[]]>([
-    [
-      "an unknown status",
-      { normalizedStatus: { eq: "nope" } },
-      ["filter.normalizedStatus.eq unknown_status"],
-    ],
+  it.each<[string, JobFilterTree, string]>([
+    ["an unknown status", { normalizedStatus: { eq: "nope" } }, ".normalizedStatus.eq unknown_status"],
     [
       "an unknown status deep in the tree",
       { or: [{}, {}, { normalizedStatus: { in: ["pending", "nope"] } }] },
-      ["filter.or.2.normalizedStatus.in unknown_status"],
+      ".or.2.normalizedStatus.in unknown_status",
     ],
-    ["U+0000", { not: { search: "a\0" } }, ["filter.not.search invalid_value"]],
-    ["U+0000 in a status", { normalizedStatus: { eq: "\0" } }, ["filter.normalizedStatus.eq invalid_value"]],
+    ["U+0000", { not: { search: "a\0" } }, ".not.search invalid_value"],
+    ["U+0000 in a status", { normalizedStatus: { eq: "\0" } }, ".normalizedStatus.eq invalid_value"],
     [
       "a lone surrogate",
       { and: [{ batchNumber: { in: ["x", "\ud800"] } }] },
-      ["filter.and.0.batchNumber.in invalid_value"],
+      ".and.0.batchNumber.in invalid_value",
     ],
     [
       "a text longer than any column",
       { groupCode: { startsWith: "x".repeat(1001) } },
-      ["filter.groupCode.startsWith too_big"],
+      ".groupCode.startsWith too_big",
     ],
-    ["a search longer than REST's", { search: "x".repeat(256) }, ["filter.search too_big"]],
-    ["an invalid number", { weight: { gt: Number.NaN } }, ["filter.weight.gt invalid_type"]],
+    ["a search longer than REST's", { search: "x".repeat(256) }, ".search too_big"],
+    ["an invalid number", { weight: { gt: Number.NaN } }, ".weight.gt invalid_type"],
     [
       "an infinite number",
       { pieceQuantity: { lt: Number.NEGATIVE_INFINITY } },
-      ["filter.pieceQuantity.lt invalid_type"],
+      ".pieceQuantity.lt invalid_type",
     ],
-    ["an invalid date", { scheduledDate: { eq: "2026-02-30" } }, ["filter.scheduledDate.eq invalid_format"]],
+    ["an invalid date", { scheduledDate: { eq: "2026-02-30" } }, ".scheduledDate.eq invalid_format"],
     [
       "an invalid instant",
       { createdAt: { gte: "0000-01-01T00:00:00.000Z" } },
-      ["filter.createdAt.gte invalid_value"],
+      ".createdAt.gte invalid_value",
     ],
-    ["an invalid id", { agentId: ["org"] }, ["filter.agentId invalid_format"]],
-    ["an empty list", { contractorId: [] }, ["filter.contractorId too_small"]],
+    ["an invalid id", { agentId: ["org"] }, ".agentId invalid_format"],
+    ["an empty list", { contractorId: [] }, ".contractorId too_small"],
     [
       "a list of 101 items",
       { batchNumber: { in: Array.from({ length: 101 }, String) } },
-      ["filter.batchNumber.in too_big"],
+      ".batchNumber.in too_big",
     ],
-    ["21 conditions", many(21, { isLate: true }), ["filter too_big"]],
-    ["21 empty conditions", many(21, {}), ["filter too_big"]],
-    [
-      "21 comparisons of one column",
-      many(7, { weight: { gt: 1, lt: 5, isNull: false } }),
-      ["filter too_big"],
-    ],
-    ["4 nested levels", { not: { and: [{ or: [{ not: {} }] }] } }, ["filter.not.and.0.or.0.not too_big"]],
-  ])("%s", async (_name, condition, fields) => {
-    expect(await problemsOf(condition)).toEqual(fields);
+    ["21 conditions", many(21, { isLate: true }), " too_big"],
+    ["21 empty conditions", many(21, {}), " too_big"],
+    ["21 comparisons of one column", many(7, { weight: { gt: 1, lt: 5, isNull: false } }), " too_big"],
+    ["4 nested levels", { not: { and: [{ or: [{ not: {} }] }] } }, ".not.and.0.or.0.not too_big"],
+  ])("%s", async (_name, condition, problem) => {
+    expect(await problemsOf(condition)).toEqual([`filter${problem}`]);
   });
 
   it("every problem of the filter", async () => {

@@ -181,18 +181,6 @@ it("Marking Numbers that PostgreSQL cannot store find no job", async () => {
   expect(found.map((job) => job && job.marking_number)).toEqual([null, null, "A"]);
 });
 
-it("empty look-ups run no query", async () => {
-  const failing = {
-    query: () => Promise.reject(new Error("unexpected query")),
-  };
-  expect(await findJobsById(failing, reads.agent, [])).toEqual([]);
-  expect(await findJobsByMarkingNumber(failing, reads.agent, ["\0"])).toEqual([null]);
-  expect(await findOrganizationsById(failing, reads.agent, [])).toEqual([]);
-  const request = { limit: 1, beforeSequence: null };
-  expect(await service.findByIds(reads.agent, [], failing)).toEqual([]);
-  expect(await service.histories(reads.agent, { jobIds: [], request }, failing)).toEqual([]);
-});
-
 it("the feed orders transactions by number, not as text", async () => {
   await reads.database.query(sql`
     update job_event set transaction_id = (case when sequence < 4 then '9' else '10' end)::xid8 where job_id = ${ids["A"]}`);

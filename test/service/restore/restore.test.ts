@@ -119,18 +119,6 @@ describe("the feed", () => {
     await expect(runStartupCheck()).resolves.toEqual([]);
   });
 
-  it("stays in order after several restores", async () => {
-    const agent = await app.createOrganization("agent");
-    const [number = ""] = await app.createJobs(agent, [{}]);
-    for (let weight = 1; weight <= 3; weight += 1) {
-      await finish();
-      expectData(await patchJob(app, agent, number, { weight }));
-    }
-    const sequences = (await waitForFeedEvents(app, agent, 4)).map(({ data }) => data.sequence);
-    expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
-    expect(new Set(sequences).size).toBe(4);
-  });
-
   it("waits for a running transaction that has written an event, and keeps the event in order", async () => {
     const agent = await app.createOrganization("agent");
     const [number = "", other = ""] = await app.createJobs(agent, [{}, {}]);
@@ -276,20 +264,6 @@ describe("a starting process", () => {
       userEmails: [],
     });
     await expect(runStartupCheck()).resolves.toEqual([]);
-  });
-
-  it("checks the endpoints' secrets if the database has no stored check", async () => {
-    await runStartupCheck();
-    await fixture.createEndpoint({ url: "http://127.0.0.1:9/" });
-    await app.database.query(raw("update database_identity set secret_check = null"));
-    await expect(runStartupCheck(createSecretBox(Buffer.alloc(32, "other")))).rejects.toThrow(
-      "WAYMARK_SECRET",
-    );
-    await expect(runStartupCheck()).resolves.toEqual([]);
-    const [row] = await app.database.query<{ secret_check: string }>(
-      raw("select secret_check from database_identity"),
-    );
-    expect(row?.secret_check).toMatch(/^s1\./);
   });
 });
 

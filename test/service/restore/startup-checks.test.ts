@@ -135,11 +135,3 @@ describe("with limited access to PostgreSQL", () => {
     expect(await storedIdentity(app.database)).toEqual(known);
   });
 });
-
-it("writes nothing if nothing has changed", async () => {
-  await start();
-  const written = raw("select xmin, xmax from database_identity");
-  const before = await app.database.query(written);
-  await start();
-  expect(await app.database.query(written)).toEqual(before);
-});

@@ -46,33 +46,6 @@ describe("a one-off task", () => {
     expect(await tasks.distinct("nextRunAt")).toEqual([at]);
   });
 
-  it("is written in a batch with others, and not again if it is scheduled again", async () => {
-    const { tasks, url, addScheduler } = openSchedulerFixture();
-    const { scheduler, mongo } = addScheduler({ url: `${url}&monitorCommands=true` });
-    const { client } = await mongo.waitUntilUp();
-    const writes = vi.fn<(name: string) => void>();
-    client.on("commandStarted", ({ commandName }) => writes(commandName));
-    const at = tomorrow();
-    for (let n = 0; n < 1_001; n += 1) scheduler.schedule(onceTask, { n }, at);
-    await eventually(async () => expect(await tasks.countDocuments()).toBe(1_001));
-    for (let n = 0; n < 1_001; n += 1) scheduler.schedule(onceTask, { n }, at);
-    await scheduler[Symbol.asyncDispose]();
-    expect(writes.mock.calls.filter(([name]) => name === "insert")).toHaveLength(1);
-  });
-
-  it("can be scheduled again after it has run", async () => {
-    const { addScheduler } = openSchedulerFixture();
-    const { scheduler } = addScheduler();
-    const work = vi.fn<() => void>();
-    scheduler.start([taskHandler(onceTask, work)]);
-    scheduler.schedule(onceTask, { n: 1 }, soon());
-    await eventually(() => expect(work).toHaveBeenCalledTimes(1));
-    await eventually(() => {
-      scheduler.schedule(onceTask, { n: 1 }, soon());
-      expect(work).toHaveBeenCalledTimes(2);
-    });
-  });
-
   it("is rejected if it is scheduled with an invalid payload", () => {
     const { scheduler } = openSchedulerFixture().addScheduler();
     expect(() => scheduler.schedule(onceTask, { n: 1.5 }, soon())).toThrow(/expected int/);

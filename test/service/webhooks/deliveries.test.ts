@@ -1,4 +1,4 @@
-/** The delivery log: lists, details and isolation between organisations. */
+/** The delivery log: lists, details, test events and isolation between organisations. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toEventWire, type EventRow } from "../../../src/events/wire.ts";
 import { AppError } from "../../../src/core/errors.ts";
@@ -9,6 +9,8 @@ import type { DeliveryView } from "../../../src/webhooks/deliveries/view.ts";
 import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
 import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
+import { isSigned } from "../../support/webhooks/is-signed.ts";
+import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 import {
   openWebhookServiceFixture,
   type WebhookServiceFixture,
@@ -128,15 +130,6 @@ describe("list", () => {
         insert into webhook_delivery (id, endpoint_id, event_id, event_type, status)
         values (${newUuid(Date.now() - ageMs)}, ${fromTypedId("whe", endpoint.id)}, ${newUuid()}, 'job.updated', 'delivered')`);
     expect((await own.deliveries.list(agent, { filter: {}, limit: 5 })).items).toHaveLength(1);
-  });
-
-  it("goes back 30 days", async () => {
-    const { uuid, list } = await createAgentWithEndpoint(services);
-    for (const ageMs of [30 * DAY_MS + HOUR_MS, 30 * DAY_MS - HOUR_MS])
-      await services.database.query(sql`
-        insert into webhook_delivery (id, endpoint_id, event_id, event_type, status)
-        values (${newUuid(Date.now() - ageMs)}, ${uuid}, ${newUuid()}, 'job.updated', 'delivered')`);
-    expect(await list()).toHaveLength(1);
   });
 
   it("rejects an invalid page size and a cursor of another list", async () => {
@@ -283,5 +276,58 @@ describe("the attempts of an endpoint", () => {
     await expect(services.deliveries.attempts(other, id)).rejects.toMatchObject({
       code: "NotFoundException",
     });
+  });
+});
+
+describe("a test event", () => {
+  it("is a signed request, also to a paused endpoint, and records the response in the log", async () => {
+    await using receiver = await startTestReceiver({ respond: () => ({ status: 202, body: "thanks" }) });
+    const agent = await services.createOrganization("agent");
+    const { endpoint, secret } = await services.endpoints.create(agent, {
+      url: receiver.url,
+      headers: { "X-Token": "s3cr3t" },
+    });
+    await services.endpoints.pause(agent, endpoint.id);
+    const { attempts, requestBody, ...delivery } = await services.deliveries.sendTest(agent, endpoint.id);
+    const received = await receiver.next();
+    expect(received.headers).toMatchObject({ "x-token": "s3cr3t", "webhook-id": delivery.eventId });
+    expect(isSigned(secret, received)).toBe(true);
+    expect(JSON.parse(received.body)).toEqual({
+      id: delivery.eventId,
+      type: "webhook.test",
+      api_version: "v1",
+      timestamp: expect.stringMatching(/Z$/),
+      data: { message: expect.stringContaining("test"), endpoint_id: endpoint.id },
+    });
+    expect(requestBody).toBe(received.body);
+    expect(delivery).toMatchObject({
+      endpointId: endpoint.id,
+      eventType: "webhook.test",
+      jobId: null,
+      markingNumber: null,
+      origin: "test",
+      status: "delivered",
+      attemptCount: 1,
+      outcome: "delivered",
+    });
+    expect(attempts).toMatchObject([{ number: 1, httpStatus: 202, responseBody: "thanks", error: null }]);
+    expect(attempts[0]?.requestHeaders).toContainEqual({ name: "x-token", value: "********" });
+    expect((await services.deliveries.list(agent, { filter: {}, limit: 5 })).items).toEqual([delivery]);
+  });
+
+  it("reports the failure without changing the endpoint", async () => {
+    await using receiver = await startTestReceiver({ respond: () => ({ status: 410 }) });
+    const agent = await services.createOrganization("agent");
+    const { endpoint } = await services.endpoints.create(agent, { url: receiver.url });
+    const gone = await services.deliveries.sendTest(agent, endpoint.id);
+    expect(gone).toMatchObject({ status: "failed", outcome: "http_410" });
+    expect(gone.attempts[0]?.error).toMatch(/^The receiver returned 410 Gone\. This was a test/);
+    const { endpoint: closed } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
+    const refused = await services.deliveries.sendTest(agent, closed.id);
+    expect(refused).toMatchObject({ status: "failed", outcome: "connect_refused" });
+    expect(refused.attempts).toMatchObject([
+      { httpStatus: null, error: expect.any(String), responseBody: null },
+    ]);
+    expect(await services.endpoints.get(agent, endpoint.id)).toEqual(endpoint);
   });
 });

@@ -142,16 +142,14 @@ describe("create", () => {
     });
   });
 
-  it.each([
-    ["http://169.254.169.254/latest", "url"],
-    [`https://example.com/${"x".repeat(2_048)}`, "url"],
-    // Its encoded form has 6,020 characters.
-    [`https://example.com/${"é".repeat(1_000)}`, "url"],
-    ["not a url", "url"],
-  ])("rejects the URL %.40s", async (url, field) => {
-    const { problems } = await problemsOf(services.endpoints.create(agent, { url }));
-    expect(Object.keys(problems)).toEqual([field]);
-  });
+  // The encoded form of the last one has 6,020 characters.
+  it.each(["http://169.254.169.254/latest", "not a url", `https://example.com/${"é".repeat(1_000)}`])(
+    "rejects the URL %.40s",
+    async (url) => {
+      const { problems } = await problemsOf(services.endpoints.create(agent, { url }));
+      expect(Object.keys(problems)).toEqual(["url"]);
+    },
+  );
 
   it("keeps the value of a header that is sent back masked, under any case, and rejects a mask without a value", async () => {
     const { id } = (
@@ -358,15 +356,5 @@ describe("an organisation", () => {
   it("must be named in each read with the entity manager", async () => {
     const read = services.database.em().find(WebhookEndpoint, {});
     await expect(read).rejects.toThrow("No arguments provided for filter 'endpointVisibility'");
-  });
-
-  it("does not limit operators, who can also select one organisation", async () => {
-    const owner = await services.createOrganization("agent");
-    const id = await createEndpointFor(services, owner);
-    expect(
-      await services.endpoints.list(systemPrincipal, { organizationId: owner.organizationId }),
-    ).toMatchObject([{ id }]);
-    expect((await services.endpoints.list(systemPrincipal)).map((one) => one.id)).toContain(id);
-    expect(await services.endpoints.pause(systemPrincipal, id)).toMatchObject({ status: "paused" });
   });
 });

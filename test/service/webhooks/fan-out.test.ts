@@ -1,9 +1,5 @@
 /** Fan-out: each endpoint gets the events that its organisation sees in the feed. */
-import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { importJobs } from "../../../src/jobs/import-export/import.ts";
-import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
-import { systemActor } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
 
@@ -57,40 +53,4 @@ it("endpoints get only their event types; paused ones get deliveries on hold, de
   expect(await typesOf(created)).toEqual(["job.created"]);
   expect(await typesOf(paused)).toEqual(["job.created", "job.updated"]);
   expect(await typesOf(deleted)).toEqual([]);
-});
-
-it("batches and imports create one delivery per change, dry runs none", async () => {
-  const endpoint = await rig.createEndpoint({ url: URL });
-  const numbers = await rig.app.createJobs(rig.agent, [{}, {}, {}]);
-  const body = (weight: number) =>
-    JSON.stringify({ jobs: numbers.map((marking_number) => ({ marking_number, weight })) });
-  const batch = { method: "PATCH", key: rig.agent.key };
-  await rig.app.call("/v1/jobs/batch", { ...batch, body: body(1) });
-  await rig.app.call("/v1/jobs/batch?dry_run=true", { ...batch, body: body(2) });
-
-  const { database, organizations } = rig.app;
-  const announced: true[] = [];
-  const services = {
-    database,
-    organizations,
-    referenceData: createJobReferenceData(database),
-    notifyWorkers: () => announced.push(true),
-    notifySubscribers: () => undefined,
-  };
-  const markingNumber = `MN-${randomBytes(6).toString("hex")}`;
-  const row = { line: 2, values: { marking_number: markingNumber, agent: rig.agent.name } };
-  async function* rows() {
-    yield await Promise.resolve(row);
-  }
-  const context = { actor: systemActor, requestId: null };
-  for (const dryRun of [true, false]) {
-    for await (const report of importJobs(services, rows(), { ...context, dryRun }))
-      expect(report.counts.created).toBe(1);
-  }
-  expect(announced).toHaveLength(1);
-  const counts = Object.groupBy(await typesOf(endpoint), (type) => type);
-  expect({ created: counts["job.created"]?.length, updated: counts["job.updated"]?.length }).toEqual({
-    created: 4,
-    updated: 3,
-  });
 });

@@ -1,12 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
-import { createInterface } from "node:readline";
+import type { Socket } from "node:net";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
 import type { HttpClientLimits, OutgoingResult } from "../../../src/core/http-client/client.ts";
 import { HttpClient } from "../../../src/core/http-client/client.ts";
-import { newSecret } from "../../../src/webhooks/signing/signature.ts";
 import { selfSignedCertificate } from "../../support/webhooks/self-signed-certificate.ts";
 import { respondWith, startTcpReceiver, type TcpReceiver } from "../../support/webhooks/tcp-receiver.ts";
 import {
@@ -152,21 +148,12 @@ describe("a response", () => {
     expect(other.connections.opened).toBe(0);
   });
 
-  it.each([204, 304, 400, 410, 429, 500, 503])("with the status %i is returned", async (status) => {
-    expect(await answered(() => ({ status }))).toMatchObject({ kind: "response", status, bodyText: "" });
-  });
-
   // evidence: webhook-100-continue
   it.each<[title: string, parts: string[]]>([
     ["one", ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"]],
-    ["two", [`${"HTTP/1.1 100 Continue\r\n\r\n".repeat(2)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`]],
     [
       "one, and the answer later",
       ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"],
-    ],
-    [
-      "one with a header",
-      ["HTTP/1.1 100 Continue\r\nx-a: b\r\n\r\nHTTP/1.1 200", " OK\r\ncontent-length: 2\r\n\r\nok"],
     ],
     [
       "one and early hints",
@@ -188,14 +175,6 @@ describe("a response", () => {
     // The connection is used again.
     for (let turn = 0; turn < 2; turn += 1)
       expect(await post(client, tcp.url)).toMatchObject({ kind: "response", status: 200, bodyText: "ok" });
-  });
-
-  it("that is interim is skipped", async () => {
-    const result = await answered((_, response) => {
-      response.writeEarlyHints({ link: "</a>; rel=preload" });
-      return { status: 202 };
-    });
-    expect(result).toMatchObject({ status: 202 });
   });
 });
 
@@ -317,12 +296,10 @@ describe("a failed request returns", () => {
 
   it.each([
     ["not HTTP", "SSH-2.0-OpenSSH_9.9\r\n"],
-    ["a bad length", "HTTP/1.1 200 OK\r\ncontent-length: banana\r\n\r\n"],
     [
       "two lengths and chunks",
       "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     ],
-    ["a header with a NUL", "HTTP/1.1 200 OK\r\nx: a\0b\r\n\r\n"],
     ["headers over 16 KiB", `HTTP/1.1 200 OK\r\n${`x-many: ${"x".repeat(1_000)}\r\n`.repeat(20)}\r\n`],
     [
       "a switch of protocols",
@@ -341,17 +318,14 @@ describe("a failed request returns", () => {
     expect(JSON.stringify(result)).not.toContain("127.0.0.1");
   });
 
-  it.each([
-    { "x-a": "1\r\nx-evil: 2" },
-    { "x-a\r\nx-evil": "1" },
-    { "x-a": "1\0" },
-    { "transfer-encoding": "chunked" },
-    { "content-length": "-1" },
-  ])("no result but throws for a malformed request, which is not sent: %j", async (headers) => {
-    await from(respondWith(() => OK));
-    await expect(http.post({ url: tcp.url, headers, body: "{}" })).rejects.toThrow(/invalid/);
-    expect(await post(http, tcp.url)).toMatchObject({ status: 200 });
-  });
+  it.each([{ "x-a": "1\r\nx-evil: 2" }, { "content-length": "-1" }])(
+    "no result but throws for a malformed request, which is not sent: %j",
+    async (headers) => {
+      await from(respondWith(() => OK));
+      await expect(http.post({ url: tcp.url, headers, body: "{}" })).rejects.toThrow(/invalid/);
+      expect(await post(http, tcp.url)).toMatchObject({ status: 200 });
+    },
+  );
 });
 
 describe("connections", () => {
@@ -476,26 +450,5 @@ describe("connections", () => {
     expect(await posted).toMatchObject({ status: 200 });
     await ended;
     await expect.poll(() => receiver.connections.open).toBe(0);
-  });
-});
-
-describe("the test receiver", () => {
-  it("runs in a separate process", async () => {
-    const child = spawn(process.execPath, ["test/support/webhooks/receiver.ts", newSecret(), "202"]);
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-    const line = async (): Promise<Record<string, unknown>> =>
-      JSON.parse((await lines.next()).value as string);
-    const { url } = await line();
-    expect(await post(httpWith(), String(url), "hello")).toMatchObject({ status: 202 });
-    expect(await line()).toMatchObject({ body: "hello", isSigned: false });
-  });
-
-  it("distinguishes connections", async () => {
-    await using receiver = await startTestReceiver();
-    const socket = connect(receiver.port, "127.0.0.1");
-    await once(socket, "connect");
-    socket.end("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-    expect(await receiver.next()).toMatchObject({ connection: 1, isSigned: null });
   });
 });

@@ -105,26 +105,11 @@ describe("an attempt", () => {
 
   it.each([
     [204, {}, { class: "delivered", status: 204, message: null }],
-    [
-      302,
-      { location: "http://169.254.169.254/" },
-      {
-        class: "http_302",
-        message: expect.stringContaining("not followed"),
-      },
-    ],
-    [300, {}, { class: "http_300", message: expect.stringContaining("Only a 2xx status") }],
-    [304, {}, { class: "http_304", message: expect.stringContaining("Only a 2xx status") }],
+    [302, { location: "/" }, { class: "http_302", message: expect.stringContaining("not followed") }],
     [400, {}, { class: "http_400", message: expect.stringContaining("Only a 2xx status") }],
-    [401, {}, { class: "http_401", message: expect.stringContaining("by their signature") }],
     [404, {}, { class: "http_404", message: expect.stringContaining("Check the path") }],
     [410, {}, { class: "http_410", message: expect.stringContaining("disabled") }],
     [429, { "retry-after": "30" }, { class: "http_429", retryAfter: "30" }],
-    [
-      503,
-      { "retry-after": "Sat, 21 Nov 2026 12:01:00 GMT" },
-      { retryAfter: "Sat, 21 Nov 2026 12:01:00 GMT" },
-    ],
   ])("with the response %i", async (status, headers, outcome) => {
     const result = await send(await receiverOf({ respond: () => ({ status, headers }) }));
     expect(result.outcome).toMatchObject(outcome);
