@@ -79,6 +79,28 @@ describe("invalid variables", () => {
     expect(errors?.[0]?.message).toBe("variables.filter must not have more than 2000 lists and objects");
   });
 
+  it("are named without their values, which can be large or secret, at most 20", async () => {
+    const number = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`k${index}`, "s3cret"]));
+    const filter = { markingNumber: number };
+    const { status, errors } = await graphql(app, query, { key, variables: { number: "x", filter } });
+    expect(status).toBe(400);
+    expect(errors).toHaveLength(20);
+    expect(errors?.[0]?.message).toBe(
+      'Variable "$filter" is invalid at filter.markingNumber: Field "k0" is not defined by type "StringFilter".',
+    );
+    expect(JSON.stringify(errors)).not.toContain("s3cret");
+    const tooLong = await graphql(app, query, { key, variables: { number: "x", day: "9".repeat(9_999) } });
+    expect(JSON.stringify(tooLong.errors).length).toBeLessThan(1_500);
+  });
+
+  it("and invalid fields return at most 20 errors, and say that there are more", async () => {
+    const fields = Array.from({ length: 50 }, (_, index) => `unknown${index}`).join(" ");
+    const { status, errors } = await graphql(app, `{ ${fields} }`, { key });
+    expect(status).toBe(400);
+    expect(errors).toHaveLength(21);
+    expect(errors?.at(-1)?.message).toContain("Too many validation errors");
+  });
+
   it("of a subscription return the same errors", async () => {
     const socket = await openAuthenticatedWebSocket(app, key);
     const subscription = "subscription ($types: [JobEventType!]) { jobChanged(types: $types) { id } }";

@@ -14,6 +14,7 @@ import type { Registry } from "prom-client";
 import type { KeyVerifier } from "../../api-keys/api.ts";
 import type { RateLimits } from "../../rate-limits/api.ts";
 import type { Config } from "../../config/config.ts";
+import { MAX_PROBLEMS } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { authenticate } from "./authenticate.ts";
 import type { IncomingOperation } from "./context.ts";
@@ -125,6 +126,7 @@ function createApolloServer<Context extends BaseContext>(
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     parseOptions: { maxLexicalTokens: operationLimits.tokens },
+    validationOptions: { maxErrors: MAX_PROBLEMS },
     maxRecursiveSelections: operationLimits.selections,
     stringifyResult(answer) {
       const code = "errors" in answer ? answer.errors?.[0]?.extensions?.["code"] : undefined;

@@ -11,7 +11,7 @@ import {
 import { keyRequired } from "../../../api-keys/api.ts";
 import { type RateLimitClass, type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
 import { unknownNames } from "../../../core/did-you-mean.ts";
-import { badRequest, MAX_PROBLEMS, type Problem } from "../../../core/errors.ts";
+import { badRequest, type Problem } from "../../../core/errors.ts";
 import { costOf } from "./cost.ts";
 import type { ShareKind } from "../../partner-shares.ts";
 import { rateLimitSubjectOf } from "../authenticated-principal.ts";
@@ -84,7 +84,8 @@ export function measureOperation(
   checkLimit("introspections", plan.introspection.length);
   const definitions = operation.variableDefinitions ?? [];
   checkVariables(definitions, variables);
-  const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: MAX_PROBLEMS });
+  // `variableErrors` lists the problems. Here each would cost a text with the whole value.
+  const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: 0 });
   if (!coerced) return null;
   const withoutValue = plan.conditionVariables.filter((name) => coerced[name] === null);
   if (withoutValue.length > 0) throw badRequest(withoutValue.map(nullConditionProblem));

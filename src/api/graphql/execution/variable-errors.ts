@@ -1,7 +1,6 @@
-/** Errors of an operation's variables: those of graphql-js, each with `extensions.problems` added. */
+/** Errors of an operation's variables. They name the problem and not the value, which can be large or secret. */
 import {
   coerceInputValue,
-  getVariableValues,
   GraphQLError,
   isInputType,
   isNonNullType,
@@ -14,19 +13,22 @@ import { MAX_PROBLEMS, type Problem } from "../../../core/errors.ts";
 
 type VariableProblem = Omit<Problem, "location">;
 
-/** Returns an empty list if all variables are valid. `field` is a path such as `variables.filter.createdAt.gte`. */
+/** graphql-js repeats a wrong number or name in its message. */
+const MAX_MESSAGE_LENGTH = 200;
+
+/** Returns the first 20 errors, or none if all variables are valid. `field` is a path such as `variables.filter.createdAt.gte`. */
 export function variableErrors(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Readonly<Record<string, unknown>>,
 ): readonly GraphQLError[] {
-  const { errors = [] } = getVariableValues(schema, variableDefinitions, variables, {
-    maxErrors: MAX_PROBLEMS,
-  });
-  if (errors.length === 0) return errors;
-  // graphql-js reports one error per problem, in the same order.
-  const problems = variableDefinitions.flatMap((definition) => problemsOf(schema, definition, variables));
-  return errors.map((error, index) => withProblem(error, problems[index]));
+  const errors: GraphQLError[] = [];
+  for (const definition of variableDefinitions)
+    for (const problem of problemsOf(schema, definition, variables)) {
+      errors.push(toError(definition, problem));
+      if (errors.length === MAX_PROBLEMS) return errors;
+    }
+  return errors;
 }
 
 function problemsOf(
@@ -43,15 +45,29 @@ function problemsOf(
   if (value === undefined || (value === null && isNonNullType(type)))
     return [{ field, code: "required", message: `must be a value of type ${String(type)}` }];
   const problems: VariableProblem[] = [];
-  coerceInputValue(value, type, (path, _invalid, { message }) => {
-    problems.push({ field: [field, ...path].join("."), code: "invalid_value", message });
-  });
+  const tooMany = new Error("There are more problems than a response lists");
+  try {
+    coerceInputValue(value, type, (path, _invalid, error) => {
+      const message = error.message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+      problems.push({ field: [field, ...path].join("."), code: "invalid_value", message });
+      // Each unknown member is compared with all known ones.
+      if (problems.length === MAX_PROBLEMS) throw tooMany;
+    });
+  } catch (error) {
+    if (error !== tooMany) throw error;
+  }
   return problems;
 }
 
-function withProblem(error: GraphQLError, problem: VariableProblem | undefined): GraphQLError {
-  if (!problem) return error;
-  const { message, nodes = null, source = null, positions = null } = error;
-  const extensions = { code: "BAD_USER_INPUT", problems: [problem] };
-  return new GraphQLError(message, { nodes, source, positions, extensions });
+function toError(definition: VariableDefinitionNode, problem: VariableProblem): GraphQLError {
+  const path = problem.field.slice("variables.".length);
+  const variable = `Variable "$${definition.variable.name.value}"`;
+  const message =
+    problem.code === "required"
+      ? `${variable} ${problem.message}`
+      : `${variable} is invalid at ${path}: ${problem.message}`;
+  return new GraphQLError(message, {
+    nodes: definition,
+    extensions: { code: "BAD_USER_INPUT", problems: [problem] },
+  });
 }
