@@ -11,7 +11,7 @@ export interface PooledConnection {
   readonly origin: Origin;
   /** Requests answered since it was opened. Above 0, the server may have closed it meanwhile. */
   requestCount: number;
-  /** How many `100 Continue` may still come before the response. Set it for each request. */
+  /** How many interim responses may still come before the final one. Set it for each request. */
   skippable: number;
 }
 
@@ -117,7 +117,7 @@ export class ConnectionPool implements AsyncDisposable {
   #add(origin: Origin): PooledConnection {
     const connect: buildConnector.connector = (options, callback) =>
       this.#connector(options, (...result) => {
-        if (result[1]) skipContinue(result[1], connection);
+        if (result[1]) skipInterim(result[1], connection, this.#limits.headerBytes);
         callback(...result);
       });
     const client = this.#createClient(origin.name, connect);
@@ -149,20 +149,39 @@ export class ConnectionPool implements AsyncDisposable {
   }
 }
 
-const CONTINUE = Buffer.from("HTTP/1.1 100");
+const INTERIM = "HTTP/1.1 1";
+const SWITCHING_PROTOCOLS = "HTTP/1.1 101";
 const HEAD_END = "\r\n\r\n";
+const NOTHING: Buffer = Buffer.alloc(0);
 
-/** Drops `100 Continue` before a response. A server may send it unasked (RFC 9110, 15.2); undici ends the connection. */
-function skipContinue(socket: Socket, connection: PooledConnection): void {
+/**
+ * Drops interim responses before the final one. A server may send `100 Continue` unasked (RFC 9110, 15.2), and undici would end the
+ * connection. Waits for the rest of a head of up to `maxBytes`.
+ */
+function skipInterim(socket: Socket, connection: PooledConnection, maxBytes: number): void {
   const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
+  let held: Buffer = NOTHING;
   socket.read = (size?: number): Buffer | null => {
-    let chunk = read(size);
-    while (chunk !== null && connection.skippable > 0) {
-      const end = chunk.subarray(0, CONTINUE.length).equals(CONTINUE) ? chunk.indexOf(HEAD_END) : -1;
-      connection.skippable = end === -1 ? 0 : connection.skippable - 1;
-      if (end !== -1) chunk = chunk.subarray(end + HEAD_END.length);
-      if (chunk.length === 0) chunk = read(size);
+    let bytes = read(size);
+    while (bytes !== null && connection.skippable > 0) {
+      if (held.length > 0) bytes = Buffer.concat([held, bytes]);
+      const end = endOfInterim(bytes);
+      const waits = end === null && bytes.length <= maxBytes;
+      held = waits ? bytes : NOTHING;
+      if (end) connection.skippable -= 1;
+      else if (!waits) connection.skippable = 0;
+      bytes = waits ? NOTHING : bytes.subarray(end ?? 0);
+      if (bytes.length === 0) bytes = read(size);
     }
-    return chunk;
+    return bytes;
   };
+}
+
+/** Returns where an interim response at the start of `bytes` ends, 0 if there is none, and null if the next bytes decide it. */
+function endOfInterim(bytes: Buffer): number | null {
+  const start = bytes.toString("latin1", 0, SWITCHING_PROTOCOLS.length);
+  const isInterim = start.startsWith(INTERIM) && start !== SWITCHING_PROTOCOLS;
+  if (!isInterim) return start.length < INTERIM.length && INTERIM.startsWith(start) ? null : 0;
+  const end = bytes.indexOf(HEAD_END);
+  return end === -1 ? null : end + HEAD_END.length;
 }

@@ -161,6 +161,16 @@ describe("a response", () => {
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
       ],
     ],
+    [
+      "one after early hints",
+      [
+        "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+      ],
+    ],
+    [
+      "one in pieces",
+      ["HT", "TP/1.1 10", "0 Continue\r\n", "\r", "\nHTTP/1.", "1 200 OK\r\ncontent-length: 2\r\n\r\nok"],
+    ],
     ["none, and a body that looks like one", ["HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"]],
   ])("after `100 Continue` is delivered: %s", async (_title, parts) => {
     const tcp = await startTcpReceiver((socket) => {
