@@ -69,6 +69,8 @@ export function unknownColumnMessage(name: string): string {
   return `is not a column of jobs${nearest === null ? "" : `; did you mean ${nearest}?`}`;
 }
 
+export const NOT_UTF8 = "is not valid UTF-8; save the file as “CSV UTF-8”";
+
 /** Maps the column names of a file to ours. Columns of the file that are not mapped are ignored. */
 export type ColumnMapping = ReadonlyMap<string, FileColumn>;
 
@@ -83,7 +85,8 @@ export function parseHeader(
 ): (FileColumn | null)[] {
   const columns: (FileColumn | null)[] = [];
   for (const { text } of cells) {
-    const quotedName = JSON.stringify(text ?? "(not UTF-8)");
+    if (text === null && !mapping) throw invalidHeader(`The header ${NOT_UTF8}`);
+    const quotedName = JSON.stringify(text);
     const column = mapping ? mappedColumn(text, mapping) : standardColumn(text, quotedName);
     if (column !== null && columns.includes(column))
       throw invalidHeader(`The header has the column ${quotedName} twice`);

@@ -7,6 +7,7 @@ import {
   parseHeader,
   parseCell,
   invalidHeader,
+  NOT_UTF8,
   type ColumnMapping,
   type DateOrder,
   type FileColumn,
@@ -23,8 +24,6 @@ export type ImportRow = { readonly line: number } & (
   | { readonly values: Readonly<Record<string, unknown>> }
   | { readonly problems: readonly RowProblem[] }
 );
-
-const NOT_UTF8 = "is not valid UTF-8; save the file as “CSV UTF-8”";
 
 export const fileFormats = ["csv", "ndjson"] as const;
 export type FileFormat = (typeof fileFormats)[number];

@@ -287,6 +287,15 @@ describe("a CSV header", () => {
     expect(problemsOf(result)).toEqual([[2, "scheduled_date", expect.stringContaining("calendar date")]]);
   });
 
+  it.each([
+    ["Windows-1252", Buffer.from("marking_number,name\u00e9\n", "latin1")],
+    ["UTF-16", Buffer.from("\uFEFFmarking_number,name\n", "utf16le")],
+  ])("in %s is refused, and says how to save the file", async (_encoding, file) => {
+    await expect(importFile(file)).rejects.toThrow(
+      "The header is not valid UTF-8; save the file as “CSV UTF-8”",
+    );
+  });
+
   it("without rows imports nothing", async () => {
     expect(countsOf(await importFile("marking_number\r\n"))).toEqual([0, 0, 0, 0]);
   });
