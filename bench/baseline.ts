@@ -25,7 +25,6 @@ import {
   readText,
   RequestError,
   DEFAULT_HEADERS,
-  toListedWire,
   toWire,
   type Patch,
   type Row,
@@ -141,7 +140,7 @@ async function list(caller: BaselineCaller, path: string, query: string): Promis
       : null;
   const pagination = { page, page_size: limit, total, next_cursor: cursor };
   return {
-    data: { items: rows.map(toListedWire), pagination },
+    data: { items: rows.map(toWire), pagination },
     headers: ["Link", links.filter(Boolean).join(", ")],
   };
 }

@@ -61,10 +61,14 @@ export const NO_RANGE: readonly null[] = [];
 const DEEP_OFFSET = 200;
 
 export const columnOf = (type: "agent" | "contractor"): BaselineCaller["column"] => `${type}_id`;
+/** The organisations of a row and their names. */
+export const organizationColumns = (table: string): string => `${table}.agent_id, ${table}.contractor_id,
+  (select name from organization where id = ${table}.agent_id) as agent_name,
+  (select name from organization where id = ${table}.contractor_id) as contractor_name`;
 const columns = (table: string): string =>
   ["id", "marking_number", ...FIELDS.keys(), "provider_status", "version", "created_at", "updated_at"]
     .map((name) => `${table}.${name}`)
-    .join(", ");
+    .join(", ") + `, ${organizationColumns(table)}`;
 
 const names = new Map<string, string>();
 /** Names the statement, so that each connection prepares it once. */
@@ -136,6 +140,9 @@ const countStatusChanges = (
 
 const INSERT_EVENT =
   "insert into job_event (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)";
+const EVENT_JOB = `json || jsonb_build_object(
+  'agent_name', (select name from organization where id = agent_id),
+  'contractor_name', (select name from organization where id = contractor_id))`;
 const EVENT_TYPE = "case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end";
 
 /** Updates one job. Each set of patched fields has its own statement. */
@@ -162,7 +169,7 @@ export function patchStatement(
       from different where job.id = different.id and changes <> '{}'
       returning job.*, to_jsonb(job) as json, old_status, changes
     ), recorded as (
-      ${INSERT_EVENT} select $3::uuid, ${EVENT_TYPE}, id, agent_id, contractor_id, version, 'key', $4::uuid, $5, changes, json from updated
+      ${INSERT_EVENT} select $3::uuid, ${EVENT_TYPE}, id, agent_id, contractor_id, version, 'key', $4::uuid, $5, changes, ${EVENT_JOB} from updated
     ), counted as (${countStatusChanges("updated")})
     select ${columns("updated")} from updated
     union all select ${columns("job")} from different join job using (id) where changes = '{}'`,
@@ -200,7 +207,7 @@ export function batchStatement(
       from different where job.id = different.id and changes is not null
       returning job.*, to_jsonb(job) as json, old_status, event_id, changes
     ), recorded as (
-      ${INSERT_EVENT} select event_id, ${EVENT_TYPE}, id, agent_id, contractor_id, version, 'key', $5::uuid, $6, changes, json from updated
+      ${INSERT_EVENT} select event_id, ${EVENT_TYPE}, id, agent_id, contractor_id, version, 'key', $5::uuid, $6, changes, ${EVENT_JOB} from updated
     ), counted as (${countStatusChanges("updated")})
     select ${columns("updated")} from updated
     union all select ${columns("job")} from different join job using (id) where changes is null`,

@@ -101,12 +101,14 @@ export function toWire(row: Row): object {
     provider_status: rest["provider_status"],
     created_at: isoTime(created as string),
     updated_at: isoTime(updated as string),
+    agent: organization(rest["agent_id"], rest["agent_name"]),
+    contractor: rest["contractor_id"] && organization(rest["contractor_id"], rest["contractor_name"]),
+    version: rest["version"],
   };
 }
 
-/** Serialises a job for a list: with its version. */
-export function toListedWire(row: Row): unknown {
-  return Object.assign(toWire(row), { version: row["version"] });
+function organization(id: unknown, name: unknown): object {
+  return { id: toTypedId("org", id as string), name };
 }
 
 function isoTime(text: string): string {
