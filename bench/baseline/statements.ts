@@ -61,14 +61,30 @@ export const NO_RANGE: readonly null[] = [];
 const DEEP_OFFSET = 200;
 
 export const columnOf = (type: "agent" | "contractor"): BaselineCaller["column"] => `${type}_id`;
-/** The organisations of a row and their names. */
-export const organizationColumns = (table: string): string => `${table}.agent_id, ${table}.contractor_id,
+/** The names of the organisations of a row. */
+export const organizationNames = (table: string): string => `
   (select name from organization where id = ${table}.agent_id) as agent_name,
   (select name from organization where id = ${table}.contractor_id) as contractor_name`;
+const jobColumns = [
+  "id",
+  "marking_number",
+  ...FIELDS.keys(),
+  "provider_status",
+  "version",
+  "created_at",
+  "updated_at",
+  "agent_id",
+  "contractor_id",
+]
+  .map((name) => `job.${name}`)
+  .join(", ");
 const columns = (table: string): string =>
-  ["id", "marking_number", ...FIELDS.keys(), "provider_status", "version", "created_at", "updated_at"]
-    .map((name) => `${table}.${name}`)
-    .join(", ") + `, ${organizationColumns(table)}`;
+  `${jobColumns.replaceAll("job.", `${table}.`)}, ${organizationNames(table)}`;
+/** Joins the names to the rows of a page. */
+const withNames = (page: string): string => `
+  select job.*, agent.name as agent_name, contractor.name as contractor_name from (${page}) job
+    left join organization agent on agent.id = job.agent_id left join organization contractor on contractor.id = job.contractor_id
+  ${ORDER}`;
 
 const names = new Map<string, string>();
 /** Names the statement, so that each connection prepares it once. */
@@ -110,21 +126,21 @@ export function listStatement(
   const place = `limit $${values.push(limit)} offset $${values.push(offset)}`;
   if (range.length > 0) {
     return prepared(
-      `with matching as materialized (select id, created_at from job where ${where}),
+      withNames(`with matching as materialized (select id, created_at from job where ${where}),
       page as (select id from matching job ${ORDER} ${place})
-      select ${columns("job")}, (select count(*)::int from matching) as total from page join job using (id) ${ORDER}`,
+      select ${jobColumns}, (select count(*)::int from matching) as total from page join job using (id)`),
       values,
     );
   }
   if (offset >= DEEP_OFFSET) {
     return prepared(
-      `select ${columns("job")}, ${total} as total from (select id from job where ${where} ${ORDER} ${place}) page
-      join job using (id) ${ORDER}`,
+      withNames(`select ${jobColumns}, ${total} as total from (select id from job where ${where} ${ORDER} ${place}) page
+      join job using (id)`),
       values,
     );
   }
   return prepared(
-    `select ${columns("job")}, ${total} as total from job where ${where} ${ORDER} ${place}`,
+    withNames(`select ${jobColumns}, ${total} as total from job where ${where} ${ORDER} ${place}`),
     values,
   );
 }

@@ -1,12 +1,6 @@
 /** Updates a batch the usual way, for comparison: one transaction per item that locks, updates and inserts the event. */
 import type pg from "pg";
-import {
-  FIELDS,
-  prepared,
-  type BatchUpdate,
-  type BaselineCaller,
-  organizationColumns,
-} from "./statements.ts";
+import { FIELDS, prepared, type BatchUpdate, type BaselineCaller, organizationNames } from "./statements.ts";
 import type { Row } from "./validation.ts";
 
 /** If an item fails, its connection is closed, which rolls its transaction back. */
@@ -38,7 +32,7 @@ async function updateLocked(
   { markingNumber, patch, eventId }: BatchUpdate,
   requestId: string,
 ): Promise<Row[]> {
-  const find = `select *, ${organizationColumns("job")} from job where marking_number = $1 and ${caller.column} = $2 for update`;
+  const find = `select *, ${organizationNames("job")} from job where marking_number = $1 and ${caller.column} = $2 for update`;
   const { rows: found } = await client.query<Row>(prepared(find, [markingNumber, caller.organizationId]));
   const [old] = found;
   if (!old) return [];
@@ -48,7 +42,7 @@ async function updateLocked(
   const { rows } = await client.query<Row & { json: string }>(
     prepared(
       `update job set ${set}, version = version + 1, updated_at = now() where id = $1
-       returning *, to_jsonb(job)::text as json, ${organizationColumns("job")}`,
+       returning *, to_jsonb(job)::text as json, ${organizationNames("job")}`,
       [old["id"], ...names.map((name) => patch[name])],
     ),
   );
