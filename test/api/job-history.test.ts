@@ -94,26 +94,20 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
   });
 
   describe("404 if no visible job has the Marking Number", () => {
-    it("for another organisation's job as for an unknown one", async () => {
+    it("for another organisation's and a lost job, as for an unknown one", async () => {
       const number = await newJob();
       expectFailure(await history(contractor, number), 404, "Delivery job not found");
       expectFailure(await history(agent, "NO-SUCH-JOB"), 404, "Delivery job not found");
-    });
-
-    it("for a contractor that lost the job", async () => {
-      const number = await newJob();
       await app.createJobs(agent, [{ markingNumber: number, contractor }]);
-      await app.createJobs(agent, [
-        { markingNumber: number, contractor: await app.createOrganization("contractor") },
-      ]);
+      expectData(await history(contractor, number));
+      const next = await app.createOrganization("contractor");
+      await app.createJobs(agent, [{ markingNumber: number, contractor: next }]);
       expectFailure(await history(contractor, number), 404);
     });
   });
 
-  it.each(["page=0", "page_size=101", "page=", "page=1&page=1"])(
-    "returns 400 for a malformed parameter: %s",
-    async (query) => {
-      expectProblems(await history(agent, await newJob(), query), "query", [query.split("=")[0] as string]);
-    },
-  );
+  it("returns 400 for malformed parameters", async () => {
+    const response = await history(agent, await newJob(), "page=0&page_size=101");
+    expectProblems(response, "query", ["page", "page_size"]);
+  });
 });

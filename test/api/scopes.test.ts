@@ -78,21 +78,4 @@ describe("a key with only webhooks:manage", () => {
     expect(text).not.toContain("Ada");
     expect((await errorsOf(all, query)).text).toContain("Ada");
   });
-
-  it("cannot set the URL of an endpoint, but its other settings", async () => {
-    expect((await errorsOf(hooks, `mutation { ${created} }`)).messages).toEqual([
-      expect.stringContaining("jobs:read"),
-    ]);
-    const { createWebhookEndpoint } = (await queryData(app, `mutation { ${created} }`, { key: all.key })) as {
-      createWebhookEndpoint: { endpoint: { id: string } };
-    };
-    const update = (patch: string): string =>
-      `mutation { updateWebhookEndpoint(id: "${createWebhookEndpoint.endpoint.id}", patch: { ${patch} }) { endpoint { description } } }`;
-    expect((await errorsOf(hooks, update('url: "http://127.0.0.1:9/other"'))).messages).toEqual([
-      expect.stringContaining("jobs:read"),
-    ]);
-    expect((await errorsOf(hooks, update('description: "of the shop"'))).data).toEqual({
-      updateWebhookEndpoint: { endpoint: { description: "of the shop" } },
-    });
-  });
 });

@@ -26,18 +26,8 @@ function patchIf(number: string, tag: string, body: unknown = { piece_quantity: 
 }
 
 describe("ETag and If-Match", () => {
-  it("the ETag is the version, which increases by one with every change", async () => {
-    const [number = ""] = await app.createJobs(agent, [{}]);
-    expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"1"');
-    for (const version of [2, 3, 4]) {
-      const response = await patchJob(app, agent, number, { piece_quantity: version });
-      expect(response.headers.get("etag")).toBe(`"${version}"`);
-      expect((await getJob(app, agent, number)).headers.get("etag")).toBe(`"${version}"`);
-    }
-  });
-
   describe("200 if If-Match allows the version", () => {
-    it.each(['"3"', "*", " * ", '"1", "3"', '"3","x"', 'W/"9", "3"', '"", "3"'])("%s", async (tag) => {
+    it.each(['"3"', "*", '"1", "3"', 'W/"9", "3"'])("%s", async (tag) => {
       const number = await jobAtVersion3();
       const response = await patchIf(number, tag);
       expect(expectData(response).piece_quantity).toBe(9);
@@ -53,28 +43,19 @@ describe("ETag and If-Match", () => {
   });
 
   describe("412 with the current ETag if If-Match names another version, and no change", () => {
-    it.each([
-      '"2"',
-      '"4"',
-      '"1", "2"',
-      'W/"3"',
-      '"03"',
-      '"3 "',
-      '""',
-      '"x"',
-      '"99999999999999999999"',
-      '"-3"',
-      '"a,3"',
-    ])("for %s", async (tag) => {
-      const number = await jobAtVersion3();
-      const error = expectFailure(await patchIf(number, tag), 412);
-      expect(error.details).toEqual({ current_etag: '"3"' });
-      const job = await getJob(app, agent, number);
-      expect({ pieces: job.body.data.piece_quantity, etag: job.headers.get("etag") }).toEqual({
-        pieces: 2,
-        etag: '"3"',
-      });
-    });
+    it.each(['"2"', '"1", "4"', 'W/"3"', '"03"', '"x"', '"99999999999999999999"', '"a,3"'])(
+      "for %s",
+      async (tag) => {
+        const number = await jobAtVersion3();
+        const error = expectFailure(await patchIf(number, tag), 412);
+        expect(error.details).toEqual({ current_etag: '"3"' });
+        const job = await getJob(app, agent, number);
+        expect({ pieces: job.body.data.piece_quantity, etag: job.headers.get("etag") }).toEqual({
+          pieces: 2,
+          etag: '"3"',
+        });
+      },
+    );
 
     it("also for an update that would change nothing", async () => {
       expectFailure(await patchIf(await jobAtVersion3(), '"2"', { piece_quantity: 2 }), 412);
@@ -82,26 +63,11 @@ describe("ETag and If-Match", () => {
   });
 
   describe("400 for a malformed If-Match, and no change", () => {
-    it.each(["3", "", '"3', "'3'", '"3" "4"', '*, "3"', 'w/"3"', '"3";"4"'])("%s", async (tag) => {
+    it.each(["3", "", '"3', '"3" "4"', '*, "3"', 'w/"3"'])("%s", async (tag) => {
       const number = await jobAtVersion3();
       const [problem] = expectProblems(await patchIf(number, tag), "header", ["If-Match"]);
       expect(problem?.code).toBe("malformed");
       expect((await getJob(app, agent, number)).body.data.piece_quantity).toBe(2);
     });
-  });
-
-  it("an invisible job returns 404, not 412", async () => {
-    const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
-    expectFailure(await patchIf(foreign, '"9"'), 404);
-  });
-
-  it("If-Match has no effect on a read", async () => {
-    const number = await jobAtVersion3();
-    expectData(
-      await app.call(`/v1/jobs/by-marking/${number}`, {
-        key: agent.key,
-        headers: { "if-match": '"9"' },
-      }),
-    );
   });
 });

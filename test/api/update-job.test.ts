@@ -84,18 +84,11 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
           .normalized_status,
       ).toBe("at_customs");
     });
-
-    it("uses the later of two equal keys, as JSON.parse does", async () => {
-      expect(expectData(await patchJob(app, agent, await newJob(), '{"weight":1,"weight":2}')).weight).toBe(
-        2,
-      );
-    });
   });
 
   describe("an update without a change", () => {
     it.each([
       ["the same values", filled],
-      ["one equal value", { weight: 8.25 }],
       ["a number in another notation", '{"weight":825e-2,"piece_quantity":3.0}'],
     ])("succeeds with %s: same version and updated_at, no event", async (_, body) => {
       const number = await newJob(filled);
@@ -132,6 +125,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
         agent_id: agent.id,
         version: 9,
         colour: { deep: [1] },
+        ["__proto__"]: { weight: 4 },
       };
       const response = await patchJob(app, agent, number, body);
       expect(expectData(response)).toEqual({
@@ -140,19 +134,8 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
         ...nextVersion(before, response.body.data),
       });
       expect(response.headers.get("x-ignored-fields")).toBe(
-        "id, marking_number, provider_status, created_at, updated_at, agent_id, version, colour",
+        "id, marking_number, provider_status, created_at, updated_at, agent_id, version, colour, __proto__",
       );
-    });
-
-    it("are ignored even if they could pollute a prototype", async () => {
-      const response = await patchJob(
-        app,
-        agent,
-        await newJob(),
-        '{"weight":3,"__proto__":{"weight":4},"constructor":1,"toString":2}',
-      );
-      expect(expectData(response).weight).toBe(3);
-      expect(response.headers.get("x-ignored-fields")).toBe("__proto__, constructor, toString");
     });
 
     // evidence: ignored-fields-header-encoded
@@ -176,16 +159,9 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(response.headers.get("x-ignored-fields")?.length).toBeLessThan(8_192);
     });
 
-    it("are not listed if there are none", async () => {
-      expect(
-        (await patchJob(app, agent, await newJob(), { weight: 3 })).headers.has("x-ignored-fields"),
-      ).toBe(false);
-    });
-
     it.each([
       {},
-      { marking_number: "x" },
-      { provider_status: "x", id: "y", unknown: null },
+      { provider_status: "x", marking_number: "y", unknown: null },
       JSON.parse('{"__proto__":{"weight":1}}'),
     ])("return 400 if no editable field remains: %j", async (body) => {
       const number = await newJob();
@@ -222,13 +198,6 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
         ).toEqual(withoutRequestId(none));
       }
       expect(expectData(await getJob(app, agent, lost)).weight).toBeNull();
-    });
-
-    it("but 400 for invalid fields, whether it exists or not", async () => {
-      const [foreign] = await app.createJobs(await app.createOrganization("agent"), [{}]);
-      for (const number of [foreign as string, "NO-SUCH-JOB"]) {
-        expectFailure(await patchJob(app, agent, number, { weight: "1" }), 400);
-      }
     });
   });
 });

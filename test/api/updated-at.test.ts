@@ -4,7 +4,6 @@ import { upsertRows } from "../../src/jobs/update/upsert.sql.ts";
 import { systemActor } from "../../src/core/principal.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
-import { queryData } from "../support/graphql/client.ts";
 import {
   getJob,
   jobPath,
@@ -182,32 +181,5 @@ describe("paging while jobs change", () => {
     });
     expect(met).not.toContain(oldest);
     expect(markingNumbersOf(await listJobs(app, agent, "sort=-updated_at&page_size=2"))[0]).toBe(oldest);
-  });
-
-  it("by GraphQL's UPDATED_AT ascending skips none and returns changed jobs again at the end", async () => {
-    const agent = await app.createOrganization("agent");
-    const numbers = await newJobs(agent);
-    const page = (after: string | null): Promise<Record<string, never>> =>
-      queryData(
-        app,
-        `query ($after: String) { jobs(first: 2, after: $after, orderBy: { field: UPDATED_AT, direction: ASC }) {
-          nodes { markingNumber version } pageInfo { hasNextPage endCursor } } }`,
-        { key: agent.key, variables: { after } },
-      );
-    const met: string[] = [];
-    for (let after: string | null = null, isFirst = true; ; isFirst = false) {
-      const { jobs } = (await page(after)) as unknown as {
-        jobs: {
-          nodes: { markingNumber: string; version: number }[];
-          pageInfo: { hasNextPage: boolean; endCursor: string };
-        };
-      };
-      met.push(...jobs.nodes.map(({ markingNumber, version }) => `${markingNumber} ${version}`));
-      if (isFirst) for (const index of [0, 4]) await touch(agent, numbers[index] as string);
-      if (!jobs.pageInfo.hasNextPage) break;
-      after = jobs.pageInfo.endCursor;
-    }
-    expect(new Set(met.map((each) => each.split(" ")[0]))).toEqual(new Set(numbers));
-    expect(met.slice(-2)).toEqual([`${numbers[0]} 2`, `${numbers[4]} 2`]);
   });
 });
