@@ -5,7 +5,6 @@ import { type EventType, type EventWire, eventTypes } from "../../../src/events/
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
-import { eventually } from "../../support/eventually.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 
 let app: TestApp;
@@ -30,8 +29,8 @@ async function createPartner(): Promise<Partner> {
 
 const keyOf = ({ id }: TestOrganization): NewKey => ({ organizationId: id, name: "t", createdBy: "test" });
 
-const post = (key: string, path: string, body?: object, headers = {}) =>
-  app.call(path, { key, method: "POST", headers, ...(body && { body: JSON.stringify(body) }) });
+const post = (key: string, path: string, body?: object) =>
+  app.call(path, { key, method: "POST", ...(body && { body: JSON.stringify(body) }) });
 
 async function createJob(key: string, body: object = {}): Promise<string> {
   return (await post(key, "/v1/test/jobs", body)).body.data.items[0].marking_number;
@@ -138,45 +137,8 @@ describe("POST /v1/test/events/{type}", () => {
     expect(data.changes).toEqual({ contractor_id: { from: null, to: expect.stringMatching(/^org_/) } });
   });
 
-  it("201: the delivery is retried, and can be replayed with the same webhook-id", async () => {
-    const { agentKey: key } = await createPartner();
-    let status = 500;
-    await using receiver = await startTestReceiver({ respond: () => ({ status }) });
-    await createEndpoint(key, receiver.url);
-    const [delivery] = await send(key, "job.status_changed");
-    const first = await receiver.next();
-    status = 204;
-    const retry = await receiver.next();
-    const read = async () =>
-      (await app.call(`/v1/webhook-deliveries/${delivery?.id}`, { key })).body.data as Record<
-        string,
-        unknown
-      >;
-    await eventually(async () =>
-      expect(await read()).toMatchObject({ status: "delivered", attempt_count: 2 }),
-    );
-    expect((await post(key, `/v1/webhook-deliveries/${delivery?.id}/replay`)).status).toBe(201);
-    const replayed = await receiver.next();
-    for (const { headers, body } of [retry, replayed])
-      expect([headers["webhook-id"], body]).toEqual([first.headers["webhook-id"], first.body]);
-  });
-
-  it("201: repeats its response for an Idempotency-Key, and 422 for another type", async () => {
-    const { agentKey: key } = await createPartner();
-    await createEndpoint(key, "http://127.0.0.1:9");
-    const headers = { "Idempotency-Key": "one" };
-    const [first, second] = [
-      await post(key, "/v1/test/events/job.created", undefined, headers),
-      await post(key, "/v1/test/events/job.created", undefined, headers),
-    ];
-    expect(second.body.data).toEqual(first.body.data);
-    expect(second.headers.get("idempotency-replayed")).toBe("true");
-    expect((await post(key, "/v1/test/events/job.updated", undefined, headers)).status).toBe(422);
-  });
-
   it.each([
     ["job.lost", {}, "type must be one of job.created, job.updated, job.status_changed, job.assigned"],
-    ["webhook.test", {}, "type must be one of job.created, job.updated, job.status_changed, job.assigned"],
     ["job.updated", { job: "x" }, "job is not a known member; must be one of marking_number, endpoint_id"],
     ["job.updated", { marking_number: 7 }, "marking_number"],
     ["job.updated", { endpoint_id: "whe_1" }, "endpoint_id"],
@@ -223,15 +185,5 @@ describe("POST /v1/test/events/{type}", () => {
     ]);
     await waitUntilFeedIsComplete(app.database);
     expect((await app.call("/v1/events?limit=100", { key })).body.data.items).toEqual([]);
-  });
-
-  it("no live organisation sees the event, and POST /v1/test/reset deletes it", async () => {
-    const partner = await createPartner();
-    await createEndpoint(partner.agentKey, "http://127.0.0.1:9");
-    await send(partner.agentKey, "job.created");
-    await waitUntilFeedIsComplete(app.database);
-    expect((await app.call("/v1/events?limit=100", { key: partner.key })).body.data.items).toEqual([]);
-    const { body } = await post(partner.agentKey, "/v1/test/reset");
-    expect(body.data).toMatchObject({ jobs: 0, events: 1, deliveries: 1 });
   });
 });
