@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { startAppInstance, type ApiResponse, type AppInstance } from "../support/app/app-instance.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
-import { getJob, jobPath, patchBatch, patchJob, type JobRequestOptions } from "../support/app/job-client.ts";
+import { getJob, patchBatch, patchJob, type JobRequestOptions } from "../support/app/job-client.ts";
 import { lockJobRow } from "../support/database/row-lock.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
@@ -121,43 +121,12 @@ describe("Idempotency-Key", () => {
     expectReplay(await patchJob(app, { key: second.text, ...key("mine") }, number, { weight: 1 }), first);
   });
 
-  it("works across processes", async () => {
+  it.each(["", "two words", "x".repeat(256), "é"])("returns 400 if malformed: %j", async (text) => {
     const number = await newJob();
-    const first = await patchJob(app, { ...agent, ...key("processes") }, number, { weight: 1 });
-    expectReplay(await patchJob(other, { ...agent, ...key("processes") }, number, { weight: 1 }), first);
-  });
-
-  it("is ignored on reads", async () => {
-    const answer = await app.call(jobPath(await newJob()), {
-      key: agent.key,
-      headers: { "idempotency-key": "read" },
-    });
-    expectData(answer);
-  });
-
-  it("accepts a deeply nested body", async () => {
-    const deep = `{"weight":1,"x":${"[".repeat(30_000)}${"]".repeat(30_000)}}`;
-    const number = await newJob();
-    const first = await patchJob(app, { ...agent, ...key("deep") }, number, deep);
-    expectData(first);
-    expectReplay(await patchJob(app, { ...agent, ...key("deep") }, number, deep), first);
-  });
-
-  it.each(["", " ", "two words", "x".repeat(256), "é", "tab\tbed"])(
-    "returns 400 if malformed: %j",
-    async (text) => {
-      const number = await newJob();
-      expectProblems(await patchJob(app, { ...agent, ...key(text) }, number, { weight: 1 }), "header", [
-        "Idempotency-Key",
-      ]);
-      expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
-    },
-  );
-
-  it("accepts 255 visible characters", async () => {
-    expectData(
-      await patchJob(app, { ...agent, ...key("!~".repeat(127) + "x") }, await newJob(), { weight: 1 }),
-    );
+    expectProblems(await patchJob(app, { ...agent, ...key(text) }, number, { weight: 1 }), "header", [
+      "Idempotency-Key",
+    ]);
+    expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
   });
 
   it("stores nothing for a batch that changed nothing", async () => {

@@ -28,23 +28,6 @@ describe("GET /v1/jobs", () => {
       expect(markingNumbersOf(await listJobs(app, idle))).toEqual([]);
     });
 
-    it("removes a job from a contractor's list when it is reassigned", async () => {
-      const [former, next] = [
-        await app.createOrganization("contractor"),
-        await app.createOrganization("contractor"),
-      ];
-      const [number] = await app.createJobs(await app.createOrganization("agent"), [{ contractor: former }]);
-      expect(markingNumbersOf(await listJobs(app, former))).toEqual([number]);
-
-      const owner = await app.createOrganization("agent");
-      const [reassigned] = await app.createJobs(owner, [{ contractor: former }]);
-      await app.createJobs(owner, [{ markingNumber: reassigned as string, contractor: next }]);
-
-      expect(markingNumbersOf(await listJobs(app, former))).toEqual([number]);
-      expect(markingNumbersOf(await listJobs(app, next))).toEqual([reassigned]);
-      expect((await listJobs(app, former)).body.data.pagination.total).toBe(1);
-    });
-
     // evidence: job-response-fields-exact
     it("returns exactly the fields of Job and its version", async () => {
       const owner = await app.createOrganization("agent");

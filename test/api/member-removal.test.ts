@@ -1,7 +1,6 @@
 /** The keys and invitations that are revoked with a removed member. */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createTestUser } from "../support/accounts/session-client.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
@@ -173,15 +172,5 @@ describe("removing an operator", () => {
     const removed = await remove(staying, id, ", revokeKeys: true");
     expect(removed.revokedKeys).toEqual([{ id: own.id }]);
     expect(await goodKeysOf(staying)).toContain(ofOrganization.id);
-  });
-});
-
-it("a member without keys and invitations is removed as before", async () => {
-  const { organizationId, staying } = await twoOwners();
-  const member = await createTestUser(app, { organizationId, role: "member" });
-  expect(await remove(staying.person, toTypedId("usr", member.id), ", revokeKeys: true")).toMatchObject({
-    revokedKeys: [],
-    revokedInvitations: [],
-    userErrors: [],
   });
 });

@@ -1,188 +1,107 @@
-/** GET /v1/requests: the request log over REST. GraphQL's `requestLog` is tested in request-log.test.ts. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { toTypedId } from "../../src/core/ids.ts";
+/**
+ * GET /v1/requests: filters, cursor and isolation. GraphQL's `requestLog` is tested in request-log.test.ts, and the same filters in
+ * both in parity-reads.test.ts.
+ */
+import { beforeAll, describe, expect, it } from "vitest";
+import { fromTypedId, toTypedId } from "../../src/core/ids.ts";
 import { encodeCursor } from "../../src/core/cursor.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
-import { getJob, listJobs, patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import { listJobs } from "../support/app/job-client.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: TestApp;
+let app: SharedApp;
 let agent: TestOrganization;
 let other: TestOrganization;
-/** Another key of the agent, with its id. */
-let second: { id: string; key: string };
-/** The requests of the fixture, in the order in which they were made. */
-let requests: { id: string; by: "first" | "second"; status: number }[];
-/** The key that reads the log. The tests leave its own requests out. */
-let reader: { id: string; key: string };
+/** The key that made the requests of the fixture. The tests use the organisation's first key. */
+let keyId: string;
+/** The requests of the fixture, newest first: one that failed, one that was refused, one that succeeded. */
+let ids: string[];
 let foreign: string;
 
-const ROUNDS = 4;
-
 beforeAll(async () => {
-  app = await startTestApp({ WAYMARK_ROLE: "api" });
-  agent = await app.createOrganization("agent");
-  other = await app.createOrganization("agent");
-  second = await createKey("second");
-  reader = await createKey("reader");
-  foreign = (await listJobs(app, other)).body.request_id;
-  const [number = ""] = await app.createJobs(agent, [{}]);
-  requests = [];
-  for (let round = 0; round < ROUNDS; round += 1)
-    for (const [by, key] of [["first", agent.key] as const, ["second", second.key] as const])
-      for (const response of [
-        await getJob(app, { key }, number),
-        await patchJob(app, { key }, number, { weight: "heavy" }),
-      ])
-        requests.push({ id: response.body.request_id, by, status: response.status });
-  await waitUntilLogged();
-  // No request fails with 5xx by itself.
-  const [newest] = idsOf(({ status }) => status === 400);
-  const failed = requests.find(({ id }) => id === newest);
-  await app.database.query(sql`
-    update request_log set status = 503 where organization_id = ${agent.id} and status = 400 and id = (
-      select max(id::text)::uuid from request_log where organization_id = ${agent.id} and status = 400)`);
-  if (failed) failed.status = 503;
-});
-afterAll(() => app[Symbol.asyncDispose]());
-
-function waitUntilLogged(): Promise<void> {
-  return eventually(async () => {
-    const written = await app.database.query(sql`
-      select from request_log where organization_id in (${agent.id}::uuid, ${other.id}::uuid)`);
-    expect(written).toHaveLength(requests.length + 1);
-  });
-}
-
-async function createKey(name: string) {
-  const { key, text } = await app.keys.create({ organizationId: agent.id, name, createdBy: "test" });
-  return { id: toTypedId("key", key.id), key: text };
-}
-
-interface Entry {
-  request_id: string;
-  key_id: string;
-  status: number;
-}
-
-async function page(query: Record<string, string>, key = reader.key) {
-  const response = await app.call(`/v1/requests?${new URLSearchParams(query)}`, { key });
-  const { items, pagination } = expectData(response);
-  return { items: items as Entry[], next: pagination.next_cursor as string | null, response };
-}
-
-/** Follows the cursor to the end, and returns the ids of each page. */
-async function pagesOf(query: Record<string, string>): Promise<string[][]> {
-  const pages: string[][] = [];
-  for (let cursor: string | null = ""; cursor !== null;) {
-    const { items, next } = await page({ ...query, ...(cursor && { cursor }) });
-    pages.push(items.filter(({ key_id: id }) => id !== reader.id).map(({ request_id: id }) => id));
-    cursor = next;
-  }
-  return pages;
-}
-
-/** The ids of the fixture's requests for which `matches`, newest first. Those of one millisecond have a random order. */
-const idsOf = (matches: (request: (typeof requests)[number]) => boolean = () => true): string[] =>
-  requests
-    .filter(matches)
-    .map(({ id }) => id)
+  app = await sharedApp("api");
+  [agent, other] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
+  const made = await app.keys.create({ organizationId: agent.id, name: "logged", createdBy: "test" });
+  keyId = toTypedId("key", made.key.id);
+  const responses = await Promise.all([0, 1, 2].map(() => listJobs(app, { key: made.text })));
+  ids = responses
+    .map(({ body }) => body.request_id)
     .toSorted()
     .toReversed();
-
-describe("each filter", () => {
-  it.each<[string, (status: number) => boolean]>([
-    ["succeeded", (status) => status < 400],
-    ["refused", (status) => status >= 400 && status < 500],
-    ["failed", (status) => status >= 500],
-  ])("outcome=%s", async (outcome, matches) => {
-    const expected = idsOf(({ status }) => matches(status));
-    expect(expected.length).toBeGreaterThan(0);
-    expect((await pagesOf({ outcome, page_size: "100" })).flat()).toEqual(expected);
+  foreign = (await listJobs(app, other)).body.request_id;
+  await eventually(async () => {
+    const written = await app.database.query(sql`
+      select from request_log where organization_id in (${agent.id}::uuid, ${other.id}::uuid)`);
+    if (written.length < 4) throw new Error(`The log has ${written.length} of 4 requests`);
   });
-
-  it("key_id, alone and with an outcome", async () => {
-    const query = { key_id: second.id, page_size: "100" };
-    expect((await pagesOf(query)).flat()).toEqual(idsOf(({ by }) => by === "second"));
-    expect((await pagesOf({ ...query, outcome: "refused" })).flat()).toEqual(
-      idsOf(({ by, status }) => by === "second" && status === 400),
+  // No request fails with 5xx by itself.
+  for (const [index, status] of [503, 400, 200].entries())
+    await app.database.query(
+      sql`update request_log set status = ${status} where id = ${fromTypedId("req", ids[index] ?? "")}::uuid`,
     );
-  });
-
-  it("key_id of a key that made no request, of another organisation or malformed returns nothing", async () => {
-    const unused = await createKey("unused");
-    const [theirs] = await app.keys.list(other.id);
-    for (const id of [unused.id, toTypedId("key", theirs?.id ?? ""), "nonsense"])
-      expect((await page({ key_id: id })).items).toEqual([]);
-  });
-
-  it("none returns the own organisation's requests, newest first", async () => {
-    expect((await pagesOf({ page_size: "100" })).flat()).toEqual(idsOf());
-    const theirs = await page({ page_size: "100" }, other.key);
-    expect(theirs.items.map(({ request_id: id }) => id)).toContain(foreign);
-    expect(theirs.items.filter(({ request_id: id }) => idsOf().includes(id))).toEqual([]);
-  });
 });
 
-describe("the cursor", () => {
-  it("is in the Link header, with the other parameters", async () => {
-    const query = { outcome: "succeeded", page_size: "2", key_id: second.id };
+async function page(query: Record<string, string>, { key } = agent) {
+  const response = await app.call(`/v1/requests?${new URLSearchParams(query)}`, { key });
+  const { items, pagination } = expectData(response) as {
+    items: { request_id: string }[];
+    pagination: { next_cursor: string | null };
+  };
+  return { items, found: items.map((item) => item.request_id), next: pagination.next_cursor, response };
+}
+
+describe("the list", () => {
+  it("has the requests of a key, newest first", async () => {
+    expect((await page({ key_id: keyId })).found).toEqual(ids);
+  });
+
+  it.each(["failed", "refused", "succeeded"])("has those with outcome=%s", async (outcome) => {
+    const expected = [ids[["failed", "refused", "succeeded"].indexOf(outcome)]];
+    expect((await page({ key_id: keyId, outcome })).found).toEqual(expected);
+  });
+
+  it("has only those of the own organisation, also by a key or a cursor of another", async () => {
+    const { next } = await page({ key_id: keyId, page_size: "1" });
+    const queries = [{ page_size: "100" }, { key_id: keyId }, { page_size: "100", cursor: next ?? "" }];
+    const found = await Promise.all(queries.map((query) => page(query, other)));
+    expect(found[0]?.found).toContain(foreign);
+    expect(found.flatMap((each) => each.found).filter((id) => ids.includes(id))).toEqual([]);
+    expect((await page({ key_id: "nonsense" })).items).toEqual([]);
+  });
+
+  it("has its cursor in the Link header, with the other parameters", async () => {
+    const query = { page_size: "2", key_id: keyId };
     const { next, response } = await page(query);
     const [, link = ""] = /<([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "") ?? [];
     const parameters = new URLSearchParams(link.slice("/v1/requests?".length));
     expect(Object.fromEntries(parameters)).toEqual({ ...query, cursor: next });
-    const { items } = expectData(await app.call(link, { key: reader.key }));
-    expect(items).toEqual((await page({ ...query, cursor: next ?? "" })).items);
+    expect((await page(Object.fromEntries(parameters))).found).toEqual(ids.slice(2));
   });
 
-  it("of another organisation reveals none of its requests", async () => {
-    const { next } = await page({ page_size: "1" });
-    const { items } = await page({ page_size: "100", cursor: next ?? "" }, other.key);
-    expect(items.filter(({ request_id: id }) => id !== foreign).map(({ key_id: id }) => id)).not.toContain(
-      second.id,
-    );
-    expect(items.filter(({ request_id: id }) => idsOf().includes(id))).toEqual([]);
-  });
-});
-
-describe("400", () => {
-  it("for a cursor of another list", async () => {
-    const { pagination } = expectData(await listJobs(app, reader, "page_size=1&sort=-created_at"));
+  it("returns 400 for a cursor of another list", async () => {
     const uuid = "01900000-0000-7000-8000-000000000000";
-    const foreignCursors = [
-      pagination.next_cursor ?? encodeCursor("jobs", ["-created_at", "2026-01-01T00:00:00.000Z", uuid]),
-      encodeCursor("events", ["1", "2"]),
+    const cursors = [
+      encodeCursor("jobs", ["-created_at", "2026-01-01T00:00:00.000Z", uuid]),
       encodeCursor("deliveries", [uuid]),
       encodeCursor("requests", ["nonsense"]),
       encodeCursor("requests", [uuid, uuid]),
-      "x",
     ];
-    for (const cursor of foreignCursors) {
-      const response = await app.call(`/v1/requests?cursor=${cursor}`, { key: reader.key });
-      const [problem] = expectProblems(response, "query", ["cursor"]);
-      expect(problem?.message).toContain("is not a cursor of this list");
-    }
+    for (const cursor of cursors)
+      expectProblems(await app.call(`/v1/requests?cursor=${cursor}`, { key: agent.key }), "query", [
+        "cursor",
+      ]);
   });
 });
 
-describe("GET /v1/requests/{request_id}", () => {
-  it("returns the entry of the list", async () => {
-    const { items } = await page({ page_size: "100" });
-    for (const id of idsOf().slice(0, 2)) {
-      const response = await app.call(`/v1/requests/${id}`, { key: reader.key });
-      expect(expectData(response)).toEqual(items.find((item) => item.request_id === id));
-    }
-  });
+const get = (id = "") => app.call(`/v1/requests/${id}`, { key: agent.key });
 
-  it("returns 404 for another organisation's request, as for an unknown one", async () => {
-    const responses = await Promise.all(
-      [foreign, "req_01KAJQZ4T0W5H8M3N9PXR2VD7C", "nonsense"].map((id) =>
-        app.call(`/v1/requests/${id}`, { key: reader.key }),
-      ),
-    );
-    const errors = responses.map((response) => expectFailure(response, 404));
-    expect(new Set(errors.map((error) => JSON.stringify(error))).size).toBe(1);
-  });
+it("GET /v1/requests/{request_id} returns the entry, and the same 404 for a foreign as for an unknown one", async () => {
+  const [newest] = (await page({ key_id: keyId })).items;
+  expect(expectData(await get(ids[0]))).toEqual(newest);
+  const refused = await Promise.all([foreign, "req_01KAJQZ4T0W5H8M3N9PXR2VD7C", "nonsense"].map(get));
+  const errors = refused.map((response) => JSON.stringify(expectFailure(response, 404)));
+  expect(new Set(errors).size).toBe(1);
 });

@@ -12,9 +12,28 @@ beforeAll(async () => {
   agent = await app.createOrganization("agent");
 });
 
-const newJobs = (count: number): Promise<string[]> => app.createJobs(agent, Array(count).fill({}));
+const newJobs = (count: number): Promise<string[]> =>
+  app.createJobs(
+    agent,
+    Array.from({ length: count }, () => ({})),
+  );
 
 const send = (body: string) => app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body });
+
+const failed = (error_code: string, error: unknown, error_details: object[] | null = null) => ({
+  success: false,
+  error,
+  error_code,
+  error_details,
+});
+const notFound = failed("NotFoundException", "Delivery job not found");
+const nothing = failed("BadRequestException", "No editable fields were provided");
+const invalid = (...problems: [field: string, code: string][]) =>
+  failed(
+    "BadRequestException",
+    expect.any(String),
+    problems.map(([field, code]) => ({ field, code })),
+  );
 
 describe("200 with one result per item, in order", () => {
   it("when some items fail, without affecting others", async () => {
@@ -32,16 +51,6 @@ describe("200 with one result per item, in order", () => {
     ];
     const { updated_count, failed_count, results } = expectData(await patchBatch(app, agent, items));
     expect({ updated_count, failed_count }).toEqual({ updated_count: 2, failed_count: 6 });
-    const failed = (error_code: string, error: unknown, problems: [string, string][] | null = null) => ({
-      success: false,
-      error,
-      error_code,
-      error_details: problems && problems.map(([field, code]) => expect.objectContaining({ field, code })),
-    });
-    const notFound = failed("NotFoundException", "Delivery job not found");
-    const invalid = (...problems: [string, string][]) =>
-      failed("BadRequestException", expect.any(String), problems);
-    const nothing = failed("BadRequestException", "No editable fields were provided");
     const expected = [
       { success: true },
       notFound,
