@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { contract } from "../support/app/openapi-contract.ts";
 
-const { components, paths } = contract;
+const { components } = contract;
 
 /** The Job object of the contract: its members in order, with their schemas. */
 const text = (maxLength: number) => ({ type: ["string", "null"], maxLength });
@@ -54,45 +54,5 @@ describe("the document", () => {
     expect(BatchUpdate?.properties?.["jobs"]).toMatchObject({ minItems: 1, maxItems: 100 });
     for (const name of editable)
       expect(JobPatch?.properties?.[name]).toMatchObject(contractJob[name] as object);
-  });
-
-  it("has the parameters of the list, with page 1, 10 items by default and at most 100", () => {
-    const parameters = paths["/v1/jobs"]?.get?.parameters ?? [];
-    const named = Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
-    expect(Object.keys(named)).toEqual(
-      expect.arrayContaining([
-        "marking_number",
-        "batch_number",
-        "normalized_status",
-        "updated_at_from",
-        "updated_at_to",
-        "scheduled_date_from",
-        "scheduled_date_to",
-        "page",
-        "page_size",
-      ]),
-    );
-    expect(parameters.every(({ required }) => !required)).toBe(true);
-    expect(named["page"]?.schema).toMatchObject({ type: "integer", minimum: 1 });
-    expect(named["page_size"]?.schema).toMatchObject({
-      type: "integer",
-      minimum: 1,
-      maximum: 100,
-      default: 10,
-    });
-    expect(named["scheduled_date_from"]?.schema).toMatchObject({ type: "string", format: "date" });
-    expect(named["marking_number"]?.schema).toMatchObject({ type: "string", maxLength: 120 });
-  });
-
-  it("has the members of the batch result", () => {
-    const { BatchResult, BatchItemResult } = components.schemas;
-    expect(Object.keys(BatchResult?.properties ?? {})).toEqual(["updated_count", "failed_count", "results"]);
-    expect(Object.keys(BatchItemResult?.properties ?? {}).slice(0, 4)).toEqual([
-      "marking_number",
-      "success",
-      "job",
-      "error",
-    ]);
-    expect(BatchItemResult?.required).toEqual(["marking_number", "success"]);
   });
 });

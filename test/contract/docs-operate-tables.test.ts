@@ -11,8 +11,9 @@ const settings = readPage("operate/settings.md")
   .split("\n")
   .filter((line) => line.startsWith("| `"))
   .map((line) => line.split("|").map((cell) => cell.trim()))
-  .map(([, name = "", byDefault = "", values = ""]) => ({
-    name: name.replaceAll("`", ""),
+  .map(([, cell = "", byDefault = "", values = ""]) => ({
+    cell,
+    name: cell.replaceAll("`", ""),
     byDefault,
     values,
   }));
@@ -42,6 +43,26 @@ function rangeOf(values: string): { min: string; max: string; below: string | nu
 }
 
 describe("the settings", () => {
+  it("are exactly those of the page", () => {
+    const shape = /^const settings = \{\n([^]*?)^\} as const;/m.exec(read("src/config/env.ts"))?.[1] ?? "";
+    const known = [...shape.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name);
+    expect(known.length).toBeGreaterThan(25);
+    // A row can have several settings.
+    const documented = settings.flatMap(({ cell }) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+    expect(new Set(documented)).toEqual(new Set(known));
+    expect(documented).toHaveLength(known.length);
+  });
+
+  it("of .env.example have the default values, as on the page", () => {
+    const set = [...read(".env.example").matchAll(/^([A-Z][A-Z0-9_]*)=(.+)$/gm)];
+    const values = Object.fromEntries(set.map(([, name = "", value = ""]) => [name, value]));
+    expect(Object.keys(values).length).toBeGreaterThan(10);
+    expect(toConfig(readEnv(values))).toEqual(toConfig(readEnv({})));
+    const written = settings.filter(({ name }) => name in values);
+    expect(written.length).toBeGreaterThan(8);
+    for (const { name, byDefault } of written) expect(byDefault.replaceAll("`", "")).toBe(values[name]);
+  });
+
   it.each(settings.filter(({ values }) => rangeOf(values) !== null))(
     "$name has the range $values",
     ({ name, values }) => {
@@ -186,4 +207,17 @@ describe("the oldest supported versions", () => {
     expect(versionsOf(program).length).toBeGreaterThanOrEqual(mentions);
     expect(new Set(versionsOf(program))).toEqual(new Set([version]));
   });
+});
+
+it("CONTRIBUTING.md has every script of package.json that no other script runs", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  const text = read("CONTRIBUTING.md");
+  const parts = new Set(Object.values(scripts).flatMap((script) => script.split(" && ")));
+  const missing = Object.keys(scripts).filter(
+    (name) =>
+      !text.includes(`\`npm run ${name}\``) &&
+      !text.includes(`\`npm ${name}\``) &&
+      !parts.has(`npm run ${name}`),
+  );
+  expect(missing).toEqual([]);
 });

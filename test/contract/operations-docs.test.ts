@@ -1,4 +1,4 @@
-/** Checks that the operator guide, the alerts and the dashboard match the settings and metrics of the code. */
+/** Checks that the operator guide, the alerts and the dashboard match the metrics of the code. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,6 @@ import { parse } from "yaml";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
-const settingsPage = read("docs/operate/settings.md");
 const [, metricsSection = ""] = read("docs/operate/monitoring.md").split("\n## Metrics\n");
 
 /** Returns the first cells of the tables in `text` that contain code. */
@@ -82,18 +81,6 @@ function seriesIn(expr: string): { name: string; labels: string[] }[] {
   });
   return series;
 }
-
-describe("the settings", () => {
-  it("are exactly those of the page", () => {
-    const shape = /^const settings = \{\n([^]*?)^\} as const;/m.exec(read("src/config/env.ts"))?.[1] ?? "";
-    const settings = [...shape.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name = ""]) => name);
-    const documented = firstCells(settingsPage).flatMap((cell) =>
-      [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
-    );
-    expect(settings.length).toBeGreaterThan(25);
-    expect(sorted(documented)).toEqual(sorted(settings));
-  });
-});
 
 describe("the metrics", () => {
   it("are exactly those of the page, with their labels", () => {
