@@ -154,39 +154,15 @@ describe("503 with Retry-After at the limit of requests in flight", () => {
       expectFailure(response, 503);
   });
 
-  it("has GraphQL's format below /graphql, in the client's preferred media type", async () => {
+  it("has GraphQL's format below /graphql", async () => {
     await fill();
-    for (const [accept, type] of [
-      ["application/json", "application/json; charset=utf-8"],
-      [
-        "application/graphql-response+json, application/json;q=0.9",
-        "application/graphql-response+json; charset=utf-8",
-      ],
-    ] as const) {
-      const body = JSON.stringify({ query: "{ viewer { kind } }" });
-      const response = await app.request("/graphql", {
-        method: "POST",
-        key: agent.key,
-        body,
-        headers: { accept },
-      });
-      expect(response.status).toBe(503);
-      expect(response.get("content-type")).toBe(type);
-      expect(response.get("retry-after")).toMatch(/^[123]$/);
-      const requestId = response.get("x-request-id");
-      expect(response.body).toEqual({
-        errors: [
-          {
-            message: "The server is overloaded. Try again shortly.",
-            extensions: {
-              code: "SERVICE_UNAVAILABLE",
-              requestId,
-              docUrl: `${app.url}/guide/errors#service_unavailable`,
-            },
-          },
-        ],
-      });
-    }
+    const body = JSON.stringify({ query: "{ viewer { kind } }" });
+    const response = await app.request("/graphql", { method: "POST", key: agent.key, body });
+    expect(response.status).toBe(503);
+    expect(response.get("retry-after")).toMatch(/^[123]$/);
+    expect(response.body).toMatchObject({
+      errors: [{ extensions: { code: "SERVICE_UNAVAILABLE", requestId: response.get("x-request-id") } }],
+    });
   });
 
   it("is readable for pages of allowed origins only", async () => {

@@ -65,17 +65,6 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(after).toEqual({ ...before, [name]: value, ...nextVersion(before, after) });
     });
 
-    it.each(
-      Object.keys(filled).filter(
-        (name) => !["normalized_status", "scheduled_delivery_pending"].includes(name),
-      ),
-    )("clears %s with null and leaves every other field alone", async (name) => {
-      const number = await newJob(filled);
-      const before = expectData(await getJob(app, agent, number));
-      const after = expectData(await patchJob(app, agent, number, { [name]: null }));
-      expect(after).toEqual({ ...before, [name]: null, ...nextVersion(before, after) });
-    });
-
     it("accepts a status that an operator has just added", async () => {
       await app.database.query(sql`insert into job_status (code, label, category, position)
         values ('at_customs', 'At customs', 'in_progress', 99)`);

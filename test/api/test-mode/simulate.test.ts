@@ -165,18 +165,6 @@ describe("a simulated status", () => {
     expect(Number(simulated.headers.get("retry-after"))).toBeGreaterThan(9_000);
   });
 
-  it("429: is that of the service's limit if the operator has turned rate limits off", async () => {
-    await using unlimited = await startAppInstance(app.databaseUrl);
-    const headers = { "X-Waymark-Simulate": "429" };
-    const response = await unlimited.call("/v1/jobs", { key: await createKey(), headers });
-    expectFailure(
-      response,
-      429,
-      "Too many read requests: the limit for each key is 50 a second with a burst of 100. Try again in 1 s.",
-    );
-    expect(response.headers.get("ratelimit")).toBe('"read";r=0;t=2');
-  });
-
   it("503: has Retry-After and the RateLimit headers", async () => {
     const response = await send("503", "/v1/jobs");
     expectFailure(response, 503, "The database is unreachable. Try again shortly.");
