@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
@@ -73,6 +73,20 @@ function send(
   return browser.call(pathOf(query), { method: "POST", body: file, headers });
 }
 
+/** Starts an upload, whose file the test writes. */
+function openUpload(
+  headers: Record<string, string>,
+  { url } = app as { url: string },
+  cookie = operator.cookie,
+): ClientRequest {
+  const upload = httpRequest(url + pathOf({ agent: agent.name }), {
+    method: "POST",
+    headers: { ...CSV, origin: url, cookie, ...headers },
+  });
+  upload.on("error", () => undefined);
+  return upload;
+}
+
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /** Streams a file of one row and blank lines up to `bytes`, chunked without Content-Length. */
@@ -83,10 +97,7 @@ async function streamFile(markingNumber: string, bytes: number): Promise<{ statu
     yield row;
     for (let left = bytes - row.length; left > 0; left -= blank.length) yield blank.subarray(0, left);
   };
-  const upload = httpRequest(app.url + pathOf({ agent: agent.name }), {
-    method: "POST",
-    headers: { "content-type": "application/x-ndjson", origin: app.url, cookie: operator.cookie },
-  });
+  const upload = openUpload({ "content-type": "application/x-ndjson" });
   const [[response]] = await Promise.all([
     once(upload, "response") as Promise<[IncomingMessage]>,
     pipeline(Readable.from(parts()), upload),
@@ -267,11 +278,7 @@ describe("a client that disconnects", () => {
   it("ends the import between two chunks; imported rows stay and are audited", async () => {
     await audited();
     const numbers = Array.from({ length: 1_000 }, () => newNumber());
-    const upload = httpRequest(app.url + pathOf({ agent: agent.name }), {
-      method: "POST",
-      headers: { ...CSV, origin: app.url, cookie: operator.cookie, "transfer-encoding": "chunked" },
-    });
-    upload.on("error", () => undefined);
+    const upload = openUpload({ "transfer-encoding": "chunked" });
     upload.write(`marking_number\n${numbers.join("\n")}\n`);
     const [response] = await once(upload, "response");
     await once(response, "data");
@@ -287,10 +294,7 @@ describe("a stopping server", () => {
     const stopping = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" });
     const person = await createTestUser(stopping, { organizationId: null, role: "operator" });
     const { cookie } = await signIn(stopping, person);
-    const upload = httpRequest(stopping.url + pathOf({ agent: agent.name }), {
-      method: "POST",
-      headers: { ...CSV, origin: stopping.url, cookie, "transfer-encoding": "chunked" },
-    });
+    const upload = openUpload({ "transfer-encoding": "chunked" }, stopping, cookie);
     const numbers = Array.from({ length: 1_000 }, () => newNumber());
     upload.write(`marking_number\n${numbers.join("\n")}\n`);
     const [response] = (await once(upload, "response")) as [IncomingMessage];
@@ -404,11 +408,7 @@ describe("405", () => {
 describe("413", () => {
   // evidence: import-limit-declared-length
   it("for a Content-Length over the limit, before the file is read", async () => {
-    const upload = httpRequest(app.url + pathOf({ agent: agent.name }), {
-      method: "POST",
-      headers: { ...CSV, origin: app.url, cookie: operator.cookie, "content-length": "300000000" },
-    });
-    upload.on("error", () => undefined);
+    const upload = openUpload({ "content-length": "300000000" });
     upload.write("marking_number\n");
     const [response] = await once(upload, "response");
     expect(response.statusCode).toBe(413);

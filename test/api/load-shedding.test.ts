@@ -154,16 +154,26 @@ describe("503 with Retry-After at the limit of requests in flight", () => {
       expectFailure(response, 503);
   });
 
-  it("has GraphQL's format below /graphql", async () => {
-    await fill();
-    const body = JSON.stringify({ query: "{ viewer { kind } }" });
-    const response = await app.request("/graphql", { method: "POST", key: agent.key, body });
-    expect(response.status).toBe(503);
-    expect(response.get("retry-after")).toMatch(/^[123]$/);
-    expect(response.body).toMatchObject({
-      errors: [{ extensions: { code: "SERVICE_UNAVAILABLE", requestId: response.get("x-request-id") } }],
-    });
-  });
+  it.each([
+    ["application/json", "application/json; charset=utf-8"],
+    [
+      "application/graphql-response+json, application/json;q=0.9",
+      "application/graphql-response+json; charset=utf-8",
+    ],
+  ])(
+    "has GraphQL's format below /graphql, in the client's preferred media type: %s",
+    async (accept, type) => {
+      await fill();
+      const body = JSON.stringify({ query: "{ viewer { kind } }" });
+      const options = { method: "POST", key: agent.key, body, headers: { accept } };
+      const response = await app.request("/graphql", options);
+      expect([response.status, response.get("content-type")]).toEqual([503, type]);
+      expect(response.get("retry-after")).toMatch(/^[123]$/);
+      expect(response.body).toMatchObject({
+        errors: [{ extensions: { code: "SERVICE_UNAVAILABLE", requestId: response.get("x-request-id") } }],
+      });
+    },
+  );
 
   it("is readable for pages of allowed origins only", async () => {
     await fill();

@@ -65,12 +65,3 @@ it("429 for too many unknown keys has the headers that the OpenAPI document decl
   expect(refused?.headers.get("ratelimit-policy")).toBe('"unknown-keys";q=100;w=5');
   expect(refused?.headers.get("x-ratelimit-limit")).toBe("100");
 });
-
-it("the first requests of a valid key after a start cost one token together", async () => {
-  const read = { perSecond: 1_000, burst: 1_000 };
-  const { key } = await app.createOrganization("agent", { rateLimits: { read } });
-  // More than the limit has tokens, and no more than may wait for the share of a partner.
-  const requests = Array.from({ length: unknownKeyRate.burst + 4 }, () => list(key, "2001:db8:0:a::1"));
-  const statuses = (await Promise.all(requests)).map(({ status }) => status);
-  expect(new Set(statuses)).toEqual(new Set([200]));
-});

@@ -26,6 +26,7 @@ import { createSchema } from "../../src/api/graphql/schema.ts";
 import { closeCodes, subscriptionLimits } from "../../src/api/graphql/subscriptions/limits.ts";
 import { errorGuidePath } from "../../src/guide/api.ts";
 import { errorHeadings } from "../../src/guide/error-sections.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 import { AppError, errorCodes } from "../../src/core/errors.ts";
 import { ReauthenticationRequiredError } from "../../src/core/fresh-authentication.ts";
 import { createLogger } from "../../src/core/logger.ts";
@@ -46,17 +47,20 @@ interface Example {
   kind: OperationDefinitionNode["operation"];
   document: string;
   /** From the following block, if it contains variables. */
-  variables: Record<string, unknown>;
+  variables: Record<string, unknown> & { items?: object[]; input?: object };
 }
 
-const blocks = Object.values(pages).flatMap(codeBlocks);
-const examples = blocks.flatMap(({ language, text }, index): Example[] => {
-  if (language !== "graphql") return [];
-  const [operation] = parse(text).definitions;
-  if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error("An example is one operation");
-  const next = blocks[index + 1];
-  const variables = next?.language === "json" ? (JSON.parse(next.text) as Record<string, unknown>) : {};
-  return [{ name: operation.name?.value ?? "", kind: operation.operation, document: text, variables }];
+/** The examples of all pages, of which those outside `docs/guide/graphql` need other keys. */
+const examples = guidePages.flatMap((page) => {
+  const blocks = codeBlocks(readPage(page));
+  return blocks.flatMap(({ language, text }, index): Example[] => {
+    if (language !== "graphql") return [];
+    const [operation] = parse(text).definitions;
+    if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error("An example is one operation");
+    const next = blocks[index + 1];
+    const variables = next?.language === "json" ? (JSON.parse(next.text) as Example["variables"]) : {};
+    return [{ name: operation.name?.value ?? "", kind: operation.operation, document: text, variables }];
+  });
 });
 const example = (name: string): Example => {
   const match = examples.find((each) => each.name === name);
@@ -150,8 +154,73 @@ describe("the examples", () => {
     expect(again.replayDeliveries).toEqual({ replayed: 0, hasMore: false, userErrors: [] });
   });
 
+  it("Simulate: starts a run of a test job", async () => {
+    const agent = await app.createOrganization("agent");
+    const { text: testKey } = await app.keys.create({
+      organizationId: agent.id,
+      name: "test",
+      createdBy: "test",
+      testSide: "agent",
+    });
+    const created = await queryData(
+      app,
+      "mutation { createTestJobs(input: {}) { jobs { id markingNumber } } }",
+      { key: testKey },
+    );
+    const { markingNumber } = created.createTestJobs.jobs[0];
+    const { document, variables } = example("Simulate");
+    const input = { ...variables.input, markingNumber };
+    const data = await queryData(app, document, { key: testKey, variables: { input } });
+    expect(data.runTestJob).toMatchObject({ run: { steps: expect.any(Array) }, userErrors: [] });
+  });
+
+  it("NewJobs and CarrierFeed: create a job once, and set its provider status as an event", async () => {
+    const agent = await app.createOrganization("agent");
+    const { text: operatorKey } = await app.keys.create({
+      organizationId: null,
+      name: "feed",
+      createdBy: "test",
+    });
+    const jobs = example("NewJobs");
+    const agentId = toTypedId("org", agent.id);
+    const variables = { items: jobs.variables.items?.map((item) => ({ ...item, agentId })) };
+    const { createJobs } = await queryData(app, jobs.document, { key: operatorKey, variables });
+    expect(createJobs).toMatchObject({ createdCount: 1, failedCount: 0, results: [{ outcome: "CREATED" }] });
+    const again = await queryData(app, jobs.document, { key: operatorKey, variables });
+    expect(again.createJobs.results).toMatchObject([
+      { outcome: "FAILED", userErrors: [{ code: "CONFLICT" }] },
+    ]);
+
+    const feed = example("CarrierFeed");
+    const { setProviderStatus } = await queryData(app, feed.document, {
+      key: operatorKey,
+      variables: feed.variables,
+    });
+    expect(setProviderStatus).toMatchObject({
+      updatedCount: 1,
+      results: [{ outcome: "UPDATED", job: { version: 2, providerStatus: "Sorted at hub 12" } }],
+    });
+    const number = setProviderStatus.results[0].markingNumber as string;
+    const { body } = await app.call(`/v1/jobs/by-marking/${number}/history`, { key: agent.key });
+    expect(body.data).toMatchObject({
+      items: [{ changes: { provider_status: { to: "Sorted at hub 12" } } }, { type: "job.created" }],
+    });
+  });
+
   it("are all covered here", () => {
-    const tested = [...Object.keys(finds), "Live", "Missed", "Failed", "Again", "Keys", "Rotate", "Revoke"];
+    const tested = [
+      ...Object.keys(finds),
+      "Live",
+      "Missed",
+      "Failed",
+      "Again",
+      "Keys",
+      "Rotate",
+      "Revoke",
+      "Simulate",
+      "NewJobs",
+      "CarrierFeed",
+    ];
     expect(examples.map(({ name }) => name).toSorted()).toEqual(tested.toSorted());
   });
 });

@@ -31,6 +31,7 @@ const samples: Record<string, Sample> = {
     body: { url: URL },
     malformed: {
       ...badKey,
+      "no URL": { body: {}, fields: ["url"] },
       "several problems": {
         body: {
           url: "ftp://partner.example",
@@ -75,6 +76,7 @@ const samples: Record<string, Sample> = {
     body: { which: "failed" },
     malformed: {
       ...badKey,
+      "no selection": { body: {}, fields: ["which"] },
     },
   },
   "GET /v1/webhook-deliveries": {
@@ -83,6 +85,10 @@ const samples: Record<string, Sample> = {
       "several problems": {
         query: "?status=lost&event_type=x&since=today&until=1&page_size=0&cursor=x&marking_number=",
         fields: ["status", "event_type", "since", "until", "page_size", "cursor", "marking_number"],
+      },
+      "an empty time range": {
+        query: "?since=2026-11-22T08:00:00Z&until=2026-11-22T08:00:00Z",
+        fields: ["until"],
       },
     },
   },
