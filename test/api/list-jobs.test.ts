@@ -1,13 +1,18 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { expectData } from "../support/app/assertions.ts";
+import { expectData, expectProblems } from "../support/app/assertions.ts";
 import { listJobs, markingNumbersOf } from "../support/app/job-client.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
 let app: SharedApp;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await sharedApp("api");
+  agent = await app.createOrganization("agent");
 });
+
+const tooLong = (length: number): string => "x".repeat(length);
 
 describe("GET /v1/jobs", () => {
   describe("200 with the jobs visible to the key's organisation", () => {
@@ -70,5 +75,74 @@ describe("GET /v1/jobs", () => {
       expect(items).toEqual([]);
       expect(pagination).toEqual({ page: 1, page_size: 10, total: 0, next_cursor: null });
     });
+  });
+});
+
+describe("400 for a malformed parameter of GET /v1/jobs", () => {
+  it.each([
+    ["page=0", ["page"]],
+    ["page=1&page=1", ["page"]],
+    ["page=", ["page"]],
+    ["q=%FF", ["q"]],
+    ["page=-1", ["page"]],
+    ["page=1.0", ["page"]],
+    ["page=2147483648", ["page"]],
+    ["page=+1", ["page"]],
+    ["page_size=0", ["page_size"]],
+    ["page_size=101", ["page_size"]],
+    ["updated_at_from=2026-02-30", ["updated_at_from"]],
+    ["updated_at_to=2026-11-10T00:00:00Z", ["updated_at_to"]],
+    ["updated_at_to=10000-01-01", ["updated_at_to"]],
+    ["scheduled_date_from=today", ["scheduled_date_from"]],
+    ["scheduled_date_to=infinity", ["scheduled_date_to"]],
+    ["updated_since=2026-11-10", ["updated_since"]],
+    ["updated_since=2026-11-10T00:00:00", ["updated_since"]],
+    ["updated_since=0000-01-01T00:00:00Z", ["updated_since"]],
+    [`updated_since=2026-11-10T00:00:00.${"0".repeat(300)}Z`, ["updated_since"]],
+    ["sort=marking_number", ["sort"]],
+    [`marking_number=${tooLong(121)}`, ["marking_number"]],
+    [`batch_number=${tooLong(121)}`, ["batch_number"]],
+    [`group_code=${tooLong(121)}`, ["group_code"]],
+    [`failure_reason=${tooLong(65)}`, ["failure_reason"]],
+    [`q=${tooLong(256)}`, ["q"]],
+    ["q=a%00b", ["q"]],
+    ["cursor=x", ["cursor"]],
+    [`cursor=${tooLong(513)}`, ["cursor"]],
+  ])("for %s", async (query, fields) => {
+    expectProblems(await listJobs(app, agent, query), "query", fields);
+  });
+
+  it("for an unknown status code; codes are case-sensitive", async () => {
+    for (const code of ["unheard_of", "Completed", "completed%20", "%F0%9F%93%A6"]) {
+      const [problem] = expectProblems(await listJobs(app, agent, `normalized_status=${code}`), "query", [
+        "normalized_status",
+      ]);
+      expect(problem?.code).toBe("unknown_status");
+    }
+  });
+
+  it("with an unknown status code among the other problems", async () => {
+    const query = "page=0&normalized_status=unheard_of&updated_at_from=never";
+    const response = await listJobs(app, agent, query);
+    const problems = expectProblems(response, "query", ["page", "updated_at_from", "normalized_status"]);
+    expect(problems.map(({ code }) => code)).toContain("unknown_status");
+  });
+
+  it("with all problems, not only the first", async () => {
+    const query = "page=0&page_size=101&sort=x&updated_at_from=never&q=&batch_number=a&batch_number=b";
+    const fields = ["page", "page_size", "sort", "updated_at_from", "q", "batch_number"];
+    expectProblems(await listJobs(app, agent, query), "query", fields);
+  });
+
+  it("but not for unknown parameters with any value", async () => {
+    expectData(
+      await listJobs(app, agent, "foo=1&foo=2&bar=&baz=%FF&PAGE=x&__proto__=1&&=&marking_number=F-1"),
+    );
+  });
+
+  it("except for a text whose length is valid in code points", async () => {
+    const astral = encodeURIComponent("📦".repeat(120));
+    expectData(await listJobs(app, agent, `batch_number=${astral}`));
+    expectProblems(await listJobs(app, agent, `batch_number=${astral}x`), "query", ["batch_number"]);
   });
 });

@@ -4,7 +4,7 @@ import { toTypedId } from "../../src/core/ids.ts";
 import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { queryData, graphql, type GraphqlResponse } from "../support/graphql/client.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
-import { listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { listJobs, patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
@@ -120,15 +120,6 @@ describe("a request that failed", () => {
       status: 403,
       errorCode: "ForbiddenException",
       keyName: "reader",
-    });
-  });
-
-  it("is logged without bodies if only items of a batch failed", async () => {
-    const { body } = await patchBatch(app, agent, [{ marking_number: "nowhere", weight: 1 }]);
-    expect(await entryOf(body.request_id)).toMatchObject({
-      status: 200,
-      requestBody: null,
-      responseBody: null,
     });
   });
 });

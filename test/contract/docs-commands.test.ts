@@ -73,12 +73,18 @@ const commands = lines
     });
   });
 
-/** Returns why the program would reject the words before it does anything, or null. */
-function usageProblem(words: readonly string[]): string | null {
+/** Returns the command that the words name, and the other words. */
+function find(words: readonly string[]): { command: Command; rest: string[] } {
   let command: Command = createProgram({ host: process, output: createOutput(false, process), exitCode: 0 });
   const rest = [...words];
   for (let next; (next = command.commands.find((each) => each.name() === rest[0])); rest.shift())
     command = next;
+  return { command, rest };
+}
+
+/** Returns why the program would reject the words before it does anything, or null. */
+function usageProblem(words: readonly string[]): string | null {
+  const { command, rest } = find(words);
   if (rest.some((word) => ["--help", "--version"].includes(word))) return null;
   if (command.commands.length > 0 && rest.length > 0 && !rest[0]?.startsWith("-"))
     return `unknown command ${rest[0]}`;
@@ -96,10 +102,7 @@ function usageProblem(words: readonly string[]): string | null {
 
 /** Returns the required options and arguments that the words lack. Code in running text can be a part of a command. */
 function missingParts(words: readonly string[]): string[] {
-  let command: Command = createProgram({ host: process, output: createOutput(false, process), exitCode: 0 });
-  const rest = [...words];
-  for (let next; (next = command.commands.find((each) => each.name() === rest[0])); rest.shift())
-    command = next;
+  const { command, rest } = find(words);
   const { operands } = command.parseOptions(rest);
   const options = command.options.filter(({ mandatory, long }) => mandatory && long && !rest.includes(long));
   const args = command.registeredArguments.filter(
