@@ -151,7 +151,7 @@ export const memberOperations: readonly Operation<Services>[] = [
   }),
 ];
 
-/** The access of GraphQL's own root fields. */
+/** The access of the root fields of GraphQL with hand-written resolvers. */
 export const memberAccess = {
   /** All users of an organisation see each other. */
   members: ({ user }: AccessSubject): Access => (user ? anyone : { scopes: ["webhooks:manage"] }),

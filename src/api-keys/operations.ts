@@ -389,7 +389,7 @@ const getMe = restOperation({
 
 export const accountOperations: readonly RestOperation<Services>[] = [getMe];
 
-/** The access of GraphQL's own root fields. */
+/** The access of the root fields of GraphQL with hand-written resolvers. */
 export const apiKeyAccess = { apiKeys: manage, viewer: anyone };
 
 export const apiKeyOperations: readonly RestOperation<Services>[] = [

@@ -154,5 +154,5 @@ const listJobHistory = restOperation({
 
 export const eventOperations: readonly RestOperation<Services>[] = [listJobHistory, listEvents];
 
-/** The access of GraphQL's own root fields. */
+/** The access of the root fields of GraphQL with hand-written resolvers. */
 export const eventAccess = { events: listEvents.access, jobChanged: listEvents.access };

@@ -103,7 +103,7 @@ const upsertJobStatus = operation({
 
 export const statusOperations: readonly Operation<Services>[] = [upsertJobStatus];
 
-/** The access of GraphQL's own root fields. */
+/** The access of the root fields of GraphQL with hand-written resolvers. */
 export const jobAccess = {
   job: getJob.access,
   jobs: listJobs.access,

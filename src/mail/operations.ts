@@ -17,7 +17,7 @@ const resendMail = operation({
   run: ({ mails }: Services, operator, { id }) => mails.resend(operator, id),
 });
 
-/** The access of GraphQL's own root fields. */
+/** The access of the root fields of GraphQL with hand-written resolvers. */
 export const mailAccess = { mailOutbox: administrator };
 
 export const mailOperations: readonly Operation<Services>[] = [resendMail];

@@ -44,7 +44,7 @@ export const operations: readonly Operation<Services>[] = [
   ...statusOperations,
 ];
 
-/** The access of the root fields of GraphQL that have resolvers of their own. */
+/** The access of the root fields of GraphQL with hand-written resolvers. */
 export const rootAccess = {
   ...jobAccess,
   ...eventAccess,

@@ -198,7 +198,7 @@ export interface RestOperation<
     readonly places?: Readonly<Record<string, InputPlace>>;
     /** Default: 64 KiB. */
     readonly maxBodyBytes?: number;
-    /** What is wrong with a request that has an If-Match. By default the header is ignored. */
+    /** The problem of a request with If-Match. By default the header is ignored. */
     readonly ifMatchProblem?: string;
   };
   readonly rate: RateLimitClass;

@@ -121,7 +121,7 @@ ${ACCESS}`,
   run: ({ requests }: Services, principal, { request_id: id }) => requests.get(principal, id),
 });
 
-/** The access of GraphQL's own root fields. */
+/** The access of the root fields of GraphQL with hand-written resolvers. */
 export const requestLogAccess = {
   requestLog: ({ organizationId }: AccessSubject) => (organizationId === null ? administrator : anyone),
   usage: { scopes: ["webhooks:manage"] } satisfies Access,

@@ -30,7 +30,7 @@ const revealWebhookSecret = operation({
   run: ({ secrets }: { readonly secrets: SecretReveal }, user, request) => secrets.reveal(user, request),
 });
 
-/** The access of GraphQL's own root fields. */
+/** The access of the root fields of GraphQL with hand-written resolvers. */
 export const webhookAccess = {
   webhookEndpoints: manage,
   webhookEndpoint: manage,

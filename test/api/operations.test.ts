@@ -200,7 +200,7 @@ const principals = [...allScopes, "no scope", "member", "owner", "operator key"]
 const people = ["member", "owner", "operator key"];
 const managers = ["owner", "operator key"];
 
-/** The root fields with resolvers of their own, and who may use them. */
+/** The root fields with hand-written resolvers, and who may use them. */
 const allowed: Record<string, readonly string[]> = {
   viewer: principals,
   node: principals,
@@ -233,7 +233,7 @@ const allowed: Record<string, readonly string[]> = {
   mailOutbox: ["operator key"],
 };
 
-describe("a root field with a resolver of its own", () => {
+describe("a root field with a hand-written resolver", () => {
   const send: Record<string, (document: string) => Promise<GraphqlResponse>> = {};
   const addKey = async (name: string, granted: readonly Scope[], organizationId: string | null) => {
     const settings = { organizationId, name, scopes: [...granted], createdBy: "test" };

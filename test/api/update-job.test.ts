@@ -42,7 +42,7 @@ async function newJob(patch: object = {}): Promise<string> {
   return number as string;
 }
 
-/** What each change of a job changes. */
+/** The members that every change increases. */
 const nextVersion = (before: Record<string, unknown>, after: Record<string, unknown>) => ({
   version: (before["version"] as number) + 1,
   updated_at: after["updated_at"],

@@ -51,7 +51,7 @@ function statementRunners(sources: Map<string, string>): string[] {
     .toSorted();
 }
 
-/** What the gate decides, and the files of an adapter that ask it for every operation of their interface. */
+/** Decisions of the gate, and the files of an adapter that call it for every operation of their interface. */
 const gateRules = {
   access: { pattern: /"(jobs|webhooks|keys):(read|write|manage)"|requireFreshAuthentication/, allowed: [] },
   rate: {

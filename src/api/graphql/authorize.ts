@@ -1,4 +1,4 @@
-/** Access to root fields that have resolvers of their own, and to nested fields that need more than their parent. */
+/** Checks the access to root fields with hand-written resolvers, and to nested fields with a stricter access than their parent. */
 import type { GraphQLFieldResolver } from "graphql";
 import { keyRequired } from "../../api-keys/api.ts";
 import { invariant } from "../../core/errors.ts";

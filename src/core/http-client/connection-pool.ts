@@ -177,7 +177,7 @@ function skipInterim(socket: Socket, connection: PooledConnection, maxBytes: num
   };
 }
 
-/** Returns where an interim response at the start of `bytes` ends, 0 if there is none, and null if the next bytes decide it. */
+/** Returns the length of an interim response at the start of `bytes`: 0 for none, null if more bytes are needed to tell. */
 function endOfInterim(bytes: Buffer): number | null {
   const start = bytes.toString("latin1", 0, SWITCHING_PROTOCOLS.length);
   const isInterim = start.startsWith(INTERIM) && start !== SWITCHING_PROTOCOLS;

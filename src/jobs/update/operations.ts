@@ -205,7 +205,7 @@ const batchItem = z
 
 const onError = optionalParameter(
   z.enum(["continue", "stop_all"], { error: "must be continue or stop_all" }).default("continue"),
-  "Whether valid items are applied if others fail. With `stop_all` one failed item leaves all jobs as they are.",
+  "Whether valid items are applied if others fail. With `stop_all`, no job changes if one item fails.",
   "stop_all",
 );
 

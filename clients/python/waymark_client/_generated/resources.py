@@ -290,8 +290,8 @@ class Jobs:
 
         Parameters:
           dry_run: Validate and return the result without changing anything.
-          on_error: Whether valid items are applied if others fail. With `stop_all` one failed item leaves all
-            jobs as they are.
+          on_error: Whether valid items are applied if others fail. With `stop_all`, no job changes if one
+            item fails.
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
@@ -1463,8 +1463,8 @@ class AsyncJobs:
 
         Parameters:
           dry_run: Validate and return the result without changing anything.
-          on_error: Whether valid items are applied if others fail. With `stop_all` one failed item leaves all
-            jobs as they are.
+          on_error: Whether valid items are applied if others fail. With `stop_all`, no job changes if one
+            item fails.
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.

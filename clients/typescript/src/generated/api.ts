@@ -903,7 +903,7 @@ export interface Operations {
     query: {
       /** Validate and return the result without changing anything. */
       dry_run?: boolean | undefined;
-      /** Whether valid items are applied if others fail. With `stop_all` one failed item leaves all jobs as they are. */
+      /** Whether valid items are applied if others fail. With `stop_all`, no job changes if one item fails. */
       on_error?: "continue" | "stop_all" | undefined;
     };
     body: BatchUpdate;

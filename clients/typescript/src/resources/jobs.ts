@@ -94,7 +94,7 @@ export class Jobs {
 
   /**
    * Updates up to 100 jobs, each independently of the others: an item that fails is in `results`, and throws nothing. With `onError:
-   * "stop_all"` one failed item leaves all jobs as they are.
+   * "stop_all"`, no job changes if one item fails.
    */
   updateBatch(
     jobs: BatchItem[],
