@@ -40,6 +40,7 @@ describe("dry_run of one job", () => {
     expect(expectData(response)).toEqual({
       ...before.body.data,
       weight: 7,
+      version: 3,
       updated_at: response.body.data.updated_at,
     });
     expect(response.headers.has("etag")).toBe(false);

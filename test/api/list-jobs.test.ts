@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { expectData, expectProblems } from "../support/app/assertions.ts";
 import { listJobs, markingNumbersOf } from "../support/app/job-client.ts";
+import { toTypedId } from "../../src/core/ids.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
@@ -34,7 +35,7 @@ describe("GET /v1/jobs", () => {
     });
 
     // evidence: job-response-fields-exact
-    it("returns exactly the fields of Job and its version", async () => {
+    it("returns exactly the fields of Job", async () => {
       const owner = await app.createOrganization("agent");
       const contractor = await app.createOrganization("contractor");
       const patch = {
@@ -65,6 +66,8 @@ describe("GET /v1/jobs", () => {
         provider_status: "OFD",
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        agent: { id: toTypedId("org", owner.id), name: owner.name },
+        contractor: { id: toTypedId("org", contractor.id), name: contractor.name },
         version: 2,
       });
       expect(expectData(await listJobs(app, contractor)).items).toEqual([job]);

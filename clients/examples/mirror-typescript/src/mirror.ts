@@ -37,19 +37,19 @@ export class Mirror {
   }
 
   /** Stores the job, unless the mirror has this version or a newer one. Returns true if it was stored. */
-  store(job: Job, version: number): boolean {
+  store(job: Job): boolean {
     const upsert = this.#database.prepare(`
       insert into job (marking_number, version, job) values (?, ?, ?)
       on conflict (marking_number) do update set version = excluded.version, job = excluded.job
       where job.version < excluded.version`);
-    return upsert.run(job.marking_number, version, JSON.stringify(job)).changes === 1;
+    return upsert.run(job.marking_number, job.version, JSON.stringify(job)).changes === 1;
   }
 
   /** Stores the changes and the cursor after them in one transaction. Returns the number of changes that were new. */
   apply(events: readonly Event[], cursor: string): number {
     this.#database.exec("begin immediate");
     try {
-      const stored = events.filter(({ data }) => this.store(data.job, data.sequence));
+      const stored = events.filter(({ data }) => this.store(data.job));
       this.setCursor(cursor);
       this.#database.exec("commit");
       return stored.length;

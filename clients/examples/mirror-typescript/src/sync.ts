@@ -49,9 +49,9 @@ async function reconcile(waymark: Waymark, mirror: Mirror, signal: AbortSignal):
   const missing = mirror.markingNumbers();
   let listed = 0;
   let copied = 0;
-  for await (const { version, ...job } of waymark.jobs.list({ sort: "created_at" }, { signal })) {
+  for await (const job of waymark.jobs.list({ sort: "created_at" }, { signal })) {
     listed += 1;
-    if (mirror.store(job, version)) copied += 1;
+    if (mirror.store(job)) copied += 1;
     missing.delete(job.marking_number);
   }
   let deleted = 0;
