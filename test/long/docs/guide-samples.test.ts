@@ -176,11 +176,11 @@ function shapeOf(value: unknown, other: unknown): unknown {
   );
 }
 
-/** The code and the message of a failed request, without numbers, which depend on the demo. */
+/** The code and the message of a failed request, without numbers and request IDs, which differ each time. */
 function errorOf(response: unknown): unknown {
   const { error, errors } = response as { error?: Failure | null; errors?: GraphqlFailure[] };
   const failure = error ?? errors?.map(({ message, extensions: { code } }) => ({ code, message }))[0];
-  return failure ? [failure.code, failure.message.replaceAll(/\d+/g, "0")] : null;
+  return failure ? [failure.code, failure.message.replaceAll(/req_\w+|\d+/g, "0")] : null;
 }
 
 interface Failure {
