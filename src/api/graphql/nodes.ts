@@ -130,11 +130,6 @@ export function toJobNode(row: JobRow) {
     updatedAt: toIsoTime(row.updated_at),
     /** The database row, used to load related objects. */
     row,
-    agent: toOrganizationNode({ id: row.agent_id, name: row.agent_name ?? "", type: "agent" }),
-    contractor:
-      row.contractor_id === null
-        ? null
-        : toOrganizationNode({ id: row.contractor_id, name: row.contractor_name ?? "", type: "contractor" }),
     prefetchedHistory: null as PrefetchedHistory | null,
   };
 }

@@ -21,7 +21,7 @@ import type {
   JobResolvers,
   QueryResolvers,
 } from "../generated/schema-types.ts";
-import { toJobNode } from "../nodes.ts";
+import { toJobNode, toOrganizationNode } from "../nodes.ts";
 import { pageRequest, readCursor, toConnection } from "../pagination.ts";
 import { nodeSelection, selectionOf } from "../execution/selection.ts";
 import { historyConnection, historyRequest, historySelection } from "./history.ts";
@@ -89,6 +89,9 @@ export const job: JobResolvers = {
     invariant(status, "every job status is in the status table");
     return status;
   },
+  agent: ({ row }) => toOrganizationNode({ id: row.agent_id, name: row.agent_name ?? "", type: "agent" }),
+  contractor: ({ row: { contractor_id: id, contractor_name: name } }) =>
+    id === null ? null : toOrganizationNode({ id, name: name ?? "", type: "contractor" }),
   history(node, args, context) {
     const request = historyRequest(args);
     const principal = requirePrincipal(context);
