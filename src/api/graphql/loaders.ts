@@ -23,9 +23,6 @@ import {
   requestBodiesOf,
 } from "../../webhooks/api.ts";
 import { isSessionPrincipal, memberGroupOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
-import { isAllowed } from "../../operations/admit.ts";
-import { rootAccess } from "../../operations/all.ts";
-import type { ReadAccess } from "../../operations/operation.ts";
 import type { GraphqlServices } from "./services.ts";
 import {
   toAccountRequestNode,
@@ -49,7 +46,10 @@ type AnySource = Omit<Source, "principal"> & { readonly principal: Authenticated
 
 type Load<Value> = (source: Source, ids: readonly string[]) => Promise<readonly Value[]>;
 
-/** Each returns the values in the order of the UUIDs, with null for rows that do not exist or that the principal may not see. */
+/**
+ * Each returns the values in the order of the UUIDs, with null for rows that do not exist or that the principal may not see. Callers
+ * check the access first: `node` for every type, other fields by their parent.
+ */
 const loads = {
   jobs: async ({ services, principal, database }, ids) =>
     (await services.jobs.findByIds(principal, ids, database)).map((row) => row && toJobNode(row)),
@@ -97,14 +97,14 @@ const loads = {
     const bodies = await requestBodiesOf(database, principal, ids);
     return ids.map((id) => bodies.get(id) ?? null);
   },
-  users: loadAllowed(rootAccess.members, async ({ services, principal, database }, ids) => {
+  users: async ({ services, principal, database }, ids) => {
     const users = await services.members.getMany(memberGroupOf(principal), ids, database);
     return alignToIds("usr", ids, users.map(toUserNode));
-  }),
-  accountRequests: loadAllowed(rootAccess.accountRequests, async ({ database }, ids) => {
+  },
+  accountRequests: async ({ database }, ids) => {
     const requests = await accountRequestsByIds(database, ids);
     return alignToIds("arq", ids, requests.map(toAccountRequestNode));
-  }),
+  },
   /** Does not check access: load the account request first. */
   accountRequestNotes: async ({ database }, ids) => {
     const notes = await accountRequestNotes(database, ids);
@@ -115,20 +115,20 @@ const loads = {
     const warnings = await accountRequestWarnings(database, ids);
     return ids.map((id) => warnings.get(id) ?? []);
   },
-  auditEntries: loadAllowed(rootAccess.auditLog, async ({ principal, database }, ids) => {
+  auditEntries: async ({ principal, database }, ids) => {
     const page = { ids, limit: ids.length, after: null };
     const { items } = await listAuditEntries(database, principal, page);
     return alignToIds("aud", ids, items.map(toAuditEntryNode));
-  }),
-  mails: loadAllowed(rootAccess.mailOutbox, async ({ services, database }, ids) => {
+  },
+  mails: async ({ services, database }, ids) => {
     const page = { ids, limit: ids.length, after: null };
     return alignToIds("eml", ids, (await services.mails.list(database, page)).items);
-  }),
+  },
   /** Of at most 100 pending ones. */
-  invitations: loadAllowed(rootAccess.invitations, async ({ services, principal, database }, ids) => {
+  invitations: async ({ services, principal, database }, ids) => {
     const pending = await services.invitations.list(principal, database);
     return alignToIds("inv", ids, pending.map(toInvitationNode));
-  }),
+  },
   /** Of at most 50 of a user. */
   savedViews: async ({ services, principal, database }, ids) => {
     const views = isSessionPrincipal(principal) ? await services.views.list(principal.user.id, database) : [];
@@ -180,12 +180,6 @@ export class Loaders {
     this.#loaders.set(key, loader);
     return loader;
   }
-}
-
-/** Returns `load`, which loads nothing for principals without the access. */
-function loadAllowed<Value>(access: ReadAccess, load: Load<Value | null>): Load<Value | null> {
-  return async (source, ids) =>
-    isAllowed(access, source.principal) ? await load(source, ids) : ids.map(() => null);
 }
 
 /** Returns the nodes in the order of `ids` (UUIDs; nodes have typed IDs), with null for missing ones. */
