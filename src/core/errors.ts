@@ -82,7 +82,7 @@ export function badRequest(problems: readonly Problem[], message?: string): AppE
 
 /** Returns a 400 for one parameter of a query. */
 export function invalidArgument(field: string, message: string): AppError {
-  return badRequest([{ location: "query", field, code: "invalid_value", message }]);
+  return badRequest([problemIn("query")(field, "invalid_value", message)]);
 }
 
 /** Returns a 503 whose `Retry-After` is `retryAfterS` seconds. */
