@@ -1,5 +1,5 @@
 /** The public API of the events feature. Other modules import only from here. */
-export { type EventType, eventTypes, JobEvent } from "./entity.ts";
+export { type EventType, eventTypes, isRemoval, JobEvent } from "./entity.ts";
 export { apiVersionSchema, eventSchema } from "./schema.ts";
 export { createEventService, type EventService } from "./service.ts";
 export {
@@ -13,7 +13,7 @@ export {
   toEventWire,
 } from "./wire.ts";
 export { exampleEvents, exampleRequestId } from "./examples.ts";
-export { deleteEventsOf, newestEventOf, trimTestEvents } from "./delete-test-events.sql.ts";
+export { deletionOfEvents, trimTestEvents } from "./delete-test-events.sql.ts";
 export { feedCursor, historyCursor, LATEST, readFeedCursor } from "./cursors.ts";
 export { advanceFeedSequence, isFeedAhead } from "./feed-sequence.sql.ts";
 export { FEED_DAYS, feedLagSeconds } from "./feed.sql.ts";

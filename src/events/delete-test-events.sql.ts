@@ -1,33 +1,39 @@
 /**
- * Deletes events of test agents. Those of live ones are kept. In small transactions, because the feed hides the events of all
- * organisations that follow the oldest transaction in progress.
+ * Deletes events of test organisations. Those of live ones are kept. In small transactions, because the feed hides the events of
+ * all organisations that follow the oldest transaction in progress.
  */
 import type { Queryable } from "../core/postgres/database.ts";
+import { type OrganizationPrincipal, type OrganizationType, systemActor } from "../core/principal.ts";
 import { sql } from "../core/postgres/sql.ts";
+import { visibleTo } from "../jobs/api.ts";
 import type { FeedPosition } from "./cursors.ts";
 import { feedPositionColumns } from "./feed.sql.ts";
 
-/** Of one test agent. */
+/** Of one test organisation. */
 const MAX_TEST_EVENTS = 100_000;
 const BATCH_SIZE = 5_000;
 
-/** Returns the position of the agent's newest event after `offset` newer ones, or null if it has fewer. */
-export async function newestEventOf(
+function principalOf(organizationId: string, organizationType: OrganizationType): OrganizationPrincipal {
+  return { organizationId, organizationType, actor: systemActor };
+}
+
+/** Returns the position of the newest event that the principal can see after `offset` newer ones, or null if it sees fewer. */
+async function newestEventOf(
   queryable: Queryable,
-  agentId: string,
+  principal: OrganizationPrincipal,
   offset = 0,
 ): Promise<FeedPosition | null> {
   const [position] = await queryable.query<FeedPosition>(sql`
-    select ${feedPositionColumns} from job_event where agent_id = ${agentId}::uuid
+    select ${feedPositionColumns} from job_event where ${visibleTo(principal, "job_event")}
     order by job_event.transaction_id desc, job_event.position desc offset ${offset}::int limit 1`);
   return position ?? null;
 }
 
-/** Deletes the agent's events up to `last`. Returns their number. */
-export async function deleteEventsOf(
+/** Deletes the events up to `last` that the principal can see, except those of the transaction `kept`. Returns their number. */
+async function deleteEventsOf(
   queryable: Queryable,
-  agentId: string,
-  last: FeedPosition,
+  principal: OrganizationPrincipal,
+  { last, kept = "0" }: { last: FeedPosition; kept?: string },
 ): Promise<number> {
   let [total, count] = [0, BATCH_SIZE];
   while (count === BATCH_SIZE) {
@@ -35,7 +41,7 @@ export async function deleteEventsOf(
       with deleted as (
         delete from job_event where id = any(array(
           select id from job_event
-          where agent_id = ${agentId}::uuid
+          where ${visibleTo(principal, "job_event")} and transaction_id <> ${kept}::xid8
             and (transaction_id, position) <= (${last.transaction_id}::xid8, ${last.position}::bigint)
           order by transaction_id, position limit ${BATCH_SIZE}::int))
         returning 1
@@ -46,14 +52,37 @@ export async function deleteEventsOf(
   return total;
 }
 
-/** Deletes the oldest events of each test agent that has more than `keep`. Returns their number. */
+/**
+ * Returns a function that deletes the events which a test agent and its contractor see now, except those of `tx`. Call it after
+ * `tx` has committed. It returns their number.
+ */
+export async function deletionOfEvents(
+  tx: Queryable,
+  { agent, contractor }: { agent: string; contractor: string },
+): Promise<(queryable: Queryable) => Promise<number>> {
+  const principals = [principalOf(agent, "agent"), principalOf(contractor, "contractor")];
+  const [own] = await tx.query<{ id: string }>(sql`select feed_sequence(pg_current_xact_id())::text as id`);
+  const newest: (FeedPosition | null)[] = [];
+  for (const principal of principals) newest.push(await newestEventOf(tx, principal));
+  return async (queryable) => {
+    let total = 0;
+    for (const [index, principal] of principals.entries()) {
+      const last = newest[index];
+      if (last) total += await deleteEventsOf(queryable, principal, { last, kept: own?.id ?? "0" });
+    }
+    return total;
+  };
+}
+
+/** Deletes the oldest events of each test organisation that sees more than `keep`. Returns their number. */
 export async function trimTestEvents(queryable: Queryable, keep = MAX_TEST_EVENTS): Promise<number> {
-  const agents = await queryable.query<{ id: string }>(sql`
-    select id from organization where live_organization_id is not null and type = 'agent'`);
+  const organizations = await queryable.query<{ id: string; type: OrganizationType }>(sql`
+    select id, type from organization where live_organization_id is not null`);
   let total = 0;
-  for (const { id } of agents) {
-    const last = await newestEventOf(queryable, id, keep);
-    if (last) total += await deleteEventsOf(queryable, id, last);
+  for (const { id, type } of organizations) {
+    const principal = principalOf(id, type);
+    const last = await newestEventOf(queryable, principal, keep);
+    if (last) total += await deleteEventsOf(queryable, principal, { last });
   }
   return total;
 }

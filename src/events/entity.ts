@@ -5,10 +5,22 @@
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { actorTypes } from "../core/principal.ts";
 
-export const eventTypes = ["job.created", "job.updated", "job.status_changed", "job.assigned"] as const;
+/** Events after which the receiver can no longer see the job: they contain only its identity. */
+export const removalTypes = ["job.unassigned", "job.deleted"] as const;
+export const eventTypes = [
+  "job.created",
+  "job.updated",
+  "job.status_changed",
+  "job.assigned",
+  ...removalTypes,
+] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** Needs no foreign keys: only statements that change a job insert events, and jobs are never deleted. */
+export function isRemoval(type: EventType): boolean {
+  return (removalTypes as readonly EventType[]).includes(type);
+}
+
+/** Needs no foreign keys: only statements that change a job insert events. */
 export const JobEvent = defineEntity({
   name: "JobEvent",
   tableName: "job_event",
@@ -22,9 +34,11 @@ export const JobEvent = defineEntity({
       .defaultRaw("feed_sequence(pg_current_xact_id())"),
     position: p.bigint().autoincrement(),
     type: p.enum(eventTypes),
+    // With `sequence` the key of a job's history. `job.unassigned` is not part of it, so it has an id of its own.
     jobId: p.uuid(),
-    // The organisations that can see the event: the job's agent, and its contractor at the time.
-    agentId: p.uuid(),
+    // The organisations that can see the event: the job's agent, and its contractor at the time. Null for `job.unassigned`,
+    // which only the former contractor sees.
+    agentId: p.uuid().nullable(),
     contractorId: p.uuid().nullable(),
     sequence: p.integer(),
     actorType: p.enum(actorTypes),
@@ -35,7 +49,7 @@ export const JobEvent = defineEntity({
     occurredAt: p.datetime(3).$type<string>().defaultRaw("now()"),
     // {field: {from, to}}
     changes: p.json<Record<string, { from: unknown; to: unknown }>>(),
-    // The whole job after the change, so that late readers see the state at that time.
+    // The whole job after the change, so that late readers see the state at that time. Of a removal: id and marking_number.
     job: p.json<Record<string, unknown>>(),
   },
   uniques: [{ name: "job_event_sequence", properties: ["jobId", "sequence"] }],

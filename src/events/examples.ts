@@ -25,8 +25,16 @@ export const exampleHistoryEntry: HistoryEntryWire = {
 };
 
 function exampleEvent(type: EventType, id: string, data: EventWire["data"]): EventWire {
-  return { id, type, api_version: API_VERSION, timestamp: data.job.updated_at, data };
+  const timestamp = data.job.updated_at ?? REMOVAL_TIME;
+  return { id, type, api_version: API_VERSION, timestamp, data };
 }
+
+const REMOVAL_TIME = "2026-11-21T10:02:11.090Z";
+const removedJob = {
+  id: exampleJob.id,
+  marking_number: exampleJob.marking_number,
+  version: exampleJob.version + 1,
+};
 
 const createdJob: JobWire = {
   ...exampleJob,
@@ -81,5 +89,19 @@ export const exampleEvents: Record<EventType, EventWire> = {
     sequence: exampleHistoryEntry.sequence,
     actor: keyActor,
     request_id: exampleRequestId,
+  }),
+  "job.unassigned": exampleEvent("job.unassigned", "evt_01KAJTMV1J5M2E8QZ6XW0BR9HC", {
+    job: removedJob,
+    changes: { contractor_id: { from: contractor?.id, to: null } },
+    sequence: removedJob.version,
+    actor: systemActor,
+    request_id: null,
+  }),
+  "job.deleted": exampleEvent("job.deleted", "evt_01KAJTMV1J7C4N9RD3GK8VY2TS", {
+    job: removedJob,
+    changes: {},
+    sequence: removedJob.version,
+    actor: keyActor,
+    request_id: "req_01KAJTMV1H0F6W3ZB5QX8N2PEA",
   }),
 };

@@ -9,14 +9,21 @@ import { feedPositionColumns } from "./feed.sql.ts";
 import type { EventRow } from "./wire.ts";
 
 /** An event without the job snapshot, with its feed position; `job_id` is a UUID. */
-export type EventWithPosition = Omit<EventRow, "job"> & FeedPosition & { job_id: string };
+export type EventWithPosition = Omit<EventRow, "job"> &
+  FeedPosition & {
+    job_id: string;
+    marking_number: string;
+  };
 
-/** Columns of an event without the job snapshot. */
-export const eventColumns = raw(
-  "job_event.id, type, sequence, actor_type, actor_id, request_id, occurred_at, changes, job_event.job_id",
+const ownColumns = raw(
+  "job_event.id, type, sequence, actor_type, actor_id, request_id, occurred_at, changes",
 );
 
-export const eventColumnsWithJob = sql`${eventColumns}, job_event.job`;
+/** Columns of an event with the identity of its job, from the snapshot: the job may have been deleted. */
+export const eventColumns = sql`${ownColumns}, (job_event.job ->> 'id')::uuid as job_id,
+  job_event.job ->> 'marking_number' as marking_number`;
+
+export const eventColumnsWithJob = sql`${ownColumns}, job_event.job`;
 
 export interface HistoryRequest {
   limit: number;
@@ -38,18 +45,22 @@ export interface EventDetails {
   readonly position: boolean;
 }
 
+interface IdentityRow {
+  readonly id: string;
+  readonly marking_number: string;
+}
+
 /** A page of history that a statement on `job` reads with each row. */
 export interface HistoryInclude {
   readonly columns: Sql;
   readonly joins: Sql;
   /** Returns the page that a row of the statement holds. */
-  readonly read: (row: { readonly id: string }) => HistoryPage;
+  readonly read: (row: IdentityRow) => HistoryPage;
 }
 
 /** A row of a statement with a `HistoryInclude`: newest event first, plus one event if there are more. */
-interface HistoryRow {
-  readonly id: string;
-  readonly history: readonly Omit<EventWithPosition, "job_id">[] | null;
+interface HistoryRow extends IdentityRow {
+  readonly history: readonly Omit<EventWithPosition, "job_id" | "marking_number">[] | null;
 }
 
 /**
@@ -76,9 +87,12 @@ export function includeHistory(
       ) event
     ) history_page on true`,
     read(row) {
-      const events = (row as HistoryRow).history ?? [];
+      const { id, marking_number, history } = row as HistoryRow;
+      const events = history ?? [];
       // Nothing else uses the events, so extending them is cheaper than copying them.
-      const items = events.slice(0, limit).map((event) => Object.assign(event, { job_id: row.id }));
+      const items = events
+        .slice(0, limit)
+        .map((event) => Object.assign(event, { job_id: id, marking_number }));
       return { items, hasMore: events.length > limit };
     },
   };
@@ -91,8 +105,8 @@ export async function readHistories(
   { jobIds, request }: { jobIds: readonly string[]; request: HistoryRequest },
 ): Promise<Map<string, HistoryPage>> {
   const { columns, joins, read } = includeHistory(request);
-  const rows = await queryable.query<{ id: string }>(sql`
-    select job.id, ${columns} from job ${joins} where job.id = any(${jobIds}::uuid[]) and ${visibleTo(principal)}`);
+  const rows = await queryable.query<IdentityRow>(sql`
+    select job.id, job.marking_number, ${columns} from job ${joins} where job.id = any(${jobIds}::uuid[]) and ${visibleTo(principal)}`);
   return new Map(rows.map((row) => [row.id, read(row)]));
 }
 
@@ -103,8 +117,8 @@ export async function readHistory(
   { markingNumber, request }: { markingNumber: string; request: HistoryRequest },
 ): Promise<(HistoryPage & { total: number }) | null> {
   const { columns, joins, read } = includeHistory(request, { requestId: true, position: false });
-  const [row] = await queryable.query<{ id: string; total: number }>(sql`
-    select job.id, ${columns}, (select count(*)::int from job_event where job_event.job_id = job.id) as total
+  const [row] = await queryable.query<IdentityRow & { total: number }>(sql`
+    select job.id, job.marking_number, ${columns}, (select count(*)::int from job_event where job_event.job_id = job.id) as total
     from job ${joins} where job.marking_number = ${markingNumber} and ${visibleTo(principal)}`);
   return row ? { ...read(row), total: row.total } : null;
 }
@@ -116,7 +130,7 @@ export async function findEventsById(
   ids: readonly string[],
 ): Promise<(EventWithPosition | null)[]> {
   const rows = await queryable.query<EventWithPosition>(sql`
-    select ${eventColumns}, ${feedPositionColumns} from job_event join job on job.id = job_event.job_id
-    where job_event.id = any(${ids}::uuid[]) and (${visibleTo(principal, "job_event")} or ${visibleTo(principal)})`);
+    select ${eventColumns}, ${feedPositionColumns} from job_event left join job on job.id = job_event.job_id
+    where job_event.id = any(${ids}::uuid[]) and (${visibleTo(principal, "job_event")} or job.id is not null and ${visibleTo(principal)})`);
   return alignByKey(ids, rows, (row) => row.id);
 }

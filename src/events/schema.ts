@@ -10,7 +10,7 @@ import {
   requestIdSchema,
   wholeNumber,
 } from "../operations/schemas.ts";
-import { eventTypes } from "./entity.ts";
+import { eventTypes, removalTypes } from "./entity.ts";
 import { API_VERSION, type EventWire, type HistoryEntryWire } from "./wire.ts";
 
 const actorSchema = z
@@ -73,6 +73,15 @@ export const apiVersionSchema = z
   .literal(API_VERSION)
   .meta({ type: "string", description: "Version of the event format", examples: [API_VERSION] });
 
+/** Not a union of two schemas, which many client generators don't support (decision 0055). */
+const eventJobSchema = jobSchema
+  .partial()
+  .required({ id: true, marking_number: true, version: true })
+  .meta({
+    id: "EventJob",
+    description: `The whole job after the change. In ${removalTypes.map((type) => `\`${type}\``).join(" and ")}, after which you can no longer see the job, only \`id\`, \`marking_number\` and \`version\`.`,
+  });
+
 export const eventSchema = inRestForm(
   z
     .object({
@@ -81,7 +90,7 @@ export const eventSchema = inRestForm(
       api_version: apiVersionSchema,
       timestamp: dateTime("Time of the change", "2026-11-21T09:15:42.318Z"),
       data: z.object({
-        job: jobSchema,
+        job: eventJobSchema,
         changes: changesSchema,
         sequence: sequenceSchema,
         actor: actorSchema,
@@ -90,7 +99,6 @@ export const eventSchema = inRestForm(
     })
     .meta({
       id: "Event",
-      description:
-        "A change of a job, with the whole job after the change. The same in the feed and in webhooks.",
+      description: "A change of a job, with the job after the change. The same in the feed and in webhooks.",
     }) satisfies z.ZodType<EventWire>,
 );

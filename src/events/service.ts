@@ -28,7 +28,7 @@ export function createEventService({ database, clock }: { database: Queryable; c
     },
 
     /** Like `feed`, each event with the job after the change. */
-    feedWithJobs(principal: Principal, query: FeedQuery): Promise<FeedPage<EventWithPosition & EventRow>> {
+    feedWithJobs(principal: Principal, query: FeedQuery): Promise<FeedPage<EventRow>> {
       return readFeed(database, principal, { query, columns: eventColumnsWithJob, nowMs: clock.now() });
     },
 

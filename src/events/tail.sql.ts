@@ -4,6 +4,7 @@ import type { Principal } from "../core/principal.ts";
 import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { visibleTo } from "../jobs/api.ts";
 import type { FeedPosition } from "./cursors.ts";
+import { removalTypes } from "./entity.ts";
 import { feedPositionColumns } from "./feed.sql.ts";
 import { eventColumns, type EventWithPosition } from "./history.sql.ts";
 
@@ -28,7 +29,7 @@ const PAGE_SIZE = 100;
 
 /**
  * Reads the events after `after` that `principal` can see, in feed order. `condition` is on a row `job`, the job after the change; null
- * matches every event.
+ * matches every event. Removals match any condition, because a subscriber may have the job in its list.
  */
 export async function readNewEvents(
   database: Queryable,
@@ -36,7 +37,7 @@ export async function readNewEvents(
   { after, condition }: { after: FeedPosition; condition: JobCondition | null },
 ): Promise<TailPage> {
   const matches = condition
-    ? sql`(select ${condition} from jsonb_populate_record(null::job, job_event.job) job)`
+    ? sql`(type = any(${removalTypes}) or (select ${condition} from jsonb_populate_record(null::job, job_event.job) job))`
     : raw("true");
   const found = await database.query<TailRow & { is_hidden: boolean }>(sql`
     select ${eventColumns}, ${feedPositionColumns}, ${matches} as matches,

@@ -2,8 +2,8 @@
 import { toTypedId } from "../core/ids.ts";
 import type { Actor, Principal } from "../core/principal.ts";
 import { toIsoTime } from "../core/time.ts";
-import { type JobRow, toJobWire } from "../jobs/api.ts";
-import type { EventType } from "./entity.ts";
+import { type JobRow, type JobWire, toJobWire } from "../jobs/api.ts";
+import { type EventType, isRemoval } from "./entity.ts";
 
 export const API_VERSION = "v1" as const;
 
@@ -13,6 +13,11 @@ export interface EventChange {
 }
 
 export type EventChanges = Record<string, EventChange>;
+
+/** The whole job, or only its identity. */
+export type EventJobWire = Pick<JobWire, "id" | "marking_number" | "version"> & {
+  readonly [Name in keyof JobWire]?: JobWire[Name] | undefined;
+};
 
 /** An event row as PostgreSQL returns it. */
 export interface EventRow {
@@ -43,13 +48,18 @@ export function toEventWire(row: EventRow, audience: EventAudience) {
     api_version: API_VERSION,
     timestamp: toIsoTime(row.occurred_at),
     data: {
-      job: toJobWire(row.job),
+      job: isRemoval(row.type) ? toRemovedJobWire(row) : toJobWire(row.job),
       changes: toChangesWire(row.changes, audience),
       sequence: row.sequence,
       actor: toActorWire(row),
       request_id: row.request_id,
     },
   };
+}
+
+/** A receiver that can no longer see a job gets nothing but its identity. */
+function toRemovedJobWire({ job: { id, marking_number }, sequence: version }: EventRow): EventJobWire {
+  return { id: toTypedId("job", id), marking_number, version };
 }
 
 export function toHistoryEntryWire(row: Omit<EventRow, "job">, audience: EventAudience) {

@@ -77,6 +77,8 @@ export const operationSections: Readonly<Record<string, GuideSection>> = {
   onJobUpdated: section("guide/webhooks/events", "job.updated"),
   onJobStatusChanged: section("guide/webhooks/events", "job.status_changed"),
   onJobAssigned: section("guide/webhooks/events", "job.assigned"),
+  onJobUnassigned: section("guide/webhooks/events", "job.unassigned"),
+  onJobDeleted: section("guide/webhooks/events", "job.deleted"),
   onWebhookTest: section("guide/webhooks/events", "webhook.test"),
 };
 

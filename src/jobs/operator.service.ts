@@ -160,9 +160,10 @@ async function assignAndRead(
   return assignments.map(({ markingNumber }, index) => {
     const job = jobs[index];
     if (!job || !locked.has(markingNumber)) return { kind: "not_found" };
-    return assigned.has(markingNumber)
-      ? { kind: "updated", job, hasDeliveries: true }
-      : { kind: "unchanged", job };
+    const formerContractorId = assigned.get(markingNumber);
+    return formerContractorId === undefined
+      ? { kind: "unchanged", job }
+      : { kind: "updated", job, hasDeliveries: true, formerContractorId };
   });
 }
 

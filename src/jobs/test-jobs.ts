@@ -1,16 +1,14 @@
 /** Creates and deletes the jobs of test organisations. Live jobs are created by operators and never deleted. */
 import { randomInt } from "node:crypto";
-import { LockMode } from "@mikro-orm/postgresql";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { badRequest } from "../core/errors.ts";
 import type { ChangeContext, Principal } from "../core/principal.ts";
-import { JobCounter, JobCounterDelta } from "./counters/entity.ts";
-import { Job } from "./entity.ts";
 import type { JobRow } from "./row.sql.ts";
 import type { JobServiceDeps } from "./service.ts";
 import { TEST_PREFIX } from "./values.ts";
 import { findJobsByMarkingNumber } from "./list/find.sql.ts";
-import { notifyChanges } from "./update/bulk.ts";
+import { type ChangeListeners, notifyChanges } from "./update/bulk.ts";
+import { deleteJobs } from "./update/delete.sql.ts";
 import { upsertRows } from "./update/upsert.sql.ts";
 import { checkFields } from "./update/validate-patch.ts";
 
@@ -48,24 +46,20 @@ export async function createTestJobs(
   return jobs.filter((job) => job !== null);
 }
 
-/** Deletes the jobs of a test agent and the counters of `organizationIds`. Returns the number of jobs. */
+/** Deletes all jobs of the test organisations (UUIDs), or only the one with `markingNumber`. Returns the number of jobs. */
 export async function deleteTestJobs(
+  { notifyWorkers, notifySubscribers }: ChangeListeners,
   tx: Transaction,
-  agentId: string,
-  organizationIds: readonly string[],
+  jobs: { agent: string; contractor: string; markingNumber?: string },
+  context: ChangeContext,
 ): Promise<number> {
-  const em = tx.em();
-  // Jobs first: their locks wait for changes in flight, whose counts the next statements then see. In id order, as updates do.
-  await em.find(
-    Job,
-    { agent_id: agentId },
-    { fields: ["id"], orderBy: { id: "asc" }, lockMode: LockMode.PESSIMISTIC_WRITE },
-  );
-  const jobs = await em.nativeDelete(Job, { agent_id: agentId });
-  const counters = { organizationId: { $in: [...organizationIds] } };
-  await em.nativeDelete(JobCounterDelta, counters);
-  await em.nativeDelete(JobCounter, counters);
-  return jobs;
+  const { agent, contractor, markingNumber } = jobs;
+  const count = await deleteJobs(tx, { agentId: agent, markingNumber }, context);
+  tx.afterCommit(() => {
+    notifyWorkers();
+    notifySubscribers([agent, contractor]);
+  });
+  return count;
 }
 
 /** Without the letters I, L, O and U, which look like others. */

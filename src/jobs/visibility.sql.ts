@@ -15,7 +15,9 @@ const organizationColumn = { agent: "agent_id", contractor: "contractor_id" } as
 
 /** SQL condition: the row of `table` is visible to `principal`. */
 export function visibleTo(principal: Principal, table: "job" | "job_event" = "job"): Sql {
-  if (principal.organizationId === null) return raw(isLive(table));
+  // `job.unassigned` has no agent. It repeats a change that operators see as the agent does.
+  const hasAgent = table === "job_event" ? "job_event.agent_id is not null and " : "";
+  if (principal.organizationId === null) return raw(hasAgent + isLive(table));
   return sql`${raw(`${table}.${organizationColumn[principal.organizationType]}`)} = ${principal.organizationId}`;
 }
 

@@ -215,8 +215,8 @@ const resetData = restOperation({
     tag,
     summary: "Delete all test data",
     description:
-      "Deletes your test jobs with their events, webhook deliveries and logged requests. Keys and webhook endpoints stay. For test " +
-      "keys only.",
+      "Deletes your test jobs with their events, webhook deliveries and logged requests. Keys and webhook endpoints stay. What " +
+      "remains of each job is its event `job.deleted`. For test keys only.",
     result: {
       description: "What was deleted.",
       examples: { "Twelve jobs": { jobs: 12, events: 84, deliveries: 84, requests: 31 } },

@@ -34,6 +34,8 @@ export const sampleChanges: Readonly<Record<EventType, (job: JobRow) => EventCha
       jobFieldNames.filter((name) => job[name] !== null).map((name) => [name, { from: null, to: job[name] }]),
     ),
   "job.assigned": (job) => ({ contractor_id: { from: null, to: job.contractor_id } }),
+  "job.unassigned": (job) => ({ contractor_id: { from: job.contractor_id, to: null } }),
+  "job.deleted": () => ({}),
   "job.updated": ({ instructions: to }) => ({
     instructions: { from: to === null ? exampleJobFields.instructions : null, to },
   }),

@@ -1,6 +1,6 @@
 /** Test mode: creates test jobs, starts runs that change them step by step, sends events, and deletes all test data of a partner. */
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { deleteEventsOf, JobEvent, newestEventOf } from "../events/api.ts";
+import { deletionOfEvents, JobEvent } from "../events/api.ts";
 import { deleteRecordsOf } from "../idempotency/api.ts";
 import {
   createTestJobs,
@@ -130,7 +130,8 @@ export class TestModeService {
       const { agent, contractor, agentName, contractorName } = organizations;
       const found = await this.#jobFor(tx, principal, markingNumber);
       const job = found ?? exampleJob(organizations, new Date(this.#deps.clock.now()));
-      const contractorId = job.contractor_id ?? (type === "job.assigned" ? contractor : null);
+      const contractorId =
+        job.contractor_id ?? (type === "job.assigned" || type === "job.unassigned" ? contractor : null);
       const event = em.create(JobEvent, {
         id: newUuid(),
         type,
@@ -164,11 +165,11 @@ export class TestModeService {
 
   /**
    * Deletes all jobs, events, deliveries, logged requests and stored responses of the partner's test organisations, in small
-   * transactions. Throws ConflictException during a run, and TooManyRequestsException during another reset. If it fails later,
+   * transactions. What remains is `job.deleted` of each job. Throws ConflictException during a run, and TooManyRequestsException during another reset. If it fails later,
    * some data is left, and another reset deletes it.
    */
   async reset(
-    principal: Pick<OrganizationPrincipal, "liveOrganizationId">,
+    principal: Pick<TestPrincipal, "liveOrganizationId" | "actor" | "requestId">,
     { cancelRuns = false }: ResetOptions = {},
   ): Promise<DeletedTestData> {
     const { database, flushRequestLog } = this.#deps;
@@ -176,18 +177,18 @@ export class TestModeService {
     if (this.#resets.has(partnerId)) throw resetInProgress();
     this.#resets.add(partnerId);
     try {
-      const { organizations, jobs, lastEvent } = await changeTestData(
+      const { organizations, jobs, deleteEvents } = await changeTestData(
         database,
         principal,
         async (em, tx, found) => {
           if (cancelRuns) await em.nativeDelete(TestRun, { agentId: found.agent });
           else await assertNoRuns(em, found.agent);
-          const deleted = await deleteTestJobs(tx, found.agent, [found.agent, found.contractor]);
-          return { organizations: found, jobs: deleted, lastEvent: await newestEventOf(tx, found.agent) };
+          const deleted = await deleteTestJobs(this.#deps, tx, found, principal);
+          return { organizations: found, jobs: deleted, deleteEvents: await deletionOfEvents(tx, found) };
         },
       );
       const ids = [organizations.agent, organizations.contractor];
-      const events = lastEvent ? await deleteEventsOf(database, organizations.agent, lastEvent) : 0;
+      const events = await deleteEvents(database);
       // They contain jobs, and a repeated request would return jobs that no longer exist.
       await deleteRecordsOf(database, ids);
       const deliveries = await deleteTestDeliveries(database, ids);

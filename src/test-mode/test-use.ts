@@ -73,7 +73,7 @@ export class TestUseService {
     const { database, testMode } = this.#deps;
     if ((await database.em().count(Organization, { liveOrganization: live.id })) === 0)
       throw new AppError("NotFoundException", `${live.name} has no test organisations`);
-    const deleted = await testMode.reset({ liveOrganizationId: live.id }, { cancelRuns: true });
+    const deleted = await testMode.reset({ ...context, liveOrganizationId: live.id }, { cancelRuns: true });
     const subject = toTypedId("org", live.id);
     const entry = { action: "test_data.deleted", organizationId: live.id, subject };
     await recordAuditEvent(database, { ...context, ...entry, details: { ...deleted } });

@@ -241,12 +241,14 @@ describe("the error table", () => {
 });
 
 describe("the webhooks", () => {
-  it("are the four job events with the feed's body and the test event, with Standard Webhooks headers", () => {
+  it("are the job events with the feed's body and the test event, with Standard Webhooks headers", () => {
     expect(Object.keys(webhooks)).toEqual([
       "job.created",
       "job.updated",
       "job.status_changed",
       "job.assigned",
+      "job.unassigned",
+      "job.deleted",
       "webhook.test",
     ]);
     for (const [type, { post }] of Object.entries(webhooks)) {

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from waymark_client import Gap, Waymark
+from waymark_client import Gap, Waymark, whole_job
 from waymark_client.errors import NotFoundError
 from waymark_client.models import Event, Job
 
@@ -40,10 +40,18 @@ class Mirror:
         self.database.commit()
 
     def apply(self, event: Event) -> None:
-        """Stores the job of an event. A webhook, which can arrive late or twice, could use it too."""
+        """Stores the job of an event, or deletes it."""
         if not event.type.startswith("job."):
             return
-        self._store(event.data.job)
+        job = whole_job(event)
+        if job is not None:
+            self._store(job)
+        else:
+            # You can no longer see the job.
+            self.database.execute(
+                "delete from jobs where marking_number = ? and version < ?",
+                (event.data.job.marking_number, event.data.sequence),
+            )
         print(f"{event.type} {event.data.job.marking_number} version {event.data.sequence}", flush=True)
 
     def reconcile(self, gap: Gap) -> None:

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from email.message import Message
 from typing import Any
 
-from waymark_client import UNSET, WebhookVerificationError, verify_webhook
+from waymark_client import UNSET, WebhookVerificationError, verify_webhook, whole_job
 from waymark_client.models import Event, WebhookTestEvent
 
 try:
@@ -145,6 +145,19 @@ class Verification(unittest.TestCase):
             assert isinstance(event, Event)
             self.assertEqual((event.type, event.data.additional_properties), (kind, {"new": 1}))
             self.assertIs(event.data.job, UNSET)
+            self.assertIsNone(whole_job(event))
+
+    def test_the_whole_job_is_that_of_a_change(self) -> None:
+        identity = {"id": "job_1", "marking_number": "A", "version": 3}
+        for kind, job in (
+            ("job.updated", {**identity, "normalized_status": "failed", "created_at": "2026-11-21T09:15:42.318Z"}),
+            ("job.unassigned", identity),
+            ("job.deleted", identity),
+        ):
+            event = Event.from_dict({"id": ID, "type": kind, "data": {"job": job, "sequence": 3}})
+            whole = whole_job(event)
+            self.assertEqual(event.data.job.marking_number, "A")
+            self.assertEqual(whole.to_dict() if whole else None, job if kind == "job.updated" else None)
 
 
 @unittest.skipIf(Webhook is None, "standardwebhooks is not installed")

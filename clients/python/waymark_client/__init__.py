@@ -5,7 +5,7 @@ from ._errors import ApiError, WaymarkError, WebhookVerificationError
 from ._follow import CursorStore, EventPage, FileCursorStore, Gap, MemoryCursorStore
 from ._model import UNSET, Unset
 from ._version import VERSION
-from .webhooks import verify_webhook
+from .webhooks import verify_webhook, whole_job
 
 __all__ = [
     "UNSET",
@@ -22,4 +22,5 @@ __all__ = [
     "WaymarkError",
     "WebhookVerificationError",
     "verify_webhook",
+    "whole_job",
 ]

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, Union, cast
 
 from ._errors import WebhookVerificationError
-from ._generated.models import Event, WebhookTestEvent
+from ._generated.models import Event, EventJob, Job, WebhookTestEvent
+from ._model import UNSET, Unset
 
 TOLERANCE_S = 300
 # Of Standard Webhooks.
@@ -26,6 +27,19 @@ class _HasItems(Protocol):
 
 
 Headers = Union[_HasItems, Iterable[tuple[str, str]], Iterable[tuple[bytes, bytes]]]
+
+
+def whole_job(event: Event | WebhookTestEvent) -> Job | None:
+    """Returns the job of an event of a webhook or the feed.
+
+    None if the event has no whole job: you can no longer see the job of `job.unassigned` and `job.deleted`, and an
+    event of a newer type may have none.
+    """
+    # Absent in an event of a newer type.
+    job: EventJob | Unset = event.data.job if isinstance(event, Event) else UNSET
+    if isinstance(job, Unset) or isinstance(job.normalized_status, Unset):
+        return None
+    return Job.from_dict(job.to_dict())
 
 
 def verify_webhook(

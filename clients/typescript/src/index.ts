@@ -9,6 +9,7 @@ export type { ApiCall, ApiResponse, ChangeOptions, ClientOptions, RequestOptions
 export type { UpdateResult, UpdateResults } from "./update-many.ts";
 export {
   isJobEvent,
+  type JobEvent,
   verifyWebhook,
   WebhookVerificationError,
   type VerifyOptions,

@@ -1,6 +1,6 @@
 /** Verifies webhook requests. */
 import { WaymarkError } from "./errors.ts";
-import type { Event, WebhookTestEvent } from "./generated/api.ts";
+import type { Event, Job, WebhookTestEvent } from "./generated/api.ts";
 import { isSignature, type SignedMessage } from "./signature.ts";
 
 /** The request is not from Waymark, or too old. Answer it with 400. */
@@ -8,10 +8,13 @@ export class WebhookVerificationError extends WaymarkError {
   override readonly name: string = "WebhookVerificationError";
 }
 
-/** An event of a webhook. New types may be added: `isJobEvent` tells whether `data` has a job. */
+/** An event of a webhook. New types may be added: `isJobEvent` tells whether `data` has a whole job. */
 export interface WebhookEvent extends Omit<Event, "data"> {
   data: Event["data"] | WebhookTestEvent["data"] | Record<string, unknown>;
 }
+
+/** An event with the whole job after the change. */
+export type JobEvent = Event & { data: { job: Job } };
 
 /** Headers as `Headers` of any implementation, as Node's `request.headers`, or as any other object with a member per header. */
 export type WebhookHeaders = HeadersLike | Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -54,11 +57,16 @@ export async function verifyWebhook(
   return parseEvent(body);
 }
 
-/** True if the event is a change of a job. */
-export function isJobEvent(event: WebhookEvent): event is Event {
+/**
+ * True if the event, of a webhook or the feed, has a whole job. `job.unassigned` and `job.deleted` have only the identity of a
+ * job that you can no longer see.
+ */
+export function isJobEvent(event: WebhookEvent): event is JobEvent {
   // A type that is newer than the client may have any data.
   const data: unknown = event.data;
-  return typeof data === "object" && data !== null && "job" in data && "sequence" in data;
+  if (typeof data !== "object" || data === null || !("job" in data) || !("sequence" in data)) return false;
+  const { job } = data;
+  return typeof job === "object" && job !== null && "normalized_status" in job;
 }
 
 /** `signatures` has one or more signatures, separated by spaces. Versions other than v1 are ignored. */

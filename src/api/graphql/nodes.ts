@@ -83,6 +83,8 @@ export function toJobEventNode(row: EventWithPosition, principal: EventAudience)
   return {
     id: toTypedId("evt", row.id),
     type: row.type,
+    jobId: toTypedId("job", row.job_id),
+    markingNumber: row.marking_number,
     sequence: row.sequence,
     occurredAt: toIsoTime(row.occurred_at),
     actor: toActorWire(row),

@@ -13,7 +13,11 @@ export type JobEventType =
   /** The status changed; other fields may have changed in the same update. */
   | 'JOB_STATUS_CHANGED'
   /** The job was assigned to a contractor. */
-  | 'JOB_ASSIGNED';
+  | 'JOB_ASSIGNED'
+  /** You are no longer the contractor of the job, and can no longer see it. */
+  | 'JOB_UNASSIGNED'
+  /** The job was deleted. */
+  | 'JOB_DELETED';
 
 /** Whether data is real. */
 export type OrganizationMode =

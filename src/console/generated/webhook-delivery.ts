@@ -41,6 +41,10 @@ export type WebhookEventType =
   | 'JOB_STATUS_CHANGED'
   /** A job was assigned to a contractor. */
   | 'JOB_ASSIGNED'
+  /** A job was taken from its contractor, who can no longer see it. */
+  | 'JOB_UNASSIGNED'
+  /** A job was deleted. */
+  | 'JOB_DELETED'
   /** A test event. */
   | 'WEBHOOK_TEST';
 

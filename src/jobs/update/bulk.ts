@@ -37,6 +37,7 @@ export type ItemResult = { markingNumber: string } & (
 export type BulkOutcome =
   | UpdateOutcome
   | { kind: "created"; job: JobRow; hasDeliveries: boolean }
+  | { kind: "updated"; job: JobRow; hasDeliveries: boolean; formerContractorId: string | null }
   | { kind: "already_exists" };
 
 /** PostgreSQL rejected the values of a change, for example by a constraint that the operator added. Show `error` to operators only. */
@@ -219,7 +220,7 @@ export async function lockJobs(
 export interface ChangeListeners {
   /** Called after a commit that created webhook deliveries. */
   notifyWorkers: () => void;
-  /** Called after a commit with the distinct ids (UUIDs) of the organisations that can see the changed jobs. */
+  /** Called after a commit with the distinct ids (UUIDs) of the organisations that can see the changes. */
   notifySubscribers: (organizationIds: readonly string[]) => void;
 }
 
@@ -227,6 +228,7 @@ interface ChangeOutcome {
   readonly kind: string;
   readonly job?: Pick<JobRow, "agent_id" | "contractor_id">;
   readonly hasDeliveries?: boolean;
+  readonly formerContractorId?: string | null;
 }
 
 /**
@@ -241,11 +243,12 @@ export function notifyChanges(
   if (tx) return tx.afterCommit(() => notifyChanges(listeners, outcomes));
   const organizationIds = new Set<string>();
   let hasNewDeliveries = false;
-  for (const { kind, job, hasDeliveries = false } of outcomes) {
+  for (const { kind, job, hasDeliveries = false, formerContractorId = null } of outcomes) {
     if (!job || (kind !== "created" && kind !== "updated")) continue;
     hasNewDeliveries ||= hasDeliveries;
     organizationIds.add(job.agent_id);
     if (job.contractor_id !== null) organizationIds.add(job.contractor_id);
+    if (formerContractorId !== null) organizationIds.add(formerContractorId);
   }
   if (hasNewDeliveries) listeners.notifyWorkers();
   if (organizationIds.size > 0) listeners.notifySubscribers([...organizationIds]);

@@ -126,20 +126,26 @@ export const organizationNamesSql = raw(`jsonb_build_object(
   'agent_name', (select name from organization where id = agent_id),
   'contractor_name', (select name from organization where id = contractor_id))`);
 
+/** The job of an event after which its receiver can no longer see it, for rows with the job in `new`. */
+export const removedJobSql = raw(
+  "jsonb_build_object('id', (new).id, 'marking_number', (new).marking_number)",
+);
+
 /**
  * Two CTEs that insert the events of `rows` and their deliveries (`new_deliveries`), for the statement that changes the jobs.
  * `rows` has (event_id, type, job_id, agent_id, contractor_id, version, updated_at, job, changes); `job` is the job after the
- * change as jsonb.
+ * change as jsonb. An event without agent is not in the history of the job, which has one event per version.
  */
 export function insertEventsSql(rows: Sql, { actor, requestId, traceparent }: TracedChange): Sql {
   return sql`recorded_events as (
       insert into job_event
         (id, type, job_id, agent_id, contractor_id, sequence, occurred_at, actor_type, actor_id, request_id, trace_parent,
           changes, job)
-      select event_id, type, job_id, agent_id, contractor_id, version, updated_at, ${actor.type},
+      select event_id, type, case when agent_id is null then event_id else job_id end, agent_id, contractor_id, version,
+        updated_at, ${actor.type},
         ${actor.id}::uuid, ${requestId}, ${traceparent}::text, changes, job || ${organizationNamesSql}
       from (${rows}) new_events
-      returning id, type, job_id, agent_id, contractor_id
+      returning id, type, (job ->> 'id')::uuid as job_id, agent_id, contractor_id
     ), new_deliveries as (${fanOutSql(raw("recorded_events"))})`;
 }
 

@@ -14,6 +14,7 @@ import {
   insertEventsSql,
   countStatusChangeSql,
   countVisibilityChangeSql,
+  removedJobSql,
   type TracedChange,
 } from "./update-and-fan-out.sql.ts";
 
@@ -37,6 +38,8 @@ export type UpsertOutcome =
       readonly kind: "created" | "updated" | "unchanged";
       /** The job's organisations after the upsert. */
       readonly job: Pick<JobRow, "agent_id" | "contractor_id">;
+      /** The contractor that lost the job (UUID). */
+      readonly formerContractorId: string | null;
       /** There may be new deliveries. */
       readonly hasDeliveries: true;
     }
@@ -76,7 +79,12 @@ export async function upsertRows(
     if (!isWritten(row)) return row;
     const { markingNumber, contractorId = row.contractor_id } = upserts[index] as JobUpsert;
     const kind = row.kind === "unchanged" && assigned.has(markingNumber) ? "updated" : row.kind;
-    return { kind, job: { agent_id: row.agent_id, contractor_id: contractorId }, hasDeliveries: true };
+    return {
+      kind,
+      job: { agent_id: row.agent_id, contractor_id: contractorId },
+      formerContractorId: assigned.get(markingNumber) ?? null,
+      hasDeliveries: true,
+    };
   });
 }
 
@@ -85,41 +93,53 @@ export interface Assignment {
   contractorId: string | null;
 }
 
-/** Sets or clears the contractor of jobs. Returns the Marking Numbers of the jobs that changed. */
+/**
+ * Sets or clears the contractor of jobs. The former contractors get `job.unassigned`. Returns the former contractor (UUID) of
+ * each job that changed, by Marking Number.
+ */
 export async function assignContractors(
   queryable: Queryable,
   assignments: readonly Assignment[],
   context: ChangeContext,
-): Promise<Set<string>> {
-  if (assignments.length === 0) return new Set();
+): Promise<Map<string, string | null>> {
+  if (assignments.length === 0) return new Map();
   const statement = (traceparent: string | null): Sql => sql`
     with input as (
       select * from unnest(
         ${assignments.map((assignment) => assignment.markingNumber)}::text[],
         ${assignments.map((assignment) => assignment.contractorId)}::uuid[],
+        ${assignments.map(() => newUuid())}::uuid[],
         ${assignments.map(() => newUuid())}::uuid[]
-      ) as input (marking_number, contractor_id, event_id)
+      ) as input (marking_number, contractor_id, event_id, removal_id)
     ), target as (
-      select job.id, job.contractor_id as old_contractor_id, input.contractor_id as new_contractor_id, input.event_id
+      select job.id, job.contractor_id as old_contractor_id, input.contractor_id as new_contractor_id, input.event_id,
+        input.removal_id
       from input join job on job.marking_number = input.marking_number
       where job.contractor_id is distinct from input.contractor_id order by job.id for update of job
     ), updated as (
       update job set contractor_id = target.new_contractor_id, ${nextVersionSql}
       from target where job.id = target.id and job.contractor_id is distinct from target.new_contractor_id
-      returning job as new, target.old_contractor_id, target.event_id
+      returning job as new, target.old_contractor_id, target.event_id, target.removal_id,
+        jsonb_build_object('contractor_id', jsonb_build_object('from', target.old_contractor_id, 'to', job.contractor_id)) as changes
     ), ${insertEventsSql(
       sql`select event_id, case when (new).contractor_id is null then 'job.updated' else 'job.assigned' end as type,
-        ${eventColumns}, jsonb_build_object('contractor_id',
-          jsonb_build_object('from', old_contractor_id, 'to', (new).contractor_id)) as changes from updated`,
+          ${eventColumns}, changes from updated
+        union all select removal_id, 'job.unassigned', (new).id, null, old_contractor_id, (new).version, (new).updated_at,
+          ${removedJobSql}, changes from updated where old_contractor_id is not null`,
       { ...context, traceparent },
     )}, counter_deltas as (${countVisibilityChangeSql(sql`
       select old_contractor_id as organization_id, (new).normalized_status as status, (new).created_at, -1 as change
       from updated
       union all select (new).contractor_id, (new).normalized_status, (new).created_at, 1 from updated`)}
     )
-    select (new).marking_number as marking_number from updated`;
-  const rows = await insertTraced<{ marking_number: string }>(queryable, { table: "job_event" }, statement);
-  return new Set(rows.map((row) => row.marking_number));
+    select (new).marking_number as marking_number, old_contractor_id from updated`;
+  const rows = await insertTraced<AssignedRow>(queryable, { table: "job_event" }, statement);
+  return new Map(rows.map((row) => [row.marking_number, row.old_contractor_id]));
+}
+
+interface AssignedRow {
+  readonly marking_number: string;
+  readonly old_contractor_id: string | null;
 }
 
 interface WrittenRow {

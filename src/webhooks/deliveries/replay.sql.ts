@@ -152,7 +152,7 @@ export function replayMissing(deps: ReplayManyDeps, request: ReplayMissingReques
     deps,
     endpointId,
     (after) => sql`
-      select id, id as event_id, type as event_type, job_id, false as after_restore from job_event
+      select id, id as event_id, type as event_type, (job ->> 'id')::uuid as job_id, false as after_restore from job_event
       where ${visibleTo(principal, "job_event")}
         and id > ${after ?? oldest}::uuid and (${until === undefined} or id < ${minUuidAt(until ?? since)}::uuid)
         and (${eventTypes === null} or type = any(${eventTypes ?? []}::text[]))

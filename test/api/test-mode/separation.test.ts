@@ -83,14 +83,15 @@ it("a thousand changes of test jobs and a reset change no byte of live data", as
   expect(await liveData(cursor)).toEqual(before);
 });
 
-it("a reset leaves only the organisations, keys, endpoints and audit entries", async () => {
+it("a reset leaves only the organisations, keys, endpoints, audit entries and news of the deletion", async () => {
   const headers = { "idempotency-key": "kept" };
   const { key } = test.organization;
   await app.call("/v1/test/jobs", { method: "POST", key, headers });
   await call("POST", "/v1/test/reset");
   const rows = await rowsWith(app.database, test.uuids, LOGS);
   const left = Object.entries(rows).flatMap(([table, found]) => (found.length > 0 ? [table] : []));
-  const kept = new Set(["api_key", "audit_entry", "organization", "webhook_endpoint"]);
+  const news = ["job_event", "webhook_delivery", "webhook_delivery_pending"];
+  const kept = new Set(["api_key", "audit_entry", "organization", "webhook_endpoint", ...news]);
   expect(left.filter((table) => !kept.has(table))).toEqual([]);
   const again = await app.call("/v1/test/jobs", { method: "POST", key, headers });
   expect(again.headers.get("idempotency-replayed")).toBeNull();

@@ -164,7 +164,7 @@ describe.each(principalNames)("the %s", (name) => {
   });
 });
 
-it("a former contractor sees only the events from the time of its assignment", async () => {
+it("a former contractor sees only the events from the time of its assignment, and its end", async () => {
   const { items } = await service.feed(reads.contractor, { after: null, types: [], limit: 100 });
   const eventsOfB = events.filter((event) => event.job_id === ids["B"]);
   const found = await service.findByIds(
@@ -172,7 +172,10 @@ it("a former contractor sees only the events from the time of its assignment", a
     eventsOfB.map((event) => event.id),
   );
   expect(found.map((event) => event?.sequence ?? null)).toEqual([null, 2, null]);
-  expect(items.filter((item) => item.job_id === ids["B"]).map((item) => item.sequence)).toEqual([2]);
+  expect(items.filter((item) => item.job_id === ids["B"]).map((item) => [item.type, item.sequence])).toEqual([
+    ["job.assigned", 2],
+    ["job.unassigned", 3],
+  ]);
 });
 
 it("Marking Numbers that PostgreSQL cannot store find no job", async () => {

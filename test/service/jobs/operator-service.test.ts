@@ -123,8 +123,12 @@ describe("assigning jobs", () => {
       "job.created",
       "job.assigned",
       "job.updated",
+      "job.unassigned",
     ]);
-    expect(services().notifications.organizationIds.at(-1)).toEqual(sortedOrganizationIds(agent()));
+    // The former contractor has an event, too.
+    expect(services().notifications.organizationIds.at(-1)).toEqual(
+      sortedOrganizationIds(agent(), contractor()),
+    );
   });
 
   it("changes and notifies nothing if the contractor already has the job", async () => {

@@ -68,6 +68,6 @@ export function useOperatorJobFixture(): OperatorJobFixture {
     eventsOf: (markingNumber) =>
       services.database.query<StoredEvent>(sql`
         select type, sequence, changes, request_id from job_event
-        where job ->> 'marking_number' = ${markingNumber} order by sequence`),
+        where job ->> 'marking_number' = ${markingNumber} order by sequence, position`),
   };
 }

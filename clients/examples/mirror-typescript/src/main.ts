@@ -1,7 +1,7 @@
 /** Starts the mirror, and stops it on SIGINT (Ctrl+C) and SIGTERM. */
 import { Waymark } from "@waymark/client";
 import { Mirror } from "./mirror.ts";
-import { followChanges, reconcileDaily } from "./sync.ts";
+import { followChanges } from "./sync.ts";
 
 const waymark = new Waymark({
   baseUrl: required("WAYMARK_URL", "the URL of Waymark, such as http://127.0.0.1:4000"),
@@ -12,18 +12,17 @@ const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => stopping.abort());
 
 const { signal } = stopping;
-const tasks = [followChanges(waymark, mirror, signal), reconcileDaily(waymark, mirror, signal)];
-await Promise.all(tasks.map((task) => task.catch(stopAfterError)));
+try {
+  await followChanges(waymark, mirror, signal);
+} catch (error) {
+  // Errors after the stop come from requests that it cancelled.
+  if (!signal.aborted) {
+    console.error(error);
+    process.exitCode = 1;
+  }
+}
 mirror.close();
 console.log("Stopped");
-
-/** Errors after the stop come from requests that it cancelled. */
-function stopAfterError(error: unknown): void {
-  if (signal.aborted) return;
-  console.error(error);
-  process.exitCode = 1;
-  stopping.abort();
-}
 
 function required(name: string, meaning: string): string {
   const value = process.env[name];

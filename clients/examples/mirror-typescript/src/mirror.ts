@@ -1,6 +1,6 @@
 /** The local copy of the jobs, in SQLite, and the position in the events feed up to which it is complete. */
 import { DatabaseSync } from "node:sqlite";
-import type { Event, Job } from "@waymark/client";
+import { type Event, isJobEvent, type Job } from "@waymark/client";
 
 const SCHEMA = `
   create table if not exists job (
@@ -45,11 +45,21 @@ export class Mirror {
     return upsert.run(job.marking_number, job.version, JSON.stringify(job)).changes === 1;
   }
 
+  /** Removes a job that you can no longer see, unless the mirror has a newer version. Returns true if it was removed. */
+  remove(markingNumber: string, version: number): boolean {
+    const remove = this.#database.prepare("delete from job where marking_number = ? and version < ?");
+    return remove.run(markingNumber, version).changes === 1;
+  }
+
   /** Stores the changes and the cursor after them in one transaction. Returns the number of changes that were new. */
   apply(events: readonly Event[], cursor: string): number {
     this.#database.exec("begin immediate");
     try {
-      const stored = events.filter(({ data }) => this.store(data.job));
+      const stored = events.filter((event) =>
+        isJobEvent(event)
+          ? this.store(event.data.job)
+          : this.remove(event.data.job.marking_number, event.data.sequence),
+      );
       this.setCursor(cursor);
       this.#database.exec("commit");
       return stored.length;
@@ -57,10 +67,6 @@ export class Mirror {
       this.#database.exec("rollback");
       throw error;
     }
-  }
-
-  delete(markingNumber: string): void {
-    this.#database.prepare("delete from job where marking_number = ?").run(markingNumber);
   }
 
   markingNumbers(): Set<string> {

@@ -1,9 +1,6 @@
-/** Keeps the mirror in sync: a first copy, then every change in order, and a comparison once a day. */
-import { setTimeout as sleep } from "node:timers/promises";
+/** Keeps the mirror in sync: a first copy, then every change in order. */
 import { NotFoundError, type Waymark } from "@waymark/client";
 import type { Mirror } from "./mirror.ts";
-
-const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** Applies every change until `signal` aborts. */
 export async function followChanges(waymark: Waymark, mirror: Mirror, signal: AbortSignal): Promise<void> {
@@ -36,14 +33,6 @@ async function makeFirstCopy(waymark: Waymark, mirror: Mirror, signal: AbortSign
   return cursor;
 }
 
-/** Once a day: a job that is assigned to another organisation leaves the feed without an event. */
-export async function reconcileDaily(waymark: Waymark, mirror: Mirror, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    await sleep(DAY_MS, null, { signal });
-    await reconcile(waymark, mirror, signal);
-  }
-}
-
 /** Copies every job that is newer than the mirror's, and deletes the jobs that you can no longer see. */
 async function reconcile(waymark: Waymark, mirror: Mirror, signal: AbortSignal): Promise<void> {
   const missing = mirror.markingNumbers();
@@ -57,7 +46,7 @@ async function reconcile(waymark: Waymark, mirror: Mirror, signal: AbortSignal):
   let deleted = 0;
   for (const markingNumber of missing) {
     if (await isVisible(waymark, markingNumber, signal)) continue;
-    mirror.delete(markingNumber);
+    mirror.remove(markingNumber, Infinity);
     deleted += 1;
   }
   console.log(`${listed} jobs listed, ${copied} copied, ${deleted} deleted`);

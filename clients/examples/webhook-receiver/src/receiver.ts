@@ -1,6 +1,6 @@
 /** The HTTP server: verifies each request, stores its event, and answers. The work is done later. */
 import { createServer, type IncomingMessage, type Server } from "node:http";
-import { isJobEvent, verifyWebhook, WebhookVerificationError } from "@waymark/client";
+import { type Event, verifyWebhook, WebhookVerificationError } from "@waymark/client";
 import type { Queue } from "./queue.ts";
 
 const PATH = "/webhooks";
@@ -25,7 +25,7 @@ async function receive(request: IncomingMessage, queue: Queue, secrets: readonly
     const body = await readBody(request);
     if (body === null) return 413;
     const event = await verifyWebhook(body, request.headers, secrets);
-    const { job, sequence } = isJobEvent(event) ? event.data : { job: null, sequence: 0 };
+    const { job = null, sequence = 0 } = event.data as Partial<Event["data"]>;
     const webhookId = String(request.headers["webhook-id"]);
     const isNew = queue.store({ webhookId, jobId: job?.id ?? null, sequence, body: body.toString() });
     console.log(isNew ? "Stored" : "Known", webhookId, event.type);

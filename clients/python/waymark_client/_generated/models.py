@@ -12,13 +12,13 @@ from .._model import UNSET, Model, Unset
 
 @dataclass(kw_only=True)
 class Event(Model):
-    """A change of a job, with the whole job after the change. The same in the feed and in webhooks."""
+    """A change of a job, with the job after the change. The same in the feed and in webhooks."""
 
     id: str
     """Event ID: the same in the feed, the history and webhooks"""
     type: str
     """Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`,
-    `job.assigned`.
+    `job.assigned`, `job.unassigned`, `job.deleted`.
     """
     api_version: str
     """Version of the event format"""
@@ -29,7 +29,7 @@ class Event(Model):
 
 @dataclass(kw_only=True)
 class EventData(Model):
-    job: Job
+    job: EventJob
     changes: dict[str, FieldChange]
     sequence: int
     """Version of the job. Increases with every change, usually by one"""
@@ -39,53 +39,55 @@ class EventData(Model):
 
 
 @dataclass(kw_only=True)
-class Job(Model):
-    """A delivery job."""
+class EventJob(Model):
+    """The whole job after the change. In `job.unassigned` and `job.deleted`, after which you can no longer see
+    the job, only `id`, `marking_number` and `version`.
+    """
 
     id: str
     """Delivery job ID"""
     marking_number: str
     """Marking Number: unique in the whole service, case-sensitive"""
-    batch_number: str | None
+    batch_number: str | None | Unset = UNSET
     """Batch Number"""
-    group_code: str | None
+    group_code: str | None | Unset = UNSET
     """Warehouse area or group code"""
-    piece_quantity: int | None
+    piece_quantity: int | None | Unset = UNSET
     """Number of pieces"""
-    labels: str | None
+    labels: str | None | Unset = UNSET
     """Optional labels"""
-    pts: float | None
+    pts: float | None | Unset = UNSET
     """PTS value"""
-    weight: float | None
+    weight: float | None | Unset = UNSET
     """Weight"""
-    recipient_name: str | None
+    recipient_name: str | None | Unset = UNSET
     """Recipient name"""
-    recipient_contact: str | None
+    recipient_contact: str | None | Unset = UNSET
     """Recipient phone or contact"""
-    delivery_address: str | None
+    delivery_address: str | None | Unset = UNSET
     """Delivery address"""
-    postal_code: str | None
+    postal_code: str | None | Unset = UNSET
     """Postal code"""
-    scheduled_date: date | None
+    scheduled_date: date | None | Unset = UNSET
     """Scheduled delivery date"""
-    instructions: str | None
+    instructions: str | None | Unset = UNSET
     """Delivery instructions"""
-    normalized_status: str
+    normalized_status: str | Unset = UNSET
     """Platform status code; see GET /v1/reference/statuses"""
-    failure_reason: str | None
+    failure_reason: str | None | Unset = UNSET
     """Failure or on-hold reason code; any text is accepted, the catalogue is advice"""
-    scheduled_delivery_date: date | None
+    scheduled_delivery_date: date | None | Unset = UNSET
     """Confirmed scheduled delivery date"""
-    scheduled_delivery_pending: bool
+    scheduled_delivery_pending: bool | Unset = UNSET
     """Whether scheduled delivery is still pending"""
-    provider_status: str | None
+    provider_status: str | None | Unset = UNSET
     """Current provider status value"""
-    created_at: datetime
+    created_at: datetime | Unset = UNSET
     """Creation timestamp"""
-    updated_at: datetime
+    updated_at: datetime | Unset = UNSET
     """Last update timestamp"""
-    agent: JobOrganization
-    contractor: JobOrganization | None
+    agent: JobOrganization | Unset = UNSET
+    contractor: JobOrganization | None | Unset = UNSET
     """Null: no contractor has the job"""
     version: int
     """Version of the job; send it in quotes as `If-Match`"""
@@ -148,6 +150,59 @@ class WebhookTestEventData(Model):
 class JobList(Model):
     items: list[Job]
     pagination: ListPagination
+
+
+@dataclass(kw_only=True)
+class Job(Model):
+    """A delivery job."""
+
+    id: str
+    """Delivery job ID"""
+    marking_number: str
+    """Marking Number: unique in the whole service, case-sensitive"""
+    batch_number: str | None
+    """Batch Number"""
+    group_code: str | None
+    """Warehouse area or group code"""
+    piece_quantity: int | None
+    """Number of pieces"""
+    labels: str | None
+    """Optional labels"""
+    pts: float | None
+    """PTS value"""
+    weight: float | None
+    """Weight"""
+    recipient_name: str | None
+    """Recipient name"""
+    recipient_contact: str | None
+    """Recipient phone or contact"""
+    delivery_address: str | None
+    """Delivery address"""
+    postal_code: str | None
+    """Postal code"""
+    scheduled_date: date | None
+    """Scheduled delivery date"""
+    instructions: str | None
+    """Delivery instructions"""
+    normalized_status: str
+    """Platform status code; see GET /v1/reference/statuses"""
+    failure_reason: str | None
+    """Failure or on-hold reason code; any text is accepted, the catalogue is advice"""
+    scheduled_delivery_date: date | None
+    """Confirmed scheduled delivery date"""
+    scheduled_delivery_pending: bool
+    """Whether scheduled delivery is still pending"""
+    provider_status: str | None
+    """Current provider status value"""
+    created_at: datetime
+    """Creation timestamp"""
+    updated_at: datetime
+    """Last update timestamp"""
+    agent: JobOrganization
+    contractor: JobOrganization | None
+    """Null: no contractor has the job"""
+    version: int
+    """Version of the job; send it in quotes as `If-Match`"""
 
 
 @dataclass(kw_only=True)
@@ -358,7 +413,7 @@ class HistoryEntry(Model):
     """Event ID: the same in the feed, the history and webhooks"""
     type: str
     """Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`,
-    `job.assigned`.
+    `job.assigned`, `job.unassigned`, `job.deleted`.
     """
     sequence: int
     """Version of the job. Increases with every change, usually by one"""
@@ -667,7 +722,7 @@ class WebhookDelivery(Model):
     """Event ID, sent as `webhook-id`"""
     event_type: str
     """Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`,
-    `job.assigned`, `webhook.test`.
+    `job.assigned`, `job.unassigned`, `job.deleted`, `webhook.test`.
     """
     marking_number: str | None
     """Marking Number of the job; null for a test event"""
@@ -982,6 +1037,7 @@ __all__ = [
     "DeletedWebhookEndpoint",
     "Event",
     "EventData",
+    "EventJob",
     "FailureReason",
     "FailureReasonList",
     "Feed",

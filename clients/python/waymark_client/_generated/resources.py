@@ -1188,7 +1188,7 @@ class Test:
 
         Parameters:
           type: An event type. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`,
-            `job.assigned`.
+            `job.assigned`, `job.unassigned`, `job.deleted`.
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
@@ -1204,7 +1204,7 @@ class Test:
         """Delete all test data.
 
         Deletes your test jobs with their events, webhook deliveries and logged requests. Keys and webhook
-        endpoints stay. For test keys only.
+        endpoints stay. What remains of each job is its event `job.deleted`. For test keys only.
 
         Required scopes: `jobs:write` and `jobs:read`.
 
@@ -2361,7 +2361,7 @@ class AsyncTest:
 
         Parameters:
           type: An event type. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`,
-            `job.assigned`.
+            `job.assigned`, `job.unassigned`, `job.deleted`.
           idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
             it within 24 hours returns the stored response and changes nothing. A request that changed nothing
             is executed again. Keys are scoped to the organization and route.
@@ -2377,7 +2377,7 @@ class AsyncTest:
         """Delete all test data.
 
         Deletes your test jobs with their events, webhook deliveries and logged requests. Keys and webhook
-        endpoints stay. For test keys only.
+        endpoints stay. What remains of each job is its event `job.deleted`. For test keys only.
 
         Required scopes: `jobs:write` and `jobs:read`.
 

@@ -3,18 +3,18 @@
 /** The version of the product that this client belongs to. */
 export const VERSION = "1.0.0-rc";
 
-/** A change of a job, with the whole job after the change. The same in the feed and in webhooks. */
+/** A change of a job, with the job after the change. The same in the feed and in webhooks. */
 export interface Event {
   /** Event ID: the same in the feed, the history and webhooks */
   id: string;
-  /** Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`. */
-  type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | (string & {});
+  /** Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`, `job.unassigned`, `job.deleted`. */
+  type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {});
   /** Version of the event format */
   api_version: string;
   /** Time of the change */
   timestamp: string;
   data: {
-    job: Job;
+    job: EventJob;
     changes: Changes;
     /** Version of the job. Increases with every change, usually by one */
     sequence: number;
@@ -24,53 +24,53 @@ export interface Event {
   };
 }
 
-/** A delivery job. */
-export interface Job {
+/** The whole job after the change. In `job.unassigned` and `job.deleted`, after which you can no longer see the job, only `id`, `marking_number` and `version`. */
+export interface EventJob {
   /** Delivery job ID */
   id: string;
   /** Marking Number: unique in the whole service, case-sensitive */
   marking_number: string;
   /** Batch Number */
-  batch_number: string | null;
+  batch_number?: string | null;
   /** Warehouse area or group code */
-  group_code: string | null;
+  group_code?: string | null;
   /** Number of pieces */
-  piece_quantity: number | null;
+  piece_quantity?: number | null;
   /** Optional labels */
-  labels: string | null;
+  labels?: string | null;
   /** PTS value */
-  pts: number | null;
+  pts?: number | null;
   /** Weight */
-  weight: number | null;
+  weight?: number | null;
   /** Recipient name */
-  recipient_name: string | null;
+  recipient_name?: string | null;
   /** Recipient phone or contact */
-  recipient_contact: string | null;
+  recipient_contact?: string | null;
   /** Delivery address */
-  delivery_address: string | null;
+  delivery_address?: string | null;
   /** Postal code */
-  postal_code: string | null;
+  postal_code?: string | null;
   /** Scheduled delivery date */
-  scheduled_date: string | null;
+  scheduled_date?: string | null;
   /** Delivery instructions */
-  instructions: string | null;
+  instructions?: string | null;
   /** Platform status code; see GET /v1/reference/statuses */
-  normalized_status: StatusCode;
+  normalized_status?: StatusCode;
   /** Failure or on-hold reason code; any text is accepted, the catalogue is advice */
-  failure_reason: FailureReasonCode | null;
+  failure_reason?: FailureReasonCode | null;
   /** Confirmed scheduled delivery date */
-  scheduled_delivery_date: string | null;
+  scheduled_delivery_date?: string | null;
   /** Whether scheduled delivery is still pending */
-  scheduled_delivery_pending: boolean;
+  scheduled_delivery_pending?: boolean;
   /** Current provider status value */
-  provider_status: string | null;
+  provider_status?: string | null;
   /** Creation timestamp */
-  created_at: string;
+  created_at?: string;
   /** Last update timestamp */
-  updated_at: string;
-  agent: JobOrganization;
+  updated_at?: string;
+  agent?: JobOrganization;
   /** Null: no contractor has the job */
-  contractor: JobOrganization | null;
+  contractor?: JobOrganization | null;
   /** Version of the job; send it in quotes as `If-Match` */
   version: number;
 }
@@ -134,6 +134,57 @@ export interface ErrorObject {
 export interface JobList {
   items: Job[];
   pagination: ListPagination;
+}
+
+/** A delivery job. */
+export interface Job {
+  /** Delivery job ID */
+  id: string;
+  /** Marking Number: unique in the whole service, case-sensitive */
+  marking_number: string;
+  /** Batch Number */
+  batch_number: string | null;
+  /** Warehouse area or group code */
+  group_code: string | null;
+  /** Number of pieces */
+  piece_quantity: number | null;
+  /** Optional labels */
+  labels: string | null;
+  /** PTS value */
+  pts: number | null;
+  /** Weight */
+  weight: number | null;
+  /** Recipient name */
+  recipient_name: string | null;
+  /** Recipient phone or contact */
+  recipient_contact: string | null;
+  /** Delivery address */
+  delivery_address: string | null;
+  /** Postal code */
+  postal_code: string | null;
+  /** Scheduled delivery date */
+  scheduled_date: string | null;
+  /** Delivery instructions */
+  instructions: string | null;
+  /** Platform status code; see GET /v1/reference/statuses */
+  normalized_status: StatusCode;
+  /** Failure or on-hold reason code; any text is accepted, the catalogue is advice */
+  failure_reason: FailureReasonCode | null;
+  /** Confirmed scheduled delivery date */
+  scheduled_delivery_date: string | null;
+  /** Whether scheduled delivery is still pending */
+  scheduled_delivery_pending: boolean;
+  /** Current provider status value */
+  provider_status: string | null;
+  /** Creation timestamp */
+  created_at: string;
+  /** Last update timestamp */
+  updated_at: string;
+  agent: JobOrganization;
+  /** Null: no contractor has the job */
+  contractor: JobOrganization | null;
+  /** Version of the job; send it in quotes as `If-Match` */
+  version: number;
 }
 
 /** Position of a page of jobs, and the cursor of the next page. */
@@ -314,8 +365,8 @@ export interface History {
 export interface HistoryEntry {
   /** Event ID: the same in the feed, the history and webhooks */
   id: string;
-  /** Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`. */
-  type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | (string & {});
+  /** Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`, `job.unassigned`, `job.deleted`. */
+  type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {});
   /** Version of the job. Increases with every change, usually by one */
   sequence: number;
   /** Time of the change */
@@ -385,7 +436,7 @@ export interface WebhookEndpoint {
   /** Description, set by the owner */
   description: string;
   /** Event types to send; null: all, including future types */
-  event_types: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | (string & {}))[] | null;
+  event_types: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {}))[] | null;
   /** Custom headers sent with every request; their values are masked */
   headers: WebhookHeader[];
   /** Maximum number of concurrent requests */
@@ -442,7 +493,7 @@ export interface WebhookEndpointInput {
   /** Description, for your own use */
   description?: string | null;
   /** Event types to send. Null: all, including future types */
-  event_types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | (string & {}))[] | null;
+  event_types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {}))[] | null;
   /** Custom headers, sent with every request */
   headers?: WebhookHeaderInput[] | null;
   /** Maximum number of concurrent requests; 8 by default */
@@ -466,7 +517,7 @@ export interface WebhookEndpointPatch {
   /** Description, for your own use */
   description?: string | null;
   /** Event types to send. Null: all, including future types */
-  event_types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | (string & {}))[] | null;
+  event_types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {}))[] | null;
   /** Replaces all custom headers. Null or an empty list removes them */
   headers?: WebhookHeaderInput[] | null;
   /** Maximum number of concurrent requests; 8 by default */
@@ -584,8 +635,8 @@ export interface WebhookDelivery {
   endpoint_id: string;
   /** Event ID, sent as `webhook-id` */
   event_id: string;
-  /** Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`, `webhook.test`. */
-  event_type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "webhook.test" | (string & {});
+  /** Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`, `job.unassigned`, `job.deleted`, `webhook.test`. */
+  event_type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | "webhook.test" | (string & {});
   /** Marking Number of the job; null for a test event */
   marking_number: string | null;
   /** What created the delivery. More may be added. Now: `event`, `replay`, `test`. */
@@ -954,7 +1005,7 @@ export interface Operations {
       /** `next_cursor` of the previous response, unchanged. `latest`: returns no events and a cursor for all events from now on. By default the feed starts with the oldest event, up to 30 days ago. */
       after?: string | undefined;
       /** Only events of these types, separated by commas or as a repeated parameter. By default: all types. */
-      types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | (string & {}))[] | undefined;
+      types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {}))[] | undefined;
       /** Maximum number of events. */
       page_size?: number | undefined;
     };
@@ -1088,7 +1139,7 @@ export interface Operations {
       /** Only deliveries with this status. */
       status?: "pending" | "delivered" | "failed" | "discarded" | (string & {}) | undefined;
       /** Only deliveries of this event type. */
-      event_type?: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "webhook.test" | (string & {}) | undefined;
+      event_type?: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | "webhook.test" | (string & {}) | undefined;
       /** Only deliveries of events of this job. */
       marking_number?: string | undefined;
       /** Only deliveries created at or after this time. */
@@ -1223,8 +1274,8 @@ export interface Operations {
   /** Send an event to test endpoints */
   sendSampleEvent: {
     path: {
-      /** An event type. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`. */
-      type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | (string & {});
+      /** An event type. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`, `job.unassigned`, `job.deleted`. */
+      type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {});
     };
     query: {};
     body: SampleEventInput;

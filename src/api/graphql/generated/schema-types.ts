@@ -367,6 +367,10 @@ export type JobEvent = Node & {
   readonly requestId: Maybe<Scalars['String']['output']>;
   /** The changed fields. */
   readonly changes: ReadonlyArray<FieldChange>;
+  /** ID of the job (`job_…`). */
+  readonly jobId: Scalars['ID']['output'];
+  /** Marking Number of the job. */
+  readonly markingNumber: Scalars['String']['output'];
   /** The current job; null if you can no longer see it. */
   readonly job: Maybe<Job>;
   /** Cursor to pass to `events(after:)` to continue after this event. */
@@ -382,7 +386,11 @@ export type JobEventType =
   /** The status changed; other fields may have changed in the same update. */
   | 'job.status_changed'
   /** The job was assigned to a contractor. */
-  | 'job.assigned';
+  | 'job.assigned'
+  /** You are no longer the contractor of the job, and can no longer see it. */
+  | 'job.unassigned'
+  /** The job was deleted. */
+  | 'job.deleted';
 
 /** The actor of a change. */
 export type Actor = {
@@ -1584,8 +1592,8 @@ export type Mutation = {
    */
   readonly sendSampleEvent: SendSampleEventPayload;
   /**
-   * Deletes your test jobs with their events, webhook deliveries and logged requests. Keys and webhook endpoints stay. Only
-   * in test mode. Needs the scopes `jobs:write` and `jobs:read`.
+   * Deletes your test jobs with their events, webhook deliveries and logged requests. Keys and webhook endpoints stay. What
+   * remains of each job is its event `JOB_DELETED`. Only in test mode. Needs the scopes `jobs:write` and `jobs:read`.
    */
   readonly resetTestData: ResetTestDataPayload;
   /** Creates 1 to 100 jobs. For operators. */
@@ -2176,6 +2184,10 @@ export type WebhookEventType =
   | 'job.status_changed'
   /** A job was assigned to a contractor. */
   | 'job.assigned'
+  /** A job was taken from its contractor, who can no longer see it. */
+  | 'job.unassigned'
+  /** A job was deleted. */
+  | 'job.deleted'
   /** A test event. */
   | 'webhook.test';
 
@@ -2901,6 +2913,8 @@ export type JobEventResolvers<ContextType = GraphqlContext, ParentType extends R
   actor?: Resolver<ResolversTypes['Actor'], ParentType, ContextType>;
   requestId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   changes?: Resolver<ReadonlyArray<ResolversTypes['FieldChange']>, ParentType, ContextType>;
+  jobId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  markingNumber?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   job?: Resolver<Maybe<ResolversTypes['Job']>, ParentType, ContextType>;
   cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;

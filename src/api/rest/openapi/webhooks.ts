@@ -50,6 +50,11 @@ const eventDescriptions: Record<EventType, { summary: string; description: strin
     summary: "A job was assigned",
     description: "A job was assigned to a contractor, who can now see it.",
   },
+  "job.unassigned": {
+    summary: "A job was taken from you",
+    description: "You are no longer the contractor of a job, and can no longer see it.",
+  },
+  "job.deleted": { summary: "A job was deleted", description: "A job that was visible to you was deleted." },
 };
 
 const DELIVERY_NOTE = `Delivery is at least once. Duplicates have the same \`webhook-id\`; \`data.sequence\` is the order of a job's events.

@@ -15,6 +15,8 @@ export const jobEventTypes: readonly { type: JobEventType; description: string }
     description: "The status changed. Other fields may have changed in the same update.",
   },
   { type: "JOB_UPDATED", description: "Any other field changed." },
+  { type: "JOB_UNASSIGNED", description: "You are no longer the contractor of a job." },
+  { type: "JOB_DELETED", description: "A test job was deleted." },
 ];
 
 export const webhookEventTypes = [
@@ -22,5 +24,7 @@ export const webhookEventTypes = [
   "JOB_ASSIGNED",
   "JOB_STATUS_CHANGED",
   "JOB_UPDATED",
+  "JOB_UNASSIGNED",
+  "JOB_DELETED",
   "WEBHOOK_TEST",
 ] as const satisfies readonly WebhookEventType[];

@@ -74,6 +74,8 @@ const TITLES: Record<JobEventType, string> = {
   JOB_UPDATED: "Updated",
   JOB_STATUS_CHANGED: "Status changed",
   JOB_ASSIGNED: "Assigned",
+  JOB_UNASSIGNED: "Unassigned",
+  JOB_DELETED: "Deleted",
 };
 
 function HistoryEntry({ event, labels }: { event: JobEventEntryFragment; labels: ReferenceLabels }) {

@@ -1,0 +1,39 @@
+/** Deletes jobs. Only test jobs are deleted. */
+import { uuidV7Sql } from "../../core/ids.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import type { ChangeContext } from "../../core/principal.ts";
+import { raw, sql } from "../../core/postgres/sql.ts";
+import { insertTraced } from "../../core/tracing/events.ts";
+import { countVisibilityChangeSql, insertEventsSql, removedJobSql } from "./update-and-fan-out.sql.ts";
+
+/**
+ * Deletes the agent's jobs, or only the one with `markingNumber`, in one statement that also inserts `job.deleted` for their
+ * agent and contractor. Locks the jobs in id order, as updates do. Returns the number of jobs.
+ */
+export async function deleteJobs(
+  queryable: Queryable,
+  { agentId, markingNumber }: { agentId: string; markingNumber?: string | undefined },
+  context: ChangeContext,
+): Promise<number> {
+  const visibilityChanges = raw(`
+    select agent_id as organization_id, normalized_status as status, created_at, -1 as change from deleted
+    union all select contractor_id, normalized_status, created_at, -1 from deleted`);
+  const rows = await insertTraced(
+    queryable,
+    { table: "job_event" },
+    (traceparent) => sql`
+    with target as materialized (
+      select id from job where agent_id = ${agentId}::uuid
+        and (${markingNumber ?? null}::text is null or marking_number = ${markingNumber ?? null}) order by id for update
+    ), deleted as (
+      delete from job using target where job.id = target.id returning job.*, job as new
+    ), ${insertEventsSql(
+      sql`select ${uuidV7Sql} as event_id, 'job.deleted' as type, id as job_id, agent_id, contractor_id,
+        next_version(version) as version, clock_timestamp() as updated_at, ${removedJobSql} as job, '{}'::jsonb as changes
+        from deleted`,
+      { ...context, traceparent },
+    )}, counter_deltas as (${countVisibilityChangeSql(visibilityChanges)})
+    select id from deleted`,
+  );
+  return rows.length;
+}
