@@ -71,6 +71,24 @@ it("gives one partner half of the connections, over REST and GraphQL together; o
   for (const { data } of await Promise.all(mutations)) expect(data.updateJob.job).toEqual({ weight: 3 });
 });
 
+it("leaves two connections to background tasks, however many partners wait", async () => {
+  const partners = await Promise.all(Array.from({ length: 6 }, () => app.createOrganization("agent")));
+  const theirs = await Promise.all(partners.map((partner) => app.createJobs(partner, [{}])));
+  const held = await lockRows(theirs.flat());
+  const patches = partners.flatMap((partner, index) => {
+    const [number = ""] = theirs[index] ?? [];
+    return [1, 2].map((weight) => patchJob(app, partner, number, { weight }));
+  });
+  await waitForBlockedSessions(app.database, CONNECTIONS - 2);
+  const blocked = sql`select count(*)::int as held from pg_stat_activity
+    where datname = current_database() and state = 'active' and wait_event_type = 'Lock'`;
+  // Both connections answer at the same time.
+  const rows = await Promise.all([blocked, blocked].map((statement) => app.database.query(statement)));
+  expect(rows.flat()).toEqual([{ held: CONNECTIONS - 2 }, { held: CONNECTIONS - 2 }]);
+  await held.commit();
+  expect(statusesOf(await Promise.all(patches))).toEqual(Array(12).fill(200));
+});
+
 // evidence: partner-share-bulk
 it("runs two changes of many jobs of one partner at a time", async () => {
   const held = await lockRows(numbers);

@@ -1,6 +1,6 @@
 /** The request log of an organisation, as the console shows it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { toTypedId } from "../../src/core/ids.ts";
+import { fromTypedId, toTypedId } from "../../src/core/ids.ts";
 import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { queryData, graphql, type GraphqlResponse } from "../support/graphql/client.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
@@ -223,6 +223,11 @@ describe("access to the log", () => {
       requestBody: null,
       responseBody: null,
     });
+    const path = `/v1/test/jobs/by-marking/${number}/run`;
+    const id = fromTypedId("req", body.request_id);
+    await app.database.query(sql`update request_log set path = ${path} where id = ${id}`);
+    expect((await entryOf(body.request_id)).path).toBe(path);
+    expect((await entryOf(body.request_id, text)).path).toBe("/v1/test/jobs/by-marking/***/run");
   });
 
   it("lets an operator find any request, only by its id", async () => {

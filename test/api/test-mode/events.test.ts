@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NewKey } from "../../../src/api-keys/changes.ts";
 import { type EventType, type EventWire, eventTypes } from "../../../src/events/api.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import { expectFailure } from "../../support/app/assertions.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
@@ -99,6 +100,14 @@ describe("POST /v1/test/events/{type}", () => {
     expect(delivery).toMatchObject({ marking_number: null });
     const event = JSON.parse((await receiver.next()).body) as EventWire;
     expect(event.data.job.marking_number).toBe("TEST-EXAMPLE");
+  });
+
+  it("reaches at most five endpoints: a sixth is refused", async () => {
+    const { agentKey: key } = await createPartner();
+    for (let at = 0; at < 5; at += 1) await createEndpoint(key, "http://127.0.0.1:9");
+    const refused = await post(key, "/v1/webhook-endpoints", { url: "http://127.0.0.1:9" });
+    expectFailure(refused, 409, "A test organisation can have at most 5 webhook endpoints");
+    expect(await send(key, "job.updated")).toHaveLength(5);
   });
 
   it("201: reaches only active endpoints of the key's organisation that receive the type", async () => {
