@@ -1,5 +1,5 @@
 /** The public API of the events feature. Other modules import only from here. */
-export { type EventType, eventTypes, isRemoval, JobEvent } from "./entity.ts";
+export { type EventType, eventTypes, JobEvent } from "./entity.ts";
 export { apiVersionSchema, eventSchema } from "./schema.ts";
 export { createEventService, type EventService } from "./service.ts";
 export {

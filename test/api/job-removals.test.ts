@@ -119,7 +119,7 @@ describe("job.unassigned", () => {
     expect(history.pagination.total).toBe(3);
   });
 
-  it("reaches subscriptions of the former contractor, whatever their filter", async () => {
+  it("reaches subscriptions of the former contractor with any filter", async () => {
     const [former, next] = await createContractors();
     const number = await createJob(former);
     const other = await createJob(former);

@@ -6,16 +6,15 @@ import argparse
 import json
 import os
 import sqlite3
-from collections.abc import Mapping
-from typing import Any
 
 from waymark_client import Gap, Waymark, whole_job
 from waymark_client.errors import NotFoundError
-from waymark_client.models import Event, Job
+from waymark_client.models import Event, EventJob, Job
 
 SCHEMA = """
 create table if not exists jobs (
-    marking_number text primary key, version integer not null, job text not null
+    -- A job of null: you can no longer see it. The row stays, because an older event can come later.
+    id text primary key, marking_number text not null, version integer not null, job text
 );
 create table if not exists position (id integer primary key check (id = 1), cursor text not null);
 """
@@ -40,49 +39,41 @@ class Mirror:
         self.database.commit()
 
     def apply(self, event: Event) -> None:
-        """Stores the job of an event, or deletes it."""
+        """Stores the job of an event. A webhook, which can arrive late or twice, could use it too."""
         if not event.type.startswith("job."):
             return
-        job = whole_job(event)
-        if job is not None:
-            self._store(job)
-        else:
-            # You can no longer see the job.
-            self.database.execute(
-                "delete from jobs where marking_number = ? and version < ?",
-                (event.data.job.marking_number, event.data.sequence),
-            )
+        self._store(event.data.job, whole_job(event))
         print(f"{event.type} {event.data.job.marking_number} version {event.data.sequence}", flush=True)
 
     def reconcile(self, gap: Gap) -> None:
         """Copies all jobs and deletes those that you can no longer see, at the first start and after 410."""
         print(f"Reconciling: {gap.reason}", flush=True)
-        unseen = {number for (number,) in self.database.execute("select marking_number from jobs")}
+        unseen = dict(
+            self.database.execute("select id, marking_number from jobs where job is not null").fetchall()
+        )
         for job in self.waymark.jobs.list(sort="created_at"):
-            unseen.discard(job.marking_number)
-            self._store(job)
-        for number in unseen:
+            unseen.pop(job.id, None)
+            self._store(job, job)
+        for job_id, number in unseen.items():
             # A job that was assigned to you while you listed can be missing from the list.
             try:
                 found = self.waymark.jobs.get(number)
             except NotFoundError:
-                self.database.execute("delete from jobs where marking_number = ?", (number,))
+                self.database.execute("update jobs set job = null where id = ?", (job_id,))
             else:
-                self._store(found)
+                self._store(found, found)
         print(f"{self.count()} jobs", flush=True)
 
     def count(self) -> int:
         """Returns the number of jobs."""
-        return int(self.database.execute("select count(*) from jobs").fetchone()[0])
+        return int(self.database.execute("select count(*) from jobs where job is not null").fetchone()[0])
 
-    def _store(self, job: Job) -> None:
-        fields: Mapping[str, Any] = {
-            name: value for name, value in job.to_dict().items() if name != "version"
-        }
+    def _store(self, version: Job | EventJob, job: Job | None) -> None:
+        content = None if job is None else json.dumps(job.to_dict())
         self.database.execute(
-            "insert into jobs values (?, ?, ?) on conflict (marking_number) do update"
+            "insert into jobs values (?, ?, ?, ?) on conflict (id) do update"
             " set version = excluded.version, job = excluded.job where excluded.version > jobs.version",
-            (job.marking_number, job.version, json.dumps(fields)),
+            (version.id, version.marking_number, version.version, content),
         )
 
 

@@ -51,7 +51,7 @@ const byNumber = (a: MirroredJob, b: MirroredJob): number => (a.marking_number <
 function mirroredJobs(partner: TestOrganization): MirroredJob[] {
   const database = new DatabaseSync(databaseOf(partner), { readOnly: true });
   try {
-    const rows = database.prepare("select version, job from job").all();
+    const rows = database.prepare("select version, job from job where job is not null").all();
     const jobs = rows.map(({ version, job }) => ({ ...JSON.parse(String(job)), version }) as MirroredJob);
     return jobs.toSorted(byNumber);
   } finally {

@@ -86,7 +86,7 @@ type Copy = Record<string, { version: number; job: unknown }>;
 function readMirror(path: string): Copy {
   const mirror = new DatabaseSync(path, { readOnly: true });
   try {
-    const rows = mirror.prepare("select marking_number, version, job from jobs").all();
+    const rows = mirror.prepare("select marking_number, version, job from jobs where job is not null").all();
     return Object.fromEntries(
       rows.map(({ marking_number: number, version, job }) => [
         String(number),

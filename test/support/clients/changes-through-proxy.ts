@@ -104,7 +104,7 @@ const REFUSALS = {
 } as const;
 
 /** Starts a proxy to the service at `target`. */
-async function startUnreliableProxy(
+export async function startUnreliableProxy(
   target: string,
   { rates, delayMs, seed }: UnreliableProxyOptions,
 ): Promise<UnreliableProxy> {

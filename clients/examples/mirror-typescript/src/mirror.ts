@@ -1,12 +1,14 @@
 /** The local copy of the jobs, in SQLite, and the position in the events feed up to which it is complete. */
 import { DatabaseSync } from "node:sqlite";
-import { type Event, isJobEvent, type Job } from "@waymark/client";
+import type { Event, EventJob } from "@waymark/client";
 
 const SCHEMA = `
   create table if not exists job (
-    marking_number text primary key,
+    id text primary key,
+    marking_number text not null,
     version integer not null,
-    job text not null
+    -- Null: you can no longer see the job. The row stays, because an older event can come later.
+    job text
   ) strict;
   create table if not exists position (
     only_row integer primary key check (only_row = 1),
@@ -37,29 +39,21 @@ export class Mirror {
   }
 
   /** Stores the job, unless the mirror has this version or a newer one. Returns true if it was stored. */
-  store(job: Job): boolean {
+  store(job: EventJob): boolean {
+    const isWhole = job.normalized_status !== undefined;
     const upsert = this.#database.prepare(`
-      insert into job (marking_number, version, job) values (?, ?, ?)
-      on conflict (marking_number) do update set version = excluded.version, job = excluded.job
+      insert into job (id, marking_number, version, job) values (?, ?, ?, ?)
+      on conflict (id) do update set version = excluded.version, job = excluded.job
       where job.version < excluded.version`);
-    return upsert.run(job.marking_number, job.version, JSON.stringify(job)).changes === 1;
-  }
-
-  /** Removes a job that you can no longer see, unless the mirror has a newer version. Returns true if it was removed. */
-  remove(markingNumber: string, version: number): boolean {
-    const remove = this.#database.prepare("delete from job where marking_number = ? and version < ?");
-    return remove.run(markingNumber, version).changes === 1;
+    const values = [job.id, job.marking_number, job.version, isWhole ? JSON.stringify(job) : null];
+    return upsert.run(...values).changes === 1;
   }
 
   /** Stores the changes and the cursor after them in one transaction. Returns the number of changes that were new. */
   apply(events: readonly Event[], cursor: string): number {
     this.#database.exec("begin immediate");
     try {
-      const stored = events.filter((event) =>
-        isJobEvent(event)
-          ? this.store(event.data.job)
-          : this.remove(event.data.job.marking_number, event.data.sequence),
-      );
+      const stored = events.filter(({ data }) => this.store(data.job));
       this.setCursor(cursor);
       this.#database.exec("commit");
       return stored.length;
@@ -69,9 +63,15 @@ export class Mirror {
     }
   }
 
-  markingNumbers(): Set<string> {
-    const rows = this.#database.prepare("select marking_number from job").all();
-    return new Set(rows.map((row) => String(row["marking_number"])));
+  /** Deletes a job that the API no longer returns. */
+  delete(id: string): void {
+    this.#database.prepare("update job set job = null where id = ?").run(id);
+  }
+
+  /** The Marking Numbers of the jobs, by ID. */
+  markingNumbers(): Map<string, string> {
+    const rows = this.#database.prepare("select id, marking_number from job where job is not null").all();
+    return new Map(rows.map((row) => [String(row["id"]), String(row["marking_number"])]));
   }
 
   close(): void {

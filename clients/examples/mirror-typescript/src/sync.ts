@@ -41,22 +41,26 @@ async function reconcile(waymark: Waymark, mirror: Mirror, signal: AbortSignal):
   for await (const job of waymark.jobs.list({ sort: "created_at" }, { signal })) {
     listed += 1;
     if (mirror.store(job)) copied += 1;
-    missing.delete(job.marking_number);
+    missing.delete(job.id);
   }
   let deleted = 0;
-  for (const markingNumber of missing) {
-    if (await isVisible(waymark, markingNumber, signal)) continue;
-    mirror.remove(markingNumber, Infinity);
+  for (const [id, markingNumber] of missing) {
+    if (await isVisible(waymark, id, markingNumber, signal)) continue;
+    mirror.delete(id);
     deleted += 1;
   }
   console.log(`${listed} jobs listed, ${copied} copied, ${deleted} deleted`);
 }
 
 /** A job that is assigned to you while you list can be missing from the list. */
-async function isVisible(waymark: Waymark, markingNumber: string, signal: AbortSignal): Promise<boolean> {
+async function isVisible(
+  waymark: Waymark,
+  id: string,
+  markingNumber: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
-    await waymark.jobs.get(markingNumber, { signal });
-    return true;
+    return (await waymark.jobs.get(markingNumber, { signal })).id === id;
   } catch (error) {
     if (error instanceof NotFoundError) return false;
     throw error;
