@@ -30,6 +30,8 @@ export interface RequestContext {
   failure: RecordedFailure | null;
   /** The `X-Waymark-Simulate` header that was applied; null if none. */
   simulated: string | null;
+  /** The names of the unknown parameters of a read. */
+  ignoredParameters: readonly string[];
   shareKind: ShareKind;
   readonly shares: PartnerShares;
   /** Null until the request has its part of the share. */
@@ -125,6 +127,7 @@ export function startRequest(services: RequestServices): RequestHandler {
       errorUrl,
       failure: null,
       simulated: null,
+      ignoredParameters: [],
       shareKind: "request",
       shares,
       share: null,
@@ -179,7 +182,7 @@ function addToRequestLog(
   recorder: Pick<RequestLog, "record">,
   { request, context, status, durationMs }: CompletedRequest,
 ): void {
-  const { requestId, route, principal, failure, simulated } = context;
+  const { requestId, route, principal, failure, simulated, ignoredParameters } = context;
   if (!principal || principal.keyId === null || principal.organizationId === null) return;
   if (!LOGGED_ROUTES.test(route)) return;
   recorder.record({
@@ -193,6 +196,7 @@ function addToRequestLog(
     durationMs,
     errorCode: failure?.code ?? null,
     simulated,
+    ignoredParameters,
     requestBodyValue: request.body as unknown,
     responseBodyValue: failure?.responseBody,
   });

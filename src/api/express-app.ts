@@ -67,6 +67,7 @@ const EXPOSED_HEADERS = [
   "Link",
   "X-Request-Id",
   "X-Ignored-Fields",
+  "X-Ignored-Parameters",
   "Idempotency-Replayed",
   "Retry-After",
   "RateLimit",

@@ -219,6 +219,11 @@ export function takesQuery({ method }: RestOperation<never>["rest"]): boolean {
   return method === "get" || method === "delete";
 }
 
+/** True if it changes nothing. It ignores unknown parameters, which are problems of a change: one could be a misspelt `dry_run`. */
+export function isRead({ rate }: Pick<RestOperation<never>, "rate">): boolean {
+  return rate === "read";
+}
+
 /** Returns the schema of the query; null if no member of the input comes from there. */
 export function queryOf({ rest, input }: RestOperation<never>): z.ZodObject | null {
   const otherwise = takesQuery(rest) ? "query" : "body";

@@ -73,7 +73,8 @@ export async function listRequestLog(
 function newestSql(conditions: readonly Sql[], limit: number): Sql {
   return sql`
     select log.id, method, path, status, duration_ms as "durationMs", error_code as "errorCode", key_id as "keyId",
-      request_body as "requestBody", response_body as "responseBody", simulated
+      request_body as "requestBody", response_body as "responseBody", simulated,
+      coalesce(ignored_parameters, '{}') as "ignoredParameters"
     from request_log log where ${join(conditions, " and ")} order by log.id desc limit ${limit}`;
 }
 

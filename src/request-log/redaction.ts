@@ -42,6 +42,15 @@ export function redactJson(value: unknown): string | null {
   return text.slice(0, encoder.encodeInto(text, encodedBytes).read);
 }
 
+const MAX_NAMES = 20;
+/** A Marking Number, a key or a part of a value can be in the place of a name. */
+const WORD = /^[a-z_.[\]-]{1,32}$/i;
+
+/** Returns the first 20 names, with `***` for each that is no word. */
+export function redactNames(names: readonly string[]): string[] {
+  return names.slice(0, MAX_NAMES).map((name) => (WORD.test(name) ? name : "***"));
+}
+
 /** Items of a list are redacted by its name. Stops soon after `maxLength` characters. */
 function redact(value: unknown, name: string, depth: number, maxLength: number): string {
   if (typeof value !== "object" || value === null) return redactScalar(value, name);

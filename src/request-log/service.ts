@@ -12,7 +12,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Queryable } from "../core/postgres/database.ts";
 import { ensureDailyPartitions, purgeExpiredRequests } from "./partitions.sql.ts";
 import { listRequestLog, listUsage, type RequestLogListOptions, type RequestLogReader } from "./read.sql.ts";
-import { redactJson } from "./redaction.ts";
+import { redactJson, redactNames } from "./redaction.ts";
 import { insertRequestLogEntries, type RequestLogEntry } from "./write.sql.ts";
 
 /** A finished request, before redaction. */
@@ -93,9 +93,19 @@ export class RequestLog implements AsyncDisposable {
     const responseBody = isInFull ? redactJson(responseBodyValue) : null;
     const bytes = ENTRY_BYTES + (requestBody?.length ?? 0) + (responseBody?.length ?? 0);
     const path = request.path.slice(0, MAX_PATH_LENGTH);
+    const ignoredParameters = redactNames(request.ignoredParameters);
     const isLogged = isInFull || request.status !== 429;
     this.#count(partner, bytes);
-    const entry = { ...request, path, isLogged, requestBody, responseBody, partner, bytes };
+    const entry = {
+      ...request,
+      path,
+      ignoredParameters,
+      isLogged,
+      requestBody,
+      responseBody,
+      partner,
+      bytes,
+    };
     if (this.#buffer.push(entry) % BATCH_SIZE === 0) void this.flush();
   }
 

@@ -18,6 +18,7 @@ export const exampleEntry = {
   requestBody: '{"weight":"heavy"}',
   responseBody: null,
   simulated: null,
+  ignoredParameters: [],
 };
 
 const body = (what: string) =>
@@ -49,6 +50,11 @@ export const requestLogEntry = z
     requestBody: body("request"),
     responseBody: body("response"),
     simulated: text("The `X-Waymark-Simulate` header that was applied; null if none", "503").nullable(),
+    ignoredParameters: z.array(z.string()).meta({
+      description:
+        "Unknown parameters of a read, which had no effect. `***`: a name that is no word, because it could contain a secret",
+      examples: [["status"]],
+    }),
   })
   .meta({ id: "RequestLogEntry", description: "A request made with an API key of the organization." });
 

@@ -21,6 +21,8 @@ export interface RequestLogEntry {
   readonly responseBody: string | null;
   /** The simulated failure, as the client asked for it; null if none. */
   readonly simulated: string | null;
+  /** The unknown parameters of a read, without commas. */
+  readonly ignoredParameters: readonly string[];
   /** False for a request that is only counted. */
   readonly isLogged: boolean;
 }
@@ -33,6 +35,8 @@ export async function insertRequestLogEntries(
 ): Promise<void> {
   const ids = requests.map(({ requestId }) => fromTypedId("req", requestId) as string);
   const column = (name: keyof RequestLogEntry) => requests.map((request) => request[name]);
+  // PostgreSQL has no lists of lists of different lengths.
+  const ignoredParameters = requests.map((request) => request.ignoredParameters.join(",") || null);
   // Without synchronous commit: a crash of PostgreSQL may lose the last entries.
   await database.query(sql`
     with async_commit as materialized (
@@ -42,14 +46,14 @@ export async function insertRequestLogEntries(
         ${column("organizationId")}::uuid[], ${column("keyId")}::uuid[], ${column("method")}::text[],
         ${column("path")}::text[], ${column("status")}::smallint[], ${column("durationMs")}::real[],
         ${column("errorCode")}::text[], ${column("requestBody")}::text[], ${column("responseBody")}::text[],
-        ${column("simulated")}::text[], ${column("isLogged")}::boolean[]
+        ${column("simulated")}::text[], ${ignoredParameters}::text[], ${column("isLogged")}::boolean[]
       ) input (id, day, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body,
-        simulated, is_logged)
+        simulated, ignored_parameters, is_logged)
     ), written as (
       insert into request_log (id, organization_id, key_id, method, path, status, duration_ms, error_code, request_body,
-        response_body, simulated)
+        response_body, simulated, ignored_parameters)
       select id, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body,
-        simulated
+        simulated, string_to_array(ignored_parameters, ',')
       from input where is_logged
       -- The statement is retried if its result was lost.
       on conflict do nothing

@@ -31,6 +31,39 @@ async function eventsOf(number: string): Promise<number> {
     .total as number;
 }
 
+describe("a misspelt dry_run", () => {
+  it("is 400 with the right name, among the other problems, and changes nothing", async () => {
+    const number = await newJob();
+    const before = await getJob(app, agent, number);
+    const misspelt = { ...agent, query: "dryrun=true&x=1" };
+    const response = await patchJob(app, misspelt, number, { weight: 7, pts: "x" });
+    expect(expectFailure(response, 400).details).toEqual([
+      {
+        location: "query",
+        field: "dryrun",
+        code: "unknown_parameter",
+        message: "is not a known parameter; did you mean dry_run?",
+      },
+      {
+        location: "query",
+        field: "x",
+        code: "unknown_parameter",
+        message: "is not a known parameter; must be one of dry_run",
+      },
+      expect.objectContaining({ location: "body", field: "pts" }),
+    ]);
+    const batch = await app.call("/v1/jobs/batch?on_eror=stop_all", {
+      method: "PATCH",
+      key: agent.key,
+      body: JSON.stringify({ jobs: [{ marking_number: number, weight: 7 }] }),
+    });
+    expect(expectFailure(batch, 400).message).toBe(
+      "on_eror is not a known parameter; did you mean on_error?",
+    );
+    expect((await getJob(app, agent, number)).body.data).toEqual(before.body.data);
+  });
+});
+
 describe("dry_run of one job", () => {
   it("returns the result and changes nothing", async () => {
     const number = await newJob();

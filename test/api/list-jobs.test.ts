@@ -137,10 +137,16 @@ describe("400 for a malformed parameter of GET /v1/jobs", () => {
     expectProblems(await listJobs(app, agent, query), "query", fields);
   });
 
-  it("but not for unknown parameters with any value", async () => {
-    expectData(
-      await listJobs(app, agent, "foo=1&foo=2&bar=&baz=%FF&PAGE=x&__proto__=1&&=&marking_number=F-1"),
-    );
+  it("but not for unknown parameters with any value, which X-Ignored-Parameters names", async () => {
+    const unknown = "foo=1&foo=2&bar=&baz=%FF&PAGE=x&__proto__=1&&=&%FF=1&a%2Cb";
+    const names = "foo, bar, baz, PAGE, __proto__, %25FF, a%2Cb";
+    const listed = await listJobs(app, agent, `${unknown}&marking_number=F-1`);
+    expectData(listed);
+    expect(listed.headers.get("x-ignored-parameters")).toBe(names);
+    const refused = await listJobs(app, agent, `${unknown}&page=0`);
+    expectProblems(refused, "query", ["page"]);
+    expect(refused.headers.get("x-ignored-parameters")).toBe(names);
+    expect((await listJobs(app, agent, "page=1")).headers.has("x-ignored-parameters")).toBe(false);
   });
 
   it("except for a text whose length is valid in code points", async () => {

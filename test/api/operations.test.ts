@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readSdl } from "../../src/api/graphql/sdl.ts";
 import { scopes as allScopes, type Scope } from "../../src/api-keys/api.ts";
 import { SESSION_MODE_HEADER } from "../../src/accounts/api.ts";
+import type { Problem } from "../../src/core/errors.ts";
 import { snakeCase } from "../../src/core/names.ts";
 import { operations, restOperations } from "../../src/operations/all.ts";
 import type { Role } from "../../src/operations/operation.ts";
@@ -75,8 +76,8 @@ function documentOf({ name, args, type }: GraphQLField<unknown, unknown>): strin
   return `${kind} { ${name}${list === "" ? "" : `(${list})`} { ${selection} } }`;
 }
 
-function request({ rest }: AnyRestOperation, key: string, body?: object): Promise<ApiResponse> {
-  const path = `/v1${rest.path.replaceAll(/\{\w+\}/g, "unknown")}`;
+function request({ rest }: AnyRestOperation, key: string, body?: object, query = ""): Promise<ApiResponse> {
+  const path = `/v1${rest.path.replaceAll(/\{\w+\}/g, "unknown")}${query}`;
   return app.call(path, { method: rest.method.toUpperCase(), key, body: body && JSON.stringify(body) });
 }
 
@@ -286,6 +287,30 @@ describe("the input of an operation", () => {
       expect(body.error?.details).toContainEqual(
         expect.objectContaining({ location: "body", field: "unknownMember", code: "unknown_member" }),
       );
+    },
+  );
+
+  it.each(restOperations.map((operation) => ({ name: operation.name, operation })))(
+    "$name rejects a parameter that it does not have, or names it if it changes nothing",
+    async ({ operation }) => {
+      const { rest, rate, text } = operation;
+      const body = text.body ? {} : undefined;
+      const names = "?dryrun=true&a%20b&dryrun";
+      const response = await request(operation, await keyFor(operation), body, names);
+      const isChange = rest.method !== "get" && operation.name !== "lookUpJobs";
+      expect(rate !== "read").toBe(isChange);
+      const problems = ((response.body.error?.details ?? []) as Problem[]).filter(
+        ({ location }) => location === "query",
+      );
+      expect(problems.map(({ field, code }) => [field, code])).toEqual(
+        isChange
+          ? [
+              ["dryrun", "unknown_parameter"],
+              ["a b", "unknown_parameter"],
+            ]
+          : [],
+      );
+      expect(response.headers.get("x-ignored-parameters")).toBe(isChange ? null : "dryrun, a%20b");
     },
   );
 

@@ -48,7 +48,7 @@ const waitForLog = (id: string) =>
   });
 
 const REQUEST =
-  "requestId at method path status durationMs errorCode keyId keyName requestBody responseBody simulated";
+  "requestId at method path status durationMs errorCode keyId keyName requestBody responseBody simulated ignoredParameters";
 const DELIVERY = `id endpointId eventId eventType markingNumber origin status attemptCount outcome nextAttemptAt isInFlight
   createdAt finishedAt`;
 const PAST = "2020-01-01T00:00:00.000Z";

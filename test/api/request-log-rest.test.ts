@@ -96,6 +96,17 @@ describe("the list", () => {
   });
 });
 
+it("names the parameters that a request named in vain, without what may be a secret", async () => {
+  const { body } = await listJobs(app, agent, `status=failed&${agent.key}=1&page=1`);
+  await eventually(async () =>
+    expect(expectData(await get(body.request_id))).toMatchObject({
+      path: "/v1/jobs",
+      ignored_parameters: ["status", "***"],
+    }),
+  );
+  expect(expectData(await get(ids[0])).ignored_parameters).toEqual([]);
+});
+
 const get = (id = "") => app.call(`/v1/requests/${id}`, { key: agent.key });
 
 it("GET /v1/requests/{request_id} returns the entry, and the same 404 for a foreign as for an unknown one", async () => {

@@ -74,6 +74,13 @@ function handlerOf<Services>(
   const { idempotency, baseUrl } = services;
   const route = `${rest.method.toUpperCase()} /v1${rest.path}`;
   const readInput = inputReader(operation);
+  const read = (request: Request, response: Response) => {
+    const { ignored = [], ...input } = readInput(request);
+    contextOf(response).ignoredParameters = ignored;
+    // Here, so that a failure has the header too.
+    response.setHeaders(new Map(Object.entries(namesHeader("X-Ignored-Parameters", ignored))));
+    return input;
+  };
   const write = writerOf(output);
   const secrets = (once?.secrets ?? []).map(snakeCase);
   const hasLink = isPage(operation);
@@ -87,7 +94,7 @@ function handlerOf<Services>(
       admit(operation, {
         services,
         principal: callerOf(request, response),
-        input: readInput(request),
+        input: read(request, response),
         external: (call) => duringExternalCall(response, call),
         organizationId: null,
         tx,
@@ -102,7 +109,7 @@ function handlerOf<Services>(
         headers: {
           ...(etag !== null && { ETag: etag }),
           ...(hasLink && linkHeader(baseUrl + request.originalUrl, (data as Page).pagination)),
-          ...ignoredFieldsHeader(ignored),
+          ...namesHeader("X-Ignored-Fields", ignored),
         },
         isNotModified: rest.method === "get" && etag !== null && matchesEtag(request, etag),
         secrets,
@@ -120,15 +127,15 @@ interface Page {
 /** In characters. Clients limit the size of response headers, and a body may have many keys. */
 const MAX_HEADER_LENGTH = 4_000;
 
-/** Returns the first of `names` that fit, percent-encoded because the client chose them. */
-function ignoredFieldsHeader(names: readonly string[]): Record<string, string> {
+/** Returns a header with the first of `names` that fit, percent-encoded because the client chose them. */
+function namesHeader(header: string, names: readonly string[]): Record<string, string> {
   let list = "";
   for (const name of names) {
     const next = (list === "" ? "" : ", ") + encodeURIComponent(name.slice(0, 100).toWellFormed());
     if (list.length + next.length > MAX_HEADER_LENGTH) break;
     list += next;
   }
-  return list === "" ? {} : { "X-Ignored-Fields": list };
+  return list === "" ? {} : { [header]: list };
 }
 
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;

@@ -5,18 +5,24 @@ import { unknownNames } from "../../core/did-you-mean.ts";
 import { type Problem, problemIn } from "../../core/errors.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { parseInput, type ReadInput } from "../../operations/admit.ts";
-import { memberFrom, type RestOperation, queryOf } from "../../operations/operation.ts";
+import { isRead, memberFrom, type RestOperation, queryOf } from "../../operations/operation.ts";
+import { none } from "../../operations/schemas.ts";
 import { NOT_AN_OBJECT } from "../json.ts";
 import { readerOf, wireSchema } from "./wire.ts";
 
-type Read = (request: Request) => ReadInput;
+interface RestInput extends ReadInput {
+  /** The unknown parameters of a read, each once. */
+  readonly ignored?: readonly string[];
+}
+
+type Read = (request: Request) => RestInput;
 
 /** Returns a function that reads the input. */
 export function inputReader(operation: RestOperation<never>): Read {
   const { rest, params, input, text } = operation;
   const bodyMember = memberFrom("body", rest);
   const versions = memberFrom("If-Match", rest);
-  const query = queryOf(operation);
+  const query = queryOf(operation) ?? none;
   const absent = Object.fromEntries(Object.keys(params.shape).map((name) => [name, ""]));
   // A path without its last part has an empty one.
   const readers: Read[] = [(request) => parseInput(params, { ...absent, ...request.params }, "path")];
@@ -30,7 +36,7 @@ export function inputReader(operation: RestOperation<never>): Read {
           ? []
           : [problemIn("header")("If-Match", "not_supported", ifMatchProblem)],
     }));
-  if (query) readers.push(inNamesOf(query, parametersOf(query)));
+  readers.push(inNamesOf(query, parametersOf(query, isRead(operation))));
   if (bodyMember !== undefined) readers.push((request) => readWholeBody(bodyMember, request.body));
   else if (text.body) readers.push(inNamesOf(input, membersOf(input)));
 
@@ -41,7 +47,9 @@ export function inputReader(operation: RestOperation<never>): Read {
     return {
       values: Object.assign({}, ...parts.map(({ values }) => values)) as ReadInput["values"],
       problems,
-      ...(first?.field === "markingNumber" && { message: `The Marking Number ${first.message}` }),
+      ignored: parts.flatMap(({ ignored = [] }) => ignored),
+      ...(first?.location === "path" &&
+        first.field === "markingNumber" && { message: `The Marking Number ${first.message}` }),
     };
   };
 }
@@ -50,14 +58,20 @@ export function inputReader(operation: RestOperation<never>): Read {
 function inNamesOf(schema: z.ZodObject, read: Read): Read {
   const rename = readerOf(schema);
   return (request) => {
-    const { values, problems } = read(request);
-    return { values: rename(values) as JsonObject, problems };
+    const { values, ...others } = read(request);
+    return { values: rename(values) as JsonObject, ...others };
   };
 }
 
-function parametersOf(query: z.ZodObject): Read {
-  const read = queryReader(wireSchema(query));
-  return ({ originalUrl }) => read(originalUrl);
+function parametersOf(query: z.ZodObject, ignoresUnknown: boolean): Read {
+  const schema = wireSchema(query);
+  const known = Object.keys(schema.shape);
+  const read = queryReader(schema);
+  return ({ originalUrl }) => {
+    const { unknown, values, problems } = read(originalUrl);
+    if (ignoresUnknown) return { values, problems, ignored: unknown };
+    return { values, problems: [...problems, ...unknownProblems("query", unknown, known)] };
+  };
 }
 
 /** Every member that the input does not have is a problem. */
@@ -67,14 +81,22 @@ function membersOf(input: z.ZodObject): Read {
   return ({ body }: { body?: unknown }) => {
     if (!isObject(body)) return { values: {}, problems: [NOT_AN_OBJECT] };
     const { values, problems } = parseInput(schema, body, "body");
-    return { values, problems: [...problems, ...unknownMembers(known, body)] };
+    return { values, problems: [...problems, ...unknownProblems("body", Object.keys(body), known)] };
   };
 }
 
-function unknownMembers(known: readonly string[], body: JsonObject): Problem[] {
-  return unknownNames(Object.keys(body), known).map(({ name, nearest }) => {
-    const advice = nearest === null ? `must be one of ${known.join(", ")}` : `did you mean ${nearest}?`;
-    return problemIn("body")(name, "unknown_member", `is not a known member; ${advice}`);
+const kinds = { body: "member", query: "parameter" } as const;
+
+function unknownProblems(
+  location: keyof typeof kinds,
+  names: readonly string[],
+  known: readonly string[],
+): Problem[] {
+  const kind = kinds[location];
+  const all = known.length === 0 ? "this request takes none" : `must be one of ${known.join(", ")}`;
+  return unknownNames(names, known).map(({ name, nearest }) => {
+    const advice = nearest === null ? all : `did you mean ${nearest}?`;
+    return problemIn(location)(name, `unknown_${kind}`, `is not a known ${kind}; ${advice}`);
   });
 }
 
@@ -96,17 +118,17 @@ function readIfMatch(member: string, header: string | undefined): ReadInput {
   return { values: { [member]: versions }, problems: [] };
 }
 
-/** Returns a function that validates the query of a URL against `schema` and ignores other parameters. Lists may be repeated. */
-export function queryReader(schema: z.ZodObject): (url: string) => ReadInput {
+/** Returns a function that validates the query of a URL against `schema`. Lists may be repeated. */
+export function queryReader(schema: z.ZodObject): (url: string) => ReadInput & Pick<ParsedQuery, "unknown"> {
   const members = Object.entries<z.ZodType>(schema.shape);
   const known = new Set(members.map(([name]) => name));
   const lists = new Set(
     members.flatMap(([name, member]) => (member.meta()?.["type"] === "array" ? [name] : [])),
   );
   return (url) => {
-    const { parameters, problems: ofQuery } = readQuery(url, known, lists);
+    const { parameters, unknown, problems: ofQuery } = readQuery(url, known, lists);
     const { values, problems } = parseInput(schema, Object.fromEntries(parameters), "query");
-    return { values, problems: [...ofQuery, ...problems] };
+    return { values, problems: [...ofQuery, ...problems], unknown };
   };
 }
 
@@ -114,11 +136,13 @@ export interface ParsedQuery {
   parameters: Map<string, string>;
   /** One problem per repeated, empty or malformed parameter. */
   problems: Problem[];
+  /** The other names, each once. */
+  unknown: string[];
 }
 
 /**
- * Strictly parses the parameters of `url` whose names are in `known` and ignores all others. Parameters in `lists` may be repeated;
- * their values are joined with commas.
+ * Strictly parses the parameters of `url` whose names are in `known`. Parameters in `lists` may be repeated; their values are joined
+ * with commas.
  */
 export function readQuery(
   url: string,
@@ -128,17 +152,21 @@ export function readQuery(
   const queryStart = url.indexOf("?");
   const parameters = new Map<string, string>();
   const problems: Problem[] = [];
+  const unknown = new Set<string>();
   for (const part of queryStart === -1 ? [] : url.slice(queryStart + 1).split("&")) {
     const [rawName = "", ...rest] = part.split("=");
-    const name = decode(rawName);
-    if (name === null || !known.has(name)) continue;
+    const name = decode(rawName) ?? rawName;
+    if (!known.has(name)) {
+      if (name !== "") unknown.add(name);
+      continue;
+    }
     const value = decode(rest.join("="));
     const earlierValues = lists.has(name) ? parameters.get(name) : undefined;
     const problem = queryProblem(name, value, earlierValues === undefined && parameters.has(name));
     if (problem) problems.push(problem);
     else parameters.set(name, earlierValues === undefined ? (value as string) : `${earlierValues},${value}`);
   }
-  return { parameters, problems };
+  return { parameters, problems, unknown: [...unknown] };
 }
 
 const inQuery = problemIn("query");

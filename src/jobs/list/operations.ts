@@ -109,7 +109,7 @@ export const listJobs = restOperation({
     description: `The delivery jobs visible to the key's organization, newest first, in pages.
 
 A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown parameters are
-ignored. To read many pages, pass \`pagination.next_cursor\` as \`cursor\`: every page is equally fast, and no job is
+ignored and named in \`X-Ignored-Parameters\`. To read many pages, pass \`pagination.next_cursor\` as \`cursor\`: every page is equally fast, and no job is
 skipped if jobs are added meanwhile.
 
 Jobs can change while you read. What a list by \`cursor\` guarantees depends on \`sort\`:

@@ -59,6 +59,7 @@ function ended(given: Partial<FinishedRequest> = {}): FinishedRequest {
     requestBodyValue: undefined,
     responseBodyValue: undefined,
     simulated: null,
+    ignoredParameters: [],
     ...given,
   };
 }

@@ -1,5 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { MAX_LOGGED_BODY_BYTES, redactJson } from "../../../src/request-log/redaction.ts";
+import { MAX_LOGGED_BODY_BYTES, redactJson, redactNames } from "../../../src/request-log/redaction.ts";
+
+describe("redactNames", () => {
+  it("keeps words, and masks what can be a key, a Marking Number or a part of a value", () => {
+    const words = ["status", "filter[status]", "dryRun", "order-by", "created.at"];
+    const others = ["wmk_test_4f1c9a52", "MN-2026-000123", "Smith & Sons", "a,b", "x".repeat(33), ""];
+    expect(redactNames([...words, ...others])).toEqual([...words, ...others.map(() => "***")]);
+  });
+
+  it("keeps at most 20 names", () => {
+    expect(redactNames(Array.from({ length: 3_000 }, () => "status"))).toHaveLength(20);
+  });
+});
 
 describe("redactJson", () => {
   it("keeps allowed job fields and masks personal data, in snake_case and camelCase", () => {

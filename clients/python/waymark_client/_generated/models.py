@@ -875,6 +875,10 @@ class RequestLogEntry(Model):
     """
     simulated: str | None
     """The `X-Waymark-Simulate` header that was applied; null if none"""
+    ignored_parameters: list[str]
+    """Unknown parameters of a read, which had no effect. `***`: a name that is no word, because it could contain
+    a secret
+    """
 
 
 @dataclass(kw_only=True)

@@ -87,8 +87,8 @@ class Jobs:
 
         A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown
         parameters are
-        ignored. To read many pages, pass `pagination.next_cursor` as `cursor`: every page is equally fast,
-        and no job is
+        ignored and named in `X-Ignored-Parameters`. To read many pages, pass `pagination.next_cursor` as
+        `cursor`: every page is equally fast, and no job is
         skipped if jobs are added meanwhile.
 
         Jobs can change while you read. What a list by `cursor` guarantees depends on `sort`:
@@ -155,8 +155,8 @@ class Jobs:
 
         A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown
         parameters are
-        ignored. To read many pages, pass `pagination.next_cursor` as `cursor`: every page is equally fast,
-        and no job is
+        ignored and named in `X-Ignored-Parameters`. To read many pages, pass `pagination.next_cursor` as
+        `cursor`: every page is equally fast, and no job is
         skipped if jobs are added meanwhile.
 
         Jobs can change while you read. What a list by `cursor` guarantees depends on `sort`:
@@ -1260,8 +1260,8 @@ class AsyncJobs:
 
         A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown
         parameters are
-        ignored. To read many pages, pass `pagination.next_cursor` as `cursor`: every page is equally fast,
-        and no job is
+        ignored and named in `X-Ignored-Parameters`. To read many pages, pass `pagination.next_cursor` as
+        `cursor`: every page is equally fast, and no job is
         skipped if jobs are added meanwhile.
 
         Jobs can change while you read. What a list by `cursor` guarantees depends on `sort`:
@@ -1328,8 +1328,8 @@ class AsyncJobs:
 
         A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown
         parameters are
-        ignored. To read many pages, pass `pagination.next_cursor` as `cursor`: every page is equally fast,
-        and no job is
+        ignored and named in `X-Ignored-Parameters`. To read many pages, pass `pagination.next_cursor` as
+        `cursor`: every page is equally fast, and no job is
         skipped if jobs are added meanwhile.
 
         Jobs can change while you read. What a list by `cursor` guarantees depends on `sort`:

@@ -762,6 +762,8 @@ export interface RequestLogEntry {
   response_body: string | null;
   /** The `X-Waymark-Simulate` header that was applied; null if none */
   simulated: string | null;
+  /** Unknown parameters of a read, which had no effect. `***`: a name that is no word, because it could contain a secret */
+  ignored_parameters: string[];
 }
 
 export interface ApiKeyList {

@@ -1233,6 +1233,8 @@ export type RequestLogEntry = {
   readonly responseBody: Maybe<Scalars['String']['output']>;
   /** The `X-Waymark-Simulate` header of a test key that was applied; null if none. */
   readonly simulated: Maybe<Scalars['String']['output']>;
+  /** Unknown parameters of a read in REST, which had no effect. `***`: a name that is no word, because it could contain a secret. */
+  readonly ignoredParameters: ReadonlyArray<Scalars['String']['output']>;
 };
 
 /** Outcome of a request. */
@@ -3178,6 +3180,7 @@ export type RequestLogEntryResolvers<ContextType = GraphqlContext, ParentType ex
   requestBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   responseBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   simulated?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  ignoredParameters?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
 }>;
 
 export type RequestLogConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RequestLogConnection'] = ResolversParentTypes['RequestLogConnection']> = ResolversObject<{

@@ -6,6 +6,7 @@ import { type ErrorCode, invariant, problemIn, statusOf } from "../../../core/er
 import { exampleRequestId } from "../../../events/api.ts";
 import {
   isPage,
+  isRead,
   memberFrom,
   type RestOperation,
   type OperationText,
@@ -22,6 +23,7 @@ import {
   ifMatchHeader,
   ifNoneMatchHeader,
   rateLimitHeaders,
+  readHeaders,
   secretIdempotencyKeyHeader,
 } from "./headers.ts";
 
@@ -59,7 +61,7 @@ function isConditional({ rest, versioned }: RestOperation<never>): boolean {
 
 const notModified = {
   description: "`If-None-Match` matches the job's ETag. There is no body.",
-  headers: headersOf(["ETag", ...rateLimitHeaders]),
+  headers: headersOf(["ETag", ...readHeaders]),
 };
 
 function requestOf(operation: RestOperation<never>) {
@@ -123,7 +125,7 @@ function successOf(operation: RestOperation<never>): RouteConfig["responses"][st
   return {
     description: text.result.description,
     headers: {
-      ...headersOf([...headers, ...rateLimitHeaders]),
+      ...headersOf([...headers, ...(isRead(operation) ? readHeaders : rateLimitHeaders)]),
       ...(versioned && !isConditional(operation) && etagUnlessDryRun),
     },
     content: { "application/json": { schema: envelope, examples: Object.fromEntries(examples) } },
@@ -140,8 +142,8 @@ const commonErrors: readonly ErrorCode[] = [
 
 /** Of these, some responses lack the headers of the key's limit. */
 const ownErrorHeaders: Readonly<Record<string, { headers: readonly HeaderName[] }>> = {
-  ForbiddenException: { headers: rateLimitHeaders },
-  TooManyRequestsException: { headers: ["Retry-After", ...rateLimitHeaders] },
+  ForbiddenException: { headers: readHeaders },
+  TooManyRequestsException: { headers: ["Retry-After", ...readHeaders] },
 };
 
 function errorsOf(operation: RestOperation<never>): RouteConfig["responses"] {
@@ -175,9 +177,18 @@ const malformedIdempotencyKey = {
   ],
 };
 
+const unknownParameter = {
+  summary: "An unknown parameter",
+  problems: [
+    problemIn("query")("dryrun", "unknown_parameter", "is not a known parameter; this request takes none"),
+  ],
+};
+
 /** Returns examples whose messages are the first problem, as real messages are; undefined if no request can be malformed. */
-function malformedOf({ once, text }: RestOperation<never>): ErrorExample[] | undefined {
-  const malformed = text.malformed ?? (once && [malformedIdempotencyKey]);
+function malformedOf(operation: RestOperation<never>): ErrorExample[] | undefined {
+  const { once, text } = operation;
+  const ofAll = once ? [malformedIdempotencyKey] : isRead(operation) ? undefined : [unknownParameter];
+  const malformed = text.malformed ?? ofAll;
   return malformed?.map(({ summary, problems, message }: NonNullable<OperationText["malformed"]>[number]) => {
     const [first] = problems ?? [];
     return {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { errorCodes, type ErrorCode, type Problem } from "../../../core/errors.ts";
 import { errorGuidePath } from "../../../guide/api.ts";
 import { exampleRequestId } from "../../../events/api.ts";
-import { headersOf, rateLimitHeaders, inlineHeaders, type HeaderName } from "./headers.ts";
+import { headersOf, rateLimitHeaders, readHeaders, inlineHeaders, type HeaderName } from "./headers.ts";
 import { extensibleEnum, requestIdSchema } from "../../../operations/schemas.ts";
 
 interface ErrorResponse {
@@ -30,6 +30,7 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
   BadRequestException: {
     description: "The request is malformed; `details` lists all problems.",
     message: "The body is not valid JSON",
+    headers: readHeaders,
   },
   UnauthorizedException: {
     description:
@@ -41,11 +42,12 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     description:
       "The key lacks the scope, the client IP address is not allowed for the key, or the organization is suspended.",
     message: "The API key lacks the scope jobs:write",
-    headers: [],
+    headers: ["X-Ignored-Parameters"],
   },
   NotFoundException: {
     description: "No visible delivery job has this Marking Number, or no visible object has this ID.",
     message: "Delivery job not found",
+    headers: readHeaders,
   },
   MethodNotAllowedException: {
     description: "The path does not support this method.",
@@ -64,6 +66,7 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
       "Events after this cursor are older than 30 days and have left the feed. Take a new cursor with after=latest, " +
       "list the jobs, then follow the feed; or continue from details.oldest_cursor without the events before it.",
     details: { oldest_cursor: "WzEsImV2ZW50cyIsIjEwNDIiLCIyMTciXQ" },
+    headers: readHeaders,
   },
   PreconditionFailedException: {
     description: "`If-Match` does not match the job's version; `details` contains the current ETag.",
@@ -87,17 +90,18 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     description: "The key's rate limit is reached, or too many requests of the organisation are in progress.",
     message:
       "Too many read requests: the limit for each key is 50 a second with a burst of 100. Try again in 1 s.",
-    headers: ["Retry-After", ...rateLimitHeaders],
+    headers: ["Retry-After", ...readHeaders],
     required: rateLimitHeaders,
   },
   InternalServerErrorException: {
     description: "An unexpected error on our side. The response does not reveal its cause.",
     message: "An unexpected error happened on our side",
+    headers: readHeaders,
   },
   ServiceUnavailableException: {
     description: "The database is unreachable or the server is overloaded.",
     message: "The database is unreachable. Try again shortly.",
-    headers: ["Retry-After", ...rateLimitHeaders],
+    headers: ["Retry-After", ...readHeaders],
   },
 };
 

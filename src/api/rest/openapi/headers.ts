@@ -46,6 +46,10 @@ const headerDescriptions = {
     "Ignored keys of the body: unknown or read-only fields, percent-encoded. Truncated at 4,000 characters. Absent if no key was ignored.",
     "id, provider_status",
   ),
+  "X-Ignored-Parameters": header(
+    "Unknown parameters of the query, which have no effect, percent-encoded. Truncated at 4,000 characters. Absent if there are none.",
+    "status, dryrun",
+  ),
   "Idempotency-Replayed": header(
     "Present if this is the stored response of an earlier request with the same Idempotency-Key.",
     "true",
@@ -90,6 +94,9 @@ export const headerComponents = Object.entries(headerDescriptions);
 export const rateLimitHeaders = (Object.keys(headerDescriptions) as HeaderName[]).filter((name) =>
   name.includes("RateLimit"),
 );
+
+/** Headers of a response after the input was read: only reads ignore parameters. */
+export const readHeaders: readonly HeaderName[] = ["X-Ignored-Parameters", ...rateLimitHeaders];
 
 /** Returns references to the named headers and to `X-Request-Id`. */
 export function headersOf(names: readonly HeaderName[]): HeaderSpecs {
