@@ -165,6 +165,21 @@ it("marks a simulated failure in the request log", async () => {
   expect(await findPageProblems(page)).toEqual([]);
 });
 
+it("marks a request with unknown parameters in the request log", async () => {
+  const { body } = await app.call("/v1/reference/statuses?lang=en", { key: testKey });
+  await eventually(async () => {
+    const { status } = await app.call(`/v1/requests/${body.request_id}`, { key: testKey });
+    expect(status).toBe(200);
+  });
+  const { page } = await visit(app, "/integrations/requests", { user: owner });
+  await switchTo(page, "Test");
+  const row = page.getByRole("row").filter({ hasText: "/v1/reference/statuses" });
+  await expectVisible(row.getByText("Ignored parameters", { exact: true }));
+  await row.getByRole("button").click();
+  await expectVisible(page.getByRole("dialog").getByText("lang", { exact: true }));
+  expect(await findPageProblems(page)).toEqual([]);
+});
+
 it("exports the jobs of the mode", async () => {
   const { page } = await visit(app, "/jobs", { user: owner });
   await switchTo(page, "Test");

@@ -51,39 +51,7 @@ function EntryView({ entry }: { entry: Entry }) {
       <Text className={classes.anywhere} fw={600}>
         <span className={classes.method}>{entry.method}</span> {entry.path}
       </Text>
-      <DescriptionList
-        items={[
-          { label: "Status", value: <HttpStatus status={entry.status} /> },
-          ...(entry.errorCode === null
-            ? []
-            : [{ label: "Error", value: <ErrorCode code={entry.errorCode} /> }]),
-          ...(entry.simulated === null
-            ? []
-            : [
-                {
-                  label: "Test",
-                  value: (
-                    <>
-                      <Badge color="gray">Simulated</Badge>{" "}
-                      <Code className={classes.quietCode}>X-Waymark-Simulate: {entry.simulated}</Code>
-                    </>
-                  ),
-                },
-              ]),
-          { label: "Key", value: <RequestKey request={entry} /> },
-          { label: "Time", value: <Timestamp value={entry.at} display="exact" /> },
-          { label: "Duration", value: formatDuration(entry.durationMs) },
-          {
-            label: "Request ID",
-            value: (
-              <>
-                <Code className={classes.quietCode}>{entry.requestId}</Code>{" "}
-                <CopyButton value={entry.requestId} label="request ID" />
-              </>
-            ),
-          },
-        ]}
-      />
+      <DescriptionList items={factsOf(entry)} />
       {entry.errorCode !== null && (
         <Alert
           color="blue"
@@ -97,6 +65,46 @@ function EntryView({ entry }: { entry: Entry }) {
       <Bodies entry={entry} />
     </Stack>
   );
+}
+
+function factsOf(entry: Entry) {
+  return [
+    { label: "Status", value: <HttpStatus status={entry.status} /> },
+    ...(entry.errorCode === null ? [] : [{ label: "Error", value: <ErrorCode code={entry.errorCode} /> }]),
+    ...(entry.simulated === null
+      ? []
+      : [
+          {
+            label: "Test",
+            value: (
+              <>
+                <Badge color="gray">Simulated</Badge>{" "}
+                <Code className={classes.quietCode}>X-Waymark-Simulate: {entry.simulated}</Code>
+              </>
+            ),
+          },
+        ]),
+    ...(entry.ignoredParameters.length === 0
+      ? []
+      : [
+          {
+            label: "Ignored parameters",
+            value: <Code className={classes.quietCode}>{entry.ignoredParameters.join(", ")}</Code>,
+          },
+        ]),
+    { label: "Key", value: <RequestKey request={entry} /> },
+    { label: "Time", value: <Timestamp value={entry.at} display="exact" /> },
+    { label: "Duration", value: formatDuration(entry.durationMs) },
+    {
+      label: "Request ID",
+      value: (
+        <>
+          <Code className={classes.quietCode}>{entry.requestId}</Code>{" "}
+          <CopyButton value={entry.requestId} label="request ID" />
+        </>
+      ),
+    },
+  ];
 }
 
 function ErrorCode({ code }: { code: string }) {

@@ -64,12 +64,14 @@ export function RequestKey({ request: { keyName } }: { request: Request }) {
   );
 }
 
-function RequestStatus({ request: { status, errorCode, simulated } }: { request: Request }) {
+function RequestStatus({ request }: { request: Request }) {
+  const { status, errorCode, simulated, ignoredParameters } = request;
   return (
     <Stack gap={2} className={classes.state}>
       <Group gap="xs">
         <HttpStatus status={status} />
         {simulated !== null && <Badge color="gray">Simulated</Badge>}
+        {ignoredParameters.length > 0 && <Badge color="gray">Ignored parameters</Badge>}
       </Group>
       {errorCode !== null && (
         <Text c="dimmed" fz="xs" className={classes.anywhere}>
