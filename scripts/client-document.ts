@@ -12,6 +12,8 @@ export interface Schema {
   "x-extensible-enum"?: string[];
   /** Values of a new installation; any other is valid too. */
   "x-known-values"?: string[];
+  /** A text that can be several values, separated by commas. */
+  "x-comma-separated"?: boolean;
   items?: Schema;
   properties?: Record<string, Schema>;
   required?: string[];

@@ -131,8 +131,10 @@ function typeOf(schema: Schema): string {
 
 function typeNamed(type: string, schema: Schema): string {
   switch (type) {
-    case "string":
-      return stringType(schema);
+    case "string": {
+      const one = stringType(schema);
+      return schema["x-comma-separated"] ? `${one} | readonly (${one})[]` : one;
+    }
     case "integer":
     case "number":
       return "number";

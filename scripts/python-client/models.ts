@@ -106,5 +106,6 @@ export function pythonType(
     return `${classes.get(schema) ?? `dict[str, ${member ? typeOf(member) : "Any"}]`}${suffix}`;
   }
   if (schema.enum) return `Literal[${schema.enum.map((value) => `"${value}"`).join(", ")}]${suffix}`;
+  if (schema["x-comma-separated"]) return `str | ${listType}[str]${suffix}`;
   return `${FORMATS[schema.format ?? ""] ?? SCALARS[type] ?? "Any"}${suffix}`;
 }

@@ -112,11 +112,11 @@ export class JobService {
     return this.#statsSemaphore.run(fairnessKey, () => jobStats(reader, principal, query));
   }
 
-  /** The problem with the query parameter `normalized_status` if it is given and not a known status. */
-  async statusProblems(code: string | null | undefined): Promise<Problem[]> {
-    return typeof code !== "string" || (await this.#deps.referenceData.isKnownStatus(code))
-      ? []
-      : [problemIn("query")("normalized_status", ...unknownStatus(code))];
+  /** The problems with the query parameter `normalized_status`: its codes that are not known statuses. */
+  async statusProblems(codes: readonly string[] = []): Promise<Problem[]> {
+    const known = await Promise.all(codes.map((code) => this.#deps.referenceData.isKnownStatus(code)));
+    const unknown = codes.filter((_code, index) => known[index] === false);
+    return unknown.map((code) => problemIn("query")("normalized_status", ...unknownStatus(code)));
   }
 
   /** The problems for which `updateOne` would reject `body`. `path` is prepended to field names. */

@@ -140,7 +140,7 @@ export const malformedPage = {
 export function optionalParameter<Value extends z.ZodType>(
   value: Value,
   description: string,
-  example: string,
+  example: string | readonly string[],
   rest: object = {},
 ) {
   return value.optional().meta({ ...rest, description, examples: [example] });
@@ -164,24 +164,45 @@ export function cursorParameter(
   return optionalParameter(cursor, description, example, cursorLength);
 }
 
-/** The schema of a list of `names`, separated by commas; a repeated parameter is joined. */
-export function listParameter<Name extends string>(names: readonly Name[]) {
-  const one = z.enum(names, {
-    error: ({ input }) => `must be one of ${names.join(", ")}; got ${JSON.stringify(input).slice(0, 100)}`,
-  });
+export const MAX_LIST_ITEMS = 100;
+
+/** The schema of 1 to 100 values, separated by commas; a repeated parameter is joined. */
+export function listOf<Value extends z.ZodType<unknown, string>>(value: Value) {
+  const list = z.array(value).max(MAX_LIST_ITEMS, { error: `must have at most ${MAX_LIST_ITEMS} values` });
   return z
     .string()
-    .transform((list) => list.split(","))
-    .pipe(z.array(one));
+    .transform((joined) => joined.split(","))
+    .pipe(list);
 }
 
-/** The OpenAPI description of a list parameter. `keyword` names its values as closed (`enum`) or open. */
-export const listMeta = (names: readonly string[], keyword: "enum" | "x-extensible-enum") => ({
+/** The same of `names`. */
+export function listParameter<Name extends string>(names: readonly Name[]) {
+  return listOf(
+    z.enum(names, {
+      error: ({ input }) => `must be one of ${names.join(", ")}; got ${JSON.stringify(input).slice(0, 100)}`,
+    }),
+  );
+}
+
+/** The OpenAPI description of a list parameter. */
+export const listForm = {
   type: "array" as const,
-  items: { type: "string", [keyword]: [...names] },
+  items: { type: "string" },
   minItems: 1,
   param: { style: "form" as const, explode: false },
+};
+
+/** The same. `keyword` names its values as closed (`enum`) or open. */
+export const listMeta = (names: readonly string[], keyword: "enum" | "x-extensible-enum") => ({
+  ...listForm,
+  items: { type: "string", [keyword]: [...names] },
 });
+
+/**
+ * The OpenAPI description of a list parameter that was a single text in an earlier release, whose clients send text. Our own clients
+ * take a list too.
+ */
+export const textOrListForm = { type: "string", "x-comma-separated": true };
 
 const DATE_TIME_ERROR = "must be an ISO 8601 timestamp with a zone, such as 2026-11-21T08:00:00Z";
 /** Limited to what PostgreSQL accepts: years 0001 to 9999, up to nine fractional digits, offsets up to 15:59. */

@@ -1,6 +1,7 @@
 /** REST and GraphQL return the same results for the same filter and the same patch. */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
+import { toTypedId } from "../../src/core/ids.ts";
 import { camelCase } from "../../src/core/names.ts";
 import { jobFieldNames } from "../../src/jobs/fields.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
@@ -26,6 +27,7 @@ beforeAll(async () => {
     Array.from({ length: 40 }, (_, n) => ({
       markingNumber: `${PREFIX}${100 + n}`,
       ...(n % 3 === 0 && { contractor }),
+      ...(n % 2 === 0 && { providerStatus: "DEX03" }),
       patch: {
         batch_number: n % 4 === 0 ? null : `B-${n % 3}`,
         group_code: `G-${n % 5}`,
@@ -38,7 +40,8 @@ beforeAll(async () => {
     })),
   );
   await app.database.query(sql`
-    update job set updated_at = '2026-06-01T23:59:59.998Z'::timestamptz + right(marking_number, 1)::int * interval '1 ms'
+    update job set updated_at = '2026-06-01T23:59:59.998Z'::timestamptz + right(marking_number, 1)::int * interval '1 ms',
+      created_at = '2026-05-02T23:59:59.999Z'::timestamptz + right(marking_number, 2)::int % 2 * interval '1 ms'
     where agent_id = ${agent.id}`);
 });
 
@@ -49,6 +52,17 @@ const filters: [rest: string, graphql: string][] = [
   ["batch_number=B-1", '{ batchNumber: { eq: "B-1" } }'],
   ["group_code=G-2", '{ groupCode: { eq: "G-2" } }'],
   ["normalized_status=failed", '{ normalizedStatus: { eq: "failed" } }'],
+  ["normalized_status=failed,pending", '{ normalizedStatus: { in: ["failed", "pending"] } }'],
+  [
+    "normalized_status=failed&normalized_status=completed&category=attention",
+    '{ normalizedStatus: { in: ["failed", "completed"] }, statusCategory: [ATTENTION] }',
+  ],
+  ["category=open,in_progress", "{ statusCategory: [OPEN, IN_PROGRESS] }"],
+  ["provider_status=DEX03", '{ providerStatus: { eq: "DEX03" } }'],
+  [
+    "created_at_from=2026-05-02&created_at_to=2026-05-02",
+    '{ createdAt: { gte: "2026-05-02T00:00:00Z", lte: "2026-05-02T23:59:59.999Z" } }',
+  ],
   ["failure_reason=recipient_moved", '{ failureReason: { eq: "recipient_moved" } }'],
   ["scheduled_date_from=2026-12-12", '{ scheduledDate: { gte: "2026-12-12" } }'],
   ["scheduled_date_to=2026-12-15", '{ scheduledDate: { lte: "2026-12-15" } }'],
@@ -116,6 +130,23 @@ describe.each([
       }
     },
   );
+});
+
+it("agent_id and contractor_id select as in GraphQL, for both sides", async () => {
+  const ids = { agent: toTypedId("org", agent.id), contractor: toTypedId("org", contractor.id) };
+  const unknown = "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB";
+  for (const { key } of [agent, contractor])
+    for (const [name, field, list, total] of [
+      ["agent_id", "agentId", [ids.agent], key === agent.key ? 40 : 14],
+      ["agent_id", "agentId", [unknown, ids.agent], key === agent.key ? 40 : 14],
+      ["contractor_id", "contractorId", [ids.contractor], 14],
+      ["contractor_id", "contractorId", [unknown], 0],
+    ] as const) {
+      const { pagination } = expectData(await app.call(`/v1/jobs?${name}=${list.join(",")}`, { key }));
+      const filter = `{ ${field}: ${JSON.stringify(list)} }`;
+      const { jobs } = await queryData(app, `{ jobs(filter: ${filter}) { totalCount } }`, { key });
+      expect([pagination.total, jobs.totalCount]).toEqual([total, total]);
+    }
 });
 
 it("is tested with filters that select different jobs", async () => {

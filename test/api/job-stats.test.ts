@@ -1,5 +1,6 @@
 /** GET /v1/jobs/stats counts the jobs that GET /v1/jobs lists. */
 import { beforeAll, describe, expect, it } from "vitest";
+import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
@@ -19,6 +20,7 @@ beforeAll(async () => {
   [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
   const jobs = Array.from({ length: JOBS }, (_, index) => ({
     ...(index % 3 > 0 && { contractor }),
+    ...(index % 4 > 0 && { providerStatus: "DEX, 03" }),
     patch: {
       normalized_status: statuses[index % 3] ?? "",
       failure_reason: index % 3 === 1 ? "wrong_incomplete_address" : null,
@@ -34,7 +36,8 @@ beforeAll(async () => {
   numbers = await app.createJobs(agent, jobs);
   await app.createJobs(await app.createOrganization("agent"), [{}, {}]);
   await app.database.query(sql`
-    update job set updated_at = '2026-06-01T23:59:59.999Z'::timestamptz + (piece_quantity % 3) * interval '1 ms'
+    update job set updated_at = '2026-06-01T23:59:59.999Z'::timestamptz + (piece_quantity % 3) * interval '1 ms',
+      created_at = '2026-05-01T23:59:59.999Z'::timestamptz + (piece_quantity % 3) * interval '1 ms'
     where marking_number = any(${numbers})`);
 });
 
@@ -78,6 +81,11 @@ const filters = {
   updated_since: () => "2026-06-02T00:00:00.001Z",
   failure_reason: () => "wrong_incomplete_address",
   group_code: () => "WEST,1",
+  category: () => "attention,success",
+  contractor_id: () => toTypedId("org", contractor.id),
+  created_at_from: () => "2026-05-02",
+  created_at_to: () => "2026-05-01",
+  provider_status: () => "DEX, 03",
   q: () => "harbour",
 } satisfies Record<string, () => string>;
 const names = Object.keys(filters) as (keyof typeof filters)[];

@@ -110,6 +110,15 @@ describe("400 for a malformed parameter of GET /v1/jobs", () => {
     [`q=${tooLong(256)}`, ["q"]],
     ["q=a%00b", ["q"]],
     ["cursor=x", ["cursor"]],
+    ["normalized_status=failed,lost", ["normalized_status"]],
+    ["normalized_status=failed,", ["normalized_status"]],
+    ["normalized_status=failed&normalized_status=", ["normalized_status"]],
+    ["category=open,opened", ["category[1]"]],
+    [`category=${Array.from({ length: 101 }, () => "open").join(",")}`, ["category"]],
+    ["agent_id=x", ["agent_id[0]"]],
+    ["contractor_id=job_01KA2M8D6R4TX0VQ9ZC7JH3EWB,none", ["contractor_id[0]", "contractor_id[1]"]],
+    ["created_at_from=2026-02-30&created_at_to=now", ["created_at_from", "created_at_to"]],
+    [`provider_status=${tooLong(256)}`, ["provider_status"]],
     [`cursor=${tooLong(513)}`, ["cursor"]],
   ])("for %s", async (query, fields) => {
     expectProblems(await listJobs(app, agent, query), "query", fields);

@@ -65,6 +65,16 @@ class Requests(unittest.TestCase):
             lambda waymark: waymark.events.list_page(types=["job.created", "job.updated"])
         )
         self.assertEqual(received.path, "/v1/events?types=job.created%2Cjob.updated")
+        for statuses in ("failed,on_hold", ["failed", "on_hold"]):
+            received = self.request(
+                lambda waymark, statuses=statuses: waymark.jobs.list_page(
+                    normalized_status=statuses, category=["open"], created_at_from=date(2026, 11, 1)
+                )
+            )
+            self.assertEqual(
+                received.path,
+                "/v1/jobs?normalized_status=failed%2Con_hold&category=open&created_at_from=2026-11-01",
+            )
         received = self.request(lambda waymark: waymark.jobs.update("1", {}, dry_run=True))
         self.assertEqual(received.path, "/v1/jobs/by-marking/1?dry_run=true")
 

@@ -122,14 +122,17 @@ function readIfMatch(member: string, header: string | undefined): ReadInput {
 export function queryReader(schema: z.ZodObject): (url: string) => ReadInput & Pick<ParsedQuery, "unknown"> {
   const members = Object.entries<z.ZodType>(schema.shape);
   const known = new Set(members.map(([name]) => name));
-  const lists = new Set(
-    members.flatMap(([name, member]) => (member.meta()?.["type"] === "array" ? [name] : [])),
-  );
+  const lists = new Set(members.filter(([, member]) => isList(member)).map(([name]) => name));
   return (url) => {
     const { parameters, unknown, problems: ofQuery } = readQuery(url, known, lists);
     const { values, problems } = parseInput(schema, Object.fromEntries(parameters), "query");
     return { values, problems: [...ofQuery, ...problems], unknown };
   };
+}
+
+function isList(parameter: z.ZodType): boolean {
+  const { type, "x-comma-separated": isTextToo } = parameter.meta() ?? {};
+  return type === "array" || isTextToo === true;
 }
 
 export interface ParsedQuery {

@@ -1,6 +1,7 @@
 /** Validates a job filter before it becomes SQL: its size, its values and its status codes. */
 import { z } from "zod";
 import { badRequest, type Problem } from "../../core/errors.ts";
+import { MAX_LIST_ITEMS } from "../../operations/schemas.ts";
 import { statusCategories } from "../reference-data.entity.ts";
 import type { JobReferenceData } from "../reference-data.ts";
 import {
@@ -18,7 +19,7 @@ import { dateValue, numberValue, textValue } from "../values.ts";
  * `maxValues`: compared values; a list counts as one, and so does an empty filter in `and`, `or` or `not`. `maxDepth`: nesting
  * levels of these.
  */
-export const filterLimits = { maxValues: 20, maxDepth: 3, maxListItems: 100 } as const;
+export const filterLimits = { maxValues: 20, maxDepth: 3, maxListItems: MAX_LIST_ITEMS } as const;
 const { maxValues, maxDepth, maxListItems } = filterLimits;
 
 /** As long as the longest text column. */

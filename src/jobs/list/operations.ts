@@ -23,7 +23,7 @@ import { markingNumberValue } from "../values.ts";
 import { toJobWire } from "../wire.ts";
 import { unknownStatus } from "../update/validate-patch.ts";
 import { jobCursor, orderName, readJobCursor, toOrder } from "./cursor.ts";
-import { filterParameters, toJobFilter } from "./parameters.ts";
+import { contractFilters, otherFilters, toJobFilter } from "./parameters.ts";
 
 interface Services {
   readonly jobs: JobService;
@@ -53,8 +53,6 @@ function readCursor(text: string) {
 }
 
 /** The contract's parameters come first. */
-const { updatedSince, failureReason, groupCode, q, ...contractFilters } = filterParameters;
-
 const listParameters = z.object({
   ...contractFilters,
   page: pageParameter,
@@ -69,10 +67,7 @@ const listParameters = z.object({
     "-updated_at",
     { "x-enum-varnames": sortNames.map(toEnumName) },
   ),
-  updatedSince,
-  failureReason,
-  groupCode,
-  q,
+  ...otherFilters,
 });
 
 type ListInput = z.output<typeof listParameters>;
@@ -108,7 +103,7 @@ export const listJobs = restOperation({
     summary: "List delivery jobs",
     description: `The delivery jobs visible to the key's organization, newest first, in pages.
 
-A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown parameters are
+A job must match all given filters. Empty and malformed parameters return 400, as do repeated ones that take one value; unknown parameters are
 ignored and named in \`X-Ignored-Parameters\`. To read many pages, pass \`pagination.next_cursor\` as \`cursor\`: every page is equally fast, and no job is
 skipped if jobs are added meanwhile.
 

@@ -1,26 +1,53 @@
 /** The query parameters that select jobs, for the list and the statistics. */
-import type { z } from "zod";
-import { dateTimeParameter, optionalParameter } from "../../operations/schemas.ts";
+import { z } from "zod";
+import { fromTypedId } from "../../core/ids.ts";
+import {
+  dateTimeParameter,
+  listForm,
+  listMeta,
+  listOf,
+  listParameter,
+  optionalParameter,
+  textOrListForm,
+} from "../../operations/schemas.ts";
 import { knownFailureReasons, knownStatuses } from "../known-codes.ts";
+import { statusCategories } from "../reference-data.entity.ts";
 import { dateValue, markingNumberValue, textValue } from "../values.ts";
 import type { JobFilterTree } from "./filter.sql.ts";
 
 const filterText = (max: number, description: string, example: string, meta: object = {}) =>
   optionalParameter(textValue(max), description, example, { minLength: 1, ...meta });
 
-export const filterParameters = {
+const SEVERAL = "separated by commas or as a repeated parameter";
+
+const organizationIds = (whose: string) =>
+  optionalParameter(
+    listOf(
+      z.string().refine((id) => fromTypedId("org", id) !== null, {
+        error: ({ input }) => `must be an organisation ID, got ${JSON.stringify(input).slice(0, 100)}`,
+      }),
+    ),
+    `Jobs of one of these ${whose}: IDs, ${SEVERAL}.`,
+    ["org_01KA2M8D6R4TX0VQ9ZC7JH3EWB"],
+    listForm,
+  );
+
+export const contractFilters = {
   markingNumber: optionalParameter(markingNumberValue, "Exact match.", "MN-2026-000123", { minLength: 1 }),
   batchNumber: filterText(120, "Exact match.", "B-2026-118"),
-  normalizedStatus: filterText(
-    64,
-    "Exact match on the status code; an unknown code returns 400.",
+  normalizedStatus: optionalParameter(
+    listOf(textValue(64)),
+    `Exact match on the status code, or on one of several, ${SEVERAL}; an unknown code returns 400.`,
     "failed",
-    knownStatuses,
+    { ...textOrListForm, minLength: 1, ...knownStatuses },
   ),
   updatedAtFrom: optionalParameter(dateValue, "Jobs updated on or after this day (UTC).", "2026-11-01"),
   updatedAtTo: optionalParameter(dateValue, "Jobs updated on or before this day (UTC).", "2026-11-30"),
   scheduledDateFrom: optionalParameter(dateValue, "Jobs scheduled on or after this date.", "2026-11-24"),
   scheduledDateTo: optionalParameter(dateValue, "Jobs scheduled on or before this date.", "2026-11-30"),
+};
+
+export const otherFilters = {
   updatedSince: optionalParameter(
     dateTimeParameter,
     "Jobs updated at or after this time.",
@@ -33,6 +60,17 @@ export const filterParameters = {
     knownFailureReasons,
   ),
   groupCode: filterText(120, "Exact match.", "EAST-2"),
+  category: optionalParameter(
+    listParameter(statusCategories),
+    `Jobs whose status has one of these categories, ${SEVERAL}.`,
+    ["open", "in_progress"],
+    listMeta(statusCategories, "enum"),
+  ),
+  agentId: organizationIds("agents"),
+  contractorId: organizationIds("contractors"),
+  createdAtFrom: optionalParameter(dateValue, "Jobs created on or after this day (UTC).", "2026-11-01"),
+  createdAtTo: optionalParameter(dateValue, "Jobs created on or before this day (UTC).", "2026-11-30"),
+  providerStatus: filterText(255, "Exact match on the carrier's own status.", "DEX03"),
   q: filterText(
     255,
     "Search for the start of the Marking Number or postal code, or any part of the recipient name or delivery address.",
@@ -40,27 +78,38 @@ export const filterParameters = {
   ),
 };
 
+export const filterParameters = { ...contractFilters, ...otherFilters };
+
 type Parameters = z.output<z.ZodObject<typeof filterParameters>>;
 
-/** Ranges of days include both ends. For `updatedAt` they cover whole days in UTC; it has millisecond precision. */
+/** Returns the filter of the job service. */
 export function toJobFilter(parameters: Parameters): JobFilterTree {
-  const { updatedAtFrom: from, updatedAtTo: to, updatedSince: since } = parameters;
-  const updatedAt = {
-    gte: from === undefined ? since : `${from}T00:00:00Z`,
-    lte: to && `${to}T23:59:59.999Z`,
-  };
+  const { updatedAtFrom: from, updatedAtTo: to, updatedSince: since, normalizedStatus: codes } = parameters;
+  const updatedAt = wholeDays(from, to);
   return {
     ...equals("markingNumber", parameters.markingNumber),
     ...equals("batchNumber", parameters.batchNumber),
     ...equals("groupCode", parameters.groupCode),
-    ...equals("normalizedStatus", parameters.normalizedStatus),
+    ...(codes && { normalizedStatus: codes.length > 1 ? { in: codes } : { eq: codes[0] } }),
+    statusCategory: parameters.category,
+    agentId: parameters.agentId?.map(toUuid),
+    contractorId: parameters.contractorId?.map(toUuid),
+    ...equals("providerStatus", parameters.providerStatus),
     ...equals("failureReason", parameters.failureReason),
-    ...range("updatedAt", updatedAt),
+    ...range("updatedAt", { ...updatedAt, gte: updatedAt.gte ?? since }),
+    ...range("createdAt", wholeDays(parameters.createdAtFrom, parameters.createdAtTo)),
     ...range("scheduledDate", { gte: parameters.scheduledDateFrom, lte: parameters.scheduledDateTo }),
     search: parameters.q,
     ...(from !== undefined && since !== undefined && { and: [{ updatedAt: { gte: since } }] }),
   };
 }
+
+/** The instants of days in UTC, both included. Times of jobs have millisecond precision. */
+function wholeDays(from: string | undefined, to: string | undefined) {
+  return { gte: from && `${from}T00:00:00Z`, lte: to && `${to}T23:59:59.999Z` };
+}
+
+const toUuid = (id: string) => fromTypedId("org", id) as string;
 
 function equals(key: keyof JobFilterTree, value: string | undefined): JobFilterTree {
   return value === undefined ? {} : { [key]: { eq: value } };

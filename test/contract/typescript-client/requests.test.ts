@@ -434,6 +434,17 @@ describe("what JSON and URLs cannot hold", () => {
     },
   );
 
+  it("a filter by several statuses is a list or a text", async () => {
+    await using script = await startScript([page(1, [], 0), page(1, [], 0)]);
+    const { waymark, server } = script;
+    await waymark.jobs.listPage({ normalized_status: ["failed", "on_hold"], category: ["open"] });
+    await waymark.jobs.listPage({ normalized_status: "failed,on_hold" });
+    expect(server.received.map(({ path }) => path)).toEqual([
+      "/v1/jobs?normalized_status=failed%2Con_hold&category=open",
+      "/v1/jobs?normalized_status=failed%2Con_hold",
+    ]);
+  });
+
   it("undefined in a list is refused, and left out elsewhere, as null is in a query", async () => {
     await using script = await startScript([page(1, [], 0)]);
     const { waymark, server } = script;

@@ -57,7 +57,7 @@ it("statuses and failure reasons have the known codes, and accept any other", ()
   expectTypeOf<Job["normalized_status"]>().toEqualTypeOf<StatusCode>();
   expectTypeOf<Job["failure_reason"]>().toEqualTypeOf<FailureReasonCode | null>();
   expectTypeOf<Operations["listJobs"]["query"]["normalized_status"]>().toEqualTypeOf<
-    StatusCode | undefined
+    StatusCode | readonly StatusCode[] | undefined
   >();
   expectTypeOf<string>().toExtend<StatusCode>();
 });

@@ -36,6 +36,7 @@ function valueOf(type: string): string {
   const [first = ""] = /^Literal\[("[^"]*")/.exec(type)?.slice(1) ?? [type];
   if (first.startsWith('"')) return first;
   if (first.includes("Mapping[str, Any]")) return "{}";
+  if (first === "str | Sequence[str]") return '["text"]';
   if (first.startsWith("Sequence[")) return `[${valueOf(first.slice("Sequence[".length, -1))}]`;
   const values: Record<string, string> = {
     str: '"text"',

@@ -59,7 +59,7 @@ export const nonEmptyText = fc.string({ unit: "grapheme", minLength: 1, maxLengt
 export const listParameters: Record<string, fc.Arbitrary<string>> = {
   marking_number: nonEmptyText,
   batch_number: nonEmptyText,
-  normalized_status: fc.constantFrom("pending", "completed", "unheard_of"),
+  normalized_status: fc.constantFrom("pending", "completed,failed", "unheard_of"),
   updated_at_from: day,
   updated_at_to: day,
   scheduled_date_from: day,
@@ -71,6 +71,12 @@ export const listParameters: Record<string, fc.Arbitrary<string>> = {
   updated_since: fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
   failure_reason: nonEmptyText,
   group_code: nonEmptyText,
+  category: fc.constantFrom("open", "attention,return", "closed"),
+  agent_id: fc.constantFrom("org_01KA2M8D6R4TX0VQ9ZC7JH3EWB", "none"),
+  contractor_id: fc.constantFrom("org_01KA2M8D6R4TX0VQ9ZC7JH3EWB", "none"),
+  created_at_from: day,
+  created_at_to: day,
+  provider_status: nonEmptyText,
   q: nonEmptyText,
 };
 export const feedParameters = {

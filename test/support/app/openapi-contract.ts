@@ -118,7 +118,13 @@ function violationsWith(schemas: object): FindViolations {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
   addFormats.default(ajv);
   // Response schemas refer to `#/components/schemas/…`, so each is compiled together with the components.
-  ajv.addVocabulary(["components", "x-extensible-enum", "x-known-values", "x-enum-varnames"]);
+  ajv.addVocabulary([
+    "components",
+    "x-extensible-enum",
+    "x-known-values",
+    "x-comma-separated",
+    "x-enum-varnames",
+  ]);
   const compiled = new Map<object, ValidateFunction>();
   return (schema, value) => {
     const validate = compiled.get(schema) ?? ajv.compile({ components: { schemas }, ...schema });

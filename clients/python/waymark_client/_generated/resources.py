@@ -65,7 +65,7 @@ class Jobs:
         *,
         marking_number: str | Unset = UNSET,
         batch_number: str | Unset = UNSET,
-        normalized_status: str | Unset = UNSET,
+        normalized_status: str | Sequence[str] | Unset = UNSET,
         updated_at_from: date | Unset = UNSET,
         updated_at_to: date | Unset = UNSET,
         scheduled_date_from: date | Unset = UNSET,
@@ -76,6 +76,12 @@ class Jobs:
         updated_since: datetime | Unset = UNSET,
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
+        category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
+        agent_id: Sequence[str] | Unset = UNSET,
+        contractor_id: Sequence[str] | Unset = UNSET,
+        created_at_from: date | Unset = UNSET,
+        created_at_to: date | Unset = UNSET,
+        provider_status: str | Unset = UNSET,
         q: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> Iterator[models.Job]:
@@ -85,8 +91,8 @@ class Jobs:
 
         The delivery jobs visible to the key's organization, newest first, in pages.
 
-        A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown
-        parameters are
+        A job must match all given filters. Empty and malformed parameters return 400, as do repeated ones
+        that take one value; unknown parameters are
         ignored and named in `X-Ignored-Parameters`. To read many pages, pass `pagination.next_cursor` as
         `cursor`: every page is equally fast, and no job is
         skipped if jobs are added meanwhile.
@@ -111,7 +117,8 @@ class Jobs:
         Parameters:
           marking_number: Exact match.
           batch_number: Exact match.
-          normalized_status: Exact match on the status code; an unknown code returns 400.
+          normalized_status: Exact match on the status code, or on one of several, separated by commas or as a
+            repeated parameter; an unknown code returns 400.
           updated_at_from: Jobs updated on or after this day (UTC).
           updated_at_to: Jobs updated on or before this day (UTC).
           scheduled_date_from: Jobs scheduled on or after this date.
@@ -123,18 +130,26 @@ class Jobs:
           updated_since: Jobs updated at or after this time.
           failure_reason: Exact match on the reason code.
           group_code: Exact match.
+          category: Jobs whose status has one of these categories, separated by commas or as a repeated
+            parameter.
+          agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
+          contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
+            parameter.
+          created_at_from: Jobs created on or after this day (UTC).
+          created_at_to: Jobs created on or before this day (UTC).
+          provider_status: Exact match on the carrier's own status.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
           headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), "cursor", headers)
+        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), "cursor", headers)
 
     def list_page(
         self,
         *,
         marking_number: str | Unset = UNSET,
         batch_number: str | Unset = UNSET,
-        normalized_status: str | Unset = UNSET,
+        normalized_status: str | Sequence[str] | Unset = UNSET,
         updated_at_from: date | Unset = UNSET,
         updated_at_to: date | Unset = UNSET,
         scheduled_date_from: date | Unset = UNSET,
@@ -146,6 +161,12 @@ class Jobs:
         updated_since: datetime | Unset = UNSET,
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
+        category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
+        agent_id: Sequence[str] | Unset = UNSET,
+        contractor_id: Sequence[str] | Unset = UNSET,
+        created_at_from: date | Unset = UNSET,
+        created_at_to: date | Unset = UNSET,
+        provider_status: str | Unset = UNSET,
         q: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.JobList:
@@ -153,8 +174,8 @@ class Jobs:
 
         The delivery jobs visible to the key's organization, newest first, in pages.
 
-        A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown
-        parameters are
+        A job must match all given filters. Empty and malformed parameters return 400, as do repeated ones
+        that take one value; unknown parameters are
         ignored and named in `X-Ignored-Parameters`. To read many pages, pass `pagination.next_cursor` as
         `cursor`: every page is equally fast, and no job is
         skipped if jobs are added meanwhile.
@@ -179,7 +200,8 @@ class Jobs:
         Parameters:
           marking_number: Exact match.
           batch_number: Exact match.
-          normalized_status: Exact match on the status code; an unknown code returns 400.
+          normalized_status: Exact match on the status code, or on one of several, separated by commas or as a
+            repeated parameter; an unknown code returns 400.
           updated_at_from: Jobs updated on or after this day (UTC).
           updated_at_to: Jobs updated on or before this day (UTC).
           scheduled_date_from: Jobs scheduled on or after this date.
@@ -192,11 +214,19 @@ class Jobs:
           updated_since: Jobs updated at or after this time.
           failure_reason: Exact match on the reason code.
           group_code: Exact match.
+          category: Jobs whose status has one of these categories, separated by commas or as a repeated
+            parameter.
+          agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
+          contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
+            parameter.
+          created_at_from: Jobs created on or after this day (UTC).
+          created_at_to: Jobs created on or before this day (UTC).
+          provider_status: Exact match on the carrier's own status.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
           headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), headers)
+        return self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
 
     def get_stats(
         self,
@@ -205,7 +235,7 @@ class Jobs:
         sums: Sequence[Literal["piece_quantity", "weight"]] | Unset = UNSET,
         marking_number: str | Unset = UNSET,
         batch_number: str | Unset = UNSET,
-        normalized_status: str | Unset = UNSET,
+        normalized_status: str | Sequence[str] | Unset = UNSET,
         updated_at_from: date | Unset = UNSET,
         updated_at_to: date | Unset = UNSET,
         scheduled_date_from: date | Unset = UNSET,
@@ -213,6 +243,12 @@ class Jobs:
         updated_since: datetime | Unset = UNSET,
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
+        category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
+        agent_id: Sequence[str] | Unset = UNSET,
+        contractor_id: Sequence[str] | Unset = UNSET,
+        created_at_from: date | Unset = UNSET,
+        created_at_to: date | Unset = UNSET,
+        provider_status: str | Unset = UNSET,
         q: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.JobStats:
@@ -232,7 +268,8 @@ class Jobs:
           sums: Sums to add to each group, separated by commas or as a repeated parameter.
           marking_number: Exact match.
           batch_number: Exact match.
-          normalized_status: Exact match on the status code; an unknown code returns 400.
+          normalized_status: Exact match on the status code, or on one of several, separated by commas or as a
+            repeated parameter; an unknown code returns 400.
           updated_at_from: Jobs updated on or after this day (UTC).
           updated_at_to: Jobs updated on or before this day (UTC).
           scheduled_date_from: Jobs scheduled on or after this date.
@@ -240,11 +277,19 @@ class Jobs:
           updated_since: Jobs updated at or after this time.
           failure_reason: Exact match on the reason code.
           group_code: Exact match.
+          category: Jobs whose status has one of these categories, separated by commas or as a repeated
+            parameter.
+          agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
+          contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
+            parameter.
+          created_at_from: Jobs created on or after this day (UTC).
+          created_at_to: Jobs created on or before this day (UTC).
+          provider_status: Exact match on the carrier's own status.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
           headers: Further headers of the request.
         """
-        return self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), headers)
+        return self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
 
     def look_up(
         self,
@@ -1238,7 +1283,7 @@ class AsyncJobs:
         *,
         marking_number: str | Unset = UNSET,
         batch_number: str | Unset = UNSET,
-        normalized_status: str | Unset = UNSET,
+        normalized_status: str | Sequence[str] | Unset = UNSET,
         updated_at_from: date | Unset = UNSET,
         updated_at_to: date | Unset = UNSET,
         scheduled_date_from: date | Unset = UNSET,
@@ -1249,6 +1294,12 @@ class AsyncJobs:
         updated_since: datetime | Unset = UNSET,
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
+        category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
+        agent_id: Sequence[str] | Unset = UNSET,
+        contractor_id: Sequence[str] | Unset = UNSET,
+        created_at_from: date | Unset = UNSET,
+        created_at_to: date | Unset = UNSET,
+        provider_status: str | Unset = UNSET,
         q: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[models.Job]:
@@ -1258,8 +1309,8 @@ class AsyncJobs:
 
         The delivery jobs visible to the key's organization, newest first, in pages.
 
-        A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown
-        parameters are
+        A job must match all given filters. Empty and malformed parameters return 400, as do repeated ones
+        that take one value; unknown parameters are
         ignored and named in `X-Ignored-Parameters`. To read many pages, pass `pagination.next_cursor` as
         `cursor`: every page is equally fast, and no job is
         skipped if jobs are added meanwhile.
@@ -1284,7 +1335,8 @@ class AsyncJobs:
         Parameters:
           marking_number: Exact match.
           batch_number: Exact match.
-          normalized_status: Exact match on the status code; an unknown code returns 400.
+          normalized_status: Exact match on the status code, or on one of several, separated by commas or as a
+            repeated parameter; an unknown code returns 400.
           updated_at_from: Jobs updated on or after this day (UTC).
           updated_at_to: Jobs updated on or before this day (UTC).
           scheduled_date_from: Jobs scheduled on or after this date.
@@ -1296,18 +1348,26 @@ class AsyncJobs:
           updated_since: Jobs updated at or after this time.
           failure_reason: Exact match on the reason code.
           group_code: Exact match.
+          category: Jobs whose status has one of these categories, separated by commas or as a repeated
+            parameter.
+          agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
+          contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
+            parameter.
+          created_at_from: Jobs created on or after this day (UTC).
+          created_at_to: Jobs created on or before this day (UTC).
+          provider_status: Exact match on the carrier's own status.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
           headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), "cursor", headers)
+        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), "cursor", headers)
 
     async def list_page(
         self,
         *,
         marking_number: str | Unset = UNSET,
         batch_number: str | Unset = UNSET,
-        normalized_status: str | Unset = UNSET,
+        normalized_status: str | Sequence[str] | Unset = UNSET,
         updated_at_from: date | Unset = UNSET,
         updated_at_to: date | Unset = UNSET,
         scheduled_date_from: date | Unset = UNSET,
@@ -1319,6 +1379,12 @@ class AsyncJobs:
         updated_since: datetime | Unset = UNSET,
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
+        category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
+        agent_id: Sequence[str] | Unset = UNSET,
+        contractor_id: Sequence[str] | Unset = UNSET,
+        created_at_from: date | Unset = UNSET,
+        created_at_to: date | Unset = UNSET,
+        provider_status: str | Unset = UNSET,
         q: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.JobList:
@@ -1326,8 +1392,8 @@ class AsyncJobs:
 
         The delivery jobs visible to the key's organization, newest first, in pages.
 
-        A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown
-        parameters are
+        A job must match all given filters. Empty and malformed parameters return 400, as do repeated ones
+        that take one value; unknown parameters are
         ignored and named in `X-Ignored-Parameters`. To read many pages, pass `pagination.next_cursor` as
         `cursor`: every page is equally fast, and no job is
         skipped if jobs are added meanwhile.
@@ -1352,7 +1418,8 @@ class AsyncJobs:
         Parameters:
           marking_number: Exact match.
           batch_number: Exact match.
-          normalized_status: Exact match on the status code; an unknown code returns 400.
+          normalized_status: Exact match on the status code, or on one of several, separated by commas or as a
+            repeated parameter; an unknown code returns 400.
           updated_at_from: Jobs updated on or after this day (UTC).
           updated_at_to: Jobs updated on or before this day (UTC).
           scheduled_date_from: Jobs scheduled on or after this date.
@@ -1365,11 +1432,19 @@ class AsyncJobs:
           updated_since: Jobs updated at or after this time.
           failure_reason: Exact match on the reason code.
           group_code: Exact match.
+          category: Jobs whose status has one of these categories, separated by commas or as a repeated
+            parameter.
+          agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
+          contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
+            parameter.
+          created_at_from: Jobs created on or after this day (UTC).
+          created_at_to: Jobs created on or before this day (UTC).
+          provider_status: Exact match on the carrier's own status.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
           headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), headers)
+        return await self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
 
     async def get_stats(
         self,
@@ -1378,7 +1453,7 @@ class AsyncJobs:
         sums: Sequence[Literal["piece_quantity", "weight"]] | Unset = UNSET,
         marking_number: str | Unset = UNSET,
         batch_number: str | Unset = UNSET,
-        normalized_status: str | Unset = UNSET,
+        normalized_status: str | Sequence[str] | Unset = UNSET,
         updated_at_from: date | Unset = UNSET,
         updated_at_to: date | Unset = UNSET,
         scheduled_date_from: date | Unset = UNSET,
@@ -1386,6 +1461,12 @@ class AsyncJobs:
         updated_since: datetime | Unset = UNSET,
         failure_reason: str | Unset = UNSET,
         group_code: str | Unset = UNSET,
+        category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
+        agent_id: Sequence[str] | Unset = UNSET,
+        contractor_id: Sequence[str] | Unset = UNSET,
+        created_at_from: date | Unset = UNSET,
+        created_at_to: date | Unset = UNSET,
+        provider_status: str | Unset = UNSET,
         q: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.JobStats:
@@ -1405,7 +1486,8 @@ class AsyncJobs:
           sums: Sums to add to each group, separated by commas or as a repeated parameter.
           marking_number: Exact match.
           batch_number: Exact match.
-          normalized_status: Exact match on the status code; an unknown code returns 400.
+          normalized_status: Exact match on the status code, or on one of several, separated by commas or as a
+            repeated parameter; an unknown code returns 400.
           updated_at_from: Jobs updated on or after this day (UTC).
           updated_at_to: Jobs updated on or before this day (UTC).
           scheduled_date_from: Jobs scheduled on or after this date.
@@ -1413,11 +1495,19 @@ class AsyncJobs:
           updated_since: Jobs updated at or after this time.
           failure_reason: Exact match on the reason code.
           group_code: Exact match.
+          category: Jobs whose status has one of these categories, separated by commas or as a repeated
+            parameter.
+          agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
+          contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
+            parameter.
+          created_at_from: Jobs created on or after this day (UTC).
+          created_at_to: Jobs created on or before this day (UTC).
+          provider_status: Exact match on the carrier's own status.
           q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
             delivery address.
           headers: Further headers of the request.
         """
-        return await self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, q=q), headers)
+        return await self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
 
     async def look_up(
         self,

@@ -879,8 +879,8 @@ export interface Operations {
       marking_number?: string | undefined;
       /** Exact match. */
       batch_number?: string | undefined;
-      /** Exact match on the status code; an unknown code returns 400. */
-      normalized_status?: StatusCode | undefined;
+      /** Exact match on the status code, or on one of several, separated by commas or as a repeated parameter; an unknown code returns 400. */
+      normalized_status?: StatusCode | readonly StatusCode[] | undefined;
       /** Jobs updated on or after this day (UTC). */
       updated_at_from?: string | undefined;
       /** Jobs updated on or before this day (UTC). */
@@ -903,6 +903,18 @@ export interface Operations {
       failure_reason?: FailureReasonCode | undefined;
       /** Exact match. */
       group_code?: string | undefined;
+      /** Jobs whose status has one of these categories, separated by commas or as a repeated parameter. */
+      category?: ("open" | "in_progress" | "success" | "attention" | "return" | "cancelled")[] | undefined;
+      /** Jobs of one of these agents: IDs, separated by commas or as a repeated parameter. */
+      agent_id?: string[] | undefined;
+      /** Jobs of one of these contractors: IDs, separated by commas or as a repeated parameter. */
+      contractor_id?: string[] | undefined;
+      /** Jobs created on or after this day (UTC). */
+      created_at_from?: string | undefined;
+      /** Jobs created on or before this day (UTC). */
+      created_at_to?: string | undefined;
+      /** Exact match on the carrier's own status. */
+      provider_status?: string | undefined;
       /** Search for the start of the Marking Number or postal code, or any part of the recipient name or delivery address. */
       q?: string | undefined;
     };
@@ -921,8 +933,8 @@ export interface Operations {
       marking_number?: string | undefined;
       /** Exact match. */
       batch_number?: string | undefined;
-      /** Exact match on the status code; an unknown code returns 400. */
-      normalized_status?: StatusCode | undefined;
+      /** Exact match on the status code, or on one of several, separated by commas or as a repeated parameter; an unknown code returns 400. */
+      normalized_status?: StatusCode | readonly StatusCode[] | undefined;
       /** Jobs updated on or after this day (UTC). */
       updated_at_from?: string | undefined;
       /** Jobs updated on or before this day (UTC). */
@@ -937,6 +949,18 @@ export interface Operations {
       failure_reason?: FailureReasonCode | undefined;
       /** Exact match. */
       group_code?: string | undefined;
+      /** Jobs whose status has one of these categories, separated by commas or as a repeated parameter. */
+      category?: ("open" | "in_progress" | "success" | "attention" | "return" | "cancelled")[] | undefined;
+      /** Jobs of one of these agents: IDs, separated by commas or as a repeated parameter. */
+      agent_id?: string[] | undefined;
+      /** Jobs of one of these contractors: IDs, separated by commas or as a repeated parameter. */
+      contractor_id?: string[] | undefined;
+      /** Jobs created on or after this day (UTC). */
+      created_at_from?: string | undefined;
+      /** Jobs created on or before this day (UTC). */
+      created_at_to?: string | undefined;
+      /** Exact match on the carrier's own status. */
+      provider_status?: string | undefined;
       /** Search for the start of the Marking Number or postal code, or any part of the recipient name or delivery address. */
       q?: string | undefined;
     };

@@ -47,7 +47,7 @@ const headerDescriptions = {
     "id, provider_status",
   ),
   "X-Ignored-Parameters": header(
-    "Unknown parameters of the query, which have no effect, percent-encoded. Truncated at 4,000 characters. Absent if there are none.",
+    "Unknown parameters of the query, which have no effect, percent-encoded. Truncated at 4,000 characters. Absent if all are known.",
     "status, dryrun",
   ),
   "Idempotency-Replayed": header(
