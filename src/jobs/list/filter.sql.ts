@@ -105,13 +105,17 @@ export function setKeys(filter: JobFilterTree): (keyof JobFilterTree)[] {
   return (Object.keys(filter) as (keyof JobFilterTree)[]).filter((key) => (filter[key] ?? null) !== null);
 }
 
-/** The status if the filter is only `normalizedStatus.eq`; null for an empty filter; undefined for any other. */
-export function singleStatus(filter: JobFilterTree): string | null | undefined {
-  const keys = setKeys(filter);
-  if (keys.length === 0) return null;
-  const { eq, in: list, isNull } = filter.normalizedStatus ?? {};
-  const others = (list ?? isNull ?? null) !== null || keys.length > 1;
-  return others ? undefined : (eq ?? undefined);
+/** True if the filter has no other conditions than on the status, which the counters hold. */
+export function isStatusOnly(filter: JobFilterTree): boolean {
+  return setKeys(filter).every((key) => key === "normalizedStatus" || key === "statusCategory");
+}
+
+/** A subquery `status` with the codes of several statuses that the filter allows; null if it allows one or all. */
+export function statusScope({ normalizedStatus, statusCategory }: JobFilterTree): Sql | null {
+  if (!normalizedStatus?.in && !statusCategory) return null;
+  const condition = filterToSql({ normalizedStatus, statusCategory });
+  return sql`(select normalized_status as code from (select code as normalized_status from job_status) job
+    where ${condition}) status`;
 }
 
 function ifSet<Value>(value: Nullish<Value>, toSql: (value: Value) => Sql): Sql[] {

@@ -10,8 +10,9 @@ import type { JobOrder, JobOrderField } from "./cursor.ts";
 import {
   filterableColumns,
   filterToSql,
+  isStatusOnly,
   setKeys,
-  singleStatus,
+  statusScope,
   type JobFilterTree,
   type RangeComparison,
 } from "./filter.sql.ts";
@@ -115,14 +116,24 @@ function pageSource(principal: Principal, { filter, order, page }: JobListQuery,
     };
   }
   const startsWithOrganization = field !== "marking_number" && field !== "id";
-  if (isKeyset && scope && startsWithOrganization) {
-    // Their indexes start with an organisation. For operators, read the first rows of each organisation and merge them.
+  const statuses = field === "created_at" ? statusScope(filter) : null;
+  if (scope ? isKeyset && startsWithOrganization : statuses) {
+    // Their indexes start with an organisation, and one has the status next. Read the first rows of each organisation, for operators,
+    // and of each status, and merge them. Otherwise the scan would discard all rows of other statuses.
+    const parts = [
+      ...(scope ? [{ from: scope.organizations, condition: scope.isItsJob }] : []),
+      ...(statuses ? [{ from: statuses, condition: raw("job.normalized_status = status.code") }] : []),
+    ];
+    const conditions = join([...parts.map(({ condition }) => condition), matching], " and ");
+    const from = join(
+      parts.map((part) => part.from),
+      " cross join ",
+    );
     const firstRows = (segment: Sql): Sql =>
-      sql`select ${key} from job where ${scope.isItsJob} and ${matching} and ${segment} ${scan.segmentOrder} ${scan.window}`;
+      sql`select ${key} from job where ${conditions} and ${segment} ${scan.segmentOrder} ${scan.reach}`;
     const rows = unionSegments(
       scan,
-      (segment) =>
-        sql`select ${key} from ${scope.organizations} cross join lateral (${firstRows(segment)}) job`,
+      (segment) => sql`select ${key} from ${from} cross join lateral (${firstRows(segment)}) job`,
     );
     return { rows, idsOnly: true };
   }
@@ -202,11 +213,10 @@ function isBounded(range: RangeComparison<string> | null | undefined): boolean {
 
 /** The exact number of matching jobs, from the counters if they hold it. */
 function totalSql(principal: Principal, filter: JobFilterTree): Sql {
-  const status = singleStatus(filter);
-  if (status === undefined || principal.organizationId === null) {
+  if (!isStatusOnly(filter) || principal.organizationId === null) {
     return sql`(select count(*)::int from job where ${visibleTo(principal)} and ${filterToSql(filter)})`;
   }
-  const statusCondition = status === null ? raw("") : sql`where value = ${status}`;
   return sql`(select coalesce(sum(counted), 0)::int
-    from (${counterRowsSql(principal.organizationId, "status")}) counts ${statusCondition})`;
+    from (select value as normalized_status, counted from (${counterRowsSql(principal.organizationId, "status")}) counts) job
+    where ${filterToSql(filter)})`;
 }

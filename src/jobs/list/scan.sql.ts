@@ -31,6 +31,8 @@ export interface Scan {
   order: Sql;
   /** `limit` and `offset`. A keyset page has one more row if there are more. */
   window: Sql;
+  /** The rows from the start of the scan to the end of the window, as `limit`. */
+  reach: Sql;
   /** The scan skips many rows, so it should select ids before it fetches the rows. */
   isDeep: boolean;
 }
@@ -39,14 +41,16 @@ export function keysetScan(order: JobOrder, { direction, limit, position }: Keys
   const { field } = order;
   const isBackward = direction === "backward";
   const descending = order.descending !== isBackward;
+  // A literal, because a generic plan does not know a parameter's value and would assume a long page. In the order of ids,
+  // that is right: the plan then follows the primary key, and does not sort the jobs of an organisation for each page.
+  const window = field === "id" ? sql`limit ${limit + 1}` : raw(`limit ${limit + 1}`);
   return {
     withClause: raw(""),
     segments: segmentsOf(field, { downward: descending, isBackward, position }),
     segmentOrder: raw(orderBy(field, descending)),
     order: raw(orderBy(field, descending, isBackward ? "first" : "last")),
-    // A literal, because a generic plan does not know a parameter's value and would assume a long page. In the order of ids,
-    // that is right: the plan then follows the primary key, and does not sort the jobs of an organisation for each page.
-    window: field === "id" ? sql`limit ${limit + 1}` : raw(`limit ${limit + 1}`),
+    window,
+    reach: window,
     isDeep: false,
   };
 }
@@ -91,7 +95,8 @@ export function offsetScan(
 ): Scan {
   const order = raw(orderBy(field, descending, "last"));
   const isDeep = offset >= DEEP_OFFSET;
-  const scan = { withClause: raw(""), segments: [raw("true")], segmentOrder: order, order, isDeep };
+  const reach = raw(`limit ${limit + offset}`);
+  const scan = { withClause: raw(""), segments: [raw("true")], segmentOrder: order, order, reach, isDeep };
   if (!isDeep || wholeListOf === null || field !== "created_at")
     return { ...scan, window: sql`limit ${limit} offset ${offset}` };
   return {

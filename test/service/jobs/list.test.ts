@@ -30,12 +30,14 @@ const orders = jobOrderFields.flatMap((field) => [
 ]);
 const nameOf = ({ field, descending }: JobOrder): string =>
   `${field} ${descending ? "descending" : "ascending"}`;
-/** Filters with different plans: by the index of the order, by the index of a range, and by neither. */
+/** Filters with different plans: by the index of the order, by the index of a range, by neither, and status by status. */
 const conditions: JobFilterTree[] = [
   {},
   { updatedAt: { gte: "2026-06-02T00:00:00.000Z" } },
   { scheduledDate: { isNull: false, gte: "2026-01-02" } },
   { or: [{ normalizedStatus: { eq: "failed" } }, { scheduledDate: { isNull: true } }] },
+  { normalizedStatus: { in: ["failed", "completed", "failed"] } },
+  { statusCategory: ["open", "attention"], scheduledDate: { isNull: true } },
 ];
 
 beforeAll(async () => {
@@ -78,6 +80,8 @@ const predicates: Record<number, (job: JobTableRow) => boolean> = {
   1: (job) => job.updated_at >= "2026-06-02",
   2: (job) => job.scheduled_date !== null && job.scheduled_date >= "2026-01-02",
   3: (job) => job.normalized_status === "failed" || job.scheduled_date === null,
+  4: (job) => job.normalized_status === "failed",
+  5: (job) => job.scheduled_date === null,
 };
 
 interface Walk {
@@ -236,6 +240,20 @@ const listWithTotal = (
     include: { items: include.items, total: true },
   });
 
+it("returns each page of several statuses by its offset", async () => {
+  const order: JobOrder = { field: "created_at", descending: true };
+  const filter: JobFilterTree = { normalizedStatus: { in: ["failed", "pending", "completed"] } };
+  const visible = jobs.filter((job) => canSee(reads.agent, job));
+  const ids: string[] = [];
+  for (let offset = 0; offset < visible.length; offset += 7) {
+    const page = { limit: 7, offset };
+    const include = { items: true, total: true };
+    const { items } = await listJobs(reads.database, reads.agent, { filter, order, page, include });
+    ids.push(...items.map(({ id }) => id));
+  }
+  expect(ids).toEqual(inOrder(visible, order));
+});
+
 describe("totals", () => {
   // Rebuilds the counters, which other tests here change.
   beforeAll(() => reads.insert([]));
@@ -247,6 +265,9 @@ describe("totals", () => {
       [{ normalizedStatus: { eq: "failed" } }, (job) => job.normalized_status === "failed"],
       [{ normalizedStatus: { eq: "completed" } }, () => false],
       [{ normalizedStatus: { isNull: true } }, () => false],
+      [{ normalizedStatus: { in: ["failed", "pending"] } }, () => true],
+      [{ statusCategory: ["attention", "success"] }, (job) => job.normalized_status === "failed"],
+      [{ statusCategory: ["attention"], normalizedStatus: { in: ["pending", "completed"] } }, () => false],
       [{ normalizedStatus: { eq: "failed", in: ["pending"] } }, () => false],
       [
         { normalizedStatus: { eq: "failed" }, scheduledDate: { isNull: true } },
