@@ -8,7 +8,8 @@ export interface Schema {
   type?: string | string[];
   format?: string;
   description?: string;
-  enum?: string[];
+  /** With null if the value can be null. */
+  enum?: (string | null)[];
   "x-extensible-enum"?: string[];
   /** Values of a new installation; any other is valid too. */
   "x-known-values"?: string[];
@@ -157,6 +158,11 @@ export function resolveSchema(schema: Schema, schemas: ApiDocument["schemas"]): 
 
 export function refName(ref: string): string {
   return ref.slice(ref.lastIndexOf("/") + 1);
+}
+
+/** Returns the texts that a value can be; undefined if the list is not closed. */
+export function closedValuesOf({ enum: values }: Schema): string[] | undefined {
+  return values?.filter((value) => value !== null);
 }
 
 /** Returns the types of a value, such as `["string", "null"]`. Empty if it can be any JSON value. */

@@ -5,6 +5,7 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import {
+  closedValuesOf,
   extensionOf,
   readApiDocument,
   refName,
@@ -153,7 +154,9 @@ function typeNamed(type: string, schema: Schema): string {
 }
 
 /** A code whose list may grow is any string; its known values are there for completion in editors. */
-function stringType({ enum: values, "x-extensible-enum": codes, "x-known-values": known }: Schema): string {
+function stringType(schema: Schema): string {
+  const { "x-extensible-enum": codes, "x-known-values": known } = schema;
+  const values = closedValuesOf(schema);
   const literals = (values ?? codes ?? known ?? []).map((value) => JSON.stringify(value));
   if (literals.length === 0) return "string";
   return [...literals, ...(values ? [] : ["(string & {})"])].join(" | ");

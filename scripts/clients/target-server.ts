@@ -27,7 +27,7 @@ export async function openTargetServer(folder: string): Promise<TargetServer> {
 async function startTargetServer(folder: string): Promise<TargetServer> {
   const port = String(await freePort());
   const url = `http://127.0.0.1:${port}`;
-  const settings = { PORT: port, PUBLIC_URL: url, WAYMARK_DATA_DIR: folder, RATE_LIMITS: "off" };
+  const settings = { PORT: port, WAYMARK_DATA_DIR: folder, RATE_LIMITS: "off" };
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...settings };
   // In a process group of its own: Ctrl-C would reach it too, and a second signal ends it before its databases.
   const child = spawn(process.execPath, ["src/main.ts"], { cwd: root, env, stdio: "ignore", detached: true });

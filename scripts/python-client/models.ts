@@ -1,5 +1,12 @@
 /** Generates one data class for each object of the OpenAPI document. */
-import { extensionOf, resolveSchema, typesOf, type ApiDocument, type Schema } from "../client-document.ts";
+import {
+  closedValuesOf,
+  extensionOf,
+  resolveSchema,
+  typesOf,
+  type ApiDocument,
+  type Schema,
+} from "../client-document.ts";
 import { docstring, pascalCase, pythonName } from "./text.ts";
 
 /** The Python type of each schema that the module defines a class for, or an alias of. */
@@ -21,7 +28,7 @@ export function modelsModule({ schemas }: ApiDocument): { classes: ModelClasses;
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new Error(`Two schemas have the Python name ${twice}`);
   const sections = [
-    `"""The objects of the API."""\n\nfrom __future__ import annotations\n\nfrom dataclasses import dataclass, field\nfrom datetime import date, datetime\nfrom typing import Any\n\nfrom .._model import UNSET, Model, Unset`,
+    `"""The objects of the API."""\n\nfrom __future__ import annotations\n\nfrom dataclasses import dataclass, field\nfrom datetime import date, datetime\nfrom typing import Any, Literal\n\nfrom .._model import UNSET, Model, Unset`,
     ...[...classes]
       // A class must follow the one that it extends.
       .toSorted(([, a], [, b]) => Number(isExtension(a)) - Number(isExtension(b)))
@@ -105,7 +112,8 @@ export function pythonType(
     const { additionalProperties: member } = schema;
     return `${classes.get(schema) ?? `dict[str, ${member ? typeOf(member) : "Any"}]`}${suffix}`;
   }
-  if (schema.enum) return `Literal[${schema.enum.map((value) => `"${value}"`).join(", ")}]${suffix}`;
+  const values = closedValuesOf(schema);
+  if (values) return `Literal[${values.map((value) => `"${value}"`).join(", ")}]${suffix}`;
   if (schema["x-comma-separated"]) return `str | ${listType}[str]${suffix}`;
   return `${FORMATS[schema.format ?? ""] ?? SCALARS[type] ?? "Any"}${suffix}`;
 }

@@ -109,14 +109,17 @@ function typeChanges(before: JsonSchema, after: JsonSchema, { direction, name }:
   return changes;
 }
 
-/** Closed lists of values, and the codes of open ones. */
+/** Closed lists of values, and the codes of open ones. Of a request every list is closed: the server refuses other codes. */
 function codeChanges(before: JsonSchema, after: JsonSchema, { direction, name }: Context): string[] {
-  const closed = ({ enum: values, const: value }: JsonSchema): unknown[] | undefined =>
-    values ?? (value === undefined ? undefined : [value]);
+  const codesOf = (schema: JsonSchema): unknown[] | undefined => schema["x-extensible-enum"];
+  const closed = (schema: JsonSchema): unknown[] | undefined =>
+    schema.enum ??
+    (schema.const === undefined ? undefined : [schema.const]) ??
+    (direction === "request" ? codesOf(schema) : undefined);
   const [wide, narrow] =
     direction === "request" ? [closed(after), closed(before)] : [closed(before), closed(after)];
   const verb = direction === "request" ? "no longer accepts" : "may now be";
-  const open = missingFrom(after["x-extensible-enum"] ?? [], before["x-extensible-enum"] ?? []);
+  const open = direction === "request" ? [] : missingFrom(codesOf(after) ?? [], codesOf(before) ?? []);
   const closedChange =
     wide === undefined
       ? []

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { createOpenApiDocument } from "../../src/api/rest/openapi/documents.ts";
-import { apiDocument, type Operation } from "../support/app/openapi-contract.ts";
+import { apiDocument, requestSchemas, type Operation } from "../support/app/openapi-contract.ts";
 
 type Node = Record<string, unknown>;
 
@@ -15,6 +15,14 @@ function find(index: unknown, matches: (node: Node, path: string) => boolean, pa
     .filter(([name]) => !["example", "examples", "value"].includes(name))
     .flatMap(([name, value]) => find(value, matches, `${path}/${name.replaceAll("/", "~1")}`));
   return [...own, ...below];
+}
+
+/** True for a part of a request. */
+function isRequest(path: string): boolean {
+  const [, component] = /^\/components\/schemas\/([^/]+)/.exec(path) ?? [];
+  return component === undefined
+    ? /^\/paths\/[^/]+\/[^/]+\/(parameters|requestBody)\//.test(path)
+    : requestSchemas.has(component);
 }
 
 /** Generators read it as a nullable reference. */
@@ -33,14 +41,15 @@ describe("the document", () => {
     ],
     [
       "an enum or a constant of a type other than string",
-      ({ enum: values, const: value }) => {
+      ({ type, enum: values, const: value }) => {
         const all = [...((values as unknown[] | undefined) ?? []), ...(value === undefined ? [] : [value])];
-        return all.some((each) => typeof each !== "string");
+        const isNullable = [type].flat().includes("null");
+        return all.some((each) => typeof each !== "string" && !(each === null && isNullable));
       },
     ],
     [
-      "an object that allows no additional members",
-      ({ additionalProperties }) => additionalProperties === false,
+      "an object in a response or event that allows no additional members",
+      ({ additionalProperties }, path) => additionalProperties === false && !isRequest(path),
     ],
     ["anyOf or allOf", (node) => "anyOf" in node || "allOf" in node],
     [
@@ -50,7 +59,12 @@ describe("the document", () => {
     ["a read-only member, which webhook payloads would lose", ({ readOnly }) => readOnly === true],
     [
       "an enum in a response or event, where new values may be added",
-      ({ enum: values }, path) => values !== undefined && /^\/(components\/schemas|webhooks)\//.test(path),
+      ({ enum: values }, path) =>
+        values !== undefined && /^\/(components\/schemas|webhooks)\//.test(path) && !isRequest(path),
+    ],
+    [
+      "an open list of codes in a request, where the server refuses others",
+      (node, path) => "x-extensible-enum" in node && isRequest(path),
     ],
     [
       "an enum value that is not an identifier and has no name for clients",

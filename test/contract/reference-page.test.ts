@@ -15,11 +15,34 @@ async function assetPaths(): Promise<string[]> {
   return [...page.matchAll(/(?:href|src)="(\/docs\/assets\/[^"]+)"/g)].map(([, path]) => path as string);
 }
 
+const getAt = async (host: string) => await app.request("/openapi.json", { headers: { host } });
+
 describe("GET /openapi.json", () => {
   it("returns the document without a key", async () => {
     const response = await app.request("/openapi.json");
     expect(response.get("content-type")).toBe("application/json; charset=utf-8");
-    expect(response.body).toEqual(JSON.parse(JSON.stringify(createOpenApiDocument(null))));
+    const { origin } = new URL(app.url);
+    expect(response.body).toEqual(JSON.parse(JSON.stringify(createOpenApiDocument(origin))));
+  });
+
+  it("has absolute URLs with the origin of each request, and an ETag for each origin", async () => {
+    for (const host of ["localhost:81", "127.0.0.1:82", "localhost:81"]) {
+      const { body, text } = await getAt(host);
+      expect(body).toMatchObject({ servers: [{ url: `http://${host}/v1` }] });
+      const links = [...text.matchAll(/"externalDocs":\{"description":"[^"]*","url":"([^"]*)"/g)];
+      expect(links.length).toBeGreaterThan(40);
+      expect(links.filter(([, url]) => !url!.startsWith(`http://${host}/guide/`))).toEqual([]);
+      expect(text).not.toContain("base.invalid");
+    }
+    const [one, other] = [await getAt("localhost:81"), await getAt("localhost:82")];
+    expect(one.get("etag")).not.toBe(other.get("etag"));
+  });
+
+  it("has the public URL, whatever the Host is", async () => {
+    await using behindProxy = await startTestApp({ PUBLIC_URL: "https://example.com/waymark/" });
+    const { body, text } = await behindProxy.request("/openapi.json", { headers: { host: "other.example" } });
+    expect(body).toMatchObject({ servers: [{ url: "https://example.com/waymark/v1" }] });
+    expect(text).not.toMatch(/other\.example|base\.invalid/);
   });
 
   it("returns 304 for its ETag, and the document for another ETag", async () => {

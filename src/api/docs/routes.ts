@@ -39,23 +39,31 @@ export function docsRoutes({ publicUrl }: DocsSettings): Router {
     const pattern = path.replaceAll(/:(\w+)/g, "{$1}");
     addRoute(router, { path, name: pattern }, { get: [handler] });
   };
-  route(
-    "/openapi.json",
-    sendDocument(() => createOpenApiDocument(publicUrl)),
-  );
+  route("/openapi.json", sendDocument(publicUrl));
   route("/docs", sendPage);
   route("/docs/assets/:version/:name", sendAsset);
   return router;
 }
 
+/** A host that no service has. */
+const BASE_URL_PLACEHOLDER = "https://base.invalid";
+
 /**
- * Returns a handler that sends a document, or 304 if `If-None-Match` matches. Express itself never sends 304 to clients
- * that send `Cache-Control: no-cache`, as `fetch` does.
+ * Returns a handler that sends the OpenAPI document, or 304 if `If-None-Match` matches. Express itself never sends 304 to clients
+ * that send `Cache-Control: no-cache`, as `fetch` does. Without `publicUrl` the URLs have the origin of the request.
  */
-function sendDocument(create: () => object): RequestHandler {
-  let document: { text: string; etag: string } | undefined;
+function sendDocument(publicUrl: string | null): RequestHandler {
+  let template: string | undefined;
+  // Only the last one: clients choose the Host, and another document takes a millisecond.
+  let document: { baseUrl: string; text: string; etag: string } | undefined;
   return (request, response) => {
-    document ??= withEtag(JSON.stringify(create()));
+    // HTTP/1.0 has no Host.
+    const baseUrl = publicUrl ?? `${request.protocol}://${request.host ?? "localhost"}`;
+    if (document?.baseUrl !== baseUrl) {
+      template ??= JSON.stringify(createOpenApiDocument(BASE_URL_PLACEHOLDER));
+      const text = template.replaceAll(BASE_URL_PLACEHOLDER, () => JSON.stringify(baseUrl).slice(1, -1));
+      document = { baseUrl, ...withEtag(text) };
+    }
     response.setHeader("Cache-Control", "no-cache");
     response.setHeader("ETag", document.etag);
     if (matchesEtag(request, document.etag)) response.status(304).end();

@@ -14,6 +14,11 @@ export function wireSchema<Schema extends z.ZodType>(schema: Schema): Schema {
   return known as Schema;
 }
 
+/** Returns the schema with REST's names, which allows no other members. */
+export function closedWireSchema(schema: z.ZodObject): z.ZodType {
+  return copyOf(wireSchema(schema), { catchall: z.never() });
+}
+
 function renamed(schema: z.ZodType): z.ZodType {
   if (isInRestForm(schema)) return schema;
   const def = schema.def as Definition;

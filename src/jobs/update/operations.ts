@@ -199,8 +199,8 @@ const batchItem = z
   })
   .meta({
     id: "BatchItem",
-    minProperties: 2,
-    description: "The fields to change of the job with this Marking Number.",
+    description:
+      "The fields to change of the job with this Marking Number: at least one. An item without any, or with an invalid field, fails alone.",
   });
 
 const onError = optionalParameter(

@@ -172,6 +172,14 @@ describe("a change of a schema", () => {
     ["a closed list gets a value", "response", { enum: ["a"] }, { enum: ["a", "b"] }, ["x may now be b"]],
     ["a closed list loses a value", "response", { enum: ["a", "b"] }, { enum: ["a"] }, []],
     ["a list becomes closed", "request", {}, { enum: ["a"] }, ["x no longer accepts values outside a"]],
+    ["a list of codes becomes closed", "request", { "x-extensible-enum": ["a"] }, { enum: ["a"] }, []],
+    [
+      "a list of codes loses one",
+      "request",
+      { "x-extensible-enum": ["a", "b"] },
+      { enum: ["a"] },
+      ["x no longer accepts b"],
+    ],
     ["a list becomes open", "response", { const: "a" }, {}, ["x may now be values outside a"]],
     [
       "null is refused",

@@ -71,6 +71,22 @@ export const contract: ContractDocument = {
   components: { ...apiDocument.components, headers: Object.fromEntries(headerComponents) },
 };
 
+/** Names of the components that requests refer to. */
+export const requestSchemas: ReadonlySet<string> = namesIn(
+  Object.values(apiDocument.paths).flatMap((item) =>
+    Object.values(item).map(({ parameters, requestBody }) => [parameters, requestBody]),
+  ),
+);
+
+/** Adds the components that `node` refers to, directly or not. */
+function namesIn(node: unknown, names = new Set<string>()): Set<string> {
+  if (typeof node !== "object" || node === null) return names;
+  for (const value of Object.values(node)) namesIn(value, names);
+  const name = "$ref" in node ? String(node.$ref).split("/").at(-1) : undefined;
+  if (name === undefined || names.has(name)) return names;
+  return namesIn(apiDocument.components.schemas[name], names.add(name));
+}
+
 /** Schemas of request bodies, which may have additional properties. */
 const REQUEST_SCHEMAS = new Set(["JobPatch", "BatchItem", "BatchUpdate"]);
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Literal
 
 from .._model import UNSET, Model, Unset
 
@@ -321,7 +321,9 @@ class BatchUpdate(Model):
 
 @dataclass(kw_only=True)
 class BatchItem(Model):
-    """The fields to change of the job with this Marking Number."""
+    """The fields to change of the job with this Marking Number: at least one. An item without any, or with an
+    invalid field, fails alone.
+    """
 
     marking_number: str
     """Marking Number of the job"""
@@ -564,7 +566,7 @@ class WebhookEndpointInput(Model):
     """An https URL whose host resolves to public IP addresses, unless the service allows others"""
     description: str | None | Unset = UNSET
     """Description, for your own use"""
-    event_types: list[str] | None | Unset = UNSET
+    event_types: list[Literal["job.created", "job.updated", "job.status_changed", "job.assigned"]] | None | Unset = UNSET
     """Event types to send. Null: all, including future types"""
     headers: list[WebhookHeaderInput] | None | Unset = UNSET
     """Custom headers, sent with every request"""
@@ -592,7 +594,7 @@ class WebhookEndpointPatch(Model):
     """An https URL whose host resolves to public IP addresses, unless the service allows others"""
     description: str | None | Unset = UNSET
     """Description, for your own use"""
-    event_types: list[str] | None | Unset = UNSET
+    event_types: list[Literal["job.created", "job.updated", "job.status_changed", "job.assigned"]] | None | Unset = UNSET
     """Event types to send. Null: all, including future types"""
     headers: list[WebhookHeaderInput] | None | Unset = UNSET
     """Replaces all custom headers. Null or an empty list removes them"""
@@ -619,7 +621,7 @@ class ResumedWebhookEndpoint(Model):
 
 @dataclass(kw_only=True)
 class ResumeWebhookEndpoint(Model):
-    pending: str | Unset = UNSET
+    pending: Literal["send", "discard"] | Unset = UNSET
     """What to do with deliveries on hold: send them (the default), or discard them"""
     since: datetime | Unset = UNSET
     """With `pending: send`: send only events from this time on and discard older ones"""
@@ -693,7 +695,7 @@ class WebhookReplayResult(Model):
 
 @dataclass(kw_only=True)
 class ReplayWebhooks(Model):
-    which: str
+    which: Literal["failed", "missing"]
     """`failed`: deliveries that failed, unless their event was replayed already. `missing`: events that the
     endpoint subscribes to and has no delivery of, for example because it is new
     """
@@ -902,7 +904,7 @@ class ApiKeyInput(Model):
 
     name: str
     """Name that says what the key is for"""
-    scopes: list[str] | None | Unset = UNSET
+    scopes: list[Literal["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"]] | None | Unset = UNSET
     """Scopes of the key, at most those of the calling key; null or absent: the same scopes, without
     `keys:manage`. Required if that is the only one
     """
@@ -912,11 +914,11 @@ class ApiKeyInput(Model):
     """IP address ranges that may use the key, within those of the calling key; null or absent: those of the
     calling key
     """
-    mode: str | None | Unset = UNSET
+    mode: Literal["live", "test"] | None | Unset = UNSET
     """`test` creates a test key; null or absent: the mode of the calling key. More may be added. Now: `live`,
     `test`.
     """
-    organization_type: str | None | Unset = UNSET
+    organization_type: Literal["agent", "contractor"] | None | Unset = UNSET
     """For a test key: the side of test jobs that it sees; null or absent: the type of your organization. More
     may be added. Now: `agent`, `contractor`.
     """
@@ -975,7 +977,7 @@ class JobRun(Model):
 class JobRunInput(Model):
     """A run of a test job."""
 
-    path: str | Unset = UNSET
+    path: Literal["delivered", "failed_then_delivered", "returned", "on_hold", "cancelled"] | Unset = UNSET
     """A named path; either `path` or `steps` is required. More may be added. Now: `delivered`,
     `failed_then_delivered`, `returned`, `on_hold`, `cancelled`.
     """

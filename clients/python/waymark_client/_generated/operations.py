@@ -202,7 +202,7 @@ def list_job_history(
 def list_events(
     *,
     after: str | Unset = UNSET,
-    types: Sequence[str] | Unset = UNSET,
+    types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned"]] | Unset = UNSET,
     page_size: int | Unset = UNSET,
 ) -> Call[models.Feed]:
     return Call(
@@ -374,8 +374,8 @@ def replay_webhook_deliveries(
 def list_webhook_deliveries(
     *,
     endpoint_id: str | Unset = UNSET,
-    status: str | Unset = UNSET,
-    event_type: str | Unset = UNSET,
+    status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
+    event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "webhook.test"] | Unset = UNSET,
     marking_number: str | Unset = UNSET,
     since: datetime | Unset = UNSET,
     until: datetime | Unset = UNSET,
@@ -564,7 +564,7 @@ def cancel_test_run(
 
 
 def send_sample_event(
-    type: str,
+    type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned"],
     body: models.SampleEventInput | Mapping[str, Any] | None = None,
     *,
     idempotency_key: str | Unset = UNSET,

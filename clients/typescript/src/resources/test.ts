@@ -5,6 +5,7 @@ import type {
   JobsInput,
   JobRun,
   JobRunInput,
+  Operations,
   SampleEventInput,
   WebhookDelivery,
 } from "../generated/api.ts";
@@ -37,7 +38,7 @@ export class Test {
    * `event` can name the job and one endpoint.
    */
   async sendEvent(
-    type: string,
+    type: Operations["sendSampleEvent"]["path"]["type"],
     event: SampleEventInput = {},
     options?: ChangeOptions,
   ): Promise<WebhookDelivery[]> {

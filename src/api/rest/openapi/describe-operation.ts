@@ -13,7 +13,7 @@ import {
   queryOf,
 } from "../../../operations/operation.ts";
 import { requestIdSchema } from "../../../operations/schemas.ts";
-import { wireSchema, writerOf } from "../wire.ts";
+import { closedWireSchema, wireSchema, writerOf } from "../wire.ts";
 import { type ErrorExample, errorResponse, responseName } from "./errors.ts";
 import {
   etagUnlessDryRun,
@@ -89,7 +89,7 @@ function bodyOf(input: z.ZodObject, body: NonNullable<OperationText["body"]>) {
     description: body.description,
     content: {
       "application/json": {
-        schema: body.schema ?? wireSchema(input),
+        schema: body.schema ?? closedWireSchema(input),
         examples: mapValues(body.examples, ({ summary, value }) => ({
           summary,
           value: write(value) as object,

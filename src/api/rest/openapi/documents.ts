@@ -4,6 +4,7 @@ import manifest from "../../../../package.json" with { type: "json" };
 import { guideSectionOf } from "../../../guide/api.ts";
 import { errorCodes } from "../../../core/errors.ts";
 import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
+import { closeRequests } from "./close-requests.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
 import { headerComponents } from "./headers.ts";
 import { restOperations } from "../../../operations/all.ts";
@@ -28,7 +29,8 @@ second (10 at once). The operator can change them. All keys of an organization t
 headers \`RateLimit\`, \`RateLimit-Policy\` and \`X-RateLimit-*\` contain the limits and the remaining requests.
 
 **New fields and codes.** Objects in responses and events may get new fields, and codes with \`x-extensible-enum\` may get
-new values. The values in \`x-known-values\` are those of a new installation; others can exist.
+new values. The values in \`x-known-values\` are those of a new installation; others can exist. Requests are closed: the server
+refuses values outside an \`enum\`, and unknown members where \`additionalProperties\` is false. Both may accept more later.
 
 **Versions.** The version is the segment \`v1\` of the path. New fields, parameters, events and status codes can appear without
 notice; ignore those that you don't know. We remove or rename nothing in v1 without a deprecation period of at least 12 months,
@@ -68,35 +70,37 @@ const apiConfig = {
 
 const apiRoutes = restOperations.map(describeOperation);
 
-/** Returns the document of the partner API. If `publicUrl` is null, its server URL is relative. */
-export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument {
+/** Returns the document of the partner API. If `baseUrl` (without a trailing slash) is null, its URLs are relative. */
+export function createOpenApiDocument(baseUrl: string | null): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   registerComponents(registry);
   registerResponses(registry);
-  for (const route of apiRoutes) registry.registerPath(withGuide(route, publicUrl));
-  for (const webhook of webhooks) registry.registerWebhook(withGuide(webhook, publicUrl));
-  return generate(registry, {
-    ...configFor(publicUrl),
-    servers: [{ url: `${publicUrl ?? ""}/v1` }],
+  for (const route of apiRoutes) registry.registerPath(withGuide(route, baseUrl));
+  for (const webhook of webhooks) registry.registerWebhook(withGuide(webhook, baseUrl));
+  const document = generate(registry, {
+    ...configFor(baseUrl),
+    servers: [{ url: `${baseUrl ?? ""}/v1` }],
   });
+  closeRequests(document);
+  return document;
 }
 
 /** Adds the contact, and to each tag a link to the guide. */
-function configFor(publicUrl: string | null) {
-  const tags = apiConfig.tags.map((tag) => ({ ...tag, ...guideLink(tag.name, publicUrl) }));
-  return { ...apiConfig, tags, info: { ...apiConfig.info, contact: contactOf(publicUrl) } };
+function configFor(baseUrl: string | null) {
+  const tags = apiConfig.tags.map((tag) => ({ ...tag, ...guideLink(tag.name, baseUrl) }));
+  return { ...apiConfig, tags, info: { ...apiConfig.info, contact: contactOf(baseUrl) } };
 }
 
-function withGuide(route: RouteConfig, publicUrl: string | null): RouteConfig {
-  return { ...route, ...guideLink(route.operationId ?? "", publicUrl) };
+function withGuide(route: RouteConfig, baseUrl: string | null): RouteConfig {
+  return { ...route, ...guideLink(route.operationId ?? "", baseUrl) };
 }
 
 /** Returns `externalDocs` with the section of the guide that explains an operation or a tag. */
-function guideLink(name: string, publicUrl: string | null) {
+function guideLink(name: string, baseUrl: string | null) {
   const section = guideSectionOf(name);
   if (!section) return {};
   const description = section.heading === null ? "Guide" : `Guide: ${section.heading}`;
-  return { externalDocs: { description, url: `${publicUrl ?? ""}/guide/${section.path}` } };
+  return { externalDocs: { description, url: `${baseUrl ?? ""}/guide/${section.path}` } };
 }
 
 type Config = Parameters<OpenApiGeneratorV31["generateDocument"]>[0];
@@ -107,8 +111,8 @@ function generate(registry: OpenAPIRegistry, config: Config): OpenApiDocument {
   return generator.generateDocument(config);
 }
 
-function contactOf(publicUrl: string | null): { name: string; url?: string } {
-  return { name: "The operator of this service", ...(publicUrl !== null && { url: publicUrl }) };
+function contactOf(baseUrl: string | null): { name: string; url?: string } {
+  return { name: "The operator of this service", ...(baseUrl !== null && { url: baseUrl }) };
 }
 
 /** Registers the responses that operations refer to. Linters report components that no operation uses. */
