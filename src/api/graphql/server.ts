@@ -28,6 +28,7 @@ import { readJson } from "../json.ts";
 import type { Simulate } from "../simulate.ts";
 import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts";
 import type { SessionVerifier } from "../../accounts/api.ts";
+import { sdlRoutes } from "./sdl-parts.ts";
 import { currentRequest } from "./request-store.ts";
 import { createSubscriptionServer, type SubscriptionServer } from "./subscriptions/websocket-server.ts";
 
@@ -89,6 +90,7 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
         PATH,
         expressMiddleware(apollo, { context: () => Promise.resolve(makeContext(currentRequest())) }),
       );
+      router.use(sdlRoutes(PATH));
       router.use(PATH, notFoundHandler);
       if (deps.extraRoutes) router.use(deps.extraRoutes);
       router.use(graphiqlRoutes({ explorerKey, publicUrl: config.http.publicUrl }));
