@@ -62,7 +62,7 @@ export function examplesPage(examples: readonly Example[]): Page {
   const introduction =
     "Every GraphQL sample of this guide in one place. Open one in GraphiQL, enter your API key as a header, and run it.";
   const note =
-    "Each sample selects `id` of every object, so that caching clients can merge the results. An explorer only shows the operation: nothing runs until you run it.";
+    "Each sample selects `id` of every object that has one, so that caching clients can merge the results. An explorer only shows the operation: nothing runs until you run it.";
   return markdownPage(
     EXAMPLES_FILE,
     [`# GraphQL examples`, introduction, note, ...lists].join("\n\n") + "\n",

@@ -56,7 +56,7 @@ export function renderLayout(input: LayoutInput): string {
 ${content}
 </article>
 ${renderNeighbours(input)}
-<footer><a href="${markdownUrl}">This page as Markdown</a> · <a href="${root}../llms.txt">llms.txt</a> · <a href="${root}../llms-full.txt">llms-full.txt</a></footer>
+<footer><a href="${markdownUrl}">This page as Markdown</a> · <a href="${root}../llms.txt">llms.txt</a> · <a href="${root}../llms-full.txt">llms-full.txt</a> · <a href="${urlOf("changelog")}">Changelog</a></footer>
 </main>
 ${renderHeadings(page)}
 </div>

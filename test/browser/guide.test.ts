@@ -55,6 +55,35 @@ it("the search shows any query as text", async () => {
   expect(pageErrors).toEqual([]);
 });
 
+it("a search result is a link: a middle click or Ctrl and a click open it in a new tab", async () => {
+  const { page } = await open("/guide/");
+  await page.keyboard.press("/");
+  await page.getByRole("combobox", { name: "Search the guide" }).fill("idempotency");
+  const first = page.getByRole("option").first();
+  await expectVisible(first);
+  const url = await first.evaluate((link) => (link as HTMLAnchorElement).href);
+  expect(new URL(url).pathname).toMatch(/^\/guide\/./);
+  const clicks: Parameters<typeof first.click>[] = [
+    [{ button: "middle" }],
+    [{ modifiers: ["ControlOrMeta"] }],
+  ];
+  for (const click of clicks) {
+    const [tab] = await Promise.all([page.context().waitForEvent("page"), first.click(...click)]);
+    await tab.waitForURL(url);
+    await tab.close();
+    expect(new URL(page.url()).pathname).toBe("/guide/");
+  }
+  await first.click();
+  await page.waitForURL(url);
+});
+
+it("each page links the changelog at its foot", async () => {
+  const { page } = await open("/guide/webhooks/verify");
+  await page.locator("footer").getByRole("link", { name: "Changelog" }).click();
+  await page.waitForURL("**/guide/changelog");
+  await expectVisible(page.getByRole("heading", { name: "Changelog", level: 1 }));
+});
+
 describe("a test key", () => {
   it("is created for a signed-in owner and shown in the samples, in this tab only", async () => {
     const { id } = await app.createOrganization("agent");

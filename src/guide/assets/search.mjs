@@ -16,7 +16,7 @@ const input = element("input", {
   maxLength: 200,
 });
 input.setAttribute("aria-controls", "search-results");
-const list = element("ul", { id: "search-results", role: "listbox", ariaLabel: "Results" });
+const list = element("div", { id: "search-results", role: "listbox", ariaLabel: "Results" });
 const status = element("p", { role: "status" });
 const dialog = element("dialog", { className: "search", ariaLabel: "Search the guide" }, input, list, status);
 document.body.append(dialog);
@@ -78,10 +78,10 @@ function statusOf(query, results) {
 function toOption({ title, page, url, excerpt }, position) {
   const name = title === page ? title : `${page}: ${title}`;
   const parts = [element("b", {}, name), element("span", {}, excerpt)];
-  const option = element("li", { id: `search-result-${position}`, role: "option" }, ...parts);
-  option.addEventListener("click", () => {
-    dialog.close();
-    location.assign(root + url);
+  const properties = { id: `search-result-${position}`, role: "option", href: root + url, tabIndex: -1 };
+  const option = element("a", properties, ...parts);
+  option.addEventListener("click", ({ ctrlKey, metaKey, shiftKey }) => {
+    if (!ctrlKey && !metaKey && !shiftKey) dialog.close();
   });
   return option;
 }
