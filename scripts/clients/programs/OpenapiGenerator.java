@@ -57,7 +57,7 @@ public class OpenapiGenerator {
     List<BatchItem> items = List.of(
         new BatchItem().markingNumber(number).weight(more),
         new BatchItem().markingNumber("no-such-job").weight(BigDecimal.ONE));
-    var results = jobs.updateJobs(new BatchUpdate().jobs(items), null, null).getData().getResults();
+    var results = jobs.updateJobs(new BatchUpdate().jobs(items), null, null, null).getData().getResults();
     check(results.get(0).getJob().getWeight().compareTo(more) == 0
         && "NotFoundException".equals(results.get(1).getErrorCode()), "batch");
     var events = new EventsApi(client).listEvents(null, List.of("job.updated", "job.status_changed"), null).getData();

@@ -8,7 +8,7 @@ export interface Calls {
   get(markingNumber: string): Promise<Answer>;
   patch(markingNumber: string, body: Record<string, unknown>, ifMatch?: string): Promise<Answer>;
   batch(jobs: Record<string, unknown>[]): Promise<Answer>;
-  events(types: string[]): Promise<Answer>;
+  events(types: ("job.updated" | "job.status_changed")[]): Promise<Answer>;
   history(markingNumber: string): Promise<Answer>;
   statuses(): Promise<Answer>;
   me(): Promise<Answer>;

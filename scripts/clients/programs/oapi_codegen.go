@@ -53,7 +53,7 @@ func main() {
 	batch, err := client.UpdateJobsWithResponse(ctx, nil, waymark.BatchUpdate{Jobs: items})
 	check(err == nil && *batch.JSON200.Data.Results[0].Job.Weight == weight+1 &&
 		*batch.JSON200.Data.Results[1].ErrorCode == "NotFoundException", "batch")
-	types := []string{"job.updated", "job.status_changed"}
+	types := []waymark.ListEventsParamsTypes{"job.updated", "job.status_changed"}
 	events, err := client.ListEventsWithResponse(ctx, &waymark.ListEventsParams{Types: &types})
 	check(err == nil && events.JSON200.Data.Items[0].Data.Job.Id != "", "events with types")
 	history, err := client.ListJobHistoryWithResponse(ctx, number, nil)

@@ -45,7 +45,7 @@ async fn main() {
     check(patched.weight == Some(weight) && patched.labels.is_none(), "patch");
     let good = BatchItem { weight: Some(Some(weight + 1.0)), ..BatchItem::new(number.into()) };
     let bad = BatchItem { weight: Some(Some(1.0)), ..BatchItem::new("no-such-job".into()) };
-    let results = update_jobs(&api, BatchUpdate::new(vec![good, bad]), None, None).await.unwrap().data.results;
+    let results = update_jobs(&api, BatchUpdate::new(vec![good, bad]), None, None, None).await.unwrap().data.results;
     let updated = results[0].job.as_ref().unwrap();
     let code = results[1].error_code.as_deref();
     check(updated.weight == Some(weight + 1.0) && code == Some("NotFoundException"), "batch");

@@ -4,7 +4,7 @@ from waymark_client.api.account import get_me
 from waymark_client.api.events import list_events
 from waymark_client.api.jobs import get_job, list_job_history, list_jobs, look_up_jobs, update_job, update_jobs
 from waymark_client.api.reference import list_statuses
-from waymark_client.models import BatchItem, BatchUpdate, ErrorEnvelope, JobLookup, JobPatch, ListJobsSort
+from waymark_client.models import BatchItem, BatchUpdate, ErrorEnvelope, JobLookup, JobPatch, ListEventsTypesItem, ListJobsSort
 
 
 def check(condition, what):
@@ -28,7 +28,7 @@ check(patched.weight == weight and patched.labels is None, "patch")
 body = BatchUpdate(jobs=[BatchItem(marking_number=number, weight=weight + 1), BatchItem(marking_number="no-such-job", weight=1)])
 updated, failed = update_jobs.sync(client=client, body=body).data.results
 check(updated.job.weight == weight + 1 and failed.error_code == "NotFoundException", "batch")
-events = list_events.sync(client=client, types=["job.updated", "job.status_changed"])
+events = list_events.sync(client=client, types=[ListEventsTypesItem.JOB_UPDATED, ListEventsTypesItem.JOB_STATUS_CHANGED])
 check(events.data.items[0].data.job.id, "events with types")
 check(list_job_history.sync(number, client=client).data.items[0].changes["weight"].to == weight + 1, "history")
 check(len(list_statuses.sync(client=client).data.items) > 3, "reference")

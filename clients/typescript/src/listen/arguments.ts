@@ -1,6 +1,6 @@
 /** The command line of `listen`. */
 import { parseArgs } from "node:util";
-import { VERSION } from "../generated/api.ts";
+import { VERSION, type Operations } from "../generated/api.ts";
 import { isSecret } from "../signature.ts";
 
 const PACKAGE = `waymark-client-${VERSION}.tgz`;
@@ -30,7 +30,8 @@ export interface ListenArguments {
   forwardTo: string | null;
   apiKey: string;
   baseUrl: string;
-  types: string[] | undefined;
+  /** The server checks them. */
+  types: Operations["listEvents"]["query"]["types"];
   /** Null for a new one. */
   secret: string | null;
 }
@@ -56,7 +57,7 @@ export function parseArguments(
     forwardTo: values["forward-to"] === undefined ? null : httpUrl("--forward-to", values["forward-to"]),
     apiKey,
     baseUrl: httpUrl("--base-url", values["base-url"] ?? env["WAYMARK_URL"] ?? "http://127.0.0.1:4000"),
-    types: values.types?.split(","),
+    types: values.types?.split(",") as ListenArguments["types"],
     secret: secretOf("--secret", values.secret) ?? secretOf(SECRET_VARIABLE, env[SECRET_VARIABLE]),
   };
 }
