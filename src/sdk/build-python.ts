@@ -34,7 +34,8 @@ export async function buildPythonClient(version: string): Promise<Wheel> {
       requiresPython: project["requires-python"],
       dependencies: project.dependencies,
       classifiers: project.classifiers,
-      readme: await readFile(join(SOURCE_DIR, "README.md"), "utf8"),
+      // The mark of samples that tests don't run.
+      readme: (await readFile(join(SOURCE_DIR, "README.md"), "utf8")).replaceAll(/^(```\w+) no-run$/gm, "$1"),
       licenseText: await readFile(join(SOURCE_DIR, "LICENSE")),
     },
     new Map(modules.flat()),

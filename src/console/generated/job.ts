@@ -180,9 +180,9 @@ export type JobPatch = {
   readonly pieceQuantity?: number | null | undefined;
   /** Optional labels, at most 255 characters. */
   readonly labels?: string | null | undefined;
-  /** PTS value. */
+  /** PTS value; without a unit, stored as sent. */
   readonly pts?: number | null | undefined;
-  /** Weight. */
+  /** Weight; without a unit, stored as sent. */
   readonly weight?: number | null | undefined;
   /** Recipient name, at most 255 characters. */
   readonly recipientName?: string | null | undefined;

@@ -451,9 +451,9 @@ export type Job = Node & {
   readonly pieceQuantity: Maybe<Scalars['Int']['output']>;
   /** Optional labels. */
   readonly labels: Maybe<Scalars['String']['output']>;
-  /** PTS value. */
+  /** PTS value; without a unit, stored as sent. */
   readonly pts: Maybe<Scalars['Float']['output']>;
-  /** Weight. */
+  /** Weight; without a unit, stored as sent. */
   readonly weight: Maybe<Scalars['Float']['output']>;
   /** Recipient name. */
   readonly recipientName: Maybe<Scalars['String']['output']>;
@@ -808,9 +808,9 @@ export type JobPatch = {
   readonly pieceQuantity?: InputMaybe<Scalars['Int']['input']>;
   /** Optional labels, at most 255 characters. */
   readonly labels?: InputMaybe<Scalars['String']['input']>;
-  /** PTS value. */
+  /** PTS value; without a unit, stored as sent. */
   readonly pts?: InputMaybe<Scalars['Float']['input']>;
-  /** Weight. */
+  /** Weight; without a unit, stored as sent. */
   readonly weight?: InputMaybe<Scalars['Float']['input']>;
   /** Recipient name, at most 255 characters. */
   readonly recipientName?: InputMaybe<Scalars['String']['input']>;
