@@ -1,4 +1,4 @@
-/** Each request that the document refuses is refused by the server. The requests are made from its examples and schemas. */
+/** The server refuses each request that the document refuses. The tests make the requests from its examples and schemas. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { scopes } from "../../src/api-keys/api.ts";
 import { operationsOf } from "../../src/api/rest/openapi/operations.ts";
@@ -27,7 +27,7 @@ interface Schema {
 }
 
 interface Wrong {
-  /** What is wrong, with its name. */
+  /** The fault and the name of its member or parameter. */
   kind: string;
   field: string;
   schema: object;
@@ -155,7 +155,7 @@ describe("a request that the document refuses", () => {
     },
   );
 
-  it("is made for each operation with a body or a closed list", () => {
+  it("covers each operation with a body or a closed list", () => {
     const names = new Set(cases.map(([, { send }]) => send.name));
     expect(names.size).toBeGreaterThan(15);
   });

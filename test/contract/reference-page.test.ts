@@ -38,7 +38,7 @@ describe("GET /openapi.json", () => {
     expect(one.get("etag")).not.toBe(other.get("etag"));
   });
 
-  it("has the public URL, whatever the Host is", async () => {
+  it("has the public URL, with any Host", async () => {
     await using behindProxy = await startTestApp({ PUBLIC_URL: "https://example.com/waymark/" });
     const { body, text } = await behindProxy.request("/openapi.json", { headers: { host: "other.example" } });
     expect(body).toMatchObject({ servers: [{ url: "https://example.com/waymark/v1" }] });

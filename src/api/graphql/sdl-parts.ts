@@ -23,26 +23,17 @@ const partner: AccessSubject = {
 export function sdlRoutes(path: string): Router {
   const router = Router({ caseSensitive: true });
   // Created by the first request, because most processes never get one.
-  let parts: SdlParts | undefined;
+  let parts: ReturnType<typeof sdlParts> | undefined;
   const send =
-    (part: keyof SdlParts): RequestHandler =>
+    (file: keyof ReturnType<typeof sdlParts>): RequestHandler =>
     (_request, response) => {
       parts ??= sdlParts();
       response.setHeader("Cache-Control", "no-cache");
-      response.type("text/plain").send(parts[part]);
+      response.type("text/plain").send(parts[file]);
     };
-  for (const [file, part] of [
-    ["schema.graphql", "partner"],
-    ["schema.operator.graphql", "operator"],
-  ] as const)
-    addRoute(router, { path: `${path}/${file}`, name: `${path}/${file}` }, { get: [send(part)] });
+  for (const file of ["schema.graphql", "schema.operator.graphql"] as const)
+    addRoute(router, { path: `${path}/${file}`, name: `${path}/${file}` }, { get: [send(file)] });
   return router;
-}
-
-/** The `operator` part extends the types of the `partner` part: both together are the schema. */
-export interface SdlParts {
-  readonly partner: string;
-  readonly operator: string;
 }
 
 function isRoot(definition: DefinitionNode): definition is ObjectTypeDefinitionNode {
@@ -53,7 +44,8 @@ function toText(definitions: readonly DefinitionNode[]): string {
   return `${print({ kind: Kind.DOCUMENT, definitions })}\n`;
 }
 
-export function sdlParts(): SdlParts {
+/** The operators' part extends the partners' part: both together are the schema. */
+function sdlParts() {
   const { definitions } = parse(readSdl());
   const roots = definitions.filter(isRoot);
   const others = definitions.filter((definition) => !isRoot(definition));
@@ -71,8 +63,8 @@ export function sdlParts(): SdlParts {
       kind: Kind.OBJECT_TYPE_EXTENSION as const,
     }));
   return {
-    partner: toText([...others.filter(isUsed), ...partnerRoots]),
-    operator: toText([...extensions, ...others.filter((definition) => !isUsed(definition))]),
+    "schema.graphql": toText([...others.filter(isUsed), ...partnerRoots]),
+    "schema.operator.graphql": toText([...extensions, ...others.filter((definition) => !isUsed(definition))]),
   };
 }
 
