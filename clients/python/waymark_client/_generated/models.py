@@ -57,9 +57,9 @@ class EventJob(Model):
     labels: str | None | Unset = UNSET
     """Optional labels"""
     pts: float | None | Unset = UNSET
-    """PTS value"""
+    """PTS value; without a unit, stored as sent"""
     weight: float | None | Unset = UNSET
-    """Weight"""
+    """Weight; without a unit, stored as sent"""
     recipient_name: str | None | Unset = UNSET
     """Recipient name"""
     recipient_contact: str | None | Unset = UNSET
@@ -169,9 +169,9 @@ class Job(Model):
     labels: str | None
     """Optional labels"""
     pts: float | None
-    """PTS value"""
+    """PTS value; without a unit, stored as sent"""
     weight: float | None
-    """Weight"""
+    """Weight; without a unit, stored as sent"""
     recipient_name: str | None
     """Recipient name"""
     recipient_contact: str | None
@@ -338,9 +338,9 @@ class BatchItem(Model):
     labels: str | None | Unset = UNSET
     """Optional labels"""
     pts: float | None | Unset = UNSET
-    """PTS value"""
+    """PTS value; without a unit, stored as sent"""
     weight: float | None | Unset = UNSET
-    """Weight"""
+    """Weight; without a unit, stored as sent"""
     recipient_name: str | None | Unset = UNSET
     """Recipient name"""
     recipient_contact: str | None | Unset = UNSET
@@ -376,9 +376,9 @@ class JobPatch(Model):
     labels: str | None | Unset = UNSET
     """Optional labels"""
     pts: float | None | Unset = UNSET
-    """PTS value"""
+    """PTS value; without a unit, stored as sent"""
     weight: float | None | Unset = UNSET
-    """Weight"""
+    """Weight; without a unit, stored as sent"""
     recipient_name: str | None | Unset = UNSET
     """Recipient name"""
     recipient_contact: str | None | Unset = UNSET
@@ -566,7 +566,7 @@ class WebhookEndpointInput(Model):
     """An https URL whose host resolves to public IP addresses, unless the service allows others"""
     description: str | None | Unset = UNSET
     """Description, for your own use"""
-    event_types: list[Literal["job.created", "job.updated", "job.status_changed", "job.assigned"]] | None | Unset = UNSET
+    event_types: list[Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted"]] | None | Unset = UNSET
     """Event types to send. Null: all, including future types"""
     headers: list[WebhookHeaderInput] | None | Unset = UNSET
     """Custom headers, sent with every request"""
@@ -594,7 +594,7 @@ class WebhookEndpointPatch(Model):
     """An https URL whose host resolves to public IP addresses, unless the service allows others"""
     description: str | None | Unset = UNSET
     """Description, for your own use"""
-    event_types: list[Literal["job.created", "job.updated", "job.status_changed", "job.assigned"]] | None | Unset = UNSET
+    event_types: list[Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted"]] | None | Unset = UNSET
     """Event types to send. Null: all, including future types"""
     headers: list[WebhookHeaderInput] | None | Unset = UNSET
     """Replaces all custom headers. Null or an empty list removes them"""

@@ -202,7 +202,7 @@ def list_job_history(
 def list_events(
     *,
     after: str | Unset = UNSET,
-    types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned"]] | Unset = UNSET,
+    types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted"]] | Unset = UNSET,
     page_size: int | Unset = UNSET,
 ) -> Call[models.Feed]:
     return Call(
@@ -375,7 +375,7 @@ def list_webhook_deliveries(
     *,
     endpoint_id: str | Unset = UNSET,
     status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
-    event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "webhook.test"] | Unset = UNSET,
+    event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted", "webhook.test"] | Unset = UNSET,
     marking_number: str | Unset = UNSET,
     since: datetime | Unset = UNSET,
     until: datetime | Unset = UNSET,
@@ -564,7 +564,7 @@ def cancel_test_run(
 
 
 def send_sample_event(
-    type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned"],
+    type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted"],
     body: models.SampleEventInput | Mapping[str, Any] | None = None,
     *,
     idempotency_key: str | Unset = UNSET,

@@ -460,7 +460,7 @@ class Events:
         self,
         *,
         after: str | Unset = UNSET,
-        types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned"]] | Unset = UNSET,
+        types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted"]] | Unset = UNSET,
         page_size: int = 100,
         headers: Mapping[str, str] | None = None,
     ) -> Iterator[models.Event]:
@@ -495,7 +495,7 @@ class Events:
         self,
         *,
         after: str | Unset = UNSET,
-        types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned"]] | Unset = UNSET,
+        types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted"]] | Unset = UNSET,
         page_size: int | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.Feed:
@@ -820,7 +820,7 @@ class Webhooks:
         *,
         endpoint_id: str | Unset = UNSET,
         status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
-        event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "webhook.test"] | Unset = UNSET,
+        event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted", "webhook.test"] | Unset = UNSET,
         marking_number: str | Unset = UNSET,
         since: datetime | Unset = UNSET,
         until: datetime | Unset = UNSET,
@@ -859,7 +859,7 @@ class Webhooks:
         *,
         endpoint_id: str | Unset = UNSET,
         status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
-        event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "webhook.test"] | Unset = UNSET,
+        event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted", "webhook.test"] | Unset = UNSET,
         marking_number: str | Unset = UNSET,
         since: datetime | Unset = UNSET,
         until: datetime | Unset = UNSET,
@@ -1217,7 +1217,7 @@ class Test:
 
     def send_event(
         self,
-        type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned"],
+        type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted"],
         body: models.SampleEventInput | Mapping[str, Any] | None = None,
         *,
         idempotency_key: str | Unset = UNSET,
@@ -1678,7 +1678,7 @@ class AsyncEvents:
         self,
         *,
         after: str | Unset = UNSET,
-        types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned"]] | Unset = UNSET,
+        types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted"]] | Unset = UNSET,
         page_size: int = 100,
         headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[models.Event]:
@@ -1713,7 +1713,7 @@ class AsyncEvents:
         self,
         *,
         after: str | Unset = UNSET,
-        types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned"]] | Unset = UNSET,
+        types: Sequence[Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted"]] | Unset = UNSET,
         page_size: int | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.Feed:
@@ -2038,7 +2038,7 @@ class AsyncWebhooks:
         *,
         endpoint_id: str | Unset = UNSET,
         status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
-        event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "webhook.test"] | Unset = UNSET,
+        event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted", "webhook.test"] | Unset = UNSET,
         marking_number: str | Unset = UNSET,
         since: datetime | Unset = UNSET,
         until: datetime | Unset = UNSET,
@@ -2077,7 +2077,7 @@ class AsyncWebhooks:
         *,
         endpoint_id: str | Unset = UNSET,
         status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
-        event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "webhook.test"] | Unset = UNSET,
+        event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted", "webhook.test"] | Unset = UNSET,
         marking_number: str | Unset = UNSET,
         since: datetime | Unset = UNSET,
         until: datetime | Unset = UNSET,
@@ -2435,7 +2435,7 @@ class AsyncTest:
 
     async def send_event(
         self,
-        type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned"],
+        type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted"],
         body: models.SampleEventInput | Mapping[str, Any] | None = None,
         *,
         idempotency_key: str | Unset = UNSET,

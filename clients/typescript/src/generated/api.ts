@@ -38,9 +38,9 @@ export interface EventJob {
   piece_quantity?: number | null;
   /** Optional labels */
   labels?: string | null;
-  /** PTS value */
+  /** PTS value; without a unit, stored as sent */
   pts?: number | null;
-  /** Weight */
+  /** Weight; without a unit, stored as sent */
   weight?: number | null;
   /** Recipient name */
   recipient_name?: string | null;
@@ -150,9 +150,9 @@ export interface Job {
   piece_quantity: number | null;
   /** Optional labels */
   labels: string | null;
-  /** PTS value */
+  /** PTS value; without a unit, stored as sent */
   pts: number | null;
-  /** Weight */
+  /** Weight; without a unit, stored as sent */
   weight: number | null;
   /** Recipient name */
   recipient_name: string | null;
@@ -280,7 +280,7 @@ export interface BatchUpdate {
   jobs: BatchItem[];
 }
 
-/** The fields to change of the job with this Marking Number. */
+/** The fields to change of the job with this Marking Number: at least one. An item without any, or with an invalid field, fails alone. */
 export interface BatchItem {
   /** Marking Number of the job */
   marking_number: string;
@@ -294,9 +294,9 @@ export interface BatchItem {
   piece_quantity?: number | null;
   /** Optional labels */
   labels?: string | null;
-  /** PTS value */
+  /** PTS value; without a unit, stored as sent */
   pts?: number | null;
-  /** Weight */
+  /** Weight; without a unit, stored as sent */
   weight?: number | null;
   /** Recipient name */
   recipient_name?: string | null;
@@ -330,9 +330,9 @@ export interface JobPatch {
   piece_quantity?: number | null;
   /** Optional labels */
   labels?: string | null;
-  /** PTS value */
+  /** PTS value; without a unit, stored as sent */
   pts?: number | null;
-  /** Weight */
+  /** Weight; without a unit, stored as sent */
   weight?: number | null;
   /** Recipient name */
   recipient_name?: string | null;
@@ -493,7 +493,7 @@ export interface WebhookEndpointInput {
   /** Description, for your own use */
   description?: string | null;
   /** Event types to send. Null: all, including future types */
-  event_types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {}))[] | null;
+  event_types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted")[] | null;
   /** Custom headers, sent with every request */
   headers?: WebhookHeaderInput[] | null;
   /** Maximum number of concurrent requests; 8 by default */
@@ -517,7 +517,7 @@ export interface WebhookEndpointPatch {
   /** Description, for your own use */
   description?: string | null;
   /** Event types to send. Null: all, including future types */
-  event_types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {}))[] | null;
+  event_types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted")[] | null;
   /** Replaces all custom headers. Null or an empty list removes them */
   headers?: WebhookHeaderInput[] | null;
   /** Maximum number of concurrent requests; 8 by default */
@@ -541,7 +541,7 @@ export interface ResumedWebhookEndpoint {
 
 export interface ResumeWebhookEndpoint {
   /** What to do with deliveries on hold: send them (the default), or discard them */
-  pending?: "send" | "discard" | (string & {});
+  pending?: "send" | "discard";
   /** With `pending: send`: send only events from this time on and discard older ones */
   since?: string;
 }
@@ -614,7 +614,7 @@ export interface WebhookReplayResult {
 
 export interface ReplayWebhooks {
   /** `failed`: deliveries that failed, unless their event was replayed already. `missing`: events that the endpoint subscribes to and has no delivery of, for example because it is new */
-  which: "failed" | "missing" | (string & {});
+  which: "failed" | "missing";
   /** Only deliveries that failed, or events, at or after this time. Default: the whole log */
   since?: string;
   /** Only deliveries that failed, or events, before this time. Default: now */
@@ -783,15 +783,15 @@ export interface ApiKeyInput {
   /** Name that says what the key is for */
   name: string;
   /** Scopes of the key, at most those of the calling key; null or absent: the same scopes, without `keys:manage`. Required if that is the only one */
-  scopes?: ("jobs:read" | "jobs:write" | "webhooks:manage" | "keys:manage" | (string & {}))[] | null;
+  scopes?: ("jobs:read" | "jobs:write" | "webhooks:manage" | "keys:manage")[] | null;
   /** Expiry time, no later than that of the calling key; null or absent: that of the calling key */
   expires_at?: string | null;
   /** IP address ranges that may use the key, within those of the calling key; null or absent: those of the calling key */
   cidrs?: string[] | null;
   /** `test` creates a test key; null or absent: the mode of the calling key. More may be added. Now: `live`, `test`. */
-  mode?: "live" | "test" | (string & {}) | null;
+  mode?: "live" | "test" | null;
   /** For a test key: the side of test jobs that it sees; null or absent: the type of your organization. More may be added. Now: `agent`, `contractor`. */
-  organization_type?: "agent" | "contractor" | (string & {}) | null;
+  organization_type?: "agent" | "contractor" | null;
 }
 
 export interface ApiKeyRotation {
@@ -838,7 +838,7 @@ export interface JobRun {
 /** A run of a test job. */
 export interface JobRunInput {
   /** A named path; either `path` or `steps` is required. More may be added. Now: `delivered`, `failed_then_delivered`, `returned`, `on_hold`, `cancelled`. */
-  path?: "delivered" | "failed_then_delivered" | "returned" | "on_hold" | "cancelled" | (string & {});
+  path?: "delivered" | "failed_then_delivered" | "returned" | "on_hold" | "cancelled";
   /** The statuses that the job gets, in order */
   steps?: StatusCode[];
   /** Milliseconds between two steps; default: 1000. Steps are applied once a second */
@@ -1031,7 +1031,7 @@ export interface Operations {
       /** `next_cursor` of the previous response, unchanged. `latest`: returns no events and a cursor for all events from now on. By default the feed starts with the oldest event, up to 30 days ago. */
       after?: string | undefined;
       /** Only events of these types, separated by commas or as a repeated parameter. By default: all types. */
-      types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {}))[] | undefined;
+      types?: ("job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted")[] | undefined;
       /** Maximum number of events. */
       page_size?: number | undefined;
     };
@@ -1163,9 +1163,9 @@ export interface Operations {
       /** Only deliveries to this endpoint; a deleted one too. An unknown ID returns 404. */
       endpoint_id?: string | undefined;
       /** Only deliveries with this status. */
-      status?: "pending" | "delivered" | "failed" | "discarded" | (string & {}) | undefined;
+      status?: "pending" | "delivered" | "failed" | "discarded" | undefined;
       /** Only deliveries of this event type. */
-      event_type?: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | "webhook.test" | (string & {}) | undefined;
+      event_type?: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | "webhook.test" | undefined;
       /** Only deliveries of events of this job. */
       marking_number?: string | undefined;
       /** Only deliveries created at or after this time. */
@@ -1301,7 +1301,7 @@ export interface Operations {
   sendSampleEvent: {
     path: {
       /** An event type. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`, `job.unassigned`, `job.deleted`. */
-      type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | (string & {});
+      type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted";
     };
     query: {};
     body: SampleEventInput;
