@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Request, Response } from "express";
 import { InFlightLimit } from "../core/concurrency/in-flight-limit.ts";
+import type { EventService } from "../events/api.ts";
 import {
   exhaustLimit,
   type RateLimitClass,
@@ -9,6 +10,7 @@ import {
   type RateLimitSubject,
 } from "../rate-limits/api.ts";
 import {
+  FEED_STATUS,
   parseSimulation,
   SIMULATE_HEADER,
   simulatedFailure,
@@ -32,7 +34,7 @@ export interface SimulatedRequest {
 
 /**
  * Call it for a test key after its rate limit. Throws the simulated failure, or BadRequestException for an unknown value. Returns
- * true if the request is to be handled, maybe after a wait, and false if its connection is closed.
+ * true if the request is to be handled, maybe after a wait or without an answer, and false if its connection is closed.
  */
 export type Simulate = (
   request: Request,
@@ -43,11 +45,12 @@ export type Simulate = (
 interface SimulatorDeps {
   /** Null: rate limits are off. */
   limits: RateLimits | null;
+  events: Pick<EventService, "expiredCursor">;
   /** Ends waits. */
   stopping: AbortSignal;
 }
 
-export function createSimulator({ limits, stopping }: SimulatorDeps): Simulate {
+export function createSimulator({ limits, events, stopping }: SimulatorDeps): Simulate {
   const slow = new InFlightLimit({ max: MAX_SLOW_REQUESTS, noun: "slow requests", retryAfterS: 5 });
   return async (request, response, { partner, subject, kind, statuses, verifyAgain }) => {
     const text = request.get(SIMULATE_HEADER);
@@ -68,11 +71,20 @@ export function createSimulator({ limits, stopping }: SimulatorDeps): Simulate {
       request.socket.destroy();
       return false;
     }
+    if (simulation.kind === "cut_after") {
+      // Every answer, also that of an error, ends here.
+      response.end = () => {
+        request.socket.destroy();
+        return response;
+      };
+      return true;
+    }
     const { status } = simulation;
     if (status === "429")
       throw await exhaustLimit(limits, subject, kind, (name, value) => response.setHeader(name, value));
     // The real ones come before the rate limit.
     if (status === "401" || status === "403") removeRateLimitHeaders(response);
+    if (status === FEED_STATUS) throw await events.expiredCursor();
     throw simulatedFailure(status, request.get("if-match"));
   };
 }

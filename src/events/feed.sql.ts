@@ -89,7 +89,7 @@ export async function readFeed<Row>(
     nowMs,
   });
   const scanned = await queryable.query<Row & ScannedRow>(statement);
-  if (scanned[0]?.is_expired) throw expiredCursor(await oldestPosition(queryable, nowMs));
+  if (scanned[0]?.is_expired) throw await expiredCursor(queryable, nowMs);
   const rows = scanned.filter(({ id, matches }) => id !== null && matches !== false);
   const items = rows.slice(0, query.limit);
   if (rows.length > query.limit) return { items, hasMore: true, end: items.at(-1) ?? null };
@@ -99,7 +99,9 @@ export async function readFeed<Row>(
   return { items, hasMore: false, end: items.at(-1) ?? null };
 }
 
-function expiredCursor(oldest: FeedPosition): AppError {
+/** Returns the error of a cursor whose next events have left the feed. */
+export async function expiredCursor(queryable: Queryable, nowMs: number): Promise<AppError> {
+  const oldest = await oldestPosition(queryable, nowMs);
   return new AppError(
     "GoneException",
     "Events after this cursor are older than 30 days and have left the feed. Take a new cursor with after=latest, " +

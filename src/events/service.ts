@@ -4,7 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Queryable } from "../core/postgres/database.ts";
 import type { Principal } from "../core/principal.ts";
-import { newestPosition, readFeed, type FeedPage, type FeedQuery } from "./feed.sql.ts";
+import { expiredCursor, newestPosition, readFeed, type FeedPage, type FeedQuery } from "./feed.sql.ts";
 import {
   eventColumns,
   eventColumnsWithJob,
@@ -31,6 +31,9 @@ export function createEventService({ database, clock }: { database: Queryable; c
     feedWithJobs(principal: Principal, query: FeedQuery): Promise<FeedPage<EventRow>> {
       return readFeed(database, principal, { query, columns: eventColumnsWithJob, nowMs: clock.now() });
     },
+
+    /** The error of a cursor whose next events have left the feed. */
+    expiredCursor: (): Promise<AppError> => expiredCursor(database, clock.now()),
 
     /** The position after which the feed returns only events that are committed from now on. */
     newestPosition: (reader = database) => newestPosition(reader),

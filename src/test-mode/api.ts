@@ -1,6 +1,7 @@
 /** The public API of test mode. Other modules import only from here. */
 export { readFirstSteps } from "./first-steps.sql.ts";
 export {
+  FEED_STATUS,
   parseSimulation,
   SIMULATE_HEADER,
   simulatedFailure,

@@ -6,31 +6,37 @@ export const SIMULATE_HEADER = "X-Waymark-Simulate";
 /** In milliseconds. */
 export const SLOW = { min: 1, max: 30_000 } as const;
 
-/** The statuses that REST really has. 429 is not in `failures`, because its answer depends on the rate limits of the key. */
+/** The statuses of every route of REST. 429 is not in `failures`, because its answer depends on the rate limits of the key. */
 export const simulatedStatuses = ["401", "403", "409", "412", "429", "500", "503"] as const;
-export type SimulatedStatus = (typeof simulatedStatuses)[number];
+/** The status that only the events feed has. */
+export const FEED_STATUS = "410";
+export type SimulatedStatus = (typeof simulatedStatuses)[number] | typeof FEED_STATUS;
 
 export type Simulation =
   | { kind: "failure"; status: SimulatedStatus }
   /** Waits before the request is handled. */
   | { kind: "slow"; ms: number }
-  /** Closes the connection without an answer. */
-  | { kind: "cut" };
+  /** Closes the connection without an answer: before the request is handled, or after it. */
+  | { kind: "cut" }
+  | { kind: "cut_after" };
 
 /** `statuses`: the ones that the interface has. Throws BadRequestException for a value that is not known. */
 export function parseSimulation(text: string, statuses: readonly SimulatedStatus[]): Simulation {
   const status = statuses.find((each) => each === text);
   if (status !== undefined) return { kind: "failure", status };
-  if (text === "cut") return { kind: "cut" };
+  if (text === "cut" || text === "cut_after") return { kind: text };
   const ms = Number(/^slow:([1-9]\d{0,4})$/.exec(text)?.[1]);
   if (ms <= SLOW.max) return { kind: "slow", ms };
-  const message = `must be ${statuses.join(", ")}, cut, or slow: with ${SLOW.min} to ${SLOW.max} milliseconds, such as slow:3000`;
+  const message =
+    text === FEED_STATUS
+      ? "410 works only with GET /v1/events, the only operation that returns it"
+      : `must be ${statuses.join(", ")}, cut, cut_after, or slow: with ${SLOW.min} to ${SLOW.max} milliseconds, such as slow:3000`;
   throw badRequest([{ location: "header", field: SIMULATE_HEADER, code: "invalid_value", message }]);
 }
 
 /** Returns the error that a real failure with this status has. `ifMatch`: the header of the request. */
 export function simulatedFailure(
-  status: Exclude<SimulatedStatus, "429">,
+  status: Exclude<SimulatedStatus, "429" | typeof FEED_STATUS>,
   ifMatch: string | undefined,
 ): AppError {
   return status === "412" ? versionMismatch(ifMatch) : failures[status]();

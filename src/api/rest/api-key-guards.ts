@@ -4,14 +4,16 @@ import { type ApiKeyPrincipal, keyHeadersOf, type KeyVerifier, requireApiKey } f
 import { AppError } from "../../core/errors.ts";
 import { partnerOf } from "../../core/principal.ts";
 import { authorize } from "../../operations/admit.ts";
-import type { Access } from "../../operations/operation.ts";
-import { type RateLimitClass, type RateLimits, takeTokens } from "../../rate-limits/api.ts";
-import { simulatedStatuses } from "../../test-mode/api.ts";
+import type { RestOperation } from "../../operations/operation.ts";
+import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
+import { FEED_STATUS, simulatedStatuses } from "../../test-mode/api.ts";
 import { contextOf, principalOf } from "../context.ts";
 import type { Simulate } from "../simulate.ts";
 
-/** Returns the guards of a route, which takes tokens of class `kind` and requires a key with the access. */
-export type ApiKeyGuards = (kind: RateLimitClass, access: Access) => RequestHandler[];
+type GuardedOperation = Pick<RestOperation<never>, "access" | "rate" | "text">;
+
+/** Returns the guards of an operation's route, which takes tokens of its rate class and requires a key with its access. */
+export type ApiKeyGuards = (operation: GuardedOperation) => RequestHandler[];
 
 interface GuardDeps {
   verifier: KeyVerifier;
@@ -20,7 +22,10 @@ interface GuardDeps {
 }
 
 export function createApiKeyGuards({ verifier, limits }: GuardDeps, simulate: Simulate): ApiKeyGuards {
-  return (kind, access) => [authenticate(verifier, access), rateLimit({ verifier, limits }, kind, simulate)];
+  return (operation) => [
+    authenticate(verifier, operation),
+    rateLimit({ verifier, limits }, operation, simulate),
+  ];
 }
 
 /**
@@ -43,7 +48,7 @@ async function verify(verifier: KeyVerifier, { rawHeaders, ip = "" }: Request): 
 }
 
 /** Returns a middleware that requires an organisation's key with the access; otherwise 401 or 403. */
-function authenticate(verifier: KeyVerifier, access: Access): RequestHandler {
+function authenticate(verifier: KeyVerifier, { access }: GuardedOperation): RequestHandler {
   return async (request, response, next) => {
     const principal = await verify(verifier, request);
     if (principal.organizationId === null)
@@ -57,12 +62,15 @@ function authenticate(verifier: KeyVerifier, access: Access): RequestHandler {
   };
 }
 
-/** Limits requests of class `kind` and sets the rate limit headers. After that, test keys can simulate a failure. */
+/** Limits requests and sets the rate limit headers. After that, test keys can simulate a failure. */
 function rateLimit(
   { verifier, limits }: GuardDeps,
-  kind: RateLimitClass,
+  { rate: kind, text: { errors = [] } }: GuardedOperation,
   simulate: Simulate,
 ): RequestHandler {
+  const statuses = errors.includes("GoneException")
+    ? ([...simulatedStatuses, FEED_STATUS] as const)
+    : simulatedStatuses;
   return async (request, response, next) => {
     const principal = principalOf(response);
     const { rateBucket: bucketKey, liveOrganizationId: partner, rateLimits } = principal;
@@ -75,7 +83,7 @@ function rateLimit(
         partner,
         subject,
         kind,
-        statuses: simulatedStatuses,
+        statuses,
         verifyAgain: () => verify(verifier, request),
       }));
     if (isOpen) next();

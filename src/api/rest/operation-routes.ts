@@ -40,11 +40,7 @@ export function operationRoutes<Services>(
   for (const [path, ofPath] of byPath) {
     const handlers = ofPath.map((operation) => [
       operation.rest.method,
-      [
-        ...services.guards(operation.rate, operation.access),
-        ...bodyParsers(operation),
-        handlerOf(operation, services),
-      ],
+      [...services.guards(operation), ...bodyParsers(operation), handlerOf(operation, services)],
     ]);
     const route = { path: patternsOf(path), name: `/v1${path}` };
     addRoute(router, route, Object.fromEntries(handlers) as RouteHandlers);

@@ -20,6 +20,7 @@ import { expectData, expectFailure } from "../../support/app/assertions.ts";
 import { documentedRequests } from "../../support/app/documented-requests.ts";
 import { snapshotOf } from "../../support/app/organization-snapshot.ts";
 import { eventually } from "../../support/eventually.ts";
+import { createFakeClock, DAY_MS } from "../../support/fake-clock.ts";
 
 type Line = Record<string, unknown>;
 
@@ -222,6 +223,68 @@ describe("cut", () => {
   });
 });
 
+/** Returns the weight and the version of a job. */
+async function weightOf(path: string): Promise<[weight: unknown, etag: string | null]> {
+  const { body, headers } = await app.call(path, { key });
+  return [(body.data as { weight: unknown }).weight, headers.get("etag")];
+}
+
+describe("cut_after", () => {
+  const change = { method: "PATCH", body: '{"weight":5}', headers: { "Idempotency-Key": "lost-answer" } };
+
+  it("applies the request and closes the connection; repeating it with its Idempotency-Key returns the lost answer", async () => {
+    const { path, version } = await createJob();
+    await expect(simulate("cut_after", path, change)).rejects.toThrow("socket hang up");
+    expect(await weightOf(path)).toEqual([5, `"${version + 1}"`]);
+    expect(await entryOf(path, "cut_after")).toMatchObject({ method: "PATCH", status: 499 });
+    const repeated = await app.call(path, { key, ...change });
+    expect(expectData(repeated)).toMatchObject({ weight: 5, version: version + 1 });
+    expect(repeated.headers.get("idempotency-replayed")).toBe("true");
+    expect(await weightOf(path)).toEqual([5, `"${version + 1}"`]);
+  });
+
+  it("loses the answer of an error too", async () => {
+    const { path, version } = await createJob();
+    const invalid = { method: "PATCH", body: '{"weight":"heavy"}' };
+    await expect(simulate("cut_after", path, invalid)).rejects.toThrow("socket hang up");
+    expect(await weightOf(path)).toEqual([null, `"${version}"`]);
+    expect(await entryOf(path, "cut_after")).toMatchObject({ error_code: "BadRequestException" });
+  });
+});
+
+describe("410", () => {
+  it("has the headers and the error of an expired cursor, on the events feed", async () => {
+    const partner = await app.createOrganization("agent");
+    const owner = await createKey({}, partner);
+    await app.call("/v1/test/jobs", { key: owner, method: "POST", body: '{"count":2}' });
+    const page = await app.call("/v1/events?page_size=1", { key: owner });
+    const { next_cursor: cursor } = page.body.data as { next_cursor: string };
+    await using later = await startAppInstance(
+      app.databaseUrl,
+      {},
+      { clock: createFakeClock(Date.now() + 31 * DAY_MS) },
+    );
+    const url = `/v1/events?after=${cursor}`;
+    const real = await later.call(url, { key: owner });
+    expect(real.status).toBe(410);
+    const headers = { "X-Waymark-Simulate": "410" };
+    const simulated = await later.call(url, { key: owner, headers });
+    expect(comparable(simulated)).toEqual(comparable(real));
+    expect((simulated.body.error?.details as { oldest_cursor: string }).oldest_cursor).toMatch(/^\w+$/);
+    const other = await later.call("/v1/events", { key: owner, headers });
+    expect(other.body.error).toEqual(real.body.error);
+  });
+
+  it.each([
+    ["another route", "/v1/jobs", {}],
+    ["GraphQL", "/graphql", { method: "POST", body: '{"query":"{ viewer { __typename } }"}' }],
+  ])("returns 400 that names the feed: %s", async (_name, path, options) => {
+    const response = await send("410", path, options);
+    expect(response.status).toBe(400);
+    expect(JSON.stringify(response.body)).toContain("410 works only with GET /v1/events");
+  });
+});
+
 describe("slow", () => {
   it("waits, then handles the request", async () => {
     const { path, version } = await createJob();
@@ -332,7 +395,17 @@ describe("GraphQL", () => {
   it.each(["409", "412", "nonsense"])("%s: returns 400 with the values of GraphQL", async (value) => {
     const { status, body } = await query(value);
     expect(status).toBe(400);
-    expect(JSON.stringify(body)).toContain("must be 401, 403, 429, 500, 503, cut, or slow:");
+    expect(JSON.stringify(body)).toContain("must be 401, 403, 429, 500, 503, cut, cut_after, or slow:");
+  });
+
+  it("cut_after: applies the mutation and closes the connection", async () => {
+    const { path, version } = await createJob();
+    const number = path.split("/").at(-1);
+    const body = JSON.stringify({
+      query: `mutation { updateJob(input: { markingNumber: "${number}", patch: { weight: 5 } }) { job { id } } }`,
+    });
+    await expect(query("cut_after", { body })).rejects.toThrow("socket hang up");
+    expect(await weightOf(path)).toEqual([5, `"${version + 1}"`]);
   });
 
   it("cut and slow: work as in REST, and are in the request log", async () => {

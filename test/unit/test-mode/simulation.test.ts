@@ -43,7 +43,7 @@ describe("parseSimulation", () => {
     const parse = () => parseSimulation(text, ["401", "503"]);
     expect(parse).toThrow(AppError);
     expect(parse).toThrow(
-      "X-Waymark-Simulate must be 401, 503, cut, or slow: with 1 to 30000 milliseconds, such as slow:3000",
+      "X-Waymark-Simulate must be 401, 503, cut, cut_after, or slow: with 1 to 30000 milliseconds, such as slow:3000",
     );
   });
 

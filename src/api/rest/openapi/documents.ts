@@ -40,9 +40,10 @@ with the headers \`Deprecation\` (RFC 9745) and \`Sunset\` (RFC 8594). We never 
 const TEST_DESCRIPTION = `Test mode, for keys that start with \`wmk_test_\`: test jobs, their runs, and events of any type.
 
 **Simulated failures.** With a test key, every operation accepts the header \`${SIMULATE_HEADER}\`: ${simulatedStatuses.join(", ")}
-returns this status as the real failure would, \`slow:3000\` waits that many milliseconds (${SLOW.min} to ${SLOW.max}) before the request
-is handled, and \`cut\` closes the connection. A simulated failure changes nothing and counts against the rate limit. Another
-value returns 400. With other keys the header has no effect.`;
+returns this status as the real failure would, and \`410\` does so for the events feed. \`slow:3000\` waits that many milliseconds
+(${SLOW.min} to ${SLOW.max}) before the request is handled. \`cut\` closes the connection instead, and \`cut_after\` closes it when the
+request is applied, so that only the answer is lost. A simulated failure counts against the rate limit and, except after
+\`cut_after\`, changes nothing. Another value returns 400. With other keys the header has no effect.`;
 
 const apiConfig = {
   openapi: "3.1.0",

@@ -58,6 +58,12 @@ export const faults: readonly [Fault, ...Fault[]] = [
     expectation:
       "The connection closes without a response; curl reports an empty reply. Nothing was changed.",
   },
+  {
+    value: "cut_after",
+    label: "Connection closed after the change",
+    expectation:
+      "The request is applied, then the connection closes without a response. Send it again with the same Idempotency-Key.",
+  },
 ];
 
 /** `url`: of the request. The key is read from the environment, so that it is not copied. */
