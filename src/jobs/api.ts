@@ -30,10 +30,10 @@ export {
 } from "./reference-data.ts";
 export type { JobRow } from "./row.sql.ts";
 export { JobService, type JobServiceDeps } from "./service.ts";
-export { dateValue, markingNumberValue, TEST_PREFIX } from "./values.ts";
+export { dateValue, markingNumberValue, TEST_PREFIX, testMarkingNumberValue } from "./values.ts";
 export { raiseVersionFloor } from "./version.sql.ts";
 export { visibleTo } from "./visibility.sql.ts";
-export { createTestJobs, deleteTestJobs } from "./test-jobs.ts";
+export { createTestJobs, deleteTestJobs, reassignTestJob } from "./test-jobs.ts";
 export { type JobWire, toJobWire } from "./wire.ts";
 export { findJob } from "./list/find.sql.ts";
 export { filterLimits, validateFilter } from "./list/filter-validation.ts";

@@ -4,7 +4,7 @@ import type { Database } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { type Problem, problemIn } from "../core/errors.ts";
 import { isUuid } from "../core/ids.ts";
-import type { ChangeContext, OperatorPrincipal, OrganizationType } from "../core/principal.ts";
+import type { ChangeContext, OperatorPrincipal, OrganizationType, Principal } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
 import {
   applyBulk,
@@ -59,7 +59,7 @@ export class OperatorJobService {
     const types = await readOrganizationTypes(this.#deps.database, ids);
     const checked = await Promise.all(jobs.map((job) => checkNewJob(this.#deps, job, types)));
     return await applyBulk(this.#deps, checked, options, {
-      apply: (on, upserts) => createAndRead(on, upserts, { operator, ...options }),
+      apply: (on, upserts) => createAndRead(on, upserts, { principal: operator, ...options }),
       needsTransaction: true,
       // Existing jobs are not changed, so they need no lock.
       lockingAs: null,
@@ -80,11 +80,7 @@ export class OperatorJobService {
         ...contractorProblems(types, assignment.contractorId),
       ]),
     );
-    return await applyBulk(this.#deps, checked, options, {
-      apply: (on, changes) => assignAndRead(on, changes, { operator, ...options }),
-      needsTransaction: true,
-      lockingAs: operator,
-    });
+    return await assign(this.#deps, operator, checked, options);
   }
 
   async setProviderStatus(
@@ -105,6 +101,20 @@ export class OperatorJobService {
       lockingAs: operator,
     });
   }
+}
+
+/** Assigns jobs that `principal` can see. The caller has checked the contractors. */
+export function assign(
+  deps: JobServiceDeps,
+  principal: Principal,
+  items: readonly CheckedItem<Assignment>[],
+  options: BulkOptions,
+): Promise<ItemResult[]> {
+  return applyBulk(deps, items, options, {
+    apply: (on, changes) => assignAndRead(on, changes, { principal, ...options }),
+    needsTransaction: true,
+    lockingAs: principal,
+  });
 }
 
 async function checkNewJob(
@@ -129,17 +139,17 @@ async function checkNewJob(
   ]);
 }
 
-interface OperatorContext extends ChangeContext {
-  operator: OperatorPrincipal;
+interface JobContext extends ChangeContext {
+  principal: Principal;
 }
 
 async function createAndRead(
   on: Database | Transaction,
   upserts: readonly JobUpsert[],
-  context: OperatorContext,
+  context: JobContext,
 ): Promise<BulkOutcome[]> {
   const outcomes = await upsertRows(on, upserts, { ...context, onlyNew: true });
-  const jobs = await findJobsByMarkingNumber(on, context.operator, numbersOf(upserts));
+  const jobs = await findJobsByMarkingNumber(on, context.principal, numbersOf(upserts));
   return jobs.map((job, index) =>
     job && outcomes[index]?.kind === "created"
       ? { kind: "created", job, hasDeliveries: true }
@@ -150,13 +160,13 @@ async function createAndRead(
 async function assignAndRead(
   on: Database | Transaction,
   assignments: readonly Assignment[],
-  context: OperatorContext,
+  context: JobContext,
 ): Promise<BulkOutcome[]> {
   // Locks all of them, so that the jobs returned as unchanged cannot change before the commit.
-  const locked = await lockJobs(on, assignments, context.operator);
+  const locked = await lockJobs(on, assignments, context.principal);
   const existing = assignments.filter(({ markingNumber }) => locked.has(markingNumber));
   const assigned = await assignContractors(on, existing, context);
-  const jobs = await findJobsByMarkingNumber(on, context.operator, numbersOf(assignments));
+  const jobs = await findJobsByMarkingNumber(on, context.principal, numbersOf(assignments));
   return assignments.map(({ markingNumber }, index) => {
     const job = jobs[index];
     if (!job || !locked.has(markingNumber)) return { kind: "not_found" };

@@ -1,19 +1,21 @@
 /** Creates and deletes the jobs of test organisations. Live jobs are created by operators and never deleted. */
 import { randomInt } from "node:crypto";
 import type { Transaction } from "../core/postgres/transaction.ts";
-import { badRequest } from "../core/errors.ts";
-import type { ChangeContext, Principal } from "../core/principal.ts";
+import { AppError, badRequest, invariant } from "../core/errors.ts";
+import type { ChangeContext, OrganizationPrincipal, Principal } from "../core/principal.ts";
 import type { JobRow } from "./row.sql.ts";
 import type { JobServiceDeps } from "./service.ts";
 import { TEST_PREFIX } from "./values.ts";
 import { findJobsByMarkingNumber } from "./list/find.sql.ts";
+import { assign } from "./operator.service.ts";
 import { type ChangeListeners, notifyChanges } from "./update/bulk.ts";
 import { deleteJobs } from "./update/delete.sql.ts";
-import { upsertRows } from "./update/upsert.sql.ts";
-import { checkFields } from "./update/validate-patch.ts";
+import { type Assignment, upsertRows } from "./update/upsert.sql.ts";
+import { checkedItem, checkFields } from "./update/validate-patch.ts";
 
 export interface NewTestJobs {
-  count: number;
+  /** Distinct Marking Numbers, or the number of jobs with random ones. */
+  numbers: number | readonly string[];
   /** Unvalidated editable fields of each job, by their REST names. Problems name them as `template.weight`. */
   template: Readonly<Record<string, unknown>>;
   /** Uuids of test organisations. */
@@ -21,11 +23,14 @@ export interface NewTestJobs {
   contractorId: string | null;
 }
 
-/** Creates jobs with random Marking Numbers. Throws BadRequestException with every problem of the template. */
+/**
+ * Creates jobs. Throws BadRequestException with every problem of the template, and ConflictException if one of the Marking Numbers
+ * exists; the caller rolls back.
+ */
 export async function createTestJobs(
   deps: JobServiceDeps,
   tx: Transaction,
-  { count, template, agentId, contractorId }: NewTestJobs,
+  { numbers, template, agentId, contractorId }: NewTestJobs,
   { principal, ...context }: ChangeContext & { principal: Principal },
 ): Promise<JobRow[]> {
   const { patch, problems } = await checkFields(deps.referenceData, template, {
@@ -33,17 +38,40 @@ export async function createTestJobs(
     reader: tx,
   });
   if (problems.length > 0) throw badRequest(problems);
-  const upserts = Array.from({ length: count }, () => ({
-    markingNumber: `${TEST_PREFIX}${randomText()}`,
+  const markingNumbers =
+    typeof numbers === "number"
+      ? Array.from({ length: numbers }, () => `${TEST_PREFIX}${randomText()}`)
+      : numbers;
+  const upserts = markingNumbers.map((markingNumber) => ({
+    markingNumber,
     agentId,
     contractorId: contractorId ?? undefined,
     patch,
   }));
   const outcomes = await upsertRows(tx, upserts, { ...context, onlyNew: true });
+  const existing = markingNumbers.filter((_, index) => outcomes[index]?.kind === "already_exists");
+  if (existing.length > 0)
+    throw new AppError(
+      "ConflictException",
+      `Jobs with these Marking Numbers exist, so none was created: ${existing.join(", ")}`,
+    );
   notifyChanges(deps, outcomes, tx);
-  const numbers = upserts.map(({ markingNumber }) => markingNumber);
-  const jobs = await findJobsByMarkingNumber(tx, principal, numbers);
+  const jobs = await findJobsByMarkingNumber(tx, principal, markingNumbers);
   return jobs.filter((job) => job !== null);
+}
+
+/** Assigns a job of `agent`, the test agent, as operators assign live jobs. Throws NotFoundException. Returns the job. */
+export async function reassignTestJob(
+  deps: JobServiceDeps,
+  tx: Transaction,
+  agent: OrganizationPrincipal,
+  { requestId, ...assignment }: Assignment & Pick<ChangeContext, "requestId">,
+): Promise<JobRow> {
+  const options = { actor: agent.actor, requestId, dryRun: false, tx };
+  const [result] = await assign(deps, agent, [checkedItem(assignment, [])], options);
+  invariant(result && result.outcome !== "not_applied", "one item has one result");
+  if (result.outcome === "failed") throw new AppError(result.failure.code, result.failure.message);
+  return result.job;
 }
 
 /** Deletes all jobs of the test organisations (UUIDs), or only the one with `markingNumber`. Returns the number of jobs. */

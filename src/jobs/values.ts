@@ -62,11 +62,18 @@ export const markingNumberValue = textValue(120).refine((value) => value !== "",
 /** The Marking Number of each test job starts with it, and that of no live job. */
 export const TEST_PREFIX = "TEST-";
 
-/** The Marking Number of a new live job. A terminal runs some control characters as commands. */
-export const liveMarkingNumberValue = markingNumberValue
-  .refine((value) => !value.startsWith(TEST_PREFIX), {
+/** The Marking Number of a new job. A terminal runs some control characters as commands. */
+const newMarkingNumberValue = markingNumberValue.refine((value) => !/\p{Cc}/u.test(value), {
+  error: "must not contain control characters, such as a tab or a line break",
+});
+
+export const liveMarkingNumberValue = newMarkingNumberValue.refine(
+  (value) => !value.startsWith(TEST_PREFIX),
+  {
     error: `must not start with ${TEST_PREFIX}, which only test jobs do`,
-  })
-  .refine((value) => !/\p{Cc}/u.test(value), {
-    error: "must not contain control characters, such as a tab or a line break",
-  });
+  },
+);
+
+export const testMarkingNumberValue = newMarkingNumberValue.refine((value) => value.startsWith(TEST_PREFIX), {
+  error: `must start with ${TEST_PREFIX}`,
+});

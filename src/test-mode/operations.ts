@@ -1,8 +1,16 @@
 /** The operations of test mode. */
 import { z } from "zod";
-import { problemIn } from "../core/errors.ts";
+import { badRequest, problemIn } from "../core/errors.ts";
 import { eventTypes } from "../events/api.ts";
-import { exampleJob, type JobRow, jobSchema, markingNumberValue, toJobWire } from "../jobs/api.ts";
+import {
+  exampleJob,
+  type JobRow,
+  jobSchema,
+  markingNumberValue,
+  noMarkingNumber,
+  testMarkingNumberValue,
+  toJobWire,
+} from "../jobs/api.ts";
 import { type RestOperation, restOperation, type OwnErrorText } from "../operations/operation.ts";
 import { count, extensibleEnum, idSchema, mustBe, none } from "../operations/schemas.ts";
 import { deliveryView } from "../webhooks/api.ts";
@@ -14,6 +22,7 @@ import {
   noSuchJob,
   startRun,
   TEST_NUMBER,
+  testJobPath,
   testPrincipal,
   wholeNumber,
 } from "./run.operations.ts";
@@ -28,6 +37,9 @@ const inBody = problemIn("body");
 
 const notATestKey: OwnErrorText = { description: "The key is not a test key.", examples: [liveKey] };
 
+const assignedMember = z.boolean(mustBe("true or false"));
+const NUMBERS_RULE = mustBe(`a list of ${JOBS_PER_REQUEST.min} to ${JOBS_PER_REQUEST.max} Marking Numbers`);
+
 const createJobs = restOperation({
   name: "createTestJobs",
   rest: { method: "post", path: "/test/jobs", status: 201 },
@@ -41,6 +53,16 @@ const createJobs = restOperation({
       count: wholeNumber(JOBS_PER_REQUEST)
         .optional()
         .meta({ description: `Number of jobs; default: ${JOBS_PER_REQUEST.default}`, examples: [3] }),
+      markingNumbers: z
+        .array(testMarkingNumberValue, NUMBERS_RULE)
+        .min(JOBS_PER_REQUEST.min, NUMBERS_RULE)
+        .max(JOBS_PER_REQUEST.max, NUMBERS_RULE)
+        .refine((numbers) => new Set(numbers).size === numbers.length, mustBe("a list without repeated ones"))
+        .optional()
+        .meta({
+          description: "The Marking Number of each job, instead of `count`; default: random ones",
+          examples: [["TEST-ACME-0001", "TEST-ACME-0002"]],
+        }),
       template: z
         .looseObject({}, mustBe("an object of editable fields"))
         .optional()
@@ -49,13 +71,10 @@ const createJobs = restOperation({
           description: "Editable fields of each job, as in a PATCH",
           examples: [{ recipient_name: "Harbour Street Bakery", weight: 8.25 }],
         }),
-      assigned: z
-        .boolean(mustBe("true or false"))
-        .optional()
-        .meta({
-          description: "Whether the jobs are assigned to your test contractor; default: true",
-          examples: [true],
-        }),
+      assigned: assignedMember.optional().meta({
+        description: "Whether the jobs are assigned to your test contractor; default: true",
+        examples: [true],
+      }),
     })
     .meta({ id: "JobsInput", description: "Test jobs to create." }),
   output: z
@@ -65,7 +84,8 @@ const createJobs = restOperation({
     tag,
     summary: "Create test jobs",
     description:
-      "Creates jobs with their events and webhooks. Their Marking Numbers are random and start with `TEST-`. At most " +
+      "Creates jobs with their events and webhooks. Their Marking Numbers are random, or those that you give, and start with " +
+      "`TEST-`. If one of yours exists, no job is created. At most " +
       `${MAX_TEST_JOBS.toLocaleString("en")} can exist. For test keys only.`,
     body: {
       description: "The jobs to create.",
@@ -86,8 +106,12 @@ const createJobs = restOperation({
       NotFoundException: notATestKey,
       ConflictException: {
         description:
-          "There are too many test jobs, or the first request with this Idempotency-Key is in progress.",
+          "There are too many test jobs, a Marking Number exists, or the first request with this Idempotency-Key is in progress.",
         examples: [
+          {
+            summary: "A Marking Number exists",
+            message: "Jobs with these Marking Numbers exist, so none was created: TEST-ACME-0001",
+          },
           {
             summary: "Too many test jobs",
             message: "There are 1000 test jobs; at most 1000 can exist. Delete them with POST /v1/test/reset",
@@ -98,9 +122,68 @@ const createJobs = restOperation({
     },
   },
   async run({ testMode }: Services, principal, { template = {}, assigned = true, ...input }, { tx }) {
-    const request = { count: input.count ?? JOBS_PER_REQUEST.default, template, assigned };
+    if (input.count !== undefined && input.markingNumbers)
+      throw badRequest([inBody("count", "conflict", "must be left out if the Marking Numbers are given")]);
+    const numbers = input.markingNumbers ?? input.count ?? JOBS_PER_REQUEST.default;
+    const request = { numbers, template, assigned };
     const rows: readonly JobRow[] = await testMode.createJobs(testPrincipal(principal), request, tx);
     return { items: rows.map(toJobWire), rows };
+  },
+});
+
+const reassignJob = restOperation({
+  name: "reassignTestJob",
+  rest: { method: "post", path: "/test/jobs/by-marking/{markingNumber}/reassign" },
+  access: changeTestJobs,
+  rate: "write",
+  fresh: false,
+  params: testJobPath,
+  input: z
+    .object({
+      assigned: assignedMember.meta({
+        description: "True assigns the job to your test contractor, false takes it away",
+        examples: [false],
+      }),
+    })
+    .meta({ id: "TestAssignmentInput", description: "Who has a test job." }),
+  output: z.object({ job: jobSchema }).meta({ id: "ReassignedTestJob" }),
+  text: {
+    tag,
+    summary: "Reassign a test job",
+    description:
+      "Takes a test job away from your test contractor, or assigns it again, with the event and webhooks of a live assignment. " +
+      "Without the assignment, a key of the contractor cannot see the job, but can assign it again here. A job that is " +
+      "assigned as requested does not change. For test keys only.",
+    body: {
+      description: "Who has the job.",
+      examples: {
+        away: { summary: "Take the job away", value: { assigned: false } },
+        back: { summary: "Assign it again", value: { assigned: true } },
+      },
+    },
+    result: {
+      description: "The job.",
+      examples: {
+        "Taken away": { job: { ...exampleJob, marking_number: TEST_NUMBER, contractor: null, version: 3 } },
+      },
+    },
+    malformed: [
+      {
+        summary: "Not a boolean",
+        problems: [inBody("assigned", "invalid_type", "must be true or false")],
+      },
+      noMarkingNumber,
+    ],
+    ownErrors: {
+      NotFoundException: {
+        description: "There is no such test job, or the key is not a test key.",
+        examples: [noSuchJob, liveKey],
+      },
+    },
+  },
+  async run({ testMode }: Services, principal, assignment) {
+    const row = await testMode.reassignJob(testPrincipal(principal), assignment);
+    return { job: toJobWire(row), row };
   },
 });
 
@@ -242,6 +325,7 @@ const resetData = restOperation({
 
 export const testModeOperations: readonly RestOperation<Services>[] = [
   createJobs,
+  reassignJob,
   startRun,
   cancelRun,
   sendSampleEvent,

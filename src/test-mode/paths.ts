@@ -19,13 +19,14 @@ export const paths = {
 export type PathName = keyof typeof paths;
 export const pathNames = Object.keys(paths) as PathName[];
 
-/** The reason that a job gets with a status; null for all other statuses. */
+/** The reason that a job gets with a status. */
 const reasons: Readonly<Record<string, string>> = {
   failed: "recipient_unavailable",
   on_hold: "awaiting_instructions",
 };
 
-/** Returns the change of a step to `status`. */
-export function changeTo(status: string): { normalized_status: string; failure_reason: string | null } {
-  return { normalized_status: status, failure_reason: reasons[status] ?? null };
+/** Returns the PATCH of a step to `status`. As with a partner's PATCH of a status, an older reason stays. */
+export function changeTo(status: string): { normalized_status: string; failure_reason?: string } {
+  const reason = reasons[status];
+  return { normalized_status: status, ...(reason !== undefined && { failure_reason: reason }) };
 }

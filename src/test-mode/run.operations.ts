@@ -31,7 +31,7 @@ export const wholeNumber = ({ min, max }: { min: number; max: number }) => {
   return z.int(message).min(min, message).max(max, message);
 };
 
-const testJobPath = z.object({
+export const testJobPath = z.object({
   markingNumber: markingNumberValue.meta({
     description: "Marking Number of a test job",
     examples: [TEST_NUMBER],
@@ -93,8 +93,9 @@ export const startRun = restOperation({
     tag,
     summary: "Run a test job through its life",
     description:
-      "Changes the status of a test job step by step. Each step is a real change with its event and webhooks. The first step is " +
-      "applied within a second. For test keys only.",
+      "Changes the status of a test job step by step. Each step is a real change with its event and webhooks, as by a PATCH: " +
+      "a step to `failed` or `on_hold` also sets `failure_reason`, and no step clears it. The first step is applied within a " +
+      "second. For test keys only.",
     body: {
       description: "The path.",
       examples: {

@@ -10,6 +10,7 @@ import {
   JOB_NOT_FOUND,
   type JobRow,
   type JobServiceDeps,
+  reassignTestJob,
 } from "../jobs/api.ts";
 import { AppError, badRequest, problemIn } from "../core/errors.ts";
 import { newUuid } from "../core/ids.ts";
@@ -37,7 +38,8 @@ export const MAX_TEST_JOBS = 1_000;
 export type TestPrincipal = OrganizationPrincipal & Pick<ChangeContext, "requestId">;
 
 export interface TestJobRequest {
-  count: number;
+  /** Distinct Marking Numbers that start with `TEST-`, or the number of jobs with random ones. */
+  numbers: number | readonly string[];
   template: Readonly<Record<string, unknown>>;
   /** Whether the jobs are assigned to the test contractor. */
   assigned: boolean;
@@ -72,11 +74,11 @@ export class TestModeService {
 
   /**
    * Creates jobs of the test agent. Throws BadRequestException for an invalid template or jobs that the principal
-   * could not see, and ConflictException above 1,000 jobs.
+   * could not see, and ConflictException above 1,000 jobs or if one of the Marking Numbers exists.
    */
   createJobs(
     principal: TestPrincipal,
-    { count, template, assigned }: TestJobRequest,
+    { numbers, template, assigned }: TestJobRequest,
     joined?: Transaction,
   ): Promise<JobRow[]> {
     if (!assigned && principal.organizationType === "contractor")
@@ -89,6 +91,7 @@ export class TestModeService {
       ]);
     const create = async (em: EntityManager, tx: Transaction, { agent, contractor }: TestOrganizations) => {
       const existing = await em.count(Job, { agent_id: agent });
+      const count = typeof numbers === "number" ? numbers : numbers.length;
       if (existing + count > MAX_TEST_JOBS)
         throw new AppError(
           "ConflictException",
@@ -96,10 +99,26 @@ export class TestModeService {
           { details: { limit: MAX_TEST_JOBS } },
         );
       const { actor, requestId } = principal;
-      const jobs = { count, template, agentId: agent, contractorId: assigned ? contractor : null };
+      const jobs = { numbers, template, agentId: agent, contractorId: assigned ? contractor : null };
       return await createTestJobs(this.#deps, tx, jobs, { principal, actor, requestId });
     };
     return changeTestData(this.#deps.database, principal, create, joined);
+  }
+
+  /**
+   * Assigns a job of the test agent to the test contractor, or to none, whichever of the two the principal is. Throws
+   * NotFoundException.
+   */
+  reassignJob(
+    principal: TestPrincipal,
+    { markingNumber, assigned }: { markingNumber: string; assigned: boolean },
+  ): Promise<JobRow> {
+    return changeTestData(this.#deps.database, principal, (_em, tx, { agent, contractor }) => {
+      const { actor, requestId } = principal;
+      const asAgent = { organizationId: agent, organizationType: "agent", actor } as const;
+      const contractorId = assigned ? contractor : null;
+      return reassignTestJob(this.#deps, tx, asAgent, { markingNumber, contractorId, requestId });
+    });
   }
 
   /**

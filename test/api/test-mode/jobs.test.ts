@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
+import { queryData } from "../../support/graphql/client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 
@@ -78,7 +79,18 @@ describe("POST /v1/test/jobs", () => {
     [{ count: 101 }, "count must be a whole number from 1 to 100"],
     [{ template: [] }, "template must be an object of editable fields"],
     [{ template: { weight: "heavy" } }, "template.weight must be a number or null"],
-    [{ contractor: "x" }, "contractor is not a known member; must be one of count, template, assigned"],
+    [
+      { contractor: "x" },
+      "contractor is not a known member; must be one of count, marking_numbers, template, assigned",
+    ],
+    [{ marking_numbers: [] }, "marking_numbers must be a list of 1 to 100 Marking Numbers"],
+    [{ marking_numbers: ["TEST-A", "B-1"] }, "marking_numbers[1] must start with TEST-"],
+    [
+      { marking_numbers: ["TEST-A\t"] },
+      "marking_numbers[0] must not contain control characters, such as a tab or a line break",
+    ],
+    [{ marking_numbers: ["TEST-A", "TEST-A"] }, "marking_numbers must be a list without repeated ones"],
+    [{ count: 1, marking_numbers: ["TEST-A"] }, "count must be left out if the Marking Numbers are given"],
   ])("400: %j", async (body, message) => {
     const response = await post("/v1/test/jobs", body);
     expect([response.status, response.body.error?.message]).toEqual([400, message]);
@@ -92,6 +104,38 @@ describe("POST /v1/test/jobs", () => {
     ]);
   });
 
+  const ownNumbers = ["TEST-FIX/1", "TEST-fix ü 2"];
+
+  it("201: creates the jobs with the given Marking Numbers, in their order", async () => {
+    const jobs = await createJobs({ marking_numbers: ownNumbers, template: { weight: 3 } });
+    expect(jobs.map(({ marking_number: number, weight }) => [number, weight])).toEqual(
+      ownNumbers.map((number) => [number, 3]),
+    );
+  });
+
+  it.each(["REST", "GraphQL"])(
+    "409: creates no job if one of the Marking Numbers exists: %s",
+    async (api) => {
+      const other = await createTestKey(await app.createOrganization("agent"), "agent");
+      const [taken] = await createJobs({}, { as: other });
+      const numbers = [`TEST-NEW-${api}`, taken?.marking_number ?? ""];
+      const message = `Jobs with these Marking Numbers exist, so none was created: ${numbers[1]}`;
+      if (api === "REST") {
+        const { status, body } = await post("/v1/test/jobs", { marking_numbers: numbers });
+        expect([status, body.error?.message]).toEqual([409, message]);
+      } else {
+        const input = `{ markingNumbers: ${JSON.stringify(numbers)} }`;
+        const { createTestJobs } = await queryData(
+          app,
+          `mutation { createTestJobs(input: ${input}) { jobs { id } userErrors { code message } } }`,
+          { key },
+        );
+        expect(createTestJobs).toEqual({ jobs: null, userErrors: [{ code: "CONFLICT", message }] });
+      }
+      expect((await app.call(`/v1/jobs/by-marking/${numbers[0]}`, { key })).status).toBe(404);
+    },
+  );
+
   it("409: at most 1,000 jobs exist, also if requests create them at the same time", async () => {
     const partner = await app.createOrganization("contractor");
     const as = await createTestKey(partner, "contractor");
@@ -104,6 +148,73 @@ describe("POST /v1/test/jobs", () => {
       message: "There are 1000 test jobs; at most 1000 can exist. Delete them with POST /v1/test/reset",
       details: { limit: 1_000 },
     });
+  });
+});
+
+describe("POST /v1/test/jobs/by-marking/{markingNumber}/reassign", () => {
+  const reassign = (number: string, body: object, options = {}) =>
+    post(`/v1/test/jobs/by-marking/${number}/reassign`, body, options);
+  const visibility = async (number: string): Promise<number[]> =>
+    Promise.all(
+      [key, contractorKey].map(
+        async (each) => (await app.call(`/v1/jobs/by-marking/${number}`, { key: each })).status,
+      ),
+    );
+
+  it("200: takes the job away from the contractor and assigns it again, as an operator does", async () => {
+    const number = await createJob();
+    await using receiver = await startTestReceiver();
+    const hook = { url: receiver.url, event_types: ["job.assigned"] };
+    expect((await post("/v1/webhook-endpoints", hook, { as: contractorKey })).status).toBe(201);
+
+    const away = await reassign(number, { assigned: false });
+    expect([away.status, away.body.data]).toMatchObject([200, { job: { contractor: null, version: 3 } }]);
+    expect(await visibility(number)).toEqual([200, 404]);
+
+    // The contractor cannot see the job, but its key belongs to the same partner.
+    const back = await reassign(number, { assigned: true }, { as: contractorKey });
+    expect([back.status, back.body.data]).toMatchObject([
+      200,
+      { job: { contractor: { id: expect.stringMatching(/^org_/) }, version: 4 } },
+    ]);
+    expect(await visibility(number)).toEqual([200, 200]);
+    expect((await eventsOf(number)).at(-1)?.type).toBe("job.assigned");
+    expect(JSON.parse((await receiver.next()).body).data).toMatchObject({
+      job: { marking_number: number },
+      sequence: 4,
+    });
+  });
+
+  it("200: changes nothing if the job is assigned as requested", async () => {
+    const number = await createJob();
+    expect((await reassign(number, { assigned: true })).body.data).toMatchObject({ job: { version: 2 } });
+    expect(await eventsOf(number)).toHaveLength(2);
+  });
+
+  it("GraphQL: returns the job", async () => {
+    const number = await createJob();
+    const { reassignTestJob } = await queryData(
+      app,
+      `mutation { reassignTestJob(input: { markingNumber: "${number}", assigned: false }) {
+        job { markingNumber contractor { id } } userErrors { code } } }`,
+      { key: contractorKey },
+    );
+    expect(reassignTestJob).toEqual({ job: { markingNumber: number, contractor: null }, userErrors: [] });
+  });
+
+  it("400: without assigned", async () => {
+    const { status, body } = await reassign("TEST-X", {});
+    expect([status, body.error?.message]).toEqual([400, "assigned is required"]);
+  });
+
+  it("404: jobs of other partners and live jobs", async () => {
+    const other = await createTestKey(await app.createOrganization("agent"), "agent");
+    const [live = ""] = await app.createJobs(agent, [{}]);
+    const numbers = [await createJob({}, { as: other }), live, "TEST-NONE"];
+    const answers = await Promise.all(numbers.map((number) => reassign(number, { assigned: false })));
+    expect(answers.map(({ status, body }) => [status, body.error?.message])).toEqual(
+      numbers.map(() => [404, "Delivery job not found"]),
+    );
   });
 });
 

@@ -114,7 +114,7 @@ it("a change of test data in progress does not block new API keys", async () => 
     recordAccessChange: async () => undefined,
   });
   await app.database.transaction(async (tx) => {
-    await testMode.createJobs(principal, { count: 1, template: {}, assigned: true }, tx);
+    await testMode.createJobs(principal, { numbers: 1, template: {}, assigned: true }, tx);
     expect((await createKey()).text).toMatch(/^wmk_test_/);
   });
 });

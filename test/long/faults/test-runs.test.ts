@@ -41,7 +41,7 @@ async function startRuns({ database, agent }: FaultFixture): Promise<string[]> {
     notifyWorkers: () => undefined,
     recordAccessChange: async () => undefined,
   });
-  const jobs = await testMode.createJobs(principal, { count: RUNS, template: {}, assigned: true });
+  const jobs = await testMode.createJobs(principal, { numbers: RUNS, template: {}, assigned: true });
   const numbers = jobs.map(({ marking_number: number }) => number);
   for (const number of numbers)
     await testMode.startRun(principal, number, { steps: STEPS, intervalMs: 1_000 });

@@ -7,6 +7,7 @@ import type {
   JobRunInput,
   Operations,
   SampleEventInput,
+  TestAssignmentInput,
   WebhookDelivery,
 } from "../generated/api.ts";
 import type { ApiCall, ChangeOptions, RequestOptions, Transport } from "../transport.ts";
@@ -21,6 +22,16 @@ export class Test {
   /** Creates jobs whose Marking Numbers start with `TEST-`. By default one, assigned to your test contractor. */
   async createJobs(jobs: JobsInput = {}, options?: ChangeOptions): Promise<Job[]> {
     return (await this.#transport.call("createTestJobs", { body: jobs }, options)).items;
+  }
+
+  /** Takes the job away from your test contractor, or assigns it again. */
+  async reassignJob(
+    markingNumber: string,
+    assignment: TestAssignmentInput,
+    options?: RequestOptions,
+  ): Promise<Job> {
+    const request = { path: { markingNumber }, body: assignment };
+    return (await this.#transport.call("reassignTestJob", request, options)).job;
   }
 
   /** Changes the status of a job step by step, along a named path or through statuses of your choice. Returns at once. */

@@ -168,5 +168,8 @@ export const testModeAdjustments: Readonly<Record<string, Adjustment>> = {
       jobs: rows.map(toJobNode),
     }),
   },
+  reassignTestJob: {
+    toPayload: ({ row }: { row: Parameters<typeof toJobNode>[0] }) => ({ job: toJobNode(row) }),
+  },
   sendSampleEvent: { toPayload: ({ items }: { items: readonly unknown[] }) => ({ deliveries: items }) },
 };
