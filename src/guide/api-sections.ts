@@ -22,6 +22,7 @@ const changeEndpoint = endpoints("Change an endpoint");
 const deleteEndpoint = endpoints("Delete an endpoint");
 const testEndpoint = endpoints("Send a test event");
 const pauseEndpoint = endpoints("Pause and resume");
+const retryEndpoint = endpoints("Retry now");
 
 /** By the name of the tag in OpenAPI. */
 export const tagSections: Readonly<Record<string, GuideSection>> = {
@@ -42,6 +43,7 @@ export const operationSections: Readonly<Record<string, GuideSection>> = {
   lookUpJobs: section("guide/lookup"),
   getJobStats: section("guide/stats"),
   createTestJobs: section("guide/test-mode", "Create test jobs"),
+  reassignTestJob: section("guide/test-mode", "Reassign a job"),
   startTestRun: section("guide/test-mode", "Run a job"),
   cancelTestRun: section("guide/test-mode", "Cancel a run"),
   sendSampleEvent: section("guide/test-mode", "Send an event"),
@@ -61,6 +63,7 @@ export const operationSections: Readonly<Record<string, GuideSection>> = {
   rotateWebhookSecret: endpoints("Replace the secret"),
   pauseWebhookEndpoint: pauseEndpoint,
   resumeWebhookEndpoint: pauseEndpoint,
+  retryWebhookEndpoint: retryEndpoint,
   replayWebhookDeliveries: deliveries("Replay a time range"),
   replayWebhookDelivery: deliveries("Replay one delivery"),
   listWebhookDeliveries: deliveries("Delivery log"),
@@ -126,6 +129,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   sendTestEvent: testEndpoint,
   pauseWebhookEndpoint: pauseEndpoint,
   resumeWebhookEndpoint: pauseEndpoint,
+  retryWebhookEndpoint: retryEndpoint,
   replayDelivery: deliveries("Replay one delivery"),
   replayDeliveries: mutations("Replay what failed"),
   rotateWebhookSecret: endpoints("Replace the secret"),
@@ -153,6 +157,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   assignJobs: operatorJobs,
   setProviderStatus: operatorJobs,
   createTestJobs: section("guide/test-mode", "Create test jobs"),
+  reassignTestJob: section("guide/test-mode", "Reassign a job"),
   runTestJob: section("guide/test-mode", "Run a job"),
   cancelTestRun: section("guide/test-mode", "Cancel a run"),
   sendSampleEvent: section("guide/test-mode", "Send an event"),

@@ -18,6 +18,7 @@ const mailTitles = {
   "endpoint.changed": null,
   "endpoint.paused": null,
   "endpoint.resumed": null,
+  "endpoint.retried": null,
   "endpoint.replayed": null,
 };
 

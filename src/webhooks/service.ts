@@ -15,7 +15,7 @@ export interface WebhooksDeps
   extends Omit<EndpointServiceDeps, "checkUrl">, Omit<DeliveryServiceDeps, "sender"> {
   database: Database;
   secretBox: SecretBox;
-  notifyWorkers: () => void;
+  notifyWorkers: (endpointIds?: readonly string[]) => void;
   /** Allow http URLs, loopback and private networks. */
   allowPrivate: boolean;
   /** Documentation URL in the user agent of webhooks; null for none. */

@@ -59,6 +59,11 @@ export type JobPatch = {
 export type CreateTestJobsInput = {
   /** Number of jobs, 1 to 100; default 1. */
   readonly count?: number | null | undefined;
+  /**
+   * The Marking Number of each job, instead of `count`: 1 to 100 that start with `TEST-` and that no job has. Default: random
+   * ones.
+   */
+  readonly markingNumbers?: ReadonlyArray<string> | null | undefined;
   /** Editable fields of each job. */
   readonly template?: JobPatch | null | undefined;
   /** Whether the jobs are assigned to your test contractor; default true. */

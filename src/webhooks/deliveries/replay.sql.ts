@@ -19,7 +19,7 @@ import type { ReserveReplays } from "./replay-limit.ts";
 
 export interface ReplayDeps extends InTransaction {
   database: Database;
-  notifyWorkers: () => void;
+  notifyWorkers: (endpointIds?: readonly string[]) => void;
 }
 
 interface ReplayManyDeps extends ReplayDeps {
@@ -71,7 +71,7 @@ export async function replayDelivery(
 }
 
 function notifyAfterCommit({ tx, notifyWorkers }: ReplayDeps): void {
-  if (tx) tx.afterCommit(notifyWorkers);
+  if (tx) tx.afterCommit(() => notifyWorkers());
   else notifyWorkers();
 }
 

@@ -1,14 +1,16 @@
 /** Test events: webhooks without a job that check an endpoint. This process sends them, so that the caller gets the response. */
+import { raw } from "@mikro-orm/postgresql";
 import { API_VERSION } from "../../events/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { newUuid, timestampOf, toTypedId } from "../../core/ids.ts";
-import type { Queryable } from "../../core/postgres/database.ts";
+import type { Database } from "../../core/postgres/database.ts";
 import type { SecretBox } from "../../core/secret-box.ts";
 import type { Sender } from "../dispatcher/sign-and-send.ts";
-import type { WebhookEndpoint } from "../endpoints/entity.ts";
+import { noFailures, WebhookEndpoint } from "../endpoints/entity.ts";
 import { openHeaders, openSecrets } from "../signing/secrets.ts";
 import { recordTestDelivery } from "./record-test-event.sql.ts";
+import { retryWaiting } from "./retry-waiting.sql.ts";
 import { TEST_EVENT_TYPE } from "./view.ts";
 
 export interface TestEventWire {
@@ -37,13 +39,17 @@ const GONE_MESSAGE =
   "The receiver returned 410 Gone. This was a test, so the endpoint stays active; a real event would disable it.";
 
 export interface TestEventDeps {
-  database: Queryable;
+  database: Database;
+  notifyWorkers: (endpointIds?: readonly string[]) => void;
   secretBox: Pick<SecretBox, "open">;
   sender: Sender;
   clock: Clock;
 }
 
-/** Sends a test event. Returns the typed id of the finished delivery. Throws ConflictException if secrets cannot be read. */
+/**
+ * Sends a test event. A success ends the failures of an active endpoint, so that its deliveries and retries are sent at once. Returns
+ * the typed id of the finished delivery. Throws ConflictException if secrets cannot be read.
+ */
 export async function sendTestEvent(deps: TestEventDeps, endpoint: WebhookEndpoint): Promise<string> {
   const { database, sender } = deps;
   const eventId = newUuid();
@@ -62,7 +68,18 @@ export async function sendTestEvent(deps: TestEventDeps, endpoint: WebhookEndpoi
     result,
     error: status === HTTP_GONE ? GONE_MESSAGE : message,
   });
+  if (result.outcome.class === "delivered") await endFailures(deps, endpoint.id);
   return toTypedId("dlv", deliveryId);
+}
+
+/** A new version, so that attempts that started during the failure do not open the circuit again. */
+async function endFailures({ database, notifyWorkers }: TestEventDeps, id: string): Promise<void> {
+  const failing = { id, status: "active", failingSince: { $ne: null } } as const;
+  const recovered = { ...noFailures, version: raw("version + 1") };
+  const options = { filters: false } as const;
+  if ((await database.em().nativeUpdate(WebhookEndpoint, failing, recovered, options)) === 0) return;
+  await retryWaiting(database, id);
+  notifyWorkers([id]);
 }
 
 function decryptEndpoint(

@@ -208,6 +208,8 @@ export class Dispatcher implements AsyncDisposable {
   #addResult(endpointId: string, { finished, stateChange, wakeUpDelaysMs }: Resolution): void {
     this.#results.finished.push(finished);
     if (stateChange) this.#mergeStateChange(endpointId, stateChange);
+    // A claim during the probe could not lease its retries and has removed it from the queue.
+    if (stateChange?.circuit === null) this.#retryEndpoints.add(endpointId);
     for (const delayMs of wakeUpDelaysMs) this.#results.wakeUps.push([endpointId, delayMs]);
   }
 

@@ -11,7 +11,7 @@ import {
 import { Dispatcher, type DispatcherDeps } from "./dispatcher.ts";
 import { createDeliveryMetrics } from "./metrics.ts";
 
-/** PostgreSQL channel that wakes the dispatchers. */
+/** PostgreSQL channel that wakes the dispatchers. The payload has the ids (UUIDs) of endpoints whose retries are due. */
 export const DELIVERIES_CHANNEL = "waymark_deliveries";
 
 export interface WebhookWorkerDeps extends Omit<DispatcherDeps, "metrics"> {
@@ -44,7 +44,7 @@ export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<Webho
     channel: DELIVERIES_CHANNEL,
     applicationName: WORKER_APPLICATION_NAME,
     logger,
-    onNotification: dispatcher.wake,
+    onNotification: (payload) => dispatcher.enqueueDue(payload === "" ? [] : payload.split(",")),
   });
   // Not a scheduled task, because it must also work while the scheduler does not.
   const watch = startIntervalTask("watch deliveries", WATCH_INTERVAL_MS, logger, async () => {

@@ -73,4 +73,7 @@ export const WebhookEndpoint = defineEntity({
   },
 });
 
+/** The state of an endpoint to which nothing has failed: sending is not blocked and the circuit is closed. */
+export const noFailures = { blockedUntil: null, circuitStep: null, failingSince: null };
+
 export type WebhookEndpoint = InferEntity<typeof WebhookEndpoint>;

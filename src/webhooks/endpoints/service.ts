@@ -1,5 +1,5 @@
 /** Creates, lists, updates, pauses, resumes and deletes webhook endpoints and rotates their secrets. */
-import type { EntityManager } from "@mikro-orm/postgresql";
+import { type EntityManager, raw } from "@mikro-orm/postgresql";
 import {
   modeOf,
   Organization,
@@ -18,12 +18,13 @@ import type { InTransaction, Transaction } from "../../core/postgres/transaction
 import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
 import type { SecretBox } from "../../core/secret-box.ts";
 import { discardPending } from "../deliveries/discard-pending.sql.ts";
+import { retryWaiting } from "../deliveries/retry-waiting.sql.ts";
 import { actorLabel, type EndpointOwner, type WebhookPrincipal } from "../webhook-principal.ts";
 import { addSecret, openHeaders, openSecrets, sealHeaders } from "../signing/secrets.ts";
 import type { AlertNotifier } from "./alert-mails.ts";
 import { unmaskHeaders } from "./custom-headers.ts";
 import { disableFailing, type DisabledEndpoint } from "./disable-failing-endpoints.sql.ts";
-import { WebhookEndpoint } from "./entity.ts";
+import { noFailures, WebhookEndpoint } from "./entity.ts";
 import {
   type EndpointReadDeps,
   findEndpoints,
@@ -53,8 +54,8 @@ export type PendingPolicy = "send" | "discard" | { since: Date };
 export interface EndpointServiceDeps extends EndpointReadDeps, EndpointChangeRecorder {
   database: Database;
   secretBox: SecretBox;
-  /** Wakes the workers. */
-  notifyWorkers: () => void;
+  /** Wakes the workers. They find retries that are due only of the given endpoints (UUIDs). */
+  notifyWorkers: (endpointIds?: readonly string[]) => void;
   /** Checks a URL for a partner (UUID). DNS can take seconds. */
   checkUrl: (partnerId: string, url: string) => ReturnType<AddressGuard["checkUrl"]>;
   /** If absent, owners get no mail about failing endpoints. */
@@ -247,6 +248,35 @@ export class EndpointService {
   }
 
   /**
+   * Makes the waiting retries of an active endpoint due and returns their number. An open circuit lets one delivery through now, and
+   * closes if it succeeds. Throws ConflictException for a paused or disabled endpoint.
+   */
+  async retry(principal: WebhookPrincipal, id: string): Promise<{ endpoint: EndpointView; retried: number }> {
+    const { database, notifyWorkers } = this.#deps;
+    const found = await getEndpoint(database, principal, id);
+    assertActive(found);
+    // Before sending is possible, so that a retry that fails at once is not found again.
+    const retried = await retryWaiting(database, found.id);
+    await database.transactional(async (em, tx) => {
+      const endpoint = await lockEndpoint(em, principal, id);
+      assertActive(endpoint);
+      const isOpen = typeof endpoint.circuitStep === "number";
+      // PostgreSQL's clock, by which the workers decide. A new version, as on resume.
+      const blockedUntil = isOpen ? raw("now()") : null;
+      const version = endpoint.version + 1;
+      Object.assign(endpoint, { blockedUntil, circuitStep: isOpen ? 0 : null, version });
+      const details = { retried };
+      await recordEndpointChange(this.#deps, tx, principal, {
+        action: "endpoint.retried",
+        endpoint,
+        details,
+      });
+    });
+    notifyWorkers([found.id]);
+    return { endpoint: await this.get(principal, id), retried };
+  }
+
+  /**
    * Keeps the log, and discards pending deliveries, also those in flight: they would be retried. Secrets and headers are gone at
    * once; the row goes with its last delivery (`purgeExpiredDeliveries`).
    */
@@ -297,8 +327,14 @@ export class EndpointService {
   }
 }
 
-/** The state of an endpoint to which nothing has failed: sending is not blocked and the circuit is closed. */
-const noFailures = { blockedUntil: null, circuitStep: null, failingSince: null };
+/** Throws ConflictException. */
+function assertActive({ status }: WebhookEndpoint): void {
+  if (status !== "active")
+    throw new AppError(
+      "ConflictException",
+      `The endpoint is ${status}, so nothing is sent to it. Resume it instead.`,
+    );
+}
 
 /**
  * Returns the owner's organisation. Throws ConflictException if it has the maximum number of endpoints; until `tx` ends, no other

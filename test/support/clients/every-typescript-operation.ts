@@ -64,6 +64,7 @@ async function callWebhooks({ webhooks }: Waymark): Promise<void> {
   if (newest?.delivery_id !== testId) throw new Error("The newest attempt is the test event's");
   await webhooks.pauseEndpoint(id);
   await webhooks.resumeEndpoint(id, { pending: "discard" });
+  await webhooks.retryEndpoint(id);
   const { cursor } = await webhooks.replayDeliveries(id, { which: "missing" });
   for await (const { status } of webhooks.listDeliveries({ endpoint_id: id })) status.trim();
   const { items } = await webhooks.listDeliveriesPage({ cursor: cursor ?? undefined });
@@ -80,6 +81,8 @@ async function callTestMode(options: ClientOptions, { apiKeys }: Waymark): Promi
   if (!job) throw new Error("A job was created");
   const { steps } = await test.run(job.marking_number, { path: "cancelled" });
   if (steps.at(-1) !== "cancelled") throw new Error("The path ends with its name");
+  const { contractor } = await test.reassignJob(job.marking_number, { assigned: false });
+  if (contractor !== null) throw new Error("The job was taken away");
   const { steps: left } = await test.cancelRun(job.marking_number);
   if (left.at(-1) !== "cancelled") throw new Error("The last step was not applied");
   await test.sendEvent("job.updated").catch((error: unknown) => {

@@ -628,6 +628,13 @@ class ResumeWebhookEndpoint(Model):
 
 
 @dataclass(kw_only=True)
+class RetriedWebhookEndpoint(Model):
+    endpoint: WebhookEndpoint
+    retried: int
+    """Number of deliveries that waited for a retry and are due now"""
+
+
+@dataclass(kw_only=True)
 class WebhookAttempt(Model):
     """One HTTP request of a delivery."""
 
@@ -951,10 +958,25 @@ class JobsInput(Model):
 
     count: int | Unset = UNSET
     """Number of jobs; default: 1"""
+    marking_numbers: list[str] | Unset = UNSET
+    """The Marking Number of each job, instead of `count`; default: random ones"""
     template: dict[str, Any] | Unset = UNSET
     """Editable fields of each job, as in a PATCH"""
     assigned: bool | Unset = UNSET
     """Whether the jobs are assigned to your test contractor; default: true"""
+
+
+@dataclass(kw_only=True)
+class ReassignedTestJob(Model):
+    job: Job
+
+
+@dataclass(kw_only=True)
+class TestAssignmentInput(Model):
+    """Who has a test job."""
+
+    assigned: bool
+    """True assigns the job to your test contractor, false takes it away"""
 
 
 @dataclass(kw_only=True)
@@ -1069,17 +1091,20 @@ __all__ = [
     "Pagination",
     "Problem",
     "RateLimit",
+    "ReassignedTestJob",
     "ReplayWebhooks",
     "RequestLog",
     "RequestLogEntry",
     "ResumeWebhookEndpoint",
     "ResumedWebhookEndpoint",
+    "RetriedWebhookEndpoint",
     "RevokedApiKeys",
     "SampleEventInput",
     "SentEvent",
     "SharedRateLimit",
     "Status",
     "StatusList",
+    "TestAssignmentInput",
     "WebhookAttempt",
     "WebhookDelivery",
     "WebhookDeliveryDetail",

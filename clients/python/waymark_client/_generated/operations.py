@@ -331,6 +331,17 @@ def resume_webhook_endpoint(
     )
 
 
+def retry_webhook_endpoint(
+    id: str,
+) -> Call[models.RetriedWebhookEndpoint]:
+    return Call(
+        method="POST",
+        path="/webhook-endpoints/{id}/retry",
+        decode=models.RetriedWebhookEndpoint.from_dict,
+        path_parameters={"id": id},
+    )
+
+
 def send_test_event(
     id: str,
 ) -> Call[models.WebhookDeliveryDetail]:
@@ -536,6 +547,19 @@ def create_test_jobs(
         headers={"Idempotency-Key": idempotency_key},
         body=body,
         takes_key=True,
+    )
+
+
+def reassign_test_job(
+    marking_number: str,
+    body: models.TestAssignmentInput | Mapping[str, Any],
+) -> Call[models.ReassignedTestJob]:
+    return Call(
+        method="POST",
+        path="/test/jobs/by-marking/{markingNumber}/reassign",
+        decode=models.ReassignedTestJob.from_dict,
+        path_parameters={"markingNumber": marking_number},
+        body=body,
     )
 
 

@@ -32,6 +32,7 @@ METHODS = {
     "rotate_webhook_secret": "webhooks.rotate_secret",
     "pause_webhook_endpoint": "webhooks.pause_endpoint",
     "resume_webhook_endpoint": "webhooks.resume_endpoint",
+    "retry_webhook_endpoint": "webhooks.retry_endpoint",
     "send_test_event": "webhooks.send_test_event",
     "list_webhook_endpoint_attempts": "webhooks.list_endpoint_attempts",
     "replay_webhook_deliveries": "webhooks.replay_deliveries",
@@ -46,6 +47,7 @@ METHODS = {
     "rotate_api_key": "api_keys.rotate",
     "revoke_api_key": "api_keys.revoke",
     "create_test_jobs": "test.create_jobs",
+    "reassign_test_job": "test.reassign_job",
     "start_test_run": "test.run",
     "cancel_test_run": "test.cancel_run",
     "send_sample_event": "test.send_event",
@@ -739,6 +741,26 @@ class Webhooks:
         """
         return self._driver.call(operations.resume_webhook_endpoint(id, body), headers)
 
+    def retry_endpoint(
+        self,
+        id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.RetriedWebhookEndpoint:
+        """Retry the deliveries of an endpoint now.
+
+        Makes all deliveries due that wait for a retry. They are sent within `max_in_flight` and `per_second`,
+        and each uses up one of its attempts. If the circuit is open, one delivery is sent now, and the others
+        when it succeeds. An endpoint that is paused or disabled returns 409: resume it.
+
+        Required scope: `webhooks:manage`.
+
+        Parameters:
+          id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
+        """
+        return self._driver.call(operations.retry_webhook_endpoint(id), headers)
+
     def send_test_event(
         self,
         id: str,
@@ -1144,11 +1166,13 @@ class Test:
 
     **Simulated failures.** With a test key, every operation accepts the header `X-Waymark-Simulate`: 401,
     403, 409, 412, 429, 500, 503
-    returns this status as the real failure would, `slow:3000` waits that many milliseconds (1 to 30000)
-    before the request
-    is handled, and `cut` closes the connection. A simulated failure changes nothing and counts against the
-    rate limit. Another
-    value returns 400. With other keys the header has no effect.
+    returns this status as the real failure would, and `410` does so for the events feed. `slow:3000` waits
+    that many milliseconds
+    (1 to 30000) before the request is handled. `cut` closes the connection instead, and `cut_after` closes it
+    when the
+    request is applied, so that only the answer is lost. A simulated failure counts against the rate limit
+    and, except after
+    `cut_after`, changes nothing. Another value returns 400. With other keys the header has no effect.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -1163,8 +1187,9 @@ class Test:
     ) -> models.CreatedJobs:
         """Create test jobs.
 
-        Creates jobs with their events and webhooks. Their Marking Numbers are random and start with `TEST-`.
-        At most 1,000 can exist. For test keys only.
+        Creates jobs with their events and webhooks. Their Marking Numbers are random, or those that you give,
+        and start with `TEST-`. If one of yours exists, no job is created. At most 1,000 can exist. For test
+        keys only.
 
         Required scopes: `jobs:write` and `jobs:read`.
 
@@ -1176,6 +1201,27 @@ class Test:
         """
         return self._driver.call(operations.create_test_jobs(body, idempotency_key=idempotency_key), headers)
 
+    def reassign_job(
+        self,
+        marking_number: str,
+        body: models.TestAssignmentInput | Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.ReassignedTestJob:
+        """Reassign a test job.
+
+        Takes a test job away from your test contractor, or assigns it again, with the event and webhooks of a
+        live assignment. Without the assignment, a key of the contractor cannot see the job, but can assign it
+        again here. A job that is assigned as requested does not change. For test keys only.
+
+        Required scopes: `jobs:write` and `jobs:read`.
+
+        Parameters:
+          marking_number: Marking Number of a test job
+          headers: Further headers of the request.
+        """
+        return self._driver.call(operations.reassign_test_job(marking_number, body), headers)
+
     def run(
         self,
         marking_number: str,
@@ -1185,8 +1231,9 @@ class Test:
     ) -> models.JobRun:
         """Run a test job through its life.
 
-        Changes the status of a test job step by step. Each step is a real change with its event and webhooks.
-        The first step is applied within a second. For test keys only.
+        Changes the status of a test job step by step. Each step is a real change with its event and webhooks,
+        as by a PATCH: a step to `failed` or `on_hold` also sets `failure_reason`, and no step clears it. The
+        first step is applied within a second. For test keys only.
 
         Required scopes: `jobs:write` and `jobs:read`.
 
@@ -1957,6 +2004,26 @@ class AsyncWebhooks:
         """
         return await self._driver.call(operations.resume_webhook_endpoint(id, body), headers)
 
+    async def retry_endpoint(
+        self,
+        id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.RetriedWebhookEndpoint:
+        """Retry the deliveries of an endpoint now.
+
+        Makes all deliveries due that wait for a retry. They are sent within `max_in_flight` and `per_second`,
+        and each uses up one of its attempts. If the circuit is open, one delivery is sent now, and the others
+        when it succeeds. An endpoint that is paused or disabled returns 409: resume it.
+
+        Required scope: `webhooks:manage`.
+
+        Parameters:
+          id: Endpoint ID (`whe_…`).
+          headers: Further headers of the request.
+        """
+        return await self._driver.call(operations.retry_webhook_endpoint(id), headers)
+
     async def send_test_event(
         self,
         id: str,
@@ -2362,11 +2429,13 @@ class AsyncTest:
 
     **Simulated failures.** With a test key, every operation accepts the header `X-Waymark-Simulate`: 401,
     403, 409, 412, 429, 500, 503
-    returns this status as the real failure would, `slow:3000` waits that many milliseconds (1 to 30000)
-    before the request
-    is handled, and `cut` closes the connection. A simulated failure changes nothing and counts against the
-    rate limit. Another
-    value returns 400. With other keys the header has no effect.
+    returns this status as the real failure would, and `410` does so for the events feed. `slow:3000` waits
+    that many milliseconds
+    (1 to 30000) before the request is handled. `cut` closes the connection instead, and `cut_after` closes it
+    when the
+    request is applied, so that only the answer is lost. A simulated failure counts against the rate limit
+    and, except after
+    `cut_after`, changes nothing. Another value returns 400. With other keys the header has no effect.
     """
 
     def __init__(self, driver: AsyncDriver) -> None:
@@ -2381,8 +2450,9 @@ class AsyncTest:
     ) -> models.CreatedJobs:
         """Create test jobs.
 
-        Creates jobs with their events and webhooks. Their Marking Numbers are random and start with `TEST-`.
-        At most 1,000 can exist. For test keys only.
+        Creates jobs with their events and webhooks. Their Marking Numbers are random, or those that you give,
+        and start with `TEST-`. If one of yours exists, no job is created. At most 1,000 can exist. For test
+        keys only.
 
         Required scopes: `jobs:write` and `jobs:read`.
 
@@ -2394,6 +2464,27 @@ class AsyncTest:
         """
         return await self._driver.call(operations.create_test_jobs(body, idempotency_key=idempotency_key), headers)
 
+    async def reassign_job(
+        self,
+        marking_number: str,
+        body: models.TestAssignmentInput | Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.ReassignedTestJob:
+        """Reassign a test job.
+
+        Takes a test job away from your test contractor, or assigns it again, with the event and webhooks of a
+        live assignment. Without the assignment, a key of the contractor cannot see the job, but can assign it
+        again here. A job that is assigned as requested does not change. For test keys only.
+
+        Required scopes: `jobs:write` and `jobs:read`.
+
+        Parameters:
+          marking_number: Marking Number of a test job
+          headers: Further headers of the request.
+        """
+        return await self._driver.call(operations.reassign_test_job(marking_number, body), headers)
+
     async def run(
         self,
         marking_number: str,
@@ -2403,8 +2494,9 @@ class AsyncTest:
     ) -> models.JobRun:
         """Run a test job through its life.
 
-        Changes the status of a test job step by step. Each step is a real change with its event and webhooks.
-        The first step is applied within a second. For test keys only.
+        Changes the status of a test job step by step. Each step is a real change with its event and webhooks,
+        as by a PATCH: a step to `failed` or `on_hold` also sets `failure_reason`, and no step clears it. The
+        first step is applied within a second. For test keys only.
 
         Required scopes: `jobs:write` and `jobs:read`.
 

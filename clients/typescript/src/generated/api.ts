@@ -546,6 +546,12 @@ export interface ResumeWebhookEndpoint {
   since?: string;
 }
 
+export interface RetriedWebhookEndpoint {
+  endpoint: WebhookEndpoint;
+  /** Number of deliveries that waited for a retry and are due now */
+  retried: number;
+}
+
 /** A delivery with its attempts. */
 export interface WebhookDeliveryDetail extends WebhookDelivery {
   /** The exact body of each request. Null if the key lacks the scope `jobs:read`, because the body contains the job (except for a test event), and if the event is older than the retention time */
@@ -815,10 +821,22 @@ export interface CreatedJobs {
 export interface JobsInput {
   /** Number of jobs; default: 1 */
   count?: number;
+  /** The Marking Number of each job, instead of `count`; default: random ones */
+  marking_numbers?: string[];
   /** Editable fields of each job, as in a PATCH */
   template?: Record<string, unknown>;
   /** Whether the jobs are assigned to your test contractor; default: true */
   assigned?: boolean;
+}
+
+export interface ReassignedTestJob {
+  job: Job;
+}
+
+/** Who has a test job. */
+export interface TestAssignmentInput {
+  /** True assigns the job to your test contractor, false takes it away */
+  assigned: boolean;
 }
 
 /** A run that changes a test job step by step. */
@@ -1126,6 +1144,16 @@ export interface Operations {
     body: ResumeWebhookEndpoint;
     data: ResumedWebhookEndpoint;
   };
+  /** Retry the deliveries of an endpoint now */
+  retryWebhookEndpoint: {
+    path: {
+      /** Endpoint ID (`whe_…`). */
+      id: string;
+    };
+    query: {};
+    body: undefined;
+    data: RetriedWebhookEndpoint;
+  };
   /** Send a test event */
   sendTestEvent: {
     path: {
@@ -1277,6 +1305,16 @@ export interface Operations {
     body: JobsInput;
     data: CreatedJobs;
   };
+  /** Reassign a test job */
+  reassignTestJob: {
+    path: {
+      /** Marking Number of a test job */
+      markingNumber: string;
+    };
+    query: {};
+    body: TestAssignmentInput;
+    data: ReassignedTestJob;
+  };
   /** Run a test job through its life */
   startTestRun: {
     path: {
@@ -1336,6 +1374,7 @@ export const operations = {
   rotateWebhookSecret: { method: "POST", path: "/webhook-endpoints/{id}/rotate-secret", changes: true, takesKey: true },
   pauseWebhookEndpoint: { method: "POST", path: "/webhook-endpoints/{id}/pause", changes: true, takesKey: false },
   resumeWebhookEndpoint: { method: "POST", path: "/webhook-endpoints/{id}/resume", changes: true, takesKey: false },
+  retryWebhookEndpoint: { method: "POST", path: "/webhook-endpoints/{id}/retry", changes: true, takesKey: false },
   sendTestEvent: { method: "POST", path: "/webhook-endpoints/{id}/test", changes: true, takesKey: false },
   listWebhookEndpointAttempts: { method: "GET", path: "/webhook-endpoints/{id}/attempts", changes: false, takesKey: false },
   replayWebhookDeliveries: { method: "POST", path: "/webhook-endpoints/{id}/replay", changes: true, takesKey: true },
@@ -1350,6 +1389,7 @@ export const operations = {
   rotateApiKey: { method: "POST", path: "/api-keys/{id}/rotate", changes: true, takesKey: true },
   revokeApiKey: { method: "DELETE", path: "/api-keys/{id}", changes: true, takesKey: false },
   createTestJobs: { method: "POST", path: "/test/jobs", changes: true, takesKey: true },
+  reassignTestJob: { method: "POST", path: "/test/jobs/by-marking/{markingNumber}/reassign", changes: true, takesKey: false },
   startTestRun: { method: "POST", path: "/test/jobs/by-marking/{markingNumber}/run", changes: true, takesKey: false },
   cancelTestRun: { method: "DELETE", path: "/test/jobs/by-marking/{markingNumber}/run", changes: true, takesKey: false },
   sendSampleEvent: { method: "POST", path: "/test/events/{type}", changes: true, takesKey: true },

@@ -72,6 +72,11 @@ export class Webhooks {
     return this.#transport.call("resumeWebhookEndpoint", { path: { id }, body: choice }, options);
   }
 
+  /** Retries what waits for a retry, within the limits of the endpoint. A paused or disabled endpoint is a conflict: resume it. */
+  retryEndpoint(id: string, options?: RequestOptions): Result<"retryWebhookEndpoint"> {
+    return this.#transport.call("retryWebhookEndpoint", { path: { id } }, options);
+  }
+
   /** Sends a test event now, and returns the delivery with the receiver's answer. */
   sendTestEvent(id: string, options?: RequestOptions): Result<"sendTestEvent"> {
     return this.#transport.call("sendTestEvent", { path: { id } }, options);

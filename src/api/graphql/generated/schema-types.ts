@@ -1551,6 +1551,11 @@ export type Mutation = {
   /** Resumes a paused or disabled endpoint. Needs the scope `webhooks:manage`. */
   readonly resumeWebhookEndpoint: ResumeWebhookEndpointPayload;
   /**
+   * Makes the deliveries of an active endpoint due that wait for a retry. An open circuit lets one delivery through now. Needs
+   * the scope `webhooks:manage`.
+   */
+  readonly retryWebhookEndpoint: RetryWebhookEndpointPayload;
+  /**
    * Creates a new signing secret. For 24 hours requests are signed with both the new and the previous secret. Needs the
    * scope `webhooks:manage`.
    */
@@ -1577,10 +1582,15 @@ export type Mutation = {
    */
   readonly revokeApiKey: RevokeApiKeyPayload;
   /**
-   * Creates jobs with their events and webhooks. Their Marking Numbers are random and start with `TEST-`. At most 1,000
-   * can exist. Only in test mode. Needs the scopes `jobs:write` and `jobs:read`.
+   * Creates jobs with their events and webhooks. Their Marking Numbers are random, or those that you give, and start with
+   * `TEST-`. At most 1,000 can exist. Only in test mode. Needs the scopes `jobs:write` and `jobs:read`.
    */
   readonly createTestJobs: CreateTestJobsPayload;
+  /**
+   * Takes a test job away from your test contractor, or assigns it again, with the event and webhooks of a live assignment.
+   * Only in test mode. Needs the scopes `jobs:write` and `jobs:read`.
+   */
+  readonly reassignTestJob: ReassignTestJobPayload;
   /**
    * Changes the status of a test job step by step. Each step is a real change with its event and webhooks. Only in test
    * mode. Needs the scopes `jobs:write` and `jobs:read`.
@@ -1701,6 +1711,12 @@ export type MutationResumeWebhookEndpointArgs = {
 
 
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationRetryWebhookEndpointArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationRotateWebhookSecretArgs = {
   id: Scalars['ID']['input'];
 };
@@ -1750,6 +1766,12 @@ export type MutationRevokeApiKeyArgs = {
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationCreateTestJobsArgs = {
   input?: CreateTestJobsInput;
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationReassignTestJobArgs = {
+  input: ReassignTestJobInput;
 };
 
 
@@ -1928,6 +1950,11 @@ export type SubscriptionJobChangedArgs = {
 export type CreateTestJobsInput = {
   /** Number of jobs, 1 to 100; default 1. */
   readonly count?: InputMaybe<Scalars['Int']['input']>;
+  /**
+   * The Marking Number of each job, instead of `count`: 1 to 100 that start with `TEST-` and that no job has. Default: random
+   * ones.
+   */
+  readonly markingNumbers?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** Editable fields of each job. */
   readonly template?: InputMaybe<JobPatch>;
   /** Whether the jobs are assigned to your test contractor; default true. */
@@ -1938,6 +1965,22 @@ export type CreateTestJobsInput = {
 export type CreateTestJobsPayload = {
   /** The new jobs; null if the mutation was rejected. */
   readonly jobs: Maybe<ReadonlyArray<Job>>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** Who has a test job. */
+export type ReassignTestJobInput = {
+  /** Marking Number of the test job. */
+  readonly markingNumber: Scalars['String']['input'];
+  /** True assigns the job to your test contractor, false takes it away. */
+  readonly assigned: Scalars['Boolean']['input'];
+};
+
+/** Result of `reassignTestJob`. */
+export type ReassignTestJobPayload = {
+  /** The job, also if you can no longer see it; null if the mutation was rejected. */
+  readonly job: Maybe<Job>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
@@ -2339,6 +2382,16 @@ export type ResumeWebhookEndpointPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
+/** Result of `retryWebhookEndpoint`. */
+export type RetryWebhookEndpointPayload = {
+  /** The current endpoint; null if the mutation was rejected. */
+  readonly endpoint: Maybe<WebhookEndpoint>;
+  /** Number of deliveries that waited for a retry and are due now. */
+  readonly retried: Maybe<Scalars['Int']['output']>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
 /** Result of `rotateWebhookSecret`. */
 export type RotateWebhookSecretPayload = {
   /** The current endpoint; null if the mutation was rejected. */
@@ -2587,6 +2640,8 @@ export type ResolversTypes = ResolversObject<{
   Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
   CreateTestJobsInput: CreateTestJobsInput;
   CreateTestJobsPayload: ResolverTypeWrapper<Omit<CreateTestJobsPayload, 'jobs'> & { jobs?: Maybe<ReadonlyArray<ResolversTypes['Job']>> }>;
+  ReassignTestJobInput: ReassignTestJobInput;
+  ReassignTestJobPayload: ResolverTypeWrapper<Omit<ReassignTestJobPayload, 'job'> & { job?: Maybe<ResolversTypes['Job']> }>;
   JobRunPath: JobRunPath;
   RunTestJobInput: RunTestJobInput;
   JobRun: ResolverTypeWrapper<JobRun>;
@@ -2618,6 +2673,7 @@ export type ResolversTypes = ResolversObject<{
   DeleteWebhookEndpointPayload: ResolverTypeWrapper<DeleteWebhookEndpointPayload>;
   PauseWebhookEndpointPayload: ResolverTypeWrapper<Omit<PauseWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversTypes['WebhookEndpoint']> }>;
   ResumeWebhookEndpointPayload: ResolverTypeWrapper<Omit<ResumeWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversTypes['WebhookEndpoint']> }>;
+  RetryWebhookEndpointPayload: ResolverTypeWrapper<Omit<RetryWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversTypes['WebhookEndpoint']> }>;
   RotateWebhookSecretPayload: ResolverTypeWrapper<Omit<RotateWebhookSecretPayload, 'endpoint'> & { endpoint?: Maybe<ResolversTypes['WebhookEndpoint']> }>;
   SendTestEventPayload: ResolverTypeWrapper<Omit<SendTestEventPayload, 'delivery'> & { delivery?: Maybe<ResolversTypes['WebhookDelivery']> }>;
   ReplayDeliveryPayload: ResolverTypeWrapper<Omit<ReplayDeliveryPayload, 'delivery'> & { delivery?: Maybe<ResolversTypes['WebhookDelivery']> }>;
@@ -2716,6 +2772,8 @@ export type ResolversParentTypes = ResolversObject<{
   Subscription: Record<PropertyKey, never>;
   CreateTestJobsInput: CreateTestJobsInput;
   CreateTestJobsPayload: Omit<CreateTestJobsPayload, 'jobs'> & { jobs?: Maybe<ReadonlyArray<ResolversParentTypes['Job']>> };
+  ReassignTestJobInput: ReassignTestJobInput;
+  ReassignTestJobPayload: Omit<ReassignTestJobPayload, 'job'> & { job?: Maybe<ResolversParentTypes['Job']> };
   RunTestJobInput: RunTestJobInput;
   JobRun: JobRun;
   RunTestJobPayload: RunTestJobPayload;
@@ -2739,6 +2797,7 @@ export type ResolversParentTypes = ResolversObject<{
   DeleteWebhookEndpointPayload: DeleteWebhookEndpointPayload;
   PauseWebhookEndpointPayload: Omit<PauseWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
   ResumeWebhookEndpointPayload: Omit<ResumeWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
+  RetryWebhookEndpointPayload: Omit<RetryWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
   RotateWebhookSecretPayload: Omit<RotateWebhookSecretPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
   SendTestEventPayload: Omit<SendTestEventPayload, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
   ReplayDeliveryPayload: Omit<ReplayDeliveryPayload, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
@@ -3268,6 +3327,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   deleteWebhookEndpoint?: Resolver<ResolversTypes['DeleteWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationDeleteWebhookEndpointArgs, 'id'>>;
   pauseWebhookEndpoint?: Resolver<ResolversTypes['PauseWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationPauseWebhookEndpointArgs, 'id'>>;
   resumeWebhookEndpoint?: Resolver<ResolversTypes['ResumeWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationResumeWebhookEndpointArgs, 'id' | 'pendingPolicy'>>;
+  retryWebhookEndpoint?: Resolver<ResolversTypes['RetryWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationRetryWebhookEndpointArgs, 'id'>>;
   rotateWebhookSecret?: Resolver<ResolversTypes['RotateWebhookSecretPayload'], ParentType, ContextType, RequireFields<MutationRotateWebhookSecretArgs, 'id'>>;
   sendTestEvent?: Resolver<ResolversTypes['SendTestEventPayload'], ParentType, ContextType, RequireFields<MutationSendTestEventArgs, 'endpointId'>>;
   replayDelivery?: Resolver<ResolversTypes['ReplayDeliveryPayload'], ParentType, ContextType, RequireFields<MutationReplayDeliveryArgs, 'id'>>;
@@ -3276,6 +3336,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   rotateApiKey?: Resolver<ResolversTypes['RotateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRotateApiKeyArgs, 'id' | 'graceHours'>>;
   revokeApiKey?: Resolver<ResolversTypes['RevokeApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRevokeApiKeyArgs, 'id' | 'includeCreatedKeys'>>;
   createTestJobs?: Resolver<ResolversTypes['CreateTestJobsPayload'], ParentType, ContextType, RequireFields<MutationCreateTestJobsArgs, 'input'>>;
+  reassignTestJob?: Resolver<ResolversTypes['ReassignTestJobPayload'], ParentType, ContextType, RequireFields<MutationReassignTestJobArgs, 'input'>>;
   runTestJob?: Resolver<ResolversTypes['RunTestJobPayload'], ParentType, ContextType, RequireFields<MutationRunTestJobArgs, 'input'>>;
   cancelTestRun?: Resolver<ResolversTypes['CancelTestRunPayload'], ParentType, ContextType, RequireFields<MutationCancelTestRunArgs, 'input'>>;
   sendSampleEvent?: Resolver<ResolversTypes['SendSampleEventPayload'], ParentType, ContextType, RequireFields<MutationSendSampleEventArgs, 'input'>>;
@@ -3308,6 +3369,11 @@ export type SubscriptionResolvers<ContextType = GraphqlContext, ParentType exten
 
 export type CreateTestJobsPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['CreateTestJobsPayload'] = ResolversParentTypes['CreateTestJobsPayload']> = ResolversObject<{
   jobs?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Job']>>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type ReassignTestJobPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ReassignTestJobPayload'] = ResolversParentTypes['ReassignTestJobPayload']> = ResolversObject<{
+  job?: Resolver<Maybe<ResolversTypes['Job']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
@@ -3452,6 +3518,12 @@ export type ResumeWebhookEndpointPayloadResolvers<ContextType = GraphqlContext, 
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
+export type RetryWebhookEndpointPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RetryWebhookEndpointPayload'] = ResolversParentTypes['RetryWebhookEndpointPayload']> = ResolversObject<{
+  endpoint?: Resolver<Maybe<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
+  retried?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
 export type RotateWebhookSecretPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RotateWebhookSecretPayload'] = ResolversParentTypes['RotateWebhookSecretPayload']> = ResolversObject<{
   endpoint?: Resolver<Maybe<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
   secret?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -3549,6 +3621,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   Mutation?: MutationResolvers<ContextType>;
   Subscription?: SubscriptionResolvers<ContextType>;
   CreateTestJobsPayload?: CreateTestJobsPayloadResolvers<ContextType>;
+  ReassignTestJobPayload?: ReassignTestJobPayloadResolvers<ContextType>;
   JobRun?: JobRunResolvers<ContextType>;
   RunTestJobPayload?: RunTestJobPayloadResolvers<ContextType>;
   CancelTestRunPayload?: CancelTestRunPayloadResolvers<ContextType>;
@@ -3566,6 +3639,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   DeleteWebhookEndpointPayload?: DeleteWebhookEndpointPayloadResolvers<ContextType>;
   PauseWebhookEndpointPayload?: PauseWebhookEndpointPayloadResolvers<ContextType>;
   ResumeWebhookEndpointPayload?: ResumeWebhookEndpointPayloadResolvers<ContextType>;
+  RetryWebhookEndpointPayload?: RetryWebhookEndpointPayloadResolvers<ContextType>;
   RotateWebhookSecretPayload?: RotateWebhookSecretPayloadResolvers<ContextType>;
   SendTestEventPayload?: SendTestEventPayloadResolvers<ContextType>;
   ReplayDeliveryPayload?: ReplayDeliveryPayloadResolvers<ContextType>;

@@ -39,6 +39,7 @@ export const auditActionLabels: Readonly<Record<string, string>> = {
   "endpoint.changed": "Changed the settings of a webhook endpoint",
   "endpoint.paused": "Paused a webhook endpoint",
   "endpoint.resumed": "Resumed a webhook endpoint",
+  "endpoint.retried": "Retried the deliveries of a webhook endpoint",
   "endpoint.replayed": "Replayed webhook deliveries",
   "endpoint.deleted": "Deleted a webhook endpoint",
   "endpoint.secret_rotated": "Rotated a webhook secret",

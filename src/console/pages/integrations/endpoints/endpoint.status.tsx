@@ -6,6 +6,7 @@ import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import type { EndpointHealthFragment } from "../../../generated/webhook-endpoints.ts";
 import { describeHealth } from "./endpoint.health.ts";
+import { RetryNowButton } from "./retry-now.button.tsx";
 import type { Tone } from "../../../components/status/tone.ts";
 import { Alert } from "../../../components/status/alert.tsx";
 
@@ -66,6 +67,9 @@ export function EndpointHealthAlert({ endpoint }: EndpointProps) {
         )}
         {pendingEventsText(endpoint.pending)}
       </Text>
+      {endpoint.status === "ACTIVE" && endpoint.problem === null && (
+        <RetryNowButton endpointId={endpoint.id} />
+      )}
     </Alert>
   );
 }
