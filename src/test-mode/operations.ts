@@ -145,7 +145,7 @@ const reassignJob = restOperation({
         examples: [false],
       }),
     })
-    .meta({ id: "TestAssignmentInput", description: "Who has a test job." }),
+    .meta({ id: "JobAssignmentInput", description: "Who has a test job." }),
   output: z.object({ job: jobSchema }).meta({ id: "ReassignedTestJob" }),
   text: {
     tag,

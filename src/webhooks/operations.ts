@@ -5,6 +5,7 @@ import type { DeliveryService } from "./deliveries/service.ts";
 import type { EndpointService } from "./endpoints/service.ts";
 import { deliveryOperations, endpointDeliveryOperations } from "./deliveries/operations.ts";
 import { endpointOperations, endpointPath, manage } from "./endpoints/operations.ts";
+import { retryEndpoint } from "./endpoints/retry.operations.ts";
 import type { SecretReveal } from "./signing/secret-reveal.ts";
 
 export { exampleDelivery } from "./deliveries/operations.ts";
@@ -16,6 +17,7 @@ interface Services {
 
 export const webhookOperations: readonly RestOperation<Services>[] = [
   ...endpointOperations,
+  retryEndpoint,
   ...endpointDeliveryOperations,
   ...deliveryOperations,
 ];

@@ -70,6 +70,7 @@ const samples: Record<string, Sample> = {
       },
     },
   },
+  [`POST ${ONE}/retry`]: { success: 200 },
   [`POST ${ONE}/test`]: { success: 201 },
   [`POST ${ONE}/replay`]: {
     success: 200,
@@ -241,6 +242,12 @@ describe("409 because of the state of an object", () => {
     const fixture = await newFixture();
     await app.database.query(sql`
       update webhook_endpoint set secrets = jsonb_set(secrets, '{0,sealed}', '"damaged"') where id = ${fixture.uuid}`);
+    expectFailure(await send(name, fixture), 409);
+  });
+
+  it.each(expecting(409, [`POST ${ONE}/retry`]))("%s: the endpoint is paused", async (name) => {
+    const fixture = await newFixture();
+    await send(`POST ${ONE}/pause`, fixture);
     expectFailure(await send(name, fixture), 409);
   });
 });

@@ -29,6 +29,16 @@ const post = (path: string, body?: object, { as = key } = {}) =>
   app.call(path, { key: as, method: "POST", ...(body && { body: JSON.stringify(body) }) });
 const runPath = (number: string): string => `/v1/test/jobs/by-marking/${number}/run`;
 
+const reassign = (number: string, body: object, options = {}) =>
+  post(`/v1/test/jobs/by-marking/${number}/reassign`, body, options);
+/** The statuses that a key of each side gets for the job. */
+const visibility = async (number: string): Promise<number[]> =>
+  Promise.all(
+    [key, contractorKey].map(
+      async (each) => (await app.call(`/v1/jobs/by-marking/${number}`, { key: each })).status,
+    ),
+  );
+
 interface TestJob {
   marking_number: string;
   normalized_status: string;
@@ -113,28 +123,22 @@ describe("POST /v1/test/jobs", () => {
     );
   });
 
-  it.each(["REST", "GraphQL"])(
-    "409: creates no job if one of the Marking Numbers exists: %s",
-    async (api) => {
-      const other = await createTestKey(await app.createOrganization("agent"), "agent");
-      const [taken] = await createJobs({}, { as: other });
-      const numbers = [`TEST-NEW-${api}`, taken?.marking_number ?? ""];
-      const message = `Jobs with these Marking Numbers exist, so none was created: ${numbers[1]}`;
-      if (api === "REST") {
-        const { status, body } = await post("/v1/test/jobs", { marking_numbers: numbers });
-        expect([status, body.error?.message]).toEqual([409, message]);
-      } else {
-        const input = `{ markingNumbers: ${JSON.stringify(numbers)} }`;
-        const { createTestJobs } = await queryData(
-          app,
-          `mutation { createTestJobs(input: ${input}) { jobs { id } userErrors { code message } } }`,
-          { key },
-        );
-        expect(createTestJobs).toEqual({ jobs: null, userErrors: [{ code: "CONFLICT", message }] });
-      }
-      expect((await app.call(`/v1/jobs/by-marking/${numbers[0]}`, { key })).status).toBe(404);
-    },
-  );
+  it("409: creates no job if one of the Marking Numbers exists, also of another partner, in REST and GraphQL", async () => {
+    const other = await createTestKey(await app.createOrganization("agent"), "agent");
+    const [taken] = await createJobs({}, { as: other });
+    const numbers = ["TEST-NEW", taken?.marking_number ?? ""];
+    const message = `Jobs with these Marking Numbers exist, so none was created: ${numbers[1]}`;
+    const { status, body } = await post("/v1/test/jobs", { marking_numbers: numbers });
+    expect([status, body.error?.message]).toEqual([409, message]);
+    const input = `{ markingNumbers: ${JSON.stringify(numbers)} }`;
+    const { createTestJobs } = await queryData(
+      app,
+      `mutation { createTestJobs(input: ${input}) { jobs { id } userErrors { code message } } }`,
+      { key },
+    );
+    expect(createTestJobs).toEqual({ jobs: null, userErrors: [{ code: "CONFLICT", message }] });
+    expect((await app.call("/v1/jobs/by-marking/TEST-NEW", { key })).status).toBe(404);
+  });
 
   it("409: at most 1,000 jobs exist, also if requests create them at the same time", async () => {
     const partner = await app.createOrganization("contractor");
@@ -152,15 +156,6 @@ describe("POST /v1/test/jobs", () => {
 });
 
 describe("POST /v1/test/jobs/by-marking/{markingNumber}/reassign", () => {
-  const reassign = (number: string, body: object, options = {}) =>
-    post(`/v1/test/jobs/by-marking/${number}/reassign`, body, options);
-  const visibility = async (number: string): Promise<number[]> =>
-    Promise.all(
-      [key, contractorKey].map(
-        async (each) => (await app.call(`/v1/jobs/by-marking/${number}`, { key: each })).status,
-      ),
-    );
-
   it("200: takes the job away from the contractor and assigns it again, as an operator does", async () => {
     const number = await createJob();
     await using receiver = await startTestReceiver();

@@ -972,7 +972,7 @@ class ReassignedTestJob(Model):
 
 
 @dataclass(kw_only=True)
-class TestAssignmentInput(Model):
+class JobAssignmentInput(Model):
     """Who has a test job."""
 
     assigned: bool
@@ -1074,6 +1074,7 @@ __all__ = [
     "HistoryEntry",
     "IssuedApiKey",
     "Job",
+    "JobAssignmentInput",
     "JobList",
     "JobLookup",
     "JobLookupResult",
@@ -1104,7 +1105,6 @@ __all__ = [
     "SharedRateLimit",
     "Status",
     "StatusList",
-    "TestAssignmentInput",
     "WebhookAttempt",
     "WebhookDelivery",
     "WebhookDeliveryDetail",

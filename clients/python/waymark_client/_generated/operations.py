@@ -552,7 +552,7 @@ def create_test_jobs(
 
 def reassign_test_job(
     marking_number: str,
-    body: models.TestAssignmentInput | Mapping[str, Any],
+    body: models.JobAssignmentInput | Mapping[str, Any],
 ) -> Call[models.ReassignedTestJob]:
     return Call(
         method="POST",

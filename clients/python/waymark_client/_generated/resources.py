@@ -1204,7 +1204,7 @@ class Test:
     def reassign_job(
         self,
         marking_number: str,
-        body: models.TestAssignmentInput | Mapping[str, Any],
+        body: models.JobAssignmentInput | Mapping[str, Any],
         *,
         headers: Mapping[str, str] | None = None,
     ) -> models.ReassignedTestJob:
@@ -2467,7 +2467,7 @@ class AsyncTest:
     async def reassign_job(
         self,
         marking_number: str,
-        body: models.TestAssignmentInput | Mapping[str, Any],
+        body: models.JobAssignmentInput | Mapping[str, Any],
         *,
         headers: Mapping[str, str] | None = None,
     ) -> models.ReassignedTestJob:

@@ -834,7 +834,7 @@ export interface ReassignedTestJob {
 }
 
 /** Who has a test job. */
-export interface TestAssignmentInput {
+export interface JobAssignmentInput {
   /** True assigns the job to your test contractor, false takes it away */
   assigned: boolean;
 }
@@ -1312,7 +1312,7 @@ export interface Operations {
       markingNumber: string;
     };
     query: {};
-    body: TestAssignmentInput;
+    body: JobAssignmentInput;
     data: ReassignedTestJob;
   };
   /** Run a test job through its life */

@@ -2,12 +2,12 @@
 import type {
   DeletedTestData,
   Job,
+  JobAssignmentInput,
   JobsInput,
   JobRun,
   JobRunInput,
   Operations,
   SampleEventInput,
-  TestAssignmentInput,
   WebhookDelivery,
 } from "../generated/api.ts";
 import type { ApiCall, ChangeOptions, RequestOptions, Transport } from "../transport.ts";
@@ -27,7 +27,7 @@ export class Test {
   /** Takes the job away from your test contractor, or assigns it again. */
   async reassignJob(
     markingNumber: string,
-    assignment: TestAssignmentInput,
+    assignment: JobAssignmentInput,
     options?: RequestOptions,
   ): Promise<Job> {
     const request = { path: { markingNumber }, body: assignment };

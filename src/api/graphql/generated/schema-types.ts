@@ -1551,8 +1551,8 @@ export type Mutation = {
   /** Resumes a paused or disabled endpoint. Needs the scope `webhooks:manage`. */
   readonly resumeWebhookEndpoint: ResumeWebhookEndpointPayload;
   /**
-   * Makes the deliveries of an active endpoint due that wait for a retry. An open circuit lets one delivery through now. Needs
-   * the scope `webhooks:manage`.
+   * Makes the deliveries of an active endpoint due that wait for a retry. An open circuit lets one delivery through now.
+   * Needs the scope `webhooks:manage`.
    */
   readonly retryWebhookEndpoint: RetryWebhookEndpointPayload;
   /**
