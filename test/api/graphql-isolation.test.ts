@@ -183,6 +183,7 @@ describe("isolation", { shuffle: false }, () => {
       const last = [
         "resetTestData",
         "runTestJob",
+        "reassignTestJob",
         "cancelTestRun",
         "revokeInvitation",
         "deleteView",

@@ -24,6 +24,7 @@ export function RetryNowButton({ endpointId: id }: { endpointId: string }) {
       variant="default"
       size="xs"
       mt="xs"
+      mb={4}
       leftSection={<IconRefresh size={14} aria-hidden="true" />}
       loading={loading}
       onClick={() => void run()}
