@@ -145,7 +145,7 @@ const reassignJob = restOperation({
         examples: [false],
       }),
     })
-    .meta({ id: "JobAssignmentInput", description: "Who has a test job." }),
+    .meta({ id: "JobAssignmentInput", description: "The assignment of a test job." }),
   output: z.object({ job: jobSchema }).meta({ id: "ReassignedTestJob" }),
   text: {
     tag,
@@ -155,7 +155,7 @@ const reassignJob = restOperation({
       "Without the assignment, a key of the contractor cannot see the job, but can assign it again here. A job that is " +
       "assigned as requested does not change. For test keys only.",
     body: {
-      description: "Who has the job.",
+      description: "Whether the test contractor is assigned.",
       examples: {
         away: { summary: "Take the job away", value: { assigned: false } },
         back: { summary: "Assign it again", value: { assigned: true } },
@@ -167,13 +167,7 @@ const reassignJob = restOperation({
         "Taken away": { job: { ...exampleJob, marking_number: TEST_NUMBER, contractor: null, version: 3 } },
       },
     },
-    malformed: [
-      {
-        summary: "Not a boolean",
-        problems: [inBody("assigned", "invalid_type", "must be true or false")],
-      },
-      noMarkingNumber,
-    ],
+    malformed: [noMarkingNumber],
     ownErrors: {
       NotFoundException: {
         description: "There is no such test job, or the key is not a test key.",

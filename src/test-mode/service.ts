@@ -106,7 +106,7 @@ export class TestModeService {
   }
 
   /**
-   * Assigns a job of the test agent to the test contractor, or to none, whichever of the two the principal is. Throws
+   * Assigns a job of the test agent to the test contractor, or to none. The principal can be either of the two. Throws
    * NotFoundException.
    */
   reassignJob(

@@ -47,7 +47,7 @@ export interface TestEventDeps {
 }
 
 /**
- * Sends a test event. A success ends the failures of an active endpoint, so that its deliveries and retries are sent at once. Returns
+ * Sends a test event. A success ends the failures of an active endpoint and makes its retries due. Returns
  * the typed id of the finished delivery. Throws ConflictException if secrets cannot be read.
  */
 export async function sendTestEvent(deps: TestEventDeps, endpoint: WebhookEndpoint): Promise<string> {

@@ -255,7 +255,7 @@ export class EndpointService {
     const { database, notifyWorkers } = this.#deps;
     const found = await getEndpoint(database, principal, id);
     assertActive(found);
-    // Before sending is possible, so that a retry that fails at once is not found again.
+    // First, while the circuit still blocks, so that no retry fails and becomes due twice.
     const retried = await retryWaiting(database, found.id);
     await database.transactional(async (em, tx) => {
       const endpoint = await lockEndpoint(em, principal, id);

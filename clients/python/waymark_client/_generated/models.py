@@ -973,7 +973,7 @@ class ReassignedTestJob(Model):
 
 @dataclass(kw_only=True)
 class JobAssignmentInput(Model):
-    """Who has a test job."""
+    """The assignment of a test job."""
 
     assigned: bool
     """True assigns the job to your test contractor, false takes it away"""

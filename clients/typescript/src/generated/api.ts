@@ -833,7 +833,7 @@ export interface ReassignedTestJob {
   job: Job;
 }
 
-/** Who has a test job. */
+/** The assignment of a test job. */
 export interface JobAssignmentInput {
   /** True assigns the job to your test contractor, false takes it away */
   assigned: boolean;
