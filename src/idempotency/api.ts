@@ -1,5 +1,11 @@
 /** The exports of this feature: other features and the adapters import only from here. */
 export { IdempotencyRecord } from "./entity.ts";
-export { createIdempotencyService, type IdempotencyService } from "./service.ts";
+export { keyedRequest, keyProblem } from "./keyed-request.ts";
+export {
+  createIdempotencyService,
+  type FirstResponse,
+  type IdempotencyService,
+  KeyInUseError,
+} from "./service.ts";
 export { deleteRecordsOf, purgeIdempotencyRecords, trimIdempotencyRecords } from "./purge.sql.ts";
-export type { KeyedRequest } from "./stored-response.sql.ts";
+export type { KeyedRequest, StoredResponse } from "./stored-response.sql.ts";

@@ -8,7 +8,7 @@ export const IdempotencyRecord = defineEntity({
     organizationId: p.uuid().primary(),
     route: p.text().primary(),
     key: p.text().primary(),
-    /** SHA-256 of path, query, If-Match and the values of the body. The same key with a different request is rejected. */
+    /** SHA-256 of everything that makes the request the same. The same key with a different request is rejected. */
     fingerprint: p.blob(),
     /** As JSON, with the ID of the first request. */
     answer: p.text(),

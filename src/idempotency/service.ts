@@ -14,10 +14,17 @@ import {
 } from "./stored-response.sql.ts";
 
 /** The response of a request that runs for the first time. */
-interface FirstResponse extends StoredResponse {
+export interface FirstResponse extends StoredResponse {
   changed: boolean;
   /** Members of `data` that are stored as null, such as a new key. */
   secrets?: readonly string[];
+}
+
+/** The first request with the key is in progress. */
+export class KeyInUseError extends AppError {
+  constructor() {
+    super("ConflictException", "A request with this Idempotency-Key is still in progress");
+  }
 }
 
 export interface IdempotencyService {
@@ -26,13 +33,13 @@ export interface IdempotencyService {
 
   /**
    * Returns the result of `handle`, or the stored response with the header `Idempotency-Replayed`. Throws
-   * UnprocessableEntityException if the key was used for a different request, and ConflictException while the first request
-   * is in progress. `handle` must use no other connection than `tx`.
+   * UnprocessableEntityException if the key was used for a different request, and KeyInUseError. `handle` must use no other
+   * connection than `tx`. Without a request, `handle` runs without a transaction.
    */
-  runOnce(
-    request: KeyedRequest,
-    handle: (tx: Transaction) => Promise<FirstResponse>,
-  ): Promise<StoredResponse>;
+  runOnce<Response extends FirstResponse>(
+    request: KeyedRequest | null,
+    handle: (tx?: Transaction) => Promise<Response>,
+  ): Promise<Response | StoredResponse>;
 }
 
 export function createIdempotencyService({ database }: { database: Database }): IdempotencyService {
@@ -40,7 +47,8 @@ export function createIdempotencyService({ database }: { database: Database }): 
     findReplay: (request) => findReplay(database, request),
 
     async runOnce(request, handle) {
-      const run = async (tx: Transaction): Promise<FirstResponse> => {
+      if (request === null) return await handle();
+      const run = async (tx: Transaction) => {
         const stored = await findReplay(tx, request);
         if (stored) return { ...stored, changed: false };
         const result = await handle(tx);
@@ -53,7 +61,7 @@ export function createIdempotencyService({ database }: { database: Database }): 
       // The lock may be held by another repeated request that only reads the stored response.
       const replay = result ?? (await findReplay(database, request));
       if (replay) return replay;
-      throw new AppError("ConflictException", "A request with this Idempotency-Key is still in progress");
+      throw new KeyInUseError();
     },
   };
 }

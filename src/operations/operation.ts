@@ -224,6 +224,16 @@ export function isRead({ rate }: Pick<RestOperation<never>, "rate">): boolean {
   return rate === "read";
 }
 
+/** Returns the name of the operation's route, such as `PATCH /v1/jobs/batch`. */
+export function routeOf({ rest: { method, path } }: Pick<RestOperation<never>, "rest">): string {
+  return `${method.toUpperCase()} /v1${path}`;
+}
+
+/** Returns the field of GraphQL that the operation has, if the SDL has that field. */
+export function mutationOf({ graphql, name }: Pick<Operation<never>, "graphql" | "name">): string {
+  return graphql?.field ?? name;
+}
+
 /** Returns the schema of the query; null if no member of the input comes from there. */
 export function queryOf({ rest, input }: RestOperation<never>): z.ZodObject | null {
   const otherwise = takesQuery(rest) ? "query" : "body";

@@ -30,6 +30,8 @@ import { toTypedId } from "../../src/core/ids.ts";
 import { AppError, errorCodes } from "../../src/core/errors.ts";
 import { ReauthenticationRequiredError } from "../../src/core/fresh-authentication.ts";
 import { createLogger } from "../../src/core/logger.ts";
+import { restOperations } from "../../src/operations/all.ts";
+import { mutationOf } from "../../src/operations/operation.ts";
 import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
@@ -353,6 +355,17 @@ describe("the pages", () => {
     // It asks for the password of a user.
     const names = forKeys.map(({ name }) => name).filter((name) => name !== "revealWebhookSecret");
     expect(listed.toSorted()).toEqual(names.toSorted());
+  });
+
+  it("list exactly the mutations that take an Idempotency-Key", () => {
+    const [, list = ""] = /^- It works for (.+?)\. /m.exec(pages.mutations) ?? [];
+    const listed = [...list.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
+    expect(listed.toSorted()).toEqual(
+      restOperations
+        .filter(({ once }) => once)
+        .map(mutationOf)
+        .toSorted(),
+    );
   });
 
   it("list the limits of subscriptions", () => {

@@ -88,6 +88,7 @@ export function authenticate(deps: AuthenticationDeps, simulate: Simulate): Requ
         requestId: context.requestId,
         ipAddress: request.ip ?? null,
         principal,
+        idempotencyKey: request.get("idempotency-key"),
         signal: disconnected.signal,
         setHeader,
         setFailure(failure) {

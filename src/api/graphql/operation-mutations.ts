@@ -1,8 +1,10 @@
 /** The mutations of operations: each is bound to the field of the SDL that has its name. */
 import { Kind, type DocumentNode, type FieldDefinitionNode, type TypeNode } from "graphql";
 import { z } from "zod";
-import { admit, authorize, parseInput } from "../../operations/admit.ts";
+import { authorize, parseInput } from "../../operations/admit.ts";
+import { execute } from "../../operations/execute.ts";
 import {
+  mutationOf,
   type Operation,
   type RequestPrincipal,
   type RestOperation,
@@ -11,6 +13,7 @@ import {
 import { organizationUuid } from "./arguments.ts";
 import { requirePrincipal } from "./authorize.ts";
 import type { GraphqlContext } from "./context.ts";
+import { keyedMutation, unwrapResponse } from "./keyed-mutation.ts";
 import type { GraphqlServices } from "./services.ts";
 import { type ErrorPath, thrownUserErrors } from "./user-errors.ts";
 
@@ -43,7 +46,7 @@ export function operationMutations(
   const sdl = readMutations(typeDefs);
   return Object.fromEntries(
     operations.flatMap((operation) => {
-      const name = operation.graphql?.field ?? operation.name;
+      const name = mutationOf(operation);
       const field = operation.graphql === null ? undefined : sdl.get(name);
       return field ? [[name, resolverOf(operation, field, adjustments[name] ?? {}, toNodes)] as const] : [];
     }),
@@ -110,6 +113,7 @@ function resolverOf(
     subject: target === undefined ? null : (targetArgument ?? `${inputArgument}.${target}`),
   };
   const schema = z.object({ ...params.shape, ...input.shape });
+  const { secrets = [] } = ("once" in operation && operation.once) || {};
   const payloadOf = (toPayload ?? payloadWriter(operation, payload, toNodes)) as (result: unknown) => object;
 
   /** Times are text as in REST, and so is all of an input that is REST's query. Null is absent, except in a patch. */
@@ -129,16 +133,18 @@ function resolverOf(
     const principal: RequestPrincipal = { ...requirePrincipal(context), requestId, ipAddress };
     authorize(operation.access, principal, read(args));
     const raw = read(toInput(args));
+    const keyed = keyedMutation(mutationOf(operation), args);
     try {
-      const change = await admit(operation, {
+      const call = {
         services,
+        keyed,
         principal,
         organizationId: organizationOf(raw),
         input: parseInput(schema, raw, "body"),
         external,
-      });
-      const { data } = await change();
-      return { ...payloadOf(data), userErrors: [] };
+      };
+      const response = await execute(operation, call, ({ data, changed }) => ({ data, changed, secrets }));
+      return { ...payloadOf(unwrapResponse(response)), userErrors: [] };
     } catch (error) {
       const userErrors = thrownUserErrors(error, errorPath);
       if (userErrors === null) throw error;

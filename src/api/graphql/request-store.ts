@@ -15,6 +15,8 @@ export interface CheckedSubscription extends Pick<ExecutionArgs, "schema" | "doc
 export interface RequestStore extends IncomingOperation {
   /** WebSockets take subscriptions only, HTTP takes all other operations. */
   readonly transport: "http" | "websocket";
+  /** The header of HTTP. */
+  readonly idempotencyKey?: string | undefined;
   readonly setHeader: (name: string, value: string) => void;
   /** Called for a response with errors, with the first error's code. */
   readonly setFailure: (failure: { code: string; responseBody: unknown }) => void;

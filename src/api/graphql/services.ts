@@ -9,6 +9,7 @@ import type {
 import type { ApiKeyService } from "../../api-keys/api.ts";
 import type { EventService, EventTail } from "../../events/api.ts";
 import type { JobReferenceData, JobService, OperatorJobService } from "../../jobs/api.ts";
+import type { IdempotencyService } from "../../idempotency/api.ts";
 import type { MailService } from "../../mail/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { RateLimits } from "../../rate-limits/api.ts";
@@ -35,6 +36,7 @@ export interface GraphqlServices {
   readonly tail: EventTail;
   readonly testMode: TestModeService;
   readonly clock: Clock;
+  readonly idempotency: IdempotencyService;
   /** Null: rate limits are off. */
   readonly limits: RateLimits | null;
 }

@@ -2,6 +2,7 @@
 import { AppError, type ErrorCode, type Problem } from "../../core/errors.ts";
 import { ReauthenticationRequiredError } from "../../core/fresh-authentication.ts";
 import { camelCasePath } from "../../core/names.ts";
+import { KeyInUseError } from "../../idempotency/api.ts";
 import type { UserError } from "./generated/schema-types.ts";
 
 export interface ExpectedFailure {
@@ -55,8 +56,9 @@ export function toUserErrors(
 
 /** The same for a thrown error. */
 export function thrownUserErrors(error: unknown, errorPath: ErrorPath): UserError[] | null {
-  const isExpected = error instanceof AppError && !(error instanceof ReauthenticationRequiredError);
-  return isExpected ? toUserErrors(toExpectedFailure(error), errorPath) : null;
+  // These are answered by sending the same request again.
+  if (error instanceof ReauthenticationRequiredError || error instanceof KeyInUseError) return null;
+  return error instanceof AppError ? toUserErrors(toExpectedFailure(error), errorPath) : null;
 }
 
 function toExpectedFailure({ code, message, details }: AppError): ExpectedFailure {

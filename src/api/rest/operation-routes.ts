@@ -1,15 +1,11 @@
 /** The routes of operations: reads the request, runs the operation, formats the result. */
-import { createHash } from "node:crypto";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { KeyVerifier } from "../../api-keys/api.ts";
 import type { Clock } from "../../core/clock.ts";
-import { badRequest, problemIn } from "../../core/errors.ts";
-import { isObject } from "../../core/json.ts";
 import { snakeCase } from "../../core/names.ts";
-import type { Transaction } from "../../core/postgres/transaction.ts";
-import type { IdempotencyService, KeyedRequest } from "../../idempotency/api.ts";
-import { admit } from "../../operations/admit.ts";
-import { isPage, type RestOperation } from "../../operations/operation.ts";
+import { type IdempotencyService, keyedRequest, type KeyedRequest } from "../../idempotency/api.ts";
+import { execute } from "../../operations/execute.ts";
+import { isPage, type RestOperation, routeOf } from "../../operations/operation.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import { callerOf, contextOf, principalOf, duringExternalCall } from "../context.ts";
 import { matchesEtag, readJson, readOptionalJson, toRequestHandler } from "../json.ts";
@@ -67,8 +63,8 @@ function handlerOf<Services>(
   services: Services & OperationRouteServices,
 ): RequestHandler {
   const { rest, once, output, versioned = false } = operation;
-  const { idempotency, baseUrl } = services;
-  const route = `${rest.method.toUpperCase()} /v1${rest.path}`;
+  const { baseUrl } = services;
+  const route = routeOf(operation);
   const readInput = inputReader(operation);
   const read = (request: Request, response: Response) => {
     const { ignored = [], ...input } = readInput(request);
@@ -82,23 +78,15 @@ function handlerOf<Services>(
   const hasLink = isPage(operation);
 
   return toRequestHandler(async (request, response) => {
-    const keyed = once ? keyedRequest(route, request, response) : null;
-    // Preparing can take long, so it runs before the transaction, and not for a repeated request.
-    const replay = keyed && operation.prepare ? await idempotency.findReplay(keyed) : null;
-    if (replay) return replay;
-    const admitRequest = (tx?: Transaction) =>
-      admit(operation, {
-        services,
-        principal: callerOf(request, response),
-        input: read(request, response),
-        external: (call) => duringExternalCall(response, call),
-        organizationId: null,
-        tx,
-      });
-    const prepared = operation.prepare && (await admitRequest());
-    const run = async (tx?: Transaction) => {
-      const change = prepared ?? (await admitRequest(tx));
-      const { data, version, ignored, changed } = await change(tx);
+    const call = {
+      services,
+      keyed: once ? readKey(route, request, response) : null,
+      principal: callerOf(request, response),
+      input: read(request, response),
+      external: <T>(work: () => Promise<T>) => duringExternalCall(response, work),
+      organizationId: null,
+    };
+    return await execute(operation, call, ({ data, version, ignored, changed }) => {
       const etag = versioned && version !== null ? `"${version}"` : null;
       return {
         data: write(data),
@@ -111,8 +99,7 @@ function handlerOf<Services>(
         secrets,
         changed,
       };
-    };
-    return await (keyed === null ? run() : idempotency.runOnce(keyed, run));
+    });
   }, rest.status);
 }
 
@@ -134,35 +121,9 @@ function namesHeader(header: string, names: readonly string[]): Record<string, s
   return list === "" ? {} : { [header]: list };
 }
 
-const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
-
-/** Returns null for a request without Idempotency-Key. Throws BadRequestException for a malformed one. */
-function keyedRequest(route: string, request: Request, response: Response): KeyedRequest | null {
-  const key = request.get("idempotency-key");
-  if (key === undefined) return null;
-  if (!KEY_PATTERN.test(key)) {
-    const message = "must be 1 to 255 visible ASCII characters";
-    throw badRequest([problemIn("header")("Idempotency-Key", "malformed", message)]);
-  }
+function readKey(route: string, request: Request, response: Response): KeyedRequest | null {
   const { organizationId } = principalOf(response);
   const { requestId } = contextOf(response);
-  return { organizationId, route, key, requestId, fingerprint: fingerprintOf(request) };
-}
-
-/** SHA-256 of path, query, If-Match and the values of the body. */
-function fingerprintOf({ originalUrl, headers, body }: Request & { body?: unknown }): Buffer {
-  const request = JSON.stringify([originalUrl, headers["if-match"] ?? null, sorted(body)]);
-  return createHash("sha256").update(request).digest();
-}
-
-/** Deeper than any value that an operation reads. */
-const MAX_DEPTH = 10;
-
-/** Returns the value with the names of its objects in order, and without what is nested too deeply. */
-function sorted(value: unknown, depth = 0): unknown {
-  if (depth > MAX_DEPTH) return null;
-  if (Array.isArray(value)) return value.map((item) => sorted(item, depth + 1));
-  if (!isObject(value)) return value;
-  const names = Object.keys(value).toSorted();
-  return Object.fromEntries(names.map((name) => [name, sorted(value[name], depth + 1)]));
+  const parts = [request.originalUrl, request.get("if-match") ?? null, request.body as unknown];
+  return keyedRequest(request.get("idempotency-key"), { organizationId, route, requestId, parts });
 }

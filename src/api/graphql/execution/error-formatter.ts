@@ -29,8 +29,13 @@ const extensionCodes: Partial<Record<ErrorCode, string>> = {
   TooManyRequestsException: "RATE_LIMITED",
   ServiceUnavailableException: "SERVICE_UNAVAILABLE",
   GoneException: "CURSOR_EXPIRED",
+  ConflictException: "CONFLICT",
+  UnprocessableEntityException: "IDEMPOTENCY_KEY_REUSED",
   InternalServerErrorException: INTERNAL,
 };
+
+/** Errors whose `details` the guide describes. */
+const detailed = new Set<ErrorCode>(["GoneException", "UnprocessableEntityException"]);
 
 /** Identifies the request in the log. Errors are not logged once `signal` is aborted. */
 type FailedRequest = Pick<RequestStore, "requestId"> &
@@ -148,7 +153,7 @@ function toGraphQLError(failure: AppError): GraphQLError {
     extensions: {
       code,
       ...(problems && { problems }),
-      ...(failure.code === "GoneException" && { details: failure.details }),
+      ...(detailed.has(failure.code) && { details: failure.details }),
       http: { status, headers },
     },
   });

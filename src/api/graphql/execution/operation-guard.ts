@@ -18,6 +18,7 @@ import { rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { sizeProblem } from "./input-limits.ts";
 import { checkLimit } from "./limits.ts";
 import { planOf, type OperationPlan } from "./operation-plan.ts";
+import { checkKey } from "../keyed-mutation.ts";
 import type { RequestStore } from "../request-store.ts";
 
 export interface OperationGuardDeps {
@@ -56,6 +57,7 @@ export async function guardOperation(
   const plan = planOf(schema, requested.document, requested.operation);
   if (!principal && (isProduction || plan.rootFields.length > 0)) throw keyRequired();
   assertTransport(plan, request);
+  checkKey(plan, request);
   const measured = measureOperation(schema, plan, requested);
   if (principal && plan.kind === OperationTypeNode.MUTATION)
     for (const tokens of tokensOf(plan))

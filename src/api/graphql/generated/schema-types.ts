@@ -1181,7 +1181,7 @@ export type CreateApiKeyInput = {
 export type CreateApiKeyPayload = {
   /** The new key; null if the mutation was rejected. */
   readonly apiKey: Maybe<ApiKey>;
-  /** The key itself. It is returned only once. */
+  /** The key itself. It is returned only once; null if repeated for an Idempotency-Key. */
   readonly secret: Maybe<Scalars['String']['output']>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
@@ -1191,7 +1191,7 @@ export type CreateApiKeyPayload = {
 export type RotateApiKeyPayload = {
   /** The new key; null if the mutation was rejected. */
   readonly apiKey: Maybe<ApiKey>;
-  /** The key itself. It is returned only once. */
+  /** The key itself. It is returned only once; null if repeated for an Idempotency-Key. */
   readonly secret: Maybe<Scalars['String']['output']>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
@@ -2340,7 +2340,7 @@ export type ReplaySelection =
 export type CreateWebhookEndpointPayload = {
   /** The current endpoint; null if the mutation was rejected. */
   readonly endpoint: Maybe<WebhookEndpoint>;
-  /** Secret to verify signatures with (`whsec_…`). `revealWebhookSecret` returns it again. */
+  /** Secret to verify signatures with (`whsec_…`); null if repeated for an Idempotency-Key. `revealWebhookSecret` returns it again. */
   readonly secret: Maybe<Scalars['String']['output']>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
@@ -2396,7 +2396,7 @@ export type RetryWebhookEndpointPayload = {
 export type RotateWebhookSecretPayload = {
   /** The current endpoint; null if the mutation was rejected. */
   readonly endpoint: Maybe<WebhookEndpoint>;
-  /** The new secret (`whsec_…`). `revealWebhookSecret` returns it again. */
+  /** The new secret (`whsec_…`); null if repeated for an Idempotency-Key. `revealWebhookSecret` returns it again. */
   readonly secret: Maybe<Scalars['String']['output']>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;

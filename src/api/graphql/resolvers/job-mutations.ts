@@ -17,6 +17,7 @@ import type { GraphqlContext } from "../context.ts";
 import { type JobNode, toJobNode } from "../nodes.ts";
 import { organizationUuid } from "../arguments.ts";
 import { toUserErrors } from "../user-errors.ts";
+import { keyedMutation, unwrapResponse } from "../keyed-mutation.ts";
 import type { Adjustment } from "../operation-mutations.ts";
 
 /** Prefix of problem fields, relative to the item. */
@@ -24,17 +25,27 @@ const PATCH_PATH = "patch.";
 
 export const jobMutations: MutationResolvers = {
   async updateJob(_root, { input }, context) {
+    const { jobs, idempotency } = context.services;
     const principal = requirePrincipal(context);
-    const options = { ...changeContext(context), dryRun: false, path: PATCH_PATH };
-    const { result } = await context.services.jobs.updateOne(principal, toUpdateItem(input), options);
-    return toBulkResult(result, "input");
+    const response = await idempotency.runOnce(keyedMutation("updateJob", input), async (tx) => {
+      const options = { ...changeContext(context), dryRun: false, path: PATCH_PATH, tx };
+      const { result } = await jobs.updateOne(principal, toUpdateItem(input), options);
+      return { data: result, changed: result.outcome === "updated" };
+    });
+    return toBulkResult(unwrapResponse(response) as ItemResult, "input");
   },
 
-  async updateJobs(_root, { items, ...args }, context) {
+  async updateJobs(_root, args, context) {
+    const { jobs, idempotency } = context.services;
     const principal = requirePrincipal(context);
-    const options = { ...bulkOptions(context, args), pathOf: () => PATCH_PATH };
-    const { results } = await context.services.jobs.updateBatch(principal, items.map(toUpdateItem), options);
-    const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
+    const response = await idempotency.runOnce(keyedMutation("updateJobs", args), async (tx) => {
+      const options = { ...bulkOptions(context, args), pathOf: () => PATCH_PATH, tx };
+      const { results } = await jobs.updateBatch(principal, args.items.map(toUpdateItem), options);
+      return { data: results, changed: !args.dryRun && results.some(({ outcome }) => outcome === "updated") };
+    });
+    const { appliedCount: updatedCount, ...payload } = toBulkPayload(
+      unwrapResponse(response) as ItemResult[],
+    );
     return { ...payload, updatedCount };
   },
 
