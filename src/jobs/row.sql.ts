@@ -1,6 +1,6 @@
 /** Job rows as PostgreSQL returns them, with times and dates as text, and the column lists that select them. */
 import type { OrganizationType } from "../core/principal.ts";
-import { raw, sql, type Sql } from "../core/postgres/sql.ts";
+import { raw, type Sql } from "../core/postgres/sql.ts";
 import { jobFieldNames, type JobPatch } from "./fields.ts";
 
 export type JobRow = Required<{ [Name in keyof JobPatch]: Exclude<JobPatch[Name], undefined> }> & {
@@ -8,9 +8,9 @@ export type JobRow = Required<{ [Name in keyof JobPatch]: Exclude<JobPatch[Name]
   readonly marking_number: string;
   readonly agent_id: string;
   /** Absent in events of older versions of Waymark. */
-  readonly agent_name?: string;
+  agent_name?: string | undefined;
   readonly contractor_id: string | null;
-  readonly contractor_name?: string | null;
+  contractor_name?: string | null | undefined;
   readonly provider_status: string | null;
   readonly version: number;
   /** PostgreSQL's text form of a timestamptz in UTC, such as `2026-11-21 12:50:43.123+00`. */
@@ -34,9 +34,6 @@ const columnNames = [
 export function jobColumns(prefix: string): Sql {
   return raw(columnNames.map((name) => prefix + name).join(", "));
 }
-
-/** The columns of a `JobRow`, for a query from `job` and `organizationJoins`. */
-export const jobRowColumns = sql`${jobColumns("job.")}, agent.name as agent_name, contractor.name as contractor_name`;
 
 export const organizationJoins = raw(
   "left join organization agent on agent.id = job.agent_id left join organization contractor on contractor.id = job.contractor_id",

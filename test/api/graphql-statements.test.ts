@@ -70,7 +70,9 @@ async function waitForKeyPolls(): Promise<void> {
 /** Returns the statements of an operation and its data, to check that it succeeded. */
 async function statementsOf(query: string, variables: Record<string, unknown> = {}) {
   // Loads the key and the caches first.
-  await queryData(app, "{ viewer { kind } jobStatuses { code } }", { key: agent.key });
+  await queryData(app, "{ viewer { kind } jobStatuses { code } jobs(first: 50) { nodes { id } } }", {
+    key: agent.key,
+  });
   const start = proxy.statements.length;
   const data = await queryData(app, query, { key: agent.key, variables });
   // A cached key is read again after a second.

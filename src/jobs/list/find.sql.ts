@@ -3,7 +3,8 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import { alignByKey } from "../../core/postgres/align-by-key.ts";
 import type { Principal } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
-import { type JobRow, jobRowColumns, organizationJoins, type OrganizationRow } from "../row.sql.ts";
+import { withOrganizationNames } from "../organization-names.sql.ts";
+import { jobColumns, type JobRow, type OrganizationRow } from "../row.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
 
 /** The job with this Marking Number; null if it is not visible. */
@@ -41,9 +42,10 @@ export async function findJobsById(
   return alignByKey(ids, rows, (job) => job.id);
 }
 
-function selectJobs(queryable: Queryable, principal: Principal, condition: Sql): Promise<JobRow[]> {
-  return queryable.query<JobRow>(sql`
-    select ${jobRowColumns} from job ${organizationJoins} where ${condition} and ${visibleTo(principal)}`);
+async function selectJobs(queryable: Queryable, principal: Principal, condition: Sql): Promise<JobRow[]> {
+  const rows = await queryable.query<JobRow>(sql`
+    select ${jobColumns("job.")} from job where ${condition} and ${visibleTo(principal)}`);
+  return await withOrganizationNames(queryable, rows);
 }
 
 /** Partners see their own organisation and those they share a job with; operators see all. `ids` are UUIDs. */

@@ -4,7 +4,8 @@ import { invariant } from "../../core/errors.ts";
 import type { Principal } from "../../core/principal.ts";
 import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { counterRowsSql } from "../counters/counters.sql.ts";
-import { type JobRow, jobRowColumns, organizationJoins } from "../row.sql.ts";
+import { withOrganizationNames } from "../organization-names.sql.ts";
+import { jobColumns, type JobRow } from "../row.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
 import type { JobOrder, JobOrderField } from "./cursor.ts";
 import {
@@ -53,7 +54,7 @@ export async function listJobs(
   const isEmptyList = include.items && !("offset" in page ? page.offset : page.position);
   const countWithoutRows = () => (isEmptyList ? 0 : countJobs(queryable, principal, filter));
   const total = include.total ? (rows[0]?.total ?? (await countWithoutRows())) : null;
-  const items = rows.slice(0, page.limit);
+  const items = await withOrganizationNames(queryable, rows.slice(0, page.limit));
   if (!include.items) return { items, hasNext: false, hasPrevious: false, total };
   if ("offset" in page) {
     const hasNext = items.length > 0 && page.offset + items.length < (total ?? 0);
@@ -83,10 +84,10 @@ function pageStatement(principal: Principal, query: JobListQuery): Sql {
   const pageRows = source.idsOnly
     ? sql`select job.* from (${source.rows}) page join job using (id)`
     : source.rows;
-  return sql`${source.withClause ?? scan.withClause} select ${jobRowColumns}
+  return sql`${source.withClause ?? scan.withClause} select ${jobColumns("job.")}
       ${extraJoins ? sql`, ${extraJoins.columns}` : raw("")}
       ${include.total ? sql`, ${source.total ?? totalSql(principal, filter)} as total` : raw("")}
-    from (${pageRows}) job ${organizationJoins} ${extraJoins?.joins ?? raw("")} ${scan.order}`;
+    from (${pageRows}) job ${extraJoins?.joins ?? raw("")} ${scan.order}`;
 }
 
 interface PageSource {
