@@ -4,7 +4,7 @@
  */
 import type { Queryable } from "../core/postgres/database.ts";
 import { type OrganizationPrincipal, type OrganizationType, systemActor } from "../core/principal.ts";
-import { sql } from "../core/postgres/sql.ts";
+import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { visibleTo } from "../jobs/api.ts";
 import type { FeedPosition } from "./cursors.ts";
 import { feedPositionColumns } from "./feed.sql.ts";
@@ -29,11 +29,11 @@ async function newestEventOf(
   return position ?? null;
 }
 
-/** Deletes the events up to `last` that the principal can see, except those of the transaction `kept`. Returns their number. */
+/** Deletes the events up to `last` that the principal can see and that match `condition`. Returns their number. */
 async function deleteEventsOf(
   queryable: Queryable,
   principal: OrganizationPrincipal,
-  { last, kept = "0" }: { last: FeedPosition; kept?: string },
+  { last, condition = raw("true") }: { last: FeedPosition; condition?: Sql },
 ): Promise<number> {
   let [total, count] = [0, BATCH_SIZE];
   while (count === BATCH_SIZE) {
@@ -41,7 +41,7 @@ async function deleteEventsOf(
       with deleted as (
         delete from job_event where id = any(array(
           select id from job_event
-          where ${visibleTo(principal, "job_event")} and transaction_id <> ${kept}::xid8
+          where ${visibleTo(principal, "job_event")} and ${condition}
             and (transaction_id, position) <= (${last.transaction_id}::xid8, ${last.position}::bigint)
           order by transaction_id, position limit ${BATCH_SIZE}::int))
         returning 1
@@ -52,24 +52,24 @@ async function deleteEventsOf(
   return total;
 }
 
+/** For copies of the jobs that have not read them yet. They are trimmed as others. */
+const isNoDeletion = raw("type <> 'job.deleted'");
+
 /**
- * Returns a function that deletes the events which a test agent and its contractor see now, except those of `tx`. Call it after
+ * Returns a function that deletes the events which a test agent and its contractor see now, except `job.deleted`. Call it after
  * `tx` has committed. It returns their number.
  */
 export async function deletionOfEvents(
   tx: Queryable,
   { agent, contractor }: { agent: string; contractor: string },
 ): Promise<(queryable: Queryable) => Promise<number>> {
-  const principals = [principalOf(agent, "agent"), principalOf(contractor, "contractor")];
-  const [own] = await tx.query<{ id: string }>(sql`select feed_sequence(pg_current_xact_id())::text as id`);
-  const newest: (FeedPosition | null)[] = [];
-  for (const principal of principals) newest.push(await newestEventOf(tx, principal));
+  const sides: [OrganizationPrincipal, FeedPosition | null][] = [];
+  for (const principal of [principalOf(agent, "agent"), principalOf(contractor, "contractor")])
+    sides.push([principal, await newestEventOf(tx, principal)]);
   return async (queryable) => {
     let total = 0;
-    for (const [index, principal] of principals.entries()) {
-      const last = newest[index];
-      if (last) total += await deleteEventsOf(queryable, principal, { last, kept: own?.id ?? "0" });
-    }
+    for (const [principal, last] of sides)
+      if (last) total += await deleteEventsOf(queryable, principal, { last, condition: isNoDeletion });
     return total;
   };
 }

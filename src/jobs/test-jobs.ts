@@ -74,18 +74,17 @@ export async function reassignTestJob(
   return result.job;
 }
 
-/** Deletes all jobs of the test organisations (UUIDs), or only the one with `markingNumber`. Returns the number of jobs. */
+/** Deletes all jobs of the test organisations (UUIDs). Returns the number of jobs. */
 export async function deleteTestJobs(
   { notifyWorkers, notifySubscribers }: ChangeListeners,
   tx: Transaction,
-  jobs: { agent: string; contractor: string; markingNumber?: string },
+  organizations: { agent: string; contractor: string },
   context: ChangeContext,
 ): Promise<number> {
-  const { agent, contractor, markingNumber } = jobs;
-  const count = await deleteJobs(tx, { agentId: agent, markingNumber }, context);
+  const count = await deleteJobs(tx, organizations, context);
   tx.afterCommit(() => {
     notifyWorkers();
-    notifySubscribers([agent, contractor]);
+    notifySubscribers([organizations.agent, organizations.contractor]);
   });
   return count;
 }

@@ -7,12 +7,12 @@ import { insertTraced } from "../../core/tracing/events.ts";
 import { countVisibilityChangeSql, insertEventsSql, removedJobSql } from "./update-and-fan-out.sql.ts";
 
 /**
- * Deletes the agent's jobs, or only the one with `markingNumber`, in one statement that also inserts `job.deleted` for their
- * agent and contractor. Locks the jobs in id order, as updates do. Returns the number of jobs.
+ * Deletes all jobs of a test agent (UUID) in one statement that also inserts \`job.deleted\`. Its test contractor receives the event of
+ * each job: its copy may have one that was taken away. Locks the jobs in id order, as updates do. Returns the number of jobs.
  */
 export async function deleteJobs(
   queryable: Queryable,
-  { agentId, markingNumber }: { agentId: string; markingNumber?: string | undefined },
+  { agent, contractor }: { agent: string; contractor: string },
   context: ChangeContext,
 ): Promise<number> {
   const visibilityChanges = raw(`
@@ -23,12 +23,11 @@ export async function deleteJobs(
     { table: "job_event" },
     (traceparent) => sql`
     with target as materialized (
-      select id from job where agent_id = ${agentId}::uuid
-        and (${markingNumber ?? null}::text is null or marking_number = ${markingNumber ?? null}) order by id for update
+      select id from job where agent_id = ${agent}::uuid order by id for update
     ), deleted as (
       delete from job using target where job.id = target.id returning job.*, job as new
     ), ${insertEventsSql(
-      sql`select ${uuidV7Sql} as event_id, 'job.deleted' as type, id as job_id, agent_id, contractor_id,
+      sql`select ${uuidV7Sql} as event_id, 'job.deleted' as type, id as job_id, agent_id, ${contractor}::uuid as contractor_id,
         next_version(version) as version, clock_timestamp() as updated_at, ${removedJobSql} as job, '{}'::jsonb as changes
         from deleted`,
       { ...context, traceparent },
