@@ -67,6 +67,7 @@ function readMutations({ definitions }: DocumentNode): Map<string, MutationField
   const fieldsOf = (type: string) =>
     definitions.flatMap((definition) =>
       (definition.kind === Kind.OBJECT_TYPE_DEFINITION ||
+        definition.kind === Kind.OBJECT_TYPE_EXTENSION ||
         definition.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION) &&
       definition.name.value === type
         ? [definition]

@@ -1,12 +1,36 @@
-/** Reads the SDL from `schema/*.graphql`. */
+/** Reads the SDL from `schema/`: what a partner's API key can use, and in `operator/` the rest, for operators and the console. */
 import { readdirSync, readFileSync } from "node:fs";
+import { type RequestHandler, Router } from "express";
+import { addRoute } from "../add-route.ts";
 
 const SCHEMA_FOLDER = new URL("../../../schema/", import.meta.url);
 
-export function readSdl(): string {
-  const names = readdirSync(SCHEMA_FOLDER).filter((name) => name.endsWith(".graphql"));
+/** The operators' part extends the partners' part. */
+const parts = { "schema.graphql": "", "schema.operator.graphql": "operator/" } as const;
+
+function readPart(file: keyof typeof parts): string {
+  const folder = new URL(parts[file], SCHEMA_FOLDER);
+  const names = readdirSync(folder).filter((name) => name.endsWith(".graphql"));
   return names
     .toSorted()
-    .map((name) => readFileSync(new URL(name, SCHEMA_FOLDER), "utf8"))
+    .map((name) => readFileSync(new URL(name, folder), "utf8"))
     .join("\n");
+}
+
+export function readSdl(): string {
+  return `${readPart("schema.graphql")}\n${readPart("schema.operator.graphql")}`;
+}
+
+/** Returns the routes of both parts, at `path`. They need no key: the guide has the same content. */
+export function sdlRoutes(path: string): Router {
+  const router = Router({ caseSensitive: true });
+  for (const file of Object.keys(parts) as (keyof typeof parts)[]) {
+    const text = readPart(file);
+    const send: RequestHandler = (_request, response) => {
+      response.setHeader("Cache-Control", "no-cache");
+      response.type("text/plain").send(text);
+    };
+    addRoute(router, { path: `${path}/${file}`, name: `${path}/${file}` }, { get: [send] });
+  }
+  return router;
 }

@@ -28,7 +28,7 @@ import { readJson } from "../json.ts";
 import type { Simulate } from "../simulate.ts";
 import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts";
 import type { SessionVerifier } from "../../accounts/api.ts";
-import { sdlRoutes } from "./sdl-parts.ts";
+import { sdlRoutes } from "./sdl.ts";
 import { currentRequest } from "./request-store.ts";
 import { createSubscriptionServer, type SubscriptionServer } from "./subscriptions/websocket-server.ts";
 

@@ -4,6 +4,13 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
+/** Type of organisation. */
+export type OrganizationType =
+  /** Owns jobs. */
+  | 'AGENT'
+  /** Delivers jobs that are assigned to it. */
+  | 'CONTRACTOR';
+
 /** Status of an account request. */
 export type AccountRequestStatus =
   /** Waiting for an operator's decision. */
@@ -16,13 +23,6 @@ export type AccountRequestStatus =
   | 'REGISTERED'
   /** Rejected. */
   | 'REJECTED';
-
-/** Type of organisation. */
-export type OrganizationType =
-  /** Owns jobs. */
-  | 'AGENT'
-  /** Delivers jobs that are assigned to it. */
-  | 'CONTRACTOR';
 
 export type AccountRequestsPageQueryVariables = Exact<{
   status?: ReadonlyArray<AccountRequestStatus> | null | undefined;

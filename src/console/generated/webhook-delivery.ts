@@ -60,12 +60,12 @@ export type WebhookDeliveryQuery = { readonly node:
     | { readonly id: string }
     | { readonly id: string }
     | { readonly id: string }
-    | { readonly id: string }
-    | { readonly id: string }
-    | { readonly id: string }
-    | { readonly id: string }
-    | { readonly id: string }
     | { readonly id: string, readonly eventId: string, readonly finishedAt: string | null, readonly requestBody: string | null, readonly endpointId: string, readonly eventType: WebhookEventType, readonly markingNumber: string | null, readonly origin: WebhookDeliveryOrigin, readonly status: WebhookDeliveryStatus, readonly attemptCount: number, readonly outcome: string | null, readonly nextAttemptAt: string | null, readonly isInFlight: boolean, readonly createdAt: string, readonly attempts: ReadonlyArray<{ readonly id: string, readonly number: number, readonly startedAt: string, readonly durationMs: number, readonly outcome: string, readonly httpStatus: number | null, readonly error: string | null, readonly responseBody: string | null, readonly requestHeaders: ReadonlyArray<{ readonly name: string, readonly value: string }>, readonly responseHeaders: ReadonlyArray<{ readonly name: string, readonly value: string }> | null }> | null, readonly endpoint: { readonly id: string, readonly url: string, readonly mode: OrganizationMode } | null }
+    | { readonly id: string }
+    | { readonly id: string }
+    | { readonly id: string }
+    | { readonly id: string }
+    | { readonly id: string }
     | { readonly id: string }
    | null };
 

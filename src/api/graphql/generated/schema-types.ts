@@ -55,302 +55,6 @@ export type MemberRole =
   /** Operates the service; belongs to no organisation. */
   | 'operator';
 
-/** An invitation that has not been accepted yet. */
-export type Invitation = Node & {
-  /** Invitation ID (`inv_…`). */
-  readonly id: Scalars['ID']['output'];
-  /** E-mail address of the recipient. */
-  readonly email: Scalars['String']['output'];
-  /** Role after accepting. */
-  readonly role: MemberRole;
-  /** Display name of the user who sent the invitation. */
-  readonly invitedBy: Scalars['String']['output'];
-  /** Time at which it was last sent. */
-  readonly invitedAt: Scalars['DateTime']['output'];
-  /** Expiry time of its link. Resend the invitation for a new link. */
-  readonly expiresAt: Scalars['DateTime']['output'];
-};
-
-/** An invitation to an organisation. */
-export type InviteMemberInput = {
-  /** E-mail address of the recipient. */
-  readonly email: Scalars['String']['input'];
-  /** Role after accepting: `OWNER` or `MEMBER`; `OPERATOR` if an operator invites. */
-  readonly role?: MemberRole;
-};
-
-/** Result of `inviteMember` and `resendInvitation`. */
-export type InviteMemberPayload = {
-  /** The invitation; null if the mutation was rejected. */
-  readonly invitation: Maybe<Invitation>;
-  /** The errors; empty if the mutation succeeded. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** Result of `revokeInvitation`. */
-export type RevokeInvitationPayload = {
-  /** ID of the revoked invitation; null if the mutation was rejected. */
-  readonly id: Maybe<Scalars['ID']['output']>;
-  /** The errors; empty if the mutation succeeded. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** Result of `removeMember`. */
-export type RemoveMemberPayload = {
-  /** ID of the removed user; null if the mutation was rejected. */
-  readonly id: Maybe<Scalars['ID']['output']>;
-  /** API keys revoked with the member; null if the mutation was rejected. */
-  readonly revokedKeys: Maybe<ReadonlyArray<ApiKey>>;
-  /** IDs of the invitations revoked with the member; null if the mutation was rejected. */
-  readonly revokedInvitations: Maybe<ReadonlyArray<Scalars['ID']['output']>>;
-  /** The errors; empty if the mutation succeeded. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** Result of `setMemberRole`. */
-export type SetMemberRolePayload = {
-  /** The current member; null if the mutation was rejected. */
-  readonly member: Maybe<User>;
-  /** The errors; empty if the mutation succeeded. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** A request for an account. */
-export type AccountRequest = Node & {
-  /** Account request ID (`arq_…`). */
-  readonly id: Scalars['ID']['output'];
-  /** Status of the request. */
-  readonly status: AccountRequestStatus;
-  /** E-mail address of the applicant, used to sign in. */
-  readonly email: Scalars['String']['output'];
-  /** Requested name of the organisation. */
-  readonly organizationName: Scalars['String']['output'];
-  /** Requested type of organisation. */
-  readonly organizationType: OrganizationType;
-  /** Message of the applicant. */
-  readonly message: Maybe<Scalars['String']['output']>;
-  /** Creation time. */
-  readonly createdAt: Scalars['DateTime']['output'];
-  /** Time of the last decision; null if undecided. */
-  readonly decidedAt: Maybe<Scalars['DateTime']['output']>;
-  /** The operator who decided last; null if undecided. */
-  readonly decidedBy: Maybe<Scalars['String']['output']>;
-  /** Expiry time of the registration link; null if none was sent or it was used. */
-  readonly registrationExpiresAt: Maybe<Scalars['DateTime']['output']>;
-  /** The organisation created for it; null before approval. */
-  readonly organization: Maybe<Organization>;
-  /** Warnings about existing accounts or organisations with the same e-mail address or name. */
-  readonly warnings: ReadonlyArray<Scalars['String']['output']>;
-  /** Questions, answers, notes and decisions, oldest first; at most 200. */
-  readonly notes: ReadonlyArray<AccountRequestNote>;
-};
-
-/** Status of an account request. */
-export type AccountRequestStatus =
-  /** Waiting for an operator's decision. */
-  | 'pending'
-  /** Waiting for the applicant's answer. */
-  | 'awaiting_reply'
-  /** Approved; the registration link was sent. */
-  | 'approved'
-  /** The applicant has registered. */
-  | 'registered'
-  /** Rejected. */
-  | 'rejected';
-
-/** An entry in the history of an account request. */
-export type AccountRequestNote = {
-  /** Time of the entry. */
-  readonly at: Scalars['DateTime']['output'];
-  /** Author of the entry. */
-  readonly by: Scalars['String']['output'];
-  /** Kind of entry. */
-  readonly kind: AccountRequestNoteKind;
-  /** Text of the entry. */
-  readonly text: Scalars['String']['output'];
-};
-
-/** Kind of entry in the history of an account request. */
-export type AccountRequestNoteKind =
-  /** A note that only operators can see. */
-  | 'note'
-  /** A question to the applicant. */
-  | 'question'
-  /** The applicant's answer. */
-  | 'answer'
-  /** The reason for a rejection, as sent to the applicant. */
-  | 'rejection'
-  /** The approval. */
-  | 'approval';
-
-/** A page of account requests. Forward only: it has no `last` or `before`. */
-export type AccountRequestConnection = {
-  /** The requests with their cursors. */
-  readonly edges: ReadonlyArray<AccountRequestEdge>;
-  /** The requests. */
-  readonly nodes: ReadonlyArray<AccountRequest>;
-  /** Cursors of the page, and whether there are more items. */
-  readonly pageInfo: PageInfo;
-  /** Number of items on all pages. */
-  readonly totalCount: Scalars['Int']['output'];
-};
-
-/** A request and its cursor. */
-export type AccountRequestEdge = {
-  /** The request. */
-  readonly node: AccountRequest;
-  /** Cursor to pass as `after`. */
-  readonly cursor: Scalars['String']['output'];
-};
-
-/** Result of the mutations of account requests. */
-export type AccountRequestPayload = {
-  /** The current request; null if the mutation was rejected. */
-  readonly accountRequest: Maybe<AccountRequest>;
-  /** The errors; empty if the mutation succeeded. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** Result of `suspendOrganization` and `restoreOrganization`. */
-export type OrganizationPayload = {
-  /** The current organisation; null if the mutation was rejected. */
-  readonly organization: Maybe<Organization>;
-  /** The errors; empty if the mutation succeeded. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** An entry of the audit log. */
-export type AuditEntry = Node & {
-  /** Entry ID (`aud_…`). */
-  readonly id: Scalars['ID']['output'];
-  /** Time of the action. */
-  readonly at: Scalars['DateTime']['output'];
-  /** Action, such as `member.removed` or `organization.suspended`. */
-  readonly action: Scalars['String']['output'];
-  /** The actor: a user's e-mail address, a key ID, or `system`. Organisations see `operator` for any operator. */
-  readonly actor: Scalars['String']['output'];
-  /** The organisation concerned; null if none. */
-  readonly organization: Maybe<Organization>;
-  /** The object of the action: an ID or an e-mail address; null if none. */
-  readonly subject: Maybe<Scalars['String']['output']>;
-  /** Further details, without secrets. Details of an operator's action are visible only to operators. */
-  readonly details: Maybe<Scalars['JSON']['output']>;
-  /** IP address of the client; null without a request. That of an operator is visible only to operators. */
-  readonly ipAddress: Maybe<Scalars['String']['output']>;
-  /** Request ID; null without a request. That of an operator is visible only to operators. */
-  readonly requestId: Maybe<Scalars['String']['output']>;
-};
-
-/** A page of the audit log. Forward only: it has no `last` or `before`. */
-export type AuditEntryConnection = {
-  /** The entries with their cursors. */
-  readonly edges: ReadonlyArray<AuditEntryEdge>;
-  /** The entries. */
-  readonly nodes: ReadonlyArray<AuditEntry>;
-  /** Cursors of the page, and whether there are more items. */
-  readonly pageInfo: PageInfo;
-};
-
-/** An entry and its cursor. */
-export type AuditEntryEdge = {
-  /** The entry. */
-  readonly node: AuditEntry;
-  /** Cursor to pass as `after`. */
-  readonly cursor: Scalars['String']['output'];
-};
-
-/** An e-mail that was sent or will be sent. */
-export type Mail = Node & {
-  /** E-mail ID (`eml_…`). */
-  readonly id: Scalars['ID']['output'];
-  /** E-mail address of the recipient. */
-  readonly to: Scalars['String']['output'];
-  /** Subject. */
-  readonly subject: Scalars['String']['output'];
-  /** Kind of e-mail, such as `registration`. */
-  readonly kind: Scalars['String']['output'];
-  /** Status of the e-mail. */
-  readonly status: MailStatus;
-  /** Number of attempts. */
-  readonly attempts: Scalars['Int']['output'];
-  /** Error of the last attempt; null if none failed. */
-  readonly lastError: Maybe<Scalars['String']['output']>;
-  /** Creation time. */
-  readonly createdAt: Scalars['DateTime']['output'];
-  /** Time at which it was sent; null if not sent. */
-  readonly sentAt: Maybe<Scalars['DateTime']['output']>;
-  /** Time of the next attempt; null if none is scheduled. */
-  readonly nextAttemptAt: Maybe<Scalars['DateTime']['output']>;
-  /**
-   * Text of the e-mail. Links are removed if a mail server is configured, because they grant access to the recipient's
-   * account. Without a mail server (SMTP_URL), signed-in users see the links; API keys don't.
-   */
-  readonly text: Scalars['String']['output'];
-};
-
-/** Status of an e-mail. */
-export type MailStatus =
-  /** Waiting for its first attempt or a retry. */
-  | 'pending'
-  /** Accepted by the mail server. */
-  | 'sent'
-  /** All attempts failed. It can be resent. */
-  | 'failed'
-  /** Stored as a file instead of sent, because SMTP_URL is not set. */
-  | 'stored';
-
-/** A page of e-mails. Forward only: it has no `last` or `before`. */
-export type MailConnection = {
-  /** The e-mails with their cursors. */
-  readonly edges: ReadonlyArray<MailEdge>;
-  /** The e-mails. */
-  readonly nodes: ReadonlyArray<Mail>;
-  /** Cursors of the page, and whether there are more items. */
-  readonly pageInfo: PageInfo;
-};
-
-/** An e-mail and its cursor. */
-export type MailEdge = {
-  /** The e-mail. */
-  readonly node: Mail;
-  /** Cursor to pass as `after`. */
-  readonly cursor: Scalars['String']['output'];
-};
-
-/** Result of `resendMail`. */
-export type ResendMailPayload = {
-  /** The current e-mail; null if the mutation was rejected. */
-  readonly mail: Maybe<Mail>;
-  /** The errors; empty if the mutation succeeded. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** A saved view of the job table. */
-export type SavedView = Node & {
-  /** View ID (`viw_…`). */
-  readonly id: Scalars['ID']['output'];
-  /** Name. */
-  readonly name: Scalars['String']['output'];
-  /** Query string of the job table's URL: filters, order and columns. */
-  readonly query: Scalars['String']['output'];
-};
-
-/** Result of `saveView`. */
-export type SaveViewPayload = {
-  /** The saved view; null if the mutation was rejected. */
-  readonly view: Maybe<SavedView>;
-  /** The errors; empty if the mutation succeeded. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** Result of `deleteView`. */
-export type DeleteViewPayload = {
-  /** ID of the deleted view; null if the mutation was rejected. */
-  readonly id: Maybe<Scalars['ID']['output']>;
-  /** The errors; empty if the mutation succeeded. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
 /** A change of a job. */
 export type JobEvent = Node & {
   /** Event ID (`evt_…`), the `webhook-id` of its deliveries. */
@@ -876,92 +580,6 @@ export type BulkJobResult = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** A new job. */
-export type CreateJobInput = {
-  /** Marking Number; must be unused. */
-  readonly markingNumber: Scalars['String']['input'];
-  /** The agent that owns the job. */
-  readonly agentId: Scalars['ID']['input'];
-  /** The contractor it is assigned to. */
-  readonly contractorId?: InputMaybe<Scalars['ID']['input']>;
-  /** The other fields of the job. */
-  readonly fields?: InputMaybe<JobPatch>;
-  /** The carrier's own status. */
-  readonly providerStatus?: InputMaybe<Scalars['String']['input']>;
-};
-
-/** Result of `createJobs`. */
-export type CreateJobsPayload = {
-  /** One result per item, in the order of `items`. */
-  readonly results: ReadonlyArray<BulkJobResult>;
-  /** Number of jobs created. */
-  readonly createdCount: Scalars['Int']['output'];
-  /** Number of items rejected. */
-  readonly failedCount: Scalars['Int']['output'];
-  /** The errors of all items. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** The assignment of one job. */
-export type AssignJobInput = {
-  /** Marking Number of the job. */
-  readonly markingNumber: Scalars['String']['input'];
-  /** The contractor it is assigned to; null if unassigned. */
-  readonly contractorId?: InputMaybe<Scalars['ID']['input']>;
-};
-
-/** Result of `assignJobs`. */
-export type AssignJobsPayload = {
-  /** One result per item, in the order of `items`. */
-  readonly results: ReadonlyArray<BulkJobResult>;
-  /** Number of items applied, including unchanged ones. */
-  readonly assignedCount: Scalars['Int']['output'];
-  /** Number of items rejected. */
-  readonly failedCount: Scalars['Int']['output'];
-  /** The errors of all items. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** The carrier's status of one job. */
-export type SetProviderStatusInput = {
-  /** Marking Number of the job. */
-  readonly markingNumber: Scalars['String']['input'];
-  /** The carrier's own status; null clears it. */
-  readonly providerStatus?: InputMaybe<Scalars['String']['input']>;
-};
-
-/** Result of `setProviderStatus`. */
-export type SetProviderStatusPayload = {
-  /** One result per item, in the order of `items`. */
-  readonly results: ReadonlyArray<BulkJobResult>;
-  /** Number of items applied, including unchanged ones. */
-  readonly updatedCount: Scalars['Int']['output'];
-  /** Number of items rejected. */
-  readonly failedCount: Scalars['Int']['output'];
-  /** The errors of all items. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
-/** A job status to add or change. */
-export type UpsertJobStatusInput = {
-  /** Code: lower-case letters, digits and `_`, at most 64 characters. */
-  readonly code: Scalars['String']['input'];
-  /** Label for people. */
-  readonly label: Scalars['String']['input'];
-  /** Category of the status. */
-  readonly category: JobStatusCategory;
-  /** Whether this is usually the final status of a job. */
-  readonly isTerminal: Scalars['Boolean']['input'];
-};
-
-/** Result of `upsertJobStatus`. */
-export type UpsertJobStatusPayload = {
-  /** The current status; null if the mutation was rejected. */
-  readonly status: Maybe<JobStatus>;
-  /** The errors; empty if the mutation succeeded. */
-  readonly userErrors: ReadonlyArray<UserError>;
-};
-
 /** An organisation. */
 export type Organization = Node & {
   /** Organisation ID (`org_…`). */
@@ -976,26 +594,6 @@ export type Organization = Node & {
   readonly suspendedAt: Maybe<Scalars['DateTime']['output']>;
   /** Number of members. Null unless you are an operator. */
   readonly memberCount: Maybe<Scalars['Int']['output']>;
-};
-
-/** A page of organisations. Forward only: it has no `last` or `before`. */
-export type OrganizationConnection = {
-  /** The organisations and their cursors. */
-  readonly edges: ReadonlyArray<OrganizationEdge>;
-  /** The organisations. */
-  readonly nodes: ReadonlyArray<Organization>;
-  /** Cursors of the page, and whether there are more items. */
-  readonly pageInfo: PageInfo;
-  /** Number of items on all pages. */
-  readonly totalCount: Scalars['Int']['output'];
-};
-
-/** An organisation and its cursor. */
-export type OrganizationEdge = {
-  /** The organisation. */
-  readonly node: Organization;
-  /** Cursor to pass as `after`. */
-  readonly cursor: Scalars['String']['output'];
 };
 
 /** Type of organisation. */
@@ -1371,8 +969,6 @@ export type Query = {
    * `webhooks:manage`.
    */
   readonly members: Maybe<ReadonlyArray<User>>;
-  /** Pending invitations to your organisation, newest first. For owners. For an operator: the invitations of operators. */
-  readonly invitations: Maybe<ReadonlyArray<Invitation>>;
   /**
    * Requests made with your organisation's API keys, newest first. Requests appear within seconds. Needs no scope; without
    * `jobs:read` bodies are null and paths have no Marking Numbers. An operator with the scope `webhooks:manage` can look up
@@ -1381,6 +977,12 @@ export type Query = {
   readonly requestLog: Maybe<RequestLogConnection>;
   /** Number of your organisation's requests per day and API key, oldest first, within the retention time. Needs the scope `webhooks:manage`. */
   readonly usage: Maybe<ReadonlyArray<UsageDay>>;
+  /** Any object by ID; null if it doesn't exist or you can't see it. */
+  readonly node: Maybe<Node>;
+  /** Up to 100 objects by ID, in the order of the argument; null for each one that doesn't exist or that you can't see. */
+  readonly nodes: Maybe<ReadonlyArray<Maybe<Node>>>;
+  /** Pending invitations to your organisation, newest first. For owners. For an operator: the invitations of operators. */
+  readonly invitations: Maybe<ReadonlyArray<Invitation>>;
   /**
    * The audit log of your organisation, newest first. For owners. Operators see all entries; an operator's API key needs
    * the scope `webhooks:manage`.
@@ -1396,10 +998,6 @@ export type Query = {
   readonly failingWebhookEndpoints: Maybe<ReadonlyArray<WebhookEndpoint>>;
   /** E-mails of the last 30 days, newest first. For operators. */
   readonly mailOutbox: Maybe<MailConnection>;
-  /** Any object by ID; null if it doesn't exist or you can't see it. */
-  readonly node: Maybe<Node>;
-  /** Up to 100 objects by ID, in the order of the argument; null for each one that doesn't exist or that you can't see. */
-  readonly nodes: Maybe<ReadonlyArray<Maybe<Node>>>;
 };
 
 
@@ -1491,6 +1089,18 @@ export type QueryUsageArgs = {
 
 
 /** Read operations. If one field fails, the others still return data. */
+export type QueryNodeArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Read operations. If one field fails, the others still return data. */
+export type QueryNodesArgs = {
+  ids: ReadonlyArray<Scalars['ID']['input']>;
+};
+
+
+/** Read operations. If one field fails, the others still return data. */
 export type QueryAuditLogArgs = {
   actions?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   organizationId?: InputMaybe<Scalars['ID']['input']>;
@@ -1520,18 +1130,6 @@ export type QueryMailOutboxArgs = {
   status?: InputMaybe<MailStatus>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
-};
-
-
-/** Read operations. If one field fails, the others still return data. */
-export type QueryNodeArgs = {
-  id: Scalars['ID']['input'];
-};
-
-
-/** Read operations. If one field fails, the others still return data. */
-export type QueryNodesArgs = {
-  ids: ReadonlyArray<Scalars['ID']['input']>;
 };
 
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
@@ -2430,6 +2028,408 @@ export type ReplayDeliveriesPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
+/** An invitation that has not been accepted yet. */
+export type Invitation = Node & {
+  /** Invitation ID (`inv_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** E-mail address of the recipient. */
+  readonly email: Scalars['String']['output'];
+  /** Role after accepting. */
+  readonly role: MemberRole;
+  /** Display name of the user who sent the invitation. */
+  readonly invitedBy: Scalars['String']['output'];
+  /** Time at which it was last sent. */
+  readonly invitedAt: Scalars['DateTime']['output'];
+  /** Expiry time of its link. Resend the invitation for a new link. */
+  readonly expiresAt: Scalars['DateTime']['output'];
+};
+
+/** An invitation to an organisation. */
+export type InviteMemberInput = {
+  /** E-mail address of the recipient. */
+  readonly email: Scalars['String']['input'];
+  /** Role after accepting: `OWNER` or `MEMBER`; `OPERATOR` if an operator invites. */
+  readonly role?: MemberRole;
+};
+
+/** Result of `inviteMember` and `resendInvitation`. */
+export type InviteMemberPayload = {
+  /** The invitation; null if the mutation was rejected. */
+  readonly invitation: Maybe<Invitation>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** Result of `revokeInvitation`. */
+export type RevokeInvitationPayload = {
+  /** ID of the revoked invitation; null if the mutation was rejected. */
+  readonly id: Maybe<Scalars['ID']['output']>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** Result of `removeMember`. */
+export type RemoveMemberPayload = {
+  /** ID of the removed user; null if the mutation was rejected. */
+  readonly id: Maybe<Scalars['ID']['output']>;
+  /** API keys revoked with the member; null if the mutation was rejected. */
+  readonly revokedKeys: Maybe<ReadonlyArray<ApiKey>>;
+  /** IDs of the invitations revoked with the member; null if the mutation was rejected. */
+  readonly revokedInvitations: Maybe<ReadonlyArray<Scalars['ID']['output']>>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** Result of `setMemberRole`. */
+export type SetMemberRolePayload = {
+  /** The current member; null if the mutation was rejected. */
+  readonly member: Maybe<User>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** A request for an account. */
+export type AccountRequest = Node & {
+  /** Account request ID (`arq_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** Status of the request. */
+  readonly status: AccountRequestStatus;
+  /** E-mail address of the applicant, used to sign in. */
+  readonly email: Scalars['String']['output'];
+  /** Requested name of the organisation. */
+  readonly organizationName: Scalars['String']['output'];
+  /** Requested type of organisation. */
+  readonly organizationType: OrganizationType;
+  /** Message of the applicant. */
+  readonly message: Maybe<Scalars['String']['output']>;
+  /** Creation time. */
+  readonly createdAt: Scalars['DateTime']['output'];
+  /** Time of the last decision; null if undecided. */
+  readonly decidedAt: Maybe<Scalars['DateTime']['output']>;
+  /** The operator who decided last; null if undecided. */
+  readonly decidedBy: Maybe<Scalars['String']['output']>;
+  /** Expiry time of the registration link; null if none was sent or it was used. */
+  readonly registrationExpiresAt: Maybe<Scalars['DateTime']['output']>;
+  /** The organisation created for it; null before approval. */
+  readonly organization: Maybe<Organization>;
+  /** Warnings about existing accounts or organisations with the same e-mail address or name. */
+  readonly warnings: ReadonlyArray<Scalars['String']['output']>;
+  /** Questions, answers, notes and decisions, oldest first; at most 200. */
+  readonly notes: ReadonlyArray<AccountRequestNote>;
+};
+
+/** Status of an account request. */
+export type AccountRequestStatus =
+  /** Waiting for an operator's decision. */
+  | 'pending'
+  /** Waiting for the applicant's answer. */
+  | 'awaiting_reply'
+  /** Approved; the registration link was sent. */
+  | 'approved'
+  /** The applicant has registered. */
+  | 'registered'
+  /** Rejected. */
+  | 'rejected';
+
+/** An entry in the history of an account request. */
+export type AccountRequestNote = {
+  /** Time of the entry. */
+  readonly at: Scalars['DateTime']['output'];
+  /** Author of the entry. */
+  readonly by: Scalars['String']['output'];
+  /** Kind of entry. */
+  readonly kind: AccountRequestNoteKind;
+  /** Text of the entry. */
+  readonly text: Scalars['String']['output'];
+};
+
+/** Kind of entry in the history of an account request. */
+export type AccountRequestNoteKind =
+  /** A note that only operators can see. */
+  | 'note'
+  /** A question to the applicant. */
+  | 'question'
+  /** The applicant's answer. */
+  | 'answer'
+  /** The reason for a rejection, as sent to the applicant. */
+  | 'rejection'
+  /** The approval. */
+  | 'approval';
+
+/** A page of account requests. Forward only: it has no `last` or `before`. */
+export type AccountRequestConnection = {
+  /** The requests with their cursors. */
+  readonly edges: ReadonlyArray<AccountRequestEdge>;
+  /** The requests. */
+  readonly nodes: ReadonlyArray<AccountRequest>;
+  /** Cursors of the page, and whether there are more items. */
+  readonly pageInfo: PageInfo;
+  /** Number of items on all pages. */
+  readonly totalCount: Scalars['Int']['output'];
+};
+
+/** A request and its cursor. */
+export type AccountRequestEdge = {
+  /** The request. */
+  readonly node: AccountRequest;
+  /** Cursor to pass as `after`. */
+  readonly cursor: Scalars['String']['output'];
+};
+
+/** Result of the mutations of account requests. */
+export type AccountRequestPayload = {
+  /** The current request; null if the mutation was rejected. */
+  readonly accountRequest: Maybe<AccountRequest>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** Result of `suspendOrganization` and `restoreOrganization`. */
+export type OrganizationPayload = {
+  /** The current organisation; null if the mutation was rejected. */
+  readonly organization: Maybe<Organization>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** An entry of the audit log. */
+export type AuditEntry = Node & {
+  /** Entry ID (`aud_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** Time of the action. */
+  readonly at: Scalars['DateTime']['output'];
+  /** Action, such as `member.removed` or `organization.suspended`. */
+  readonly action: Scalars['String']['output'];
+  /** The actor: a user's e-mail address, a key ID, or `system`. Organisations see `operator` for any operator. */
+  readonly actor: Scalars['String']['output'];
+  /** The organisation concerned; null if none. */
+  readonly organization: Maybe<Organization>;
+  /** The object of the action: an ID or an e-mail address; null if none. */
+  readonly subject: Maybe<Scalars['String']['output']>;
+  /** Further details, without secrets. Details of an operator's action are visible only to operators. */
+  readonly details: Maybe<Scalars['JSON']['output']>;
+  /** IP address of the client; null without a request. That of an operator is visible only to operators. */
+  readonly ipAddress: Maybe<Scalars['String']['output']>;
+  /** Request ID; null without a request. That of an operator is visible only to operators. */
+  readonly requestId: Maybe<Scalars['String']['output']>;
+};
+
+/** A page of the audit log. Forward only: it has no `last` or `before`. */
+export type AuditEntryConnection = {
+  /** The entries with their cursors. */
+  readonly edges: ReadonlyArray<AuditEntryEdge>;
+  /** The entries. */
+  readonly nodes: ReadonlyArray<AuditEntry>;
+  /** Cursors of the page, and whether there are more items. */
+  readonly pageInfo: PageInfo;
+};
+
+/** An entry and its cursor. */
+export type AuditEntryEdge = {
+  /** The entry. */
+  readonly node: AuditEntry;
+  /** Cursor to pass as `after`. */
+  readonly cursor: Scalars['String']['output'];
+};
+
+/** An e-mail that was sent or will be sent. */
+export type Mail = Node & {
+  /** E-mail ID (`eml_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** E-mail address of the recipient. */
+  readonly to: Scalars['String']['output'];
+  /** Subject. */
+  readonly subject: Scalars['String']['output'];
+  /** Kind of e-mail, such as `registration`. */
+  readonly kind: Scalars['String']['output'];
+  /** Status of the e-mail. */
+  readonly status: MailStatus;
+  /** Number of attempts. */
+  readonly attempts: Scalars['Int']['output'];
+  /** Error of the last attempt; null if none failed. */
+  readonly lastError: Maybe<Scalars['String']['output']>;
+  /** Creation time. */
+  readonly createdAt: Scalars['DateTime']['output'];
+  /** Time at which it was sent; null if not sent. */
+  readonly sentAt: Maybe<Scalars['DateTime']['output']>;
+  /** Time of the next attempt; null if none is scheduled. */
+  readonly nextAttemptAt: Maybe<Scalars['DateTime']['output']>;
+  /**
+   * Text of the e-mail. Links are removed if a mail server is configured, because they grant access to the recipient's
+   * account. Without a mail server (SMTP_URL), signed-in users see the links; API keys don't.
+   */
+  readonly text: Scalars['String']['output'];
+};
+
+/** Status of an e-mail. */
+export type MailStatus =
+  /** Waiting for its first attempt or a retry. */
+  | 'pending'
+  /** Accepted by the mail server. */
+  | 'sent'
+  /** All attempts failed. It can be resent. */
+  | 'failed'
+  /** Stored as a file instead of sent, because SMTP_URL is not set. */
+  | 'stored';
+
+/** A page of e-mails. Forward only: it has no `last` or `before`. */
+export type MailConnection = {
+  /** The e-mails with their cursors. */
+  readonly edges: ReadonlyArray<MailEdge>;
+  /** The e-mails. */
+  readonly nodes: ReadonlyArray<Mail>;
+  /** Cursors of the page, and whether there are more items. */
+  readonly pageInfo: PageInfo;
+};
+
+/** An e-mail and its cursor. */
+export type MailEdge = {
+  /** The e-mail. */
+  readonly node: Mail;
+  /** Cursor to pass as `after`. */
+  readonly cursor: Scalars['String']['output'];
+};
+
+/** Result of `resendMail`. */
+export type ResendMailPayload = {
+  /** The current e-mail; null if the mutation was rejected. */
+  readonly mail: Maybe<Mail>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** A saved view of the job table. */
+export type SavedView = Node & {
+  /** View ID (`viw_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** Name. */
+  readonly name: Scalars['String']['output'];
+  /** Query string of the job table's URL: filters, order and columns. */
+  readonly query: Scalars['String']['output'];
+};
+
+/** Result of `saveView`. */
+export type SaveViewPayload = {
+  /** The saved view; null if the mutation was rejected. */
+  readonly view: Maybe<SavedView>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** Result of `deleteView`. */
+export type DeleteViewPayload = {
+  /** ID of the deleted view; null if the mutation was rejected. */
+  readonly id: Maybe<Scalars['ID']['output']>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** A new job. */
+export type CreateJobInput = {
+  /** Marking Number; must be unused. */
+  readonly markingNumber: Scalars['String']['input'];
+  /** The agent that owns the job. */
+  readonly agentId: Scalars['ID']['input'];
+  /** The contractor it is assigned to. */
+  readonly contractorId?: InputMaybe<Scalars['ID']['input']>;
+  /** The other fields of the job. */
+  readonly fields?: InputMaybe<JobPatch>;
+  /** The carrier's own status. */
+  readonly providerStatus?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** Result of `createJobs`. */
+export type CreateJobsPayload = {
+  /** One result per item, in the order of `items`. */
+  readonly results: ReadonlyArray<BulkJobResult>;
+  /** Number of jobs created. */
+  readonly createdCount: Scalars['Int']['output'];
+  /** Number of items rejected. */
+  readonly failedCount: Scalars['Int']['output'];
+  /** The errors of all items. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** The assignment of one job. */
+export type AssignJobInput = {
+  /** Marking Number of the job. */
+  readonly markingNumber: Scalars['String']['input'];
+  /** The contractor it is assigned to; null if unassigned. */
+  readonly contractorId?: InputMaybe<Scalars['ID']['input']>;
+};
+
+/** Result of `assignJobs`. */
+export type AssignJobsPayload = {
+  /** One result per item, in the order of `items`. */
+  readonly results: ReadonlyArray<BulkJobResult>;
+  /** Number of items applied, including unchanged ones. */
+  readonly assignedCount: Scalars['Int']['output'];
+  /** Number of items rejected. */
+  readonly failedCount: Scalars['Int']['output'];
+  /** The errors of all items. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** The carrier's status of one job. */
+export type SetProviderStatusInput = {
+  /** Marking Number of the job. */
+  readonly markingNumber: Scalars['String']['input'];
+  /** The carrier's own status; null clears it. */
+  readonly providerStatus?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** Result of `setProviderStatus`. */
+export type SetProviderStatusPayload = {
+  /** One result per item, in the order of `items`. */
+  readonly results: ReadonlyArray<BulkJobResult>;
+  /** Number of items applied, including unchanged ones. */
+  readonly updatedCount: Scalars['Int']['output'];
+  /** Number of items rejected. */
+  readonly failedCount: Scalars['Int']['output'];
+  /** The errors of all items. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** A job status to add or change. */
+export type UpsertJobStatusInput = {
+  /** Code: lower-case letters, digits and `_`, at most 64 characters. */
+  readonly code: Scalars['String']['input'];
+  /** Label for people. */
+  readonly label: Scalars['String']['input'];
+  /** Category of the status. */
+  readonly category: JobStatusCategory;
+  /** Whether this is usually the final status of a job. */
+  readonly isTerminal: Scalars['Boolean']['input'];
+};
+
+/** Result of `upsertJobStatus`. */
+export type UpsertJobStatusPayload = {
+  /** The current status; null if the mutation was rejected. */
+  readonly status: Maybe<JobStatus>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** A page of organisations. Forward only: it has no `last` or `before`. */
+export type OrganizationConnection = {
+  /** The organisations and their cursors. */
+  readonly edges: ReadonlyArray<OrganizationEdge>;
+  /** The organisations. */
+  readonly nodes: ReadonlyArray<Organization>;
+  /** Cursors of the page, and whether there are more items. */
+  readonly pageInfo: PageInfo;
+  /** Number of items on all pages. */
+  readonly totalCount: Scalars['Int']['output'];
+};
+
+/** An organisation and its cursor. */
+export type OrganizationEdge = {
+  /** The organisation. */
+  readonly node: Organization;
+  /** Cursor to pass as `after`. */
+  readonly cursor: Scalars['String']['output'];
+};
+
 /** Result of `revealWebhookSecret`. */
 export type RevealWebhookSecretPayload = {
   /** The current signing secret (`whsec_…`); null if the mutation was rejected. */
@@ -2513,11 +2513,6 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = ResolversObject<{
   Node:
     | ( UserNode )
-    | ( InvitationNode )
-    | ( AccountRequestNode )
-    | ( AuditEntryView )
-    | ( MailView )
-    | ( SavedView )
     | ( JobEventNode )
     | ( JobNode )
     | ( OrganizationNode )
@@ -2525,6 +2520,11 @@ export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = 
     | ( EndpointView )
     | ( DeliveryView )
     | ( AttemptView )
+    | ( InvitationNode )
+    | ( AccountRequestNode )
+    | ( AuditEntryView )
+    | ( MailView )
+    | ( SavedView )
   ;
 }>;
 
@@ -2535,33 +2535,8 @@ export type ResolversTypes = ResolversObject<{
   String: ResolverTypeWrapper<Scalars['String']['output']>;
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
   MemberRole: MemberRole;
-  Invitation: ResolverTypeWrapper<InvitationNode>;
-  InviteMemberInput: InviteMemberInput;
-  InviteMemberPayload: ResolverTypeWrapper<Omit<InviteMemberPayload, 'invitation'> & { invitation?: Maybe<ResolversTypes['Invitation']> }>;
-  RevokeInvitationPayload: ResolverTypeWrapper<RevokeInvitationPayload>;
-  RemoveMemberPayload: ResolverTypeWrapper<Omit<RemoveMemberPayload, 'revokedKeys'> & { revokedKeys?: Maybe<ReadonlyArray<ResolversTypes['ApiKey']>> }>;
-  SetMemberRolePayload: ResolverTypeWrapper<Omit<SetMemberRolePayload, 'member'> & { member?: Maybe<ResolversTypes['User']> }>;
-  AccountRequest: ResolverTypeWrapper<AccountRequestNode>;
-  AccountRequestStatus: AccountRequestStatus;
-  AccountRequestNote: ResolverTypeWrapper<NoteEntity>;
-  AccountRequestNoteKind: AccountRequestNoteKind;
-  AccountRequestConnection: ResolverTypeWrapper<Omit<AccountRequestConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['AccountRequestEdge']>, nodes: ReadonlyArray<ResolversTypes['AccountRequest']> }>;
-  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
-  AccountRequestEdge: ResolverTypeWrapper<Omit<AccountRequestEdge, 'node'> & { node: ResolversTypes['AccountRequest'] }>;
-  AccountRequestPayload: ResolverTypeWrapper<Omit<AccountRequestPayload, 'accountRequest'> & { accountRequest?: Maybe<ResolversTypes['AccountRequest']> }>;
-  OrganizationPayload: ResolverTypeWrapper<Omit<OrganizationPayload, 'organization'> & { organization?: Maybe<ResolversTypes['Organization']> }>;
-  AuditEntry: ResolverTypeWrapper<AuditEntryView>;
-  AuditEntryConnection: ResolverTypeWrapper<Omit<AuditEntryConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['AuditEntryEdge']>, nodes: ReadonlyArray<ResolversTypes['AuditEntry']> }>;
-  AuditEntryEdge: ResolverTypeWrapper<Omit<AuditEntryEdge, 'node'> & { node: ResolversTypes['AuditEntry'] }>;
-  Mail: ResolverTypeWrapper<MailView>;
-  MailStatus: MailStatus;
-  MailConnection: ResolverTypeWrapper<Omit<MailConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['MailEdge']>, nodes: ReadonlyArray<ResolversTypes['Mail']> }>;
-  MailEdge: ResolverTypeWrapper<Omit<MailEdge, 'node'> & { node: ResolversTypes['Mail'] }>;
-  ResendMailPayload: ResolverTypeWrapper<Omit<ResendMailPayload, 'mail'> & { mail?: Maybe<ResolversTypes['Mail']> }>;
-  SavedView: ResolverTypeWrapper<SavedView>;
-  SaveViewPayload: ResolverTypeWrapper<SaveViewPayload>;
-  DeleteViewPayload: ResolverTypeWrapper<DeleteViewPayload>;
   JobEvent: ResolverTypeWrapper<JobEventNode>;
+  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
   JobEventType: JobEventType;
   Actor: ResolverTypeWrapper<Actor>;
   ActorType: ActorType;
@@ -2596,17 +2571,7 @@ export type ResolversTypes = ResolversObject<{
   UpdateJobPayload: ResolverTypeWrapper<Omit<UpdateJobPayload, 'job'> & { job?: Maybe<ResolversTypes['Job']> }>;
   UpdateJobsPayload: ResolverTypeWrapper<Omit<UpdateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversTypes['BulkJobResult']> }>;
   BulkJobResult: ResolverTypeWrapper<Omit<BulkJobResult, 'job'> & { job?: Maybe<ResolversTypes['Job']> }>;
-  CreateJobInput: CreateJobInput;
-  CreateJobsPayload: ResolverTypeWrapper<Omit<CreateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversTypes['BulkJobResult']> }>;
-  AssignJobInput: AssignJobInput;
-  AssignJobsPayload: ResolverTypeWrapper<Omit<AssignJobsPayload, 'results'> & { results: ReadonlyArray<ResolversTypes['BulkJobResult']> }>;
-  SetProviderStatusInput: SetProviderStatusInput;
-  SetProviderStatusPayload: ResolverTypeWrapper<Omit<SetProviderStatusPayload, 'results'> & { results: ReadonlyArray<ResolversTypes['BulkJobResult']> }>;
-  UpsertJobStatusInput: UpsertJobStatusInput;
-  UpsertJobStatusPayload: ResolverTypeWrapper<Omit<UpsertJobStatusPayload, 'status'> & { status?: Maybe<ResolversTypes['JobStatus']> }>;
   Organization: ResolverTypeWrapper<OrganizationNode>;
-  OrganizationConnection: ResolverTypeWrapper<Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversTypes['Organization']> }>;
-  OrganizationEdge: ResolverTypeWrapper<Omit<OrganizationEdge, 'node'> & { node: ResolversTypes['Organization'] }>;
   OrganizationType: OrganizationType;
   Viewer: ResolverTypeWrapper<AuthenticatedPrincipal>;
   FirstSteps: ResolverTypeWrapper<FirstSteps>;
@@ -2678,6 +2643,41 @@ export type ResolversTypes = ResolversObject<{
   SendTestEventPayload: ResolverTypeWrapper<Omit<SendTestEventPayload, 'delivery'> & { delivery?: Maybe<ResolversTypes['WebhookDelivery']> }>;
   ReplayDeliveryPayload: ResolverTypeWrapper<Omit<ReplayDeliveryPayload, 'delivery'> & { delivery?: Maybe<ResolversTypes['WebhookDelivery']> }>;
   ReplayDeliveriesPayload: ResolverTypeWrapper<ReplayDeliveriesPayload>;
+  Invitation: ResolverTypeWrapper<InvitationNode>;
+  InviteMemberInput: InviteMemberInput;
+  InviteMemberPayload: ResolverTypeWrapper<Omit<InviteMemberPayload, 'invitation'> & { invitation?: Maybe<ResolversTypes['Invitation']> }>;
+  RevokeInvitationPayload: ResolverTypeWrapper<RevokeInvitationPayload>;
+  RemoveMemberPayload: ResolverTypeWrapper<Omit<RemoveMemberPayload, 'revokedKeys'> & { revokedKeys?: Maybe<ReadonlyArray<ResolversTypes['ApiKey']>> }>;
+  SetMemberRolePayload: ResolverTypeWrapper<Omit<SetMemberRolePayload, 'member'> & { member?: Maybe<ResolversTypes['User']> }>;
+  AccountRequest: ResolverTypeWrapper<AccountRequestNode>;
+  AccountRequestStatus: AccountRequestStatus;
+  AccountRequestNote: ResolverTypeWrapper<NoteEntity>;
+  AccountRequestNoteKind: AccountRequestNoteKind;
+  AccountRequestConnection: ResolverTypeWrapper<Omit<AccountRequestConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['AccountRequestEdge']>, nodes: ReadonlyArray<ResolversTypes['AccountRequest']> }>;
+  AccountRequestEdge: ResolverTypeWrapper<Omit<AccountRequestEdge, 'node'> & { node: ResolversTypes['AccountRequest'] }>;
+  AccountRequestPayload: ResolverTypeWrapper<Omit<AccountRequestPayload, 'accountRequest'> & { accountRequest?: Maybe<ResolversTypes['AccountRequest']> }>;
+  OrganizationPayload: ResolverTypeWrapper<Omit<OrganizationPayload, 'organization'> & { organization?: Maybe<ResolversTypes['Organization']> }>;
+  AuditEntry: ResolverTypeWrapper<AuditEntryView>;
+  AuditEntryConnection: ResolverTypeWrapper<Omit<AuditEntryConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['AuditEntryEdge']>, nodes: ReadonlyArray<ResolversTypes['AuditEntry']> }>;
+  AuditEntryEdge: ResolverTypeWrapper<Omit<AuditEntryEdge, 'node'> & { node: ResolversTypes['AuditEntry'] }>;
+  Mail: ResolverTypeWrapper<MailView>;
+  MailStatus: MailStatus;
+  MailConnection: ResolverTypeWrapper<Omit<MailConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['MailEdge']>, nodes: ReadonlyArray<ResolversTypes['Mail']> }>;
+  MailEdge: ResolverTypeWrapper<Omit<MailEdge, 'node'> & { node: ResolversTypes['Mail'] }>;
+  ResendMailPayload: ResolverTypeWrapper<Omit<ResendMailPayload, 'mail'> & { mail?: Maybe<ResolversTypes['Mail']> }>;
+  SavedView: ResolverTypeWrapper<SavedView>;
+  SaveViewPayload: ResolverTypeWrapper<SaveViewPayload>;
+  DeleteViewPayload: ResolverTypeWrapper<DeleteViewPayload>;
+  CreateJobInput: CreateJobInput;
+  CreateJobsPayload: ResolverTypeWrapper<Omit<CreateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversTypes['BulkJobResult']> }>;
+  AssignJobInput: AssignJobInput;
+  AssignJobsPayload: ResolverTypeWrapper<Omit<AssignJobsPayload, 'results'> & { results: ReadonlyArray<ResolversTypes['BulkJobResult']> }>;
+  SetProviderStatusInput: SetProviderStatusInput;
+  SetProviderStatusPayload: ResolverTypeWrapper<Omit<SetProviderStatusPayload, 'results'> & { results: ReadonlyArray<ResolversTypes['BulkJobResult']> }>;
+  UpsertJobStatusInput: UpsertJobStatusInput;
+  UpsertJobStatusPayload: ResolverTypeWrapper<Omit<UpsertJobStatusPayload, 'status'> & { status?: Maybe<ResolversTypes['JobStatus']> }>;
+  OrganizationConnection: ResolverTypeWrapper<Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversTypes['Organization']> }>;
+  OrganizationEdge: ResolverTypeWrapper<Omit<OrganizationEdge, 'node'> & { node: ResolversTypes['Organization'] }>;
   RevealWebhookSecretPayload: ResolverTypeWrapper<RevealWebhookSecretPayload>;
 }>;
 
@@ -2687,30 +2687,8 @@ export type ResolversParentTypes = ResolversObject<{
   ID: Scalars['ID']['output'];
   String: Scalars['String']['output'];
   Boolean: Scalars['Boolean']['output'];
-  Invitation: InvitationNode;
-  InviteMemberInput: InviteMemberInput;
-  InviteMemberPayload: Omit<InviteMemberPayload, 'invitation'> & { invitation?: Maybe<ResolversParentTypes['Invitation']> };
-  RevokeInvitationPayload: RevokeInvitationPayload;
-  RemoveMemberPayload: Omit<RemoveMemberPayload, 'revokedKeys'> & { revokedKeys?: Maybe<ReadonlyArray<ResolversParentTypes['ApiKey']>> };
-  SetMemberRolePayload: Omit<SetMemberRolePayload, 'member'> & { member?: Maybe<ResolversParentTypes['User']> };
-  AccountRequest: AccountRequestNode;
-  AccountRequestNote: NoteEntity;
-  AccountRequestConnection: Omit<AccountRequestConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['AccountRequestEdge']>, nodes: ReadonlyArray<ResolversParentTypes['AccountRequest']> };
-  Int: Scalars['Int']['output'];
-  AccountRequestEdge: Omit<AccountRequestEdge, 'node'> & { node: ResolversParentTypes['AccountRequest'] };
-  AccountRequestPayload: Omit<AccountRequestPayload, 'accountRequest'> & { accountRequest?: Maybe<ResolversParentTypes['AccountRequest']> };
-  OrganizationPayload: Omit<OrganizationPayload, 'organization'> & { organization?: Maybe<ResolversParentTypes['Organization']> };
-  AuditEntry: AuditEntryView;
-  AuditEntryConnection: Omit<AuditEntryConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['AuditEntryEdge']>, nodes: ReadonlyArray<ResolversParentTypes['AuditEntry']> };
-  AuditEntryEdge: Omit<AuditEntryEdge, 'node'> & { node: ResolversParentTypes['AuditEntry'] };
-  Mail: MailView;
-  MailConnection: Omit<MailConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['MailEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Mail']> };
-  MailEdge: Omit<MailEdge, 'node'> & { node: ResolversParentTypes['Mail'] };
-  ResendMailPayload: Omit<ResendMailPayload, 'mail'> & { mail?: Maybe<ResolversParentTypes['Mail']> };
-  SavedView: SavedView;
-  SaveViewPayload: SaveViewPayload;
-  DeleteViewPayload: DeleteViewPayload;
   JobEvent: JobEventNode;
+  Int: Scalars['Int']['output'];
   Actor: Actor;
   FieldChange: FieldChange;
   JobEventConnection: Omit<JobEventConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['JobEventEdge']>, nodes: ReadonlyArray<ResolversParentTypes['JobEvent']> };
@@ -2736,17 +2714,7 @@ export type ResolversParentTypes = ResolversObject<{
   UpdateJobPayload: Omit<UpdateJobPayload, 'job'> & { job?: Maybe<ResolversParentTypes['Job']> };
   UpdateJobsPayload: Omit<UpdateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversParentTypes['BulkJobResult']> };
   BulkJobResult: Omit<BulkJobResult, 'job'> & { job?: Maybe<ResolversParentTypes['Job']> };
-  CreateJobInput: CreateJobInput;
-  CreateJobsPayload: Omit<CreateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversParentTypes['BulkJobResult']> };
-  AssignJobInput: AssignJobInput;
-  AssignJobsPayload: Omit<AssignJobsPayload, 'results'> & { results: ReadonlyArray<ResolversParentTypes['BulkJobResult']> };
-  SetProviderStatusInput: SetProviderStatusInput;
-  SetProviderStatusPayload: Omit<SetProviderStatusPayload, 'results'> & { results: ReadonlyArray<ResolversParentTypes['BulkJobResult']> };
-  UpsertJobStatusInput: UpsertJobStatusInput;
-  UpsertJobStatusPayload: Omit<UpsertJobStatusPayload, 'status'> & { status?: Maybe<ResolversParentTypes['JobStatus']> };
   Organization: OrganizationNode;
-  OrganizationConnection: Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Organization']> };
-  OrganizationEdge: Omit<OrganizationEdge, 'node'> & { node: ResolversParentTypes['Organization'] };
   Viewer: AuthenticatedPrincipal;
   FirstSteps: FirstSteps;
   RateLimit: RateLimit;
@@ -2802,6 +2770,38 @@ export type ResolversParentTypes = ResolversObject<{
   SendTestEventPayload: Omit<SendTestEventPayload, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
   ReplayDeliveryPayload: Omit<ReplayDeliveryPayload, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
   ReplayDeliveriesPayload: ReplayDeliveriesPayload;
+  Invitation: InvitationNode;
+  InviteMemberInput: InviteMemberInput;
+  InviteMemberPayload: Omit<InviteMemberPayload, 'invitation'> & { invitation?: Maybe<ResolversParentTypes['Invitation']> };
+  RevokeInvitationPayload: RevokeInvitationPayload;
+  RemoveMemberPayload: Omit<RemoveMemberPayload, 'revokedKeys'> & { revokedKeys?: Maybe<ReadonlyArray<ResolversParentTypes['ApiKey']>> };
+  SetMemberRolePayload: Omit<SetMemberRolePayload, 'member'> & { member?: Maybe<ResolversParentTypes['User']> };
+  AccountRequest: AccountRequestNode;
+  AccountRequestNote: NoteEntity;
+  AccountRequestConnection: Omit<AccountRequestConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['AccountRequestEdge']>, nodes: ReadonlyArray<ResolversParentTypes['AccountRequest']> };
+  AccountRequestEdge: Omit<AccountRequestEdge, 'node'> & { node: ResolversParentTypes['AccountRequest'] };
+  AccountRequestPayload: Omit<AccountRequestPayload, 'accountRequest'> & { accountRequest?: Maybe<ResolversParentTypes['AccountRequest']> };
+  OrganizationPayload: Omit<OrganizationPayload, 'organization'> & { organization?: Maybe<ResolversParentTypes['Organization']> };
+  AuditEntry: AuditEntryView;
+  AuditEntryConnection: Omit<AuditEntryConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['AuditEntryEdge']>, nodes: ReadonlyArray<ResolversParentTypes['AuditEntry']> };
+  AuditEntryEdge: Omit<AuditEntryEdge, 'node'> & { node: ResolversParentTypes['AuditEntry'] };
+  Mail: MailView;
+  MailConnection: Omit<MailConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['MailEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Mail']> };
+  MailEdge: Omit<MailEdge, 'node'> & { node: ResolversParentTypes['Mail'] };
+  ResendMailPayload: Omit<ResendMailPayload, 'mail'> & { mail?: Maybe<ResolversParentTypes['Mail']> };
+  SavedView: SavedView;
+  SaveViewPayload: SaveViewPayload;
+  DeleteViewPayload: DeleteViewPayload;
+  CreateJobInput: CreateJobInput;
+  CreateJobsPayload: Omit<CreateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversParentTypes['BulkJobResult']> };
+  AssignJobInput: AssignJobInput;
+  AssignJobsPayload: Omit<AssignJobsPayload, 'results'> & { results: ReadonlyArray<ResolversParentTypes['BulkJobResult']> };
+  SetProviderStatusInput: SetProviderStatusInput;
+  SetProviderStatusPayload: Omit<SetProviderStatusPayload, 'results'> & { results: ReadonlyArray<ResolversParentTypes['BulkJobResult']> };
+  UpsertJobStatusInput: UpsertJobStatusInput;
+  UpsertJobStatusPayload: Omit<UpsertJobStatusPayload, 'status'> & { status?: Maybe<ResolversParentTypes['JobStatus']> };
+  OrganizationConnection: Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Organization']> };
+  OrganizationEdge: Omit<OrganizationEdge, 'node'> & { node: ResolversParentTypes['Organization'] };
   RevealWebhookSecretPayload: RevealWebhookSecretPayload;
 }>;
 
@@ -2814,156 +2814,6 @@ export type UserResolvers<ContextType = GraphqlContext, ParentType extends Resol
   lastSeenAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   hasTwoFactor?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
-}>;
-
-export type InvitationResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Invitation'] = ResolversParentTypes['Invitation']> = ResolversObject<{
-  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
-  email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  role?: Resolver<ResolversTypes['MemberRole'], ParentType, ContextType>;
-  invitedBy?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  invitedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  expiresAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
-}>;
-
-export type InviteMemberPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['InviteMemberPayload'] = ResolversParentTypes['InviteMemberPayload']> = ResolversObject<{
-  invitation?: Resolver<Maybe<ResolversTypes['Invitation']>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type RevokeInvitationPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RevokeInvitationPayload'] = ResolversParentTypes['RevokeInvitationPayload']> = ResolversObject<{
-  id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type RemoveMemberPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RemoveMemberPayload'] = ResolversParentTypes['RemoveMemberPayload']> = ResolversObject<{
-  id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
-  revokedKeys?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType>;
-  revokedInvitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ID']>>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type SetMemberRolePayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SetMemberRolePayload'] = ResolversParentTypes['SetMemberRolePayload']> = ResolversObject<{
-  member?: Resolver<Maybe<ResolversTypes['User']>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type AccountRequestResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequest'] = ResolversParentTypes['AccountRequest']> = ResolversObject<{
-  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
-  status?: Resolver<ResolversTypes['AccountRequestStatus'], ParentType, ContextType>;
-  email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  organizationName?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  organizationType?: Resolver<ResolversTypes['OrganizationType'], ParentType, ContextType>;
-  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  decidedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
-  decidedBy?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  registrationExpiresAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
-  organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
-  warnings?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
-  notes?: Resolver<ReadonlyArray<ResolversTypes['AccountRequestNote']>, ParentType, ContextType>;
-  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
-}>;
-
-export type AccountRequestNoteResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestNote'] = ResolversParentTypes['AccountRequestNote']> = ResolversObject<{
-  at?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  by?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  kind?: Resolver<ResolversTypes['AccountRequestNoteKind'], ParentType, ContextType>;
-  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-}>;
-
-export type AccountRequestConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestConnection'] = ResolversParentTypes['AccountRequestConnection']> = ResolversObject<{
-  edges?: Resolver<ReadonlyArray<ResolversTypes['AccountRequestEdge']>, ParentType, ContextType>;
-  nodes?: Resolver<ReadonlyArray<ResolversTypes['AccountRequest']>, ParentType, ContextType>;
-  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
-  totalCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
-}>;
-
-export type AccountRequestEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestEdge'] = ResolversParentTypes['AccountRequestEdge']> = ResolversObject<{
-  node?: Resolver<ResolversTypes['AccountRequest'], ParentType, ContextType>;
-  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-}>;
-
-export type AccountRequestPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestPayload'] = ResolversParentTypes['AccountRequestPayload']> = ResolversObject<{
-  accountRequest?: Resolver<Maybe<ResolversTypes['AccountRequest']>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type OrganizationPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationPayload'] = ResolversParentTypes['OrganizationPayload']> = ResolversObject<{
-  organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type AuditEntryResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AuditEntry'] = ResolversParentTypes['AuditEntry']> = ResolversObject<{
-  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
-  at?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  action?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  actor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
-  subject?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  details?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
-  ipAddress?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  requestId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
-}>;
-
-export type AuditEntryConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AuditEntryConnection'] = ResolversParentTypes['AuditEntryConnection']> = ResolversObject<{
-  edges?: Resolver<ReadonlyArray<ResolversTypes['AuditEntryEdge']>, ParentType, ContextType>;
-  nodes?: Resolver<ReadonlyArray<ResolversTypes['AuditEntry']>, ParentType, ContextType>;
-  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
-}>;
-
-export type AuditEntryEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AuditEntryEdge'] = ResolversParentTypes['AuditEntryEdge']> = ResolversObject<{
-  node?: Resolver<ResolversTypes['AuditEntry'], ParentType, ContextType>;
-  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-}>;
-
-export type MailResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Mail'] = ResolversParentTypes['Mail']> = ResolversObject<{
-  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
-  to?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  subject?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  kind?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  status?: Resolver<ResolversTypes['MailStatus'], ParentType, ContextType>;
-  attempts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
-  lastError?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  sentAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
-  nextAttemptAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
-  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
-}>;
-
-export type MailConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['MailConnection'] = ResolversParentTypes['MailConnection']> = ResolversObject<{
-  edges?: Resolver<ReadonlyArray<ResolversTypes['MailEdge']>, ParentType, ContextType>;
-  nodes?: Resolver<ReadonlyArray<ResolversTypes['Mail']>, ParentType, ContextType>;
-  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
-}>;
-
-export type MailEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['MailEdge'] = ResolversParentTypes['MailEdge']> = ResolversObject<{
-  node?: Resolver<ResolversTypes['Mail'], ParentType, ContextType>;
-  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-}>;
-
-export type ResendMailPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ResendMailPayload'] = ResolversParentTypes['ResendMailPayload']> = ResolversObject<{
-  mail?: Resolver<Maybe<ResolversTypes['Mail']>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type SavedViewResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SavedView'] = ResolversParentTypes['SavedView']> = ResolversObject<{
-  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
-  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  query?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
-}>;
-
-export type SaveViewPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SaveViewPayload'] = ResolversParentTypes['SaveViewPayload']> = ResolversObject<{
-  view?: Resolver<Maybe<ResolversTypes['SavedView']>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type DeleteViewPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['DeleteViewPayload'] = ResolversParentTypes['DeleteViewPayload']> = ResolversObject<{
-  id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
 export type JobEventResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['JobEvent'] = ResolversParentTypes['JobEvent']> = ResolversObject<{
@@ -3097,32 +2947,6 @@ export type BulkJobResultResolvers<ContextType = GraphqlContext, ParentType exte
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
-export type CreateJobsPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['CreateJobsPayload'] = ResolversParentTypes['CreateJobsPayload']> = ResolversObject<{
-  results?: Resolver<ReadonlyArray<ResolversTypes['BulkJobResult']>, ParentType, ContextType>;
-  createdCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
-  failedCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type AssignJobsPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AssignJobsPayload'] = ResolversParentTypes['AssignJobsPayload']> = ResolversObject<{
-  results?: Resolver<ReadonlyArray<ResolversTypes['BulkJobResult']>, ParentType, ContextType>;
-  assignedCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
-  failedCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type SetProviderStatusPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SetProviderStatusPayload'] = ResolversParentTypes['SetProviderStatusPayload']> = ResolversObject<{
-  results?: Resolver<ReadonlyArray<ResolversTypes['BulkJobResult']>, ParentType, ContextType>;
-  updatedCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
-  failedCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
-export type UpsertJobStatusPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['UpsertJobStatusPayload'] = ResolversParentTypes['UpsertJobStatusPayload']> = ResolversObject<{
-  status?: Resolver<Maybe<ResolversTypes['JobStatus']>, ParentType, ContextType>;
-  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
-}>;
-
 export type OrganizationResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Organization'] = ResolversParentTypes['Organization']> = ResolversObject<{
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -3131,18 +2955,6 @@ export type OrganizationResolvers<ContextType = GraphqlContext, ParentType exten
   suspendedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   memberCount?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
-}>;
-
-export type OrganizationConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationConnection'] = ResolversParentTypes['OrganizationConnection']> = ResolversObject<{
-  edges?: Resolver<ReadonlyArray<ResolversTypes['OrganizationEdge']>, ParentType, ContextType>;
-  nodes?: Resolver<ReadonlyArray<ResolversTypes['Organization']>, ParentType, ContextType>;
-  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
-  totalCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
-}>;
-
-export type OrganizationEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationEdge'] = ResolversParentTypes['OrganizationEdge']> = ResolversObject<{
-  node?: Resolver<ResolversTypes['Organization'], ParentType, ContextType>;
-  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 }>;
 
 export type ViewerResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Viewer'] = ResolversParentTypes['Viewer']> = ResolversObject<{
@@ -3276,7 +3088,7 @@ export interface JsonScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes
 }
 
 export type NodeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Node'] = ResolversParentTypes['Node']> = ResolversObject<{
-  __resolveType: TypeResolveFn<'User' | 'Invitation' | 'AccountRequest' | 'AuditEntry' | 'Mail' | 'SavedView' | 'JobEvent' | 'Job' | 'Organization' | 'ApiKey' | 'WebhookEndpoint' | 'WebhookDelivery' | 'WebhookAttempt', ParentType, ContextType>;
+  __resolveType: TypeResolveFn<'User' | 'JobEvent' | 'Job' | 'Organization' | 'ApiKey' | 'WebhookEndpoint' | 'WebhookDelivery' | 'WebhookAttempt' | 'Invitation' | 'AccountRequest' | 'AuditEntry' | 'Mail' | 'SavedView', ParentType, ContextType>;
 }>;
 
 export type PageInfoResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = ResolversObject<{
@@ -3306,17 +3118,17 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
   webhookDeliveries?: Resolver<Maybe<ResolversTypes['WebhookDeliveryConnection']>, ParentType, ContextType, Partial<QueryWebhookDeliveriesArgs>>;
   apiKeys?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType, Partial<QueryApiKeysArgs>>;
   members?: Resolver<Maybe<ReadonlyArray<ResolversTypes['User']>>, ParentType, ContextType>;
-  invitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Invitation']>>, ParentType, ContextType>;
   requestLog?: Resolver<Maybe<ResolversTypes['RequestLogConnection']>, ParentType, ContextType, Partial<QueryRequestLogArgs>>;
   usage?: Resolver<Maybe<ReadonlyArray<ResolversTypes['UsageDay']>>, ParentType, ContextType, RequireFields<QueryUsageArgs, 'days'>>;
+  node?: Resolver<Maybe<ResolversTypes['Node']>, ParentType, ContextType, RequireFields<QueryNodeArgs, 'id'>>;
+  nodes?: Resolver<Maybe<ReadonlyArray<Maybe<ResolversTypes['Node']>>>, ParentType, ContextType, RequireFields<QueryNodesArgs, 'ids'>>;
+  invitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Invitation']>>, ParentType, ContextType>;
   auditLog?: Resolver<Maybe<ResolversTypes['AuditEntryConnection']>, ParentType, ContextType, Partial<QueryAuditLogArgs>>;
   savedViews?: Resolver<Maybe<ReadonlyArray<ResolversTypes['SavedView']>>, ParentType, ContextType>;
   organizations?: Resolver<Maybe<ResolversTypes['OrganizationConnection']>, ParentType, ContextType, Partial<QueryOrganizationsArgs>>;
   accountRequests?: Resolver<Maybe<ResolversTypes['AccountRequestConnection']>, ParentType, ContextType, Partial<QueryAccountRequestsArgs>>;
   failingWebhookEndpoints?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookEndpoint']>>, ParentType, ContextType>;
   mailOutbox?: Resolver<Maybe<ResolversTypes['MailConnection']>, ParentType, ContextType, Partial<QueryMailOutboxArgs>>;
-  node?: Resolver<Maybe<ResolversTypes['Node']>, ParentType, ContextType, RequireFields<QueryNodeArgs, 'id'>>;
-  nodes?: Resolver<Maybe<ReadonlyArray<Maybe<ResolversTypes['Node']>>>, ParentType, ContextType, RequireFields<QueryNodesArgs, 'ids'>>;
 }>;
 
 export type MutationResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = ResolversObject<{
@@ -3547,6 +3359,194 @@ export type ReplayDeliveriesPayloadResolvers<ContextType = GraphqlContext, Paren
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
+export type InvitationResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Invitation'] = ResolversParentTypes['Invitation']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  role?: Resolver<ResolversTypes['MemberRole'], ParentType, ContextType>;
+  invitedBy?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  invitedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  expiresAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type InviteMemberPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['InviteMemberPayload'] = ResolversParentTypes['InviteMemberPayload']> = ResolversObject<{
+  invitation?: Resolver<Maybe<ResolversTypes['Invitation']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type RevokeInvitationPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RevokeInvitationPayload'] = ResolversParentTypes['RevokeInvitationPayload']> = ResolversObject<{
+  id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type RemoveMemberPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RemoveMemberPayload'] = ResolversParentTypes['RemoveMemberPayload']> = ResolversObject<{
+  id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  revokedKeys?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType>;
+  revokedInvitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ID']>>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type SetMemberRolePayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SetMemberRolePayload'] = ResolversParentTypes['SetMemberRolePayload']> = ResolversObject<{
+  member?: Resolver<Maybe<ResolversTypes['User']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type AccountRequestResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequest'] = ResolversParentTypes['AccountRequest']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['AccountRequestStatus'], ParentType, ContextType>;
+  email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  organizationName?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  organizationType?: Resolver<ResolversTypes['OrganizationType'], ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  decidedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  decidedBy?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  registrationExpiresAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
+  warnings?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+  notes?: Resolver<ReadonlyArray<ResolversTypes['AccountRequestNote']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type AccountRequestNoteResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestNote'] = ResolversParentTypes['AccountRequestNote']> = ResolversObject<{
+  at?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  by?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['AccountRequestNoteKind'], ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type AccountRequestConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestConnection'] = ResolversParentTypes['AccountRequestConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['AccountRequestEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['AccountRequest']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+}>;
+
+export type AccountRequestEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestEdge'] = ResolversParentTypes['AccountRequestEdge']> = ResolversObject<{
+  node?: Resolver<ResolversTypes['AccountRequest'], ParentType, ContextType>;
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type AccountRequestPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestPayload'] = ResolversParentTypes['AccountRequestPayload']> = ResolversObject<{
+  accountRequest?: Resolver<Maybe<ResolversTypes['AccountRequest']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type OrganizationPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationPayload'] = ResolversParentTypes['OrganizationPayload']> = ResolversObject<{
+  organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type AuditEntryResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AuditEntry'] = ResolversParentTypes['AuditEntry']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  at?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  action?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  actor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
+  subject?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  details?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  ipAddress?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  requestId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type AuditEntryConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AuditEntryConnection'] = ResolversParentTypes['AuditEntryConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['AuditEntryEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['AuditEntry']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+}>;
+
+export type AuditEntryEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AuditEntryEdge'] = ResolversParentTypes['AuditEntryEdge']> = ResolversObject<{
+  node?: Resolver<ResolversTypes['AuditEntry'], ParentType, ContextType>;
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type MailResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Mail'] = ResolversParentTypes['Mail']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  to?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  subject?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['MailStatus'], ParentType, ContextType>;
+  attempts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  lastError?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  sentAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  nextAttemptAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type MailConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['MailConnection'] = ResolversParentTypes['MailConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['MailEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Mail']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+}>;
+
+export type MailEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['MailEdge'] = ResolversParentTypes['MailEdge']> = ResolversObject<{
+  node?: Resolver<ResolversTypes['Mail'], ParentType, ContextType>;
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type ResendMailPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ResendMailPayload'] = ResolversParentTypes['ResendMailPayload']> = ResolversObject<{
+  mail?: Resolver<Maybe<ResolversTypes['Mail']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type SavedViewResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SavedView'] = ResolversParentTypes['SavedView']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  query?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type SaveViewPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SaveViewPayload'] = ResolversParentTypes['SaveViewPayload']> = ResolversObject<{
+  view?: Resolver<Maybe<ResolversTypes['SavedView']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type DeleteViewPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['DeleteViewPayload'] = ResolversParentTypes['DeleteViewPayload']> = ResolversObject<{
+  id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type CreateJobsPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['CreateJobsPayload'] = ResolversParentTypes['CreateJobsPayload']> = ResolversObject<{
+  results?: Resolver<ReadonlyArray<ResolversTypes['BulkJobResult']>, ParentType, ContextType>;
+  createdCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  failedCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type AssignJobsPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AssignJobsPayload'] = ResolversParentTypes['AssignJobsPayload']> = ResolversObject<{
+  results?: Resolver<ReadonlyArray<ResolversTypes['BulkJobResult']>, ParentType, ContextType>;
+  assignedCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  failedCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type SetProviderStatusPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SetProviderStatusPayload'] = ResolversParentTypes['SetProviderStatusPayload']> = ResolversObject<{
+  results?: Resolver<ReadonlyArray<ResolversTypes['BulkJobResult']>, ParentType, ContextType>;
+  updatedCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  failedCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type UpsertJobStatusPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['UpsertJobStatusPayload'] = ResolversParentTypes['UpsertJobStatusPayload']> = ResolversObject<{
+  status?: Resolver<Maybe<ResolversTypes['JobStatus']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type OrganizationConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationConnection'] = ResolversParentTypes['OrganizationConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['OrganizationEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Organization']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+}>;
+
+export type OrganizationEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationEdge'] = ResolversParentTypes['OrganizationEdge']> = ResolversObject<{
+  node?: Resolver<ResolversTypes['Organization'], ParentType, ContextType>;
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
 export type RevealWebhookSecretPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RevealWebhookSecretPayload'] = ResolversParentTypes['RevealWebhookSecretPayload']> = ResolversObject<{
   secret?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
@@ -3554,27 +3554,6 @@ export type RevealWebhookSecretPayloadResolvers<ContextType = GraphqlContext, Pa
 
 export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   User?: UserResolvers<ContextType>;
-  Invitation?: InvitationResolvers<ContextType>;
-  InviteMemberPayload?: InviteMemberPayloadResolvers<ContextType>;
-  RevokeInvitationPayload?: RevokeInvitationPayloadResolvers<ContextType>;
-  RemoveMemberPayload?: RemoveMemberPayloadResolvers<ContextType>;
-  SetMemberRolePayload?: SetMemberRolePayloadResolvers<ContextType>;
-  AccountRequest?: AccountRequestResolvers<ContextType>;
-  AccountRequestNote?: AccountRequestNoteResolvers<ContextType>;
-  AccountRequestConnection?: AccountRequestConnectionResolvers<ContextType>;
-  AccountRequestEdge?: AccountRequestEdgeResolvers<ContextType>;
-  AccountRequestPayload?: AccountRequestPayloadResolvers<ContextType>;
-  OrganizationPayload?: OrganizationPayloadResolvers<ContextType>;
-  AuditEntry?: AuditEntryResolvers<ContextType>;
-  AuditEntryConnection?: AuditEntryConnectionResolvers<ContextType>;
-  AuditEntryEdge?: AuditEntryEdgeResolvers<ContextType>;
-  Mail?: MailResolvers<ContextType>;
-  MailConnection?: MailConnectionResolvers<ContextType>;
-  MailEdge?: MailEdgeResolvers<ContextType>;
-  ResendMailPayload?: ResendMailPayloadResolvers<ContextType>;
-  SavedView?: SavedViewResolvers<ContextType>;
-  SaveViewPayload?: SaveViewPayloadResolvers<ContextType>;
-  DeleteViewPayload?: DeleteViewPayloadResolvers<ContextType>;
   JobEvent?: JobEventResolvers<ContextType>;
   Actor?: ActorResolvers<ContextType>;
   FieldChange?: FieldChangeResolvers<ContextType>;
@@ -3591,13 +3570,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   UpdateJobPayload?: UpdateJobPayloadResolvers<ContextType>;
   UpdateJobsPayload?: UpdateJobsPayloadResolvers<ContextType>;
   BulkJobResult?: BulkJobResultResolvers<ContextType>;
-  CreateJobsPayload?: CreateJobsPayloadResolvers<ContextType>;
-  AssignJobsPayload?: AssignJobsPayloadResolvers<ContextType>;
-  SetProviderStatusPayload?: SetProviderStatusPayloadResolvers<ContextType>;
-  UpsertJobStatusPayload?: UpsertJobStatusPayloadResolvers<ContextType>;
   Organization?: OrganizationResolvers<ContextType>;
-  OrganizationConnection?: OrganizationConnectionResolvers<ContextType>;
-  OrganizationEdge?: OrganizationEdgeResolvers<ContextType>;
   Viewer?: ViewerResolvers<ContextType>;
   FirstSteps?: FirstStepsResolvers<ContextType>;
   RateLimit?: RateLimitResolvers<ContextType>;
@@ -3644,6 +3617,33 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   SendTestEventPayload?: SendTestEventPayloadResolvers<ContextType>;
   ReplayDeliveryPayload?: ReplayDeliveryPayloadResolvers<ContextType>;
   ReplayDeliveriesPayload?: ReplayDeliveriesPayloadResolvers<ContextType>;
+  Invitation?: InvitationResolvers<ContextType>;
+  InviteMemberPayload?: InviteMemberPayloadResolvers<ContextType>;
+  RevokeInvitationPayload?: RevokeInvitationPayloadResolvers<ContextType>;
+  RemoveMemberPayload?: RemoveMemberPayloadResolvers<ContextType>;
+  SetMemberRolePayload?: SetMemberRolePayloadResolvers<ContextType>;
+  AccountRequest?: AccountRequestResolvers<ContextType>;
+  AccountRequestNote?: AccountRequestNoteResolvers<ContextType>;
+  AccountRequestConnection?: AccountRequestConnectionResolvers<ContextType>;
+  AccountRequestEdge?: AccountRequestEdgeResolvers<ContextType>;
+  AccountRequestPayload?: AccountRequestPayloadResolvers<ContextType>;
+  OrganizationPayload?: OrganizationPayloadResolvers<ContextType>;
+  AuditEntry?: AuditEntryResolvers<ContextType>;
+  AuditEntryConnection?: AuditEntryConnectionResolvers<ContextType>;
+  AuditEntryEdge?: AuditEntryEdgeResolvers<ContextType>;
+  Mail?: MailResolvers<ContextType>;
+  MailConnection?: MailConnectionResolvers<ContextType>;
+  MailEdge?: MailEdgeResolvers<ContextType>;
+  ResendMailPayload?: ResendMailPayloadResolvers<ContextType>;
+  SavedView?: SavedViewResolvers<ContextType>;
+  SaveViewPayload?: SaveViewPayloadResolvers<ContextType>;
+  DeleteViewPayload?: DeleteViewPayloadResolvers<ContextType>;
+  CreateJobsPayload?: CreateJobsPayloadResolvers<ContextType>;
+  AssignJobsPayload?: AssignJobsPayloadResolvers<ContextType>;
+  SetProviderStatusPayload?: SetProviderStatusPayloadResolvers<ContextType>;
+  UpsertJobStatusPayload?: UpsertJobStatusPayloadResolvers<ContextType>;
+  OrganizationConnection?: OrganizationConnectionResolvers<ContextType>;
+  OrganizationEdge?: OrganizationEdgeResolvers<ContextType>;
   RevealWebhookSecretPayload?: RevealWebhookSecretPayloadResolvers<ContextType>;
 }>;
 
