@@ -103,6 +103,9 @@ function kitCopy(name: string): Copy {
 const store = (id: string, sequence: number, job: Job | null) =>
   database.query(storeSql, [id, sequence, job && JSON.stringify(job)]);
 
+const storeEvent = (event: Event) =>
+  store(event.data.job.id, event.data.sequence, isJobEvent(event) ? event.data.job : null);
+
 /** Copies all jobs, then receives webhooks as the guide says, and fails while `isDown`. */
 async function startWebhookCopy(key: string) {
   const receiver = opened.use(await startTestReceiver());
@@ -111,8 +114,6 @@ async function startWebhookCopy(key: string) {
   const owner = new Waymark({ apiKey: key, baseUrl: app.url });
   const { endpoint, secret } = await owner.webhooks.createEndpoint({ url: receiver.url });
   const { next_cursor: position } = await waymark.events.listPage({ after: "latest" });
-  const storeEvent = (event: Event) =>
-    store(event.data.job.id, event.data.sequence, isJobEvent(event) ? event.data.job : null);
   const state = { isDown: false, stored: 0 };
   receiver.respond = async ({ body, headers }) => {
     if (state.isDown) return { status: 503 };

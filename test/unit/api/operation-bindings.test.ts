@@ -14,6 +14,7 @@ import { scopes } from "../../../src/api-keys/api.ts";
 import type { GraphqlContext } from "../../../src/api/graphql/context.ts";
 import { operationMutations } from "../../../src/api/graphql/operation-mutations.ts";
 import { testModeAdjustments } from "../../../src/api/graphql/resolvers/job-mutations.ts";
+import { runWithRequest } from "../../../src/api/graphql/request-store.ts";
 import { webhookAdjustments } from "../../../src/api/graphql/resolvers/webhook.ts";
 import { readSdl } from "../../../src/api/graphql/sdl.ts";
 import { inputReader } from "../../../src/api/rest/read-input.ts";
@@ -103,7 +104,10 @@ const context = {
   },
   requestId: "request",
   ipAddress: null,
-  services: { clock: { now: () => 0 } },
+  services: {
+    clock: { now: () => 0 },
+    idempotency: { runOnce: (_keyed: unknown, work: () => unknown) => work() },
+  },
   duringExternalCall: <Value>(call: () => Promise<Value>) => call(),
 } as unknown as GraphqlContext;
 
@@ -119,7 +123,7 @@ function mutate(
     adjustments,
     {},
   );
-  return resolvers[entry.field.name]!(null, args, context);
+  return runWithRequest(context as never, () => resolvers[entry.field.name]!(null, args, context));
 }
 
 describe("a mutation", () => {
