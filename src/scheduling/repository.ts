@@ -46,7 +46,12 @@ export class TaskRepository extends MongoJobRepository {
   override async saveJobState(job: JobParameters, options: JobRepositoryOptions | undefined): Promise<void> {
     const { _id: id, type, lockedAt } = job;
     if (type !== "normal") await super.saveJobState(job, options);
-    else if (!lockedAt) await this.collection.deleteOne({ _id: new ObjectId(id) });
+    // Another process may have claimed it after its lock was released.
+    else if (!lockedAt)
+      await this.collection.deleteOne({
+        _id: new ObjectId(id),
+        lastModifiedBy: options?.lastModifiedBy ?? null,
+      });
   }
 
   /** Agenda does not wait for it. A lock that stays expires after its lifetime. */

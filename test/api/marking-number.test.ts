@@ -82,7 +82,7 @@ describe("the Marking Number in a path", () => {
   });
 
   describe("returns 400 if it is missing", () => {
-    it.each(["/v1/jobs/by-marking", "/v1/jobs/by-marking/?x=1"])("for %s", async (path) => {
+    it.each(["/v1/jobs/by-marking", "/v1/jobs/by-marking/?dry_run=true"])("for %s", async (path) => {
       for (const response of [await patchExactly(path), await exactly(path)]) {
         expectProblems(response, "path", ["markingNumber"]);
       }

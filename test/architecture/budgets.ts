@@ -22,7 +22,7 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/rate-limits": 360,
   "src/request-log": 770,
   "src/restore": 370,
-  "src/scheduling": 460,
+  "src/scheduling": 470,
   "src/test-mode": 1_390,
   "src/webhooks": 5_930,
   test: 67_800,

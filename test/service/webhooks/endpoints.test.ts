@@ -131,7 +131,8 @@ describe("create", () => {
       url: expect.stringContaining("must begin with https://"),
       description: "must be at most 500 characters long",
       "event_types[0]": 'must be "job.created", or another of the known types',
-      "event_types[1]": "must be one of job.created, job.updated, job.status_changed, job.assigned",
+      "event_types[1]":
+        "must be one of job.created, job.updated, job.status_changed, job.assigned, job.unassigned, job.deleted",
       "headers.X-Token": expect.stringContaining("printable ASCII"),
       "headers[1]": expect.stringContaining("must have a name"),
       "headers[2]": expect.stringContaining("host is reserved"),

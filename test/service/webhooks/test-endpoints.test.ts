@@ -97,7 +97,7 @@ it("one test key sees every event type and every state: pending, failed, disable
   const id = toTypedId("whe", endpointId);
   for (const type of eventTypes) await post(`/v1/test/events/${type}`);
   const pending = await rig.deliveries(endpointId);
-  expect(pending.map(({ status }) => status)).toEqual(Array(4).fill("pending"));
+  expect(pending.map(({ status }) => status)).toEqual(eventTypes.map(() => "pending"));
   dispatcher.wake();
 
   for (;;) {
@@ -109,7 +109,7 @@ it("one test key sees every event type and every state: pending, failed, disable
     await attemptAgain(endpointId);
   }
   const failed = await rig.deliveries(endpointId);
-  expect(failed.map(({ attempts }) => attempts)).toEqual([10, 10, 10, 10]);
+  expect(failed.map(({ attempts }) => attempts)).toEqual(eventTypes.map(() => 10));
   const types = receiver.received.map(({ body }) => (JSON.parse(body) as { type: string }).type);
   expect(new Set(types)).toEqual(new Set(eventTypes));
   expect(await endpointView(id)).toMatchObject({ status: "active", is_circuit_open: false });
@@ -123,7 +123,7 @@ it("one test key sees every event type and every state: pending, failed, disable
   await post("/v1/test/jobs");
   dispatcher.wake();
   const states = async () => (await rig.deliveries(endpointId)).map(({ status }) => status);
-  const failures = Array(4).fill("failed");
+  const failures = eventTypes.map(() => "failed");
   // On hold.
   expect(await states()).toEqual([...failures, "pending", "pending"]);
 

@@ -50,6 +50,8 @@ export const routeCases: readonly RouteCase[] = [
   { method: "DELETE", path: "/v1/test/jobs/by-marking/NONE/run", auth: "key" },
   { method: "POST", path: "/v1/test/events/NONE", auth: "key" },
   { method: "POST", path: "/v1/test/reset", auth: "key" },
+  { method: "POST", path: "/v1/test/jobs/by-marking/NONE/reassign", auth: "key", json: true },
+  { method: "POST", path: "/v1/webhook-endpoints/whe_NONE/retry", auth: "key" },
   { method: "POST", path: "/auth/account-requests", auth: "none", json: true },
   { method: "POST", path: "/auth/account-requests/answer", auth: "none", json: true },
   { method: "POST", path: "/auth/links/check", auth: "none", json: true },
