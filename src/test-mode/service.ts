@@ -184,8 +184,8 @@ export class TestModeService {
 
   /**
    * Deletes all jobs, events, deliveries, logged requests and stored responses of the partner's test organisations, in small
-   * transactions. What remains is `job.deleted` of each job. Throws ConflictException during a run, and TooManyRequestsException during another reset. If it fails later,
-   * some data is left, and another reset deletes it.
+   * transactions. What remains is `job.deleted` of each job. Throws ConflictException during a run, and TooManyRequestsException
+   * during another reset. If it fails later, some data is left, and another reset deletes it.
    */
   async reset(
     principal: Pick<TestPrincipal, "liveOrganizationId" | "actor" | "requestId">,

@@ -69,7 +69,8 @@ it("a search result is a link: a middle click or Ctrl and a click open it in a n
   ];
   for (const click of clicks) {
     const [tab] = await Promise.all([page.context().waitForEvent("page"), first.click(...click)]);
-    await tab.waitForURL(url);
+    // Playwright can miss the first navigation of a tab that it did not open.
+    await expect.poll(() => tab.evaluate(() => location.href)).toBe(url);
     await tab.close();
     expect(new URL(page.url()).pathname).toBe("/guide/");
   }
