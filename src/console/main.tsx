@@ -1,7 +1,7 @@
 /** Entry point of the console: loads the session, then shows the page for the URL. */
-import { MantineProvider, localStorageColorSchemeManager } from "@mantine/core";
+import { MantineProvider, localStorageColorSchemeManager, Center } from "@mantine/core";
 import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode } from "react";
+import { StrictMode, useCallback, useEffect, useState, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import "@mantine/core/styles.css";
 import "./theme/global.css";
@@ -9,9 +9,10 @@ import { setUnauthorizedHandler } from "./app/api/client.ts";
 import { captureUrlToken } from "./app/session/url-token.ts";
 import { trackLastPressed } from "./app/interaction/return-focus.ts";
 import { createConsoleRouter, preloadPage } from "./app/router.tsx";
-import { createSessionStore, SessionProvider } from "./app/session/session.ts";
-import { SessionGate } from "./app/session/session-gate.tsx";
+import { createSessionStore, SessionProvider, useSessionStore } from "./app/session/session.ts";
 import { cssVariables, theme } from "./theme/theme.ts";
+import { Splash } from "./components/status/splash.tsx";
+import { ErrorState } from "./components/status/page-states.tsx";
 
 captureUrlToken();
 trackLastPressed();
@@ -47,5 +48,27 @@ if (container) {
         </SessionProvider>
       </MantineProvider>
     </StrictMode>,
+  );
+}
+
+type SessionLoadState = { kind: "loading" } | { kind: "loaded" } | { kind: "failed"; error: unknown };
+
+/** Loads the session before anything is shown, and shows an error if that fails. */
+function SessionGate({ children }: { children: ReactNode }) {
+  const store = useSessionStore();
+  const [state, setState] = useState<SessionLoadState>({ kind: "loading" });
+  const load = useCallback(() => {
+    store.load().then(
+      () => setState({ kind: "loaded" }),
+      (error: unknown) => setState({ kind: "failed", error }),
+    );
+  }, [store]);
+  useEffect(load, [load]);
+  if (state.kind === "loaded") return children;
+  if (state.kind === "loading") return <Splash />;
+  return (
+    <Center component="main" mih="100dvh">
+      <ErrorState error={state.error} onRetry={load} />
+    </Center>
   );
 }

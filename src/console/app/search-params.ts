@@ -38,7 +38,6 @@ export function textParam(value: unknown, maxLength = 200): string | undefined {
   return trimmed === "" || trimmed.length > maxLength ? undefined : trimmed;
 }
 
-/** One of `allowed`. */
 export function enumParam<const Known extends string>(
   value: unknown,
   allowed: readonly Known[],
@@ -62,7 +61,6 @@ export function enumListParam<const Known extends string>(
   return list.length === 0 ? undefined : list;
 }
 
-/** A whole number from `min` to `max`. */
 export function integerParam(value: unknown, min: number, max: number): number | undefined {
   const number = Number(textParam(value) ?? Number.NaN);
   return Number.isInteger(number) && number >= min && number <= max ? number : undefined;

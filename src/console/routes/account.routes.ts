@@ -1,9 +1,10 @@
 /** Routes for signing in, registering and resetting passwords. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { needsTwoFactor } from "../app/session/access.ts";
-import { parseReturnTo } from "../app/session/return-to.ts";
-import { redirectAfterSignIn } from "../app/session/redirect-after-sign-in.ts";
+import { parseReturnTo, type ReturnToSearch } from "../app/session/return-to.ts";
 import { publicRoute } from "./root.route.tsx";
+import { AGENDA_DASHBOARD_PATH, serverUrl } from "../app/api/server-url.ts";
+import type { Session } from "../app/session/session.ts";
 
 const signIn = createRoute({
   getParentRoute: () => publicRoute,
@@ -90,3 +91,13 @@ export const accountRoutes = [
   forgottenPassword,
   resetPassword,
 ];
+
+/** Redirects to the page that the user wanted to open. Throws the router's redirect. */
+function redirectAfterSignIn(session: Session, search: ReturnToSearch): never {
+  if (needsTwoFactor(session)) throw redirect({ to: "/two-factor-required", search, replace: true });
+  const { next = "/" } = search;
+  // Agenda's dashboard is rendered by the server, not by the router.
+  if (next.startsWith(AGENDA_DASHBOARD_PATH))
+    throw redirect({ href: serverUrl(next), reloadDocument: true, replace: true });
+  throw redirect({ href: next, replace: true });
+}

@@ -4,8 +4,8 @@ import { withRepairNotice } from "../app/link-repair.ts";
 import { parseAccountRequestsSearch } from "../pages/operator/account-requests/account-requests.search.ts";
 import { parseAuditSearch } from "../pages/audit/audit.search.ts";
 import { parseMailSearch } from "../pages/operator/mail/mail.search.ts";
-import { parseOrganizationsSearch } from "../pages/operator/organizations/organizations.search.ts";
 import { consoleRoute } from "./root.route.tsx";
+import { textParam, type RawSearch } from "../app/search-params.ts";
 
 const section = createRoute({
   getParentRoute: () => consoleRoute,
@@ -115,3 +115,11 @@ export const operatorRoutes = [
     tasks,
   ]),
 ];
+
+interface OrganizationsSearch {
+  q?: string | undefined;
+}
+
+function parseOrganizationsSearch(search: RawSearch): OrganizationsSearch {
+  return { q: textParam(search["q"]) };
+}

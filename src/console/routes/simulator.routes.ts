@@ -1,8 +1,8 @@
 /** The route of the simulator. */
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { withRepairNotice } from "../app/link-repair.ts";
-import { parseSimulatorSearch } from "../pages/simulator/simulator.search.ts";
 import { consoleRoute } from "./root.route.tsx";
+import { textParam, type RawSearch } from "../app/search-params.ts";
 
 const simulator = createRoute({
   getParentRoute: () => consoleRoute,
@@ -13,3 +13,13 @@ const simulator = createRoute({
 });
 
 export const simulatorRoutes = [simulator];
+
+interface SimulatorSearch {
+  /** A Marking Number. Default: the newest job. */
+  job?: string | undefined;
+}
+
+/** The watched job in the URL. */
+function parseSimulatorSearch(search: RawSearch): SimulatorSearch {
+  return { job: textParam(search["job"], 120) };
+}

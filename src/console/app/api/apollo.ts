@@ -2,17 +2,25 @@
  * Apollo Client: queries and mutations over HTTP with the session cookie, subscriptions over a WebSocket that
  * reconnects.
  */
-import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, ServerError } from "@apollo/client";
+import {
+  ApolloClient,
+  ApolloLink,
+  CombinedGraphQLErrors,
+  HttpLink,
+  ServerError,
+  InMemoryCache,
+  type FieldPolicy,
+} from "@apollo/client";
 import { ErrorLink } from "@apollo/client/link/error";
 import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
 import { createClient, type Client } from "graphql-ws";
 import { OperationTypeNode } from "graphql";
 import { from, mergeMap, throwError } from "rxjs";
 import { serverUrl } from "./server-url.ts";
-import { createApolloCache } from "./apollo-cache.ts";
 import { socketEvents, waitBeforeRetry } from "./connection-status.ts";
 import type { Mode } from "../session/mode.ts";
 import { reauthentication } from "../session/reauthentication.ts";
+import { relayStylePagination } from "@apollo/client/utilities";
 
 /**
  * WebSocket close codes after which the client does not reconnect: the server refused it, or one side has a protocol
@@ -108,4 +116,42 @@ function hasStatusOrCode(error: unknown, status: number, code: string): boolean 
 function hasCode(error: unknown, code: string): boolean {
   if (!CombinedGraphQLErrors.is(error)) return false;
   return error.errors.some(({ extensions }) => extensions?.["code"] === code);
+}
+
+const PAGINATION_ARGUMENTS = new Set(["first", "after", "last", "before"]);
+
+/**
+ * A list that `LoadMore` extends, cached separately for each set of filters. Its documents select `edges { node }`.
+ */
+function paginatedField(): FieldPolicy {
+  return relayStylePagination((args) =>
+    Object.keys(args ?? {}).filter((name) => !PAGINATION_ARGUMENTS.has(name)),
+  );
+}
+
+/** Configures Apollo's cache: object keys, and how the pages of a list are merged. */
+function createApolloCache(): InMemoryCache {
+  return new InMemoryCache({
+    typePolicies: {
+      Query: {
+        fields: {
+          // `jobs` is missing on purpose: `CursorPager` shows one page at a time, so pages are cached separately.
+          webhookDeliveries: paginatedField(),
+          requestLog: paginatedField(),
+          organizations: paginatedField(),
+          accountRequests: paginatedField(),
+          mailOutbox: paginatedField(),
+          auditLog: paginatedField(),
+          // Replaces the list; without this Apollo warns when a list gets shorter.
+          webhookEndpoints: { merge: false },
+          apiKeys: { merge: false },
+        },
+      },
+      Job: { fields: { history: paginatedField() } },
+      Viewer: { keyFields: [] },
+      JobStatus: { keyFields: ["code"] },
+      FailureReason: { keyFields: ["code"] },
+      RequestLogEntry: { keyFields: ["requestId"] },
+    },
+  });
 }

@@ -3,16 +3,15 @@
  * the user's identity.
  */
 import { ApolloProvider } from "@apollo/client/react";
-import { Burger, Group } from "@mantine/core";
-import { Outlet, useMatches } from "@tanstack/react-router";
-import { Fragment, lazy, Suspense, useMemo, useRef } from "react";
+import { Burger, Group, CloseButton } from "@mantine/core";
+import { Outlet, useMatches, useRouter } from "@tanstack/react-router";
+import { Fragment, lazy, Suspense, useMemo, useRef, useEffect, type MouseEvent, type RefObject } from "react";
 import { Brand } from "../../components/layout/brand.tsx";
 import { OfflineBanner } from "../../components/status/offline-banner.tsx";
 import { ReauthenticationDialog } from "../../components/dialogs/reauthentication-dialog.tsx";
 import { OtherMode, NoPermission } from "../../components/status/page-states.tsx";
 import { canVisit } from "../session/access.ts";
 import { createApolloClient } from "../api/apollo.ts";
-import { NavigationDrawer } from "./navigation-drawer.tsx";
 import {
   useMode,
   useOptionalSession,
@@ -23,7 +22,9 @@ import {
 import { api, ApiError } from "../api/client.ts";
 import classes from "./shell.module.css";
 import { SideBar } from "./side-bar.tsx";
-import { TestModeBand } from "./test-mode-band.tsx";
+import { IconTestPipe } from "@tabler/icons-react";
+import { GuideLink } from "../../components/layout/guide-link.tsx";
+import { guide } from "../guide/guide-pages.ts";
 
 /** Loaded after the first page, because of the size of Mantine's menu. */
 const HelpMenu = lazy(async () => ({ default: (await import("./help-menu.tsx")).HelpMenu }));
@@ -126,4 +127,49 @@ function AuthorizedOutlet({ session }: { session: Session }) {
   if (!isAllowed) return <NoPermission />;
   const isOfMode = matches.every(({ staticData }) => (staticData.onlyIn ?? mode) === mode);
   return isOfMode ? <Outlet /> : <OtherMode />;
+}
+
+interface NavigationDrawerProps {
+  ref: RefObject<HTMLDialogElement | null>;
+  session: Session;
+}
+
+/** The side bar on a phone, in a native `<dialog>` that traps the focus and closes on Escape. */
+function NavigationDrawer({ ref, session }: NavigationDrawerProps) {
+  const router = useRouter();
+  useEffect(() => router.subscribe("onBeforeNavigate", () => ref.current?.close()), [router, ref]);
+  /** A click whose target is the dialog itself is on the backdrop. */
+  const closeFromOutside = ({ target }: MouseEvent): void => {
+    if (target === ref.current) ref.current?.close();
+  };
+  return (
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- Escape closes it
+    <dialog ref={ref} className={classes.drawer} aria-label="Menu" onClick={closeFromOutside}>
+      <div className={classes.content}>
+        <CloseButton
+          className={classes.close}
+          size="lg"
+          aria-label="Close menu"
+          onClick={() => ref.current?.close()}
+        />
+        <SideBar session={session} />
+      </div>
+    </dialog>
+  );
+}
+
+/** A band at the top of each page, and a frame around the window, in test mode. */
+function TestModeBand() {
+  const mode = useMode();
+  return (
+    <div role="status">
+      {mode === "test" && (
+        <div className={classes.band}>
+          <IconTestPipe size={18} stroke={1.7} aria-hidden="true" />
+          <span>Test mode: nothing here is live</span>
+          <GuideLink page={guide.testMode} c="inherit" />
+        </div>
+      )}
+    </div>
+  );
 }

@@ -26,7 +26,6 @@ export interface Session {
 export interface SessionStore {
   /** Null if no user is signed in. */
   current: () => Session | null;
-  /** Loads the session from the server. */
   load: () => Promise<Session | null>;
   /** Clears the session after the server rejected it. */
   end: () => void;

@@ -13,7 +13,6 @@ const TONES: Readonly<Record<StatusCategory, Tone>> = {
   CANCELLED: "muted",
 };
 
-/** The tone of a job status. */
 export function toneOf(category: StatusCategory): Tone {
   return TONES[category];
 }

@@ -36,7 +36,6 @@ interface DataTableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   rowKey: (row: Row) => string;
-  /** True for selected rows. */
   isSelected?: (row: Row) => boolean;
   /** Greys out the rows while new ones load. */
   isStale?: boolean;

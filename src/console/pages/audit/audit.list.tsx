@@ -19,7 +19,6 @@ type Entry = AuditEntryRowFragment;
 
 interface AuditListProps {
   filter: { actions?: string[] | undefined; organizationId?: string | undefined };
-  /** Shows the organisation of each entry. */
   showOrganization: boolean;
   /** Page size. */
   first: number;
@@ -131,7 +130,6 @@ function ActionCell({ entry, withOrganization }: { entry: Entry; withOrganizatio
   );
 }
 
-/** Links to the subject's page if it has one. */
 function Subject({ id }: { id: string }) {
   if (!id.startsWith("arq_")) return id;
   return (

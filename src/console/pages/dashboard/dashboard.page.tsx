@@ -1,19 +1,23 @@
 /** The dashboard: jobs per category, trends, problems, due and late jobs, recent changes. */
-import { Grid } from "@mantine/core";
+import { Grid, Paper, SimpleGrid, Skeleton, VisuallyHidden } from "@mantine/core";
 import { useMode, useSession } from "../../app/session/session.ts";
 import { LiveIndicator } from "../../components/status/live-indicator.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
 import { ErrorState } from "../../components/status/page-states.tsx";
 import classes from "./dashboard.module.css";
-import { CategoryTiles } from "./category-tiles.tsx";
 import { Checklist } from "./checklist.tsx";
-import { DashboardSkeleton } from "./dashboard.skeleton.tsx";
 import { DueTodayPanel, LatePanel } from "./due.panels.tsx";
 import { FeedPanel } from "./feed.panel.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { ReasonsPanel } from "./reasons.panel.tsx";
 import { TrendPanel } from "./trend.panel.tsx";
 import { useDashboard, type Dashboard } from "./use-dashboard.ts";
+import { Link } from "@tanstack/react-router";
+import { StatusBadge } from "../../components/status/status-badge.tsx";
+import { toneOf } from "../../components/status/tone.ts";
+import { CATEGORY_LABELS } from "../jobs/job.category.ts";
+import { formatNumber } from "../jobs/job.labels.ts";
+import { categoryCounts } from "./dashboard.metrics.ts";
 
 export function DashboardPage() {
   const { organization } = useSession();
@@ -57,5 +61,61 @@ function Content({ dashboard }: { dashboard: Dashboard }) {
         <FeedPanel dashboard={dashboard} />
       </div>
     </>
+  );
+}
+
+/** The number of jobs per category. Each tile links to its jobs. */
+function CategoryTiles({ dashboard: { data, error, refetch } }: { dashboard: Dashboard }) {
+  if (!data?.categories)
+    return (
+      <Paper>
+        <ErrorState error={error} onRetry={refetch} />
+      </Paper>
+    );
+  return (
+    <SimpleGrid
+      component="ul"
+      aria-label="Jobs by category"
+      cols={{ base: 2, xs: 3, lg: 6 }}
+      spacing="sm"
+      m={0}
+      p={0}
+    >
+      {categoryCounts(data.categories.groups).map(({ category, count }) => (
+        <li key={category} style={{ listStyle: "none" }}>
+          <Link to="/jobs" search={{ category: [category] }} className={classes.tile}>
+            <StatusBadge label={CATEGORY_LABELS[category]} tone={toneOf(category)} />
+            <span className={classes.count}>{formatNumber(count)}</span>
+          </Link>
+        </li>
+      ))}
+    </SimpleGrid>
+  );
+}
+
+/** Placeholder with the dashboard's layout while it loads. */
+function DashboardSkeleton() {
+  return (
+    <div role="status" aria-busy="true">
+      <VisuallyHidden>Loading the dashboard…</VisuallyHidden>
+      <SimpleGrid cols={{ base: 2, xs: 3, lg: 6 }} spacing="sm" aria-hidden="true">
+        {Array.from({ length: 6 }, (_, index) => (
+          <Skeleton key={index} height={88} radius="lg" />
+        ))}
+      </SimpleGrid>
+      <Grid gap="lg" mt="lg" aria-hidden="true">
+        <Grid.Col span={{ base: 12, lg: 8 }}>
+          <Skeleton height={390} radius="lg" />
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, lg: 4 }}>
+          <Skeleton height={390} radius="lg" />
+        </Grid.Col>
+      </Grid>
+      <div className={classes.trio} aria-hidden="true">
+        {Array.from({ length: 3 }, (_, index) => (
+          <Skeleton key={index} height={360} radius="lg" />
+        ))}
+      </div>
+    </div>
   );
 }

@@ -1,7 +1,7 @@
 /** The tabs of the Integrations section. */
-import { Outlet } from "@tanstack/react-router";
+import { Link, Outlet } from "@tanstack/react-router";
 import { useSession } from "../../app/session/session.ts";
-import { SectionTabs } from "../../components/layout/section-tabs.tsx";
+import classes from "./integrations.layout.module.css";
 
 const tabs = [
   { label: "API keys", to: "/integrations/keys" },
@@ -17,7 +17,13 @@ export function IntegrationsLayout() {
   const shown = organization === null ? tabs.filter(({ to }) => to !== "/integrations/usage") : tabs;
   return (
     <>
-      <SectionTabs label="Integrations" tabs={shown} />
+      <nav aria-label="Integrations" className={classes.root}>
+        {shown.map(({ label, to }) => (
+          <Link key={to} to={to} className={classes.tab} activeOptions={{ includeSearch: false }}>
+            {label}
+          </Link>
+        ))}
+      </nav>
       <Outlet />
     </>
   );

@@ -99,7 +99,6 @@ export function toPatch(base: FormValues, values: FormValues): JobPatch {
   return buildPatch(names, values);
 }
 
-/** A patch with the given fields. */
 export function buildPatch(names: readonly FieldName[], values: FormValues): JobPatch {
   return Object.fromEntries(names.map((name) => [name, parseInput(name, values[name])])) as JobPatch;
 }

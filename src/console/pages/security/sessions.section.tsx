@@ -4,13 +4,12 @@ import { notify } from "../../app/interaction/notify.tsx";
 import { IconDeviceDesktop, IconDeviceMobile } from "@tabler/icons-react";
 import { api } from "../../app/api/client.ts";
 import { useDialog } from "../../app/interaction/use-dialog.ts";
-import { useAuthQuery } from "../../app/api/use-auth-query.ts";
 import { ConfirmDialog } from "../../components/dialogs/confirm-dialog.tsx";
 import { Section } from "../../components/layout/section.tsx";
 import { ErrorState, LoadingState } from "../../components/status/page-states.tsx";
 import { Timestamp } from "../../components/display/timestamp.tsx";
-import { describeDevice } from "./device.ts";
 import classes from "./sessions.module.css";
+import { useCallback, useEffect, useState } from "react";
 
 interface OwnSession {
   id: string;
@@ -21,10 +20,8 @@ interface OwnSession {
   user_agent: string | null;
 }
 
-const loadSessions = (): Promise<OwnSession[]> => api.get<OwnSession[]>("auth/sessions");
-
 export function SessionsSection() {
-  const { data, error, reload } = useAuthQuery(loadSessions);
+  const { data, error, reload } = useSessions();
   return (
     <Section
       title="Sessions"
@@ -103,4 +100,52 @@ function SessionItem({ session, onEnd }: { session: OwnSession; onEnd: () => voi
       )}
     </li>
   );
+}
+
+/** While it reloads, the previous sessions stay. */
+function useSessions() {
+  const [state, setState] = useState<{ data: OwnSession[] | null; error: unknown }>({
+    data: null,
+    error: null,
+  });
+  const reload = useCallback(() => {
+    api.get<OwnSession[]>("auth/sessions").then(
+      (data) => setState({ data, error: null }),
+      (error: unknown) => setState((former) => ({ ...former, error })),
+    );
+  }, []);
+  useEffect(reload, [reload]);
+  return { ...state, reload };
+}
+
+const BROWSERS: readonly [pattern: RegExp, name: string][] = [
+  [/\bEdgA?\//, "Edge"],
+  [/\bOPR\//, "Opera"],
+  [/\bFirefox\//, "Firefox"],
+  [/Chrome\//, "Chrome"],
+  [/^(?=.*\bVersion\/\d).*Safari\//, "Safari"],
+];
+
+const OPERATING_SYSTEMS: readonly [pattern: RegExp, name: string][] = [
+  [/iPhone|iPad/, "iOS"],
+  [/Android/, "Android"],
+  [/Windows/, "Windows"],
+  [/Mac OS X|Macintosh/, "macOS"],
+  [/CrOS/, "ChromeOS"],
+  [/Linux/, "Linux"],
+];
+
+interface Device {
+  name: string;
+  isMobile: boolean;
+}
+
+/** Names the browser and the system of a User-Agent header, which can be forged. */
+function describeDevice(userAgent: string | null): Device {
+  if (userAgent === null || userAgent === "") return { name: "Unknown browser", isMobile: false };
+  const findName = (list: typeof BROWSERS): string | undefined =>
+    list.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const [browser, system] = [findName(BROWSERS), findName(OPERATING_SYSTEMS)];
+  const name = [browser ?? "Other browser", system].filter(Boolean).join(" on ");
+  return { name, isMobile: /Mobile|iPhone|iPad|Android/.test(userAgent) };
 }

@@ -11,8 +11,9 @@ import { CopyButton } from "../../components/display/copy-button.tsx";
 import { Dialog } from "../../components/dialogs/dialog.tsx";
 import { FormAlert } from "../../components/forms/form-alert.tsx";
 import { PasswordForm } from "../../components/dialogs/password-dialog.tsx";
-import { QrCode } from "./qr-code.tsx";
 import { RecoveryCodes } from "./recovery-codes.tsx";
+import { encode } from "uqr";
+import classes from "./qr-code.module.css";
 
 type Step =
   | { name: "password" }
@@ -107,5 +108,23 @@ function CodeStep({ uri, onCodes }: { uri: string; onCodes: (codes: readonly str
         </Button>
       </Stack>
     </form>
+  );
+}
+
+/** A QR code, rendered in the browser because it contains a secret. */
+function QrCode({ value, label }: { value: string; label: string }) {
+  const { data, size } = encode(value, { ecc: "M", border: 3 });
+  const squares = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : [])));
+  return (
+    <svg
+      className={classes.root}
+      viewBox={`0 0 ${size} ${size}`}
+      role="img"
+      aria-label={label}
+      shapeRendering="crispEdges"
+    >
+      <rect width={size} height={size} fill="#ffffff" />
+      <path d={squares.join("")} fill="#000000" />
+    </svg>
   );
 }

@@ -36,7 +36,6 @@ export const deliveryStatuses = [
   "DISCARDED",
 ] as const satisfies readonly WebhookDeliveryStatus[];
 
-/** Labels for the status of a delivery. */
 export const DELIVERY_STATUS: Record<WebhookDeliveryStatus, StatusDisplay> = {
   PENDING: { label: "Pending", tone: "progress" },
   DELIVERED: { label: "Delivered", tone: "success" },
@@ -44,7 +43,6 @@ export const DELIVERY_STATUS: Record<WebhookDeliveryStatus, StatusDisplay> = {
   DISCARDED: { label: "Discarded", tone: "muted" },
 };
 
-/** For menus. */
 export function statusLabel(status: WebhookDeliveryStatus): string {
   return DELIVERY_STATUS[status].label;
 }

@@ -9,7 +9,6 @@ export interface EndpointHealth {
   tone: Tone;
   /** Null for a healthy endpoint. */
   message: string | null;
-  /** When the state began. */
   since: string | null;
   /** When the state ends. */
   until: string | null;

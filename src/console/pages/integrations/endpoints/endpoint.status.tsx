@@ -1,14 +1,17 @@
 /** The health of an endpoint as a badge, a note and an alert. */
-import { Text } from "@mantine/core";
-import { IconAlertTriangle, IconPlayerPause } from "@tabler/icons-react";
+import { Text, Button } from "@mantine/core";
+import { IconAlertTriangle, IconPlayerPause, IconRefresh } from "@tabler/icons-react";
 import { guide } from "../../../app/guide/guide-pages.ts";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import type { EndpointHealthFragment } from "../../../generated/webhook-endpoints.ts";
 import { describeHealth } from "./endpoint.health.ts";
-import { RetryNowButton } from "./retry-now.button.tsx";
 import type { Tone } from "../../../components/status/tone.ts";
 import { Alert } from "../../../components/status/alert.tsx";
+import { useMutation } from "@apollo/client/react";
+import { payloadOrThrow } from "../../../app/api/user-errors.ts";
+import { notify, notifyError } from "../../../app/interaction/notify.tsx";
+import { RetryWebhookEndpointDocument } from "../../../generated/webhook-endpoint.ts";
 
 interface EndpointProps {
   endpoint: EndpointHealthFragment;
@@ -77,4 +80,33 @@ export function EndpointHealthAlert({ endpoint }: EndpointProps) {
 export function pendingEventsText(pending: number): string {
   if (pending === 0) return "No events are pending.";
   return pending === 1 ? "1 event is pending." : `${pending.toLocaleString()} events are pending.`;
+}
+
+/** Retries the waiting deliveries of an endpoint. */
+function RetryNowButton({ endpointId: id }: { endpointId: string }) {
+  const [retry, { loading }] = useMutation(RetryWebhookEndpointDocument, {
+    refetchQueries: ["WebhookDeliveries"],
+  });
+  const run = async (): Promise<void> => {
+    try {
+      const { data } = await retry({ variables: { id } });
+      payloadOrThrow(data?.retryWebhookEndpoint);
+      notify("Retrying now.");
+    } catch (error) {
+      notifyError(error);
+    }
+  };
+  return (
+    <Button
+      variant="default"
+      size="xs"
+      mt="xs"
+      mb={4}
+      leftSection={<IconRefresh size={14} aria-hidden="true" />}
+      loading={loading}
+      onClick={() => void run()}
+    >
+      Retry now
+    </Button>
+  );
 }

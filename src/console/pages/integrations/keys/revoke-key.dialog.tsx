@@ -10,7 +10,6 @@ import { AlsoRevoke } from "../../../components/dialogs/also-revoke.tsx";
 import { ConfirmDialog } from "../../../components/dialogs/confirm-dialog.tsx";
 import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import { RevokeApiKeyDocument, type ApiKeyRowFragment } from "../../../generated/api-keys.ts";
-import { keyCount } from "./key-count.ts";
 
 interface RevokeKeyDialogProps {
   dialog: DialogState<ApiKeyRowFragment>;
@@ -80,4 +79,9 @@ function RevokeKeyConfirmation({
       </Stack>
     </ConfirmDialog>
   );
+}
+
+/** Formats a number of keys: "1 key", "2 keys". */
+function keyCount(count: number): string {
+  return count === 1 ? "1 key" : `${count} keys`;
 }

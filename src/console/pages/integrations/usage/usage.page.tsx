@@ -1,6 +1,6 @@
 /** API usage by day and by key. */
 import { useQuery } from "@apollo/client/react";
-import { SegmentedControl, SimpleGrid, Stack } from "@mantine/core";
+import { SegmentedControl, SimpleGrid, Stack, Paper, Text } from "@mantine/core";
 import { IconChartBar } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
@@ -13,7 +13,6 @@ import { Collapsible } from "../../../components/display/collapsible.tsx";
 import { Panel } from "../../../components/layout/panel.tsx";
 import { RateLimits } from "./rate-limits.tsx";
 import { formatDuration } from "../formatting.ts";
-import { Stat } from "./stat.tsx";
 import { usageByDay, usageByKey, aggregateUsage, type UsageRow } from "./usage.aggregates.ts";
 import { DayUsageTable, KeyUsageTable } from "./usage.tables.tsx";
 import { DAY_SPANS } from "./usage.search.ts";
@@ -105,4 +104,28 @@ function UsageView({ rows, days }: { rows: readonly UsageRow[]; days: number }) 
 function percentOf(part: number, whole: number): string | undefined {
   if (whole === 0 || part === 0) return undefined;
   return (part / whole).toLocaleString(undefined, { style: "percent", maximumFractionDigits: 1 });
+}
+
+interface StatProps {
+  label: string;
+  value: string;
+  note?: string | undefined;
+}
+
+function Stat({ label, value, note }: StatProps) {
+  return (
+    <Paper p="md">
+      <Text c="dimmed" fz="sm">
+        {label}
+      </Text>
+      <Text fz={24} fw={650} lh={1.3} style={{ fontVariantNumeric: "tabular-nums" }}>
+        {value}
+      </Text>
+      {note !== undefined && (
+        <Text c="dimmed" fz="sm">
+          {note}
+        </Text>
+      )}
+    </Paper>
+  );
 }

@@ -1,18 +1,18 @@
 /** Edits a job. Changes that other users make meanwhile are never overwritten silently. */
-import { Button, Stack, Text, Title } from "@mantine/core";
+import { Button, Stack, Text, Title, Group } from "@mantine/core";
 import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
 import { CancelButton } from "../../../components/dialogs/dialog-actions.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
-import { FIELD_GROUPS, jobFields, fieldLabel } from "../job.fields.ts";
+import { FIELD_GROUPS, jobFields, fieldLabel, type FieldName } from "../job.fields.ts";
 import { JobFieldInput } from "../job-field.input.tsx";
-import { ConflictChoice } from "./job.conflict.tsx";
-import type { ReferenceLabels } from "../job.labels.ts";
+import { type ReferenceLabels, formatValue } from "../job.labels.ts";
 import type { ReferenceData } from "../use-reference-data.ts";
 import { useEditJob, type EditJob } from "./use-edit-job.ts";
 import classes from "../list/jobs.module.css";
 import { Alert } from "../../../components/status/alert.tsx";
+import type { FieldConflict } from "./job.merge.ts";
 
 interface EditJobProps {
   job: JobRowFragment;
@@ -109,6 +109,34 @@ function ChangesByOthers({ edit, labels }: { edit: EditJob; labels: ReferenceLab
           </Stack>
         </Alert>
       )}
+    </div>
+  );
+}
+
+interface ConflictChoiceProps {
+  conflict: FieldConflict;
+  labels: ReferenceLabels;
+  onChoose: (name: FieldName, value: string) => void;
+}
+
+/** A field that two users changed: both values, and a button for each. */
+function ConflictChoice({ conflict: { name, base, mine, theirs }, labels, onChoose }: ConflictChoiceProps) {
+  const label = fieldLabel(name);
+  return (
+    <div className={classes.conflict} role="group" aria-label={label}>
+      <Text fz="sm" style={{ overflowWrap: "anywhere" }}>
+        <strong>{label}</strong> was {formatValue(name, base, labels)}. Theirs:{" "}
+        <strong>{formatValue(name, theirs, labels)}</strong>. Yours:{" "}
+        <strong>{formatValue(name, mine, labels)}</strong>.
+      </Text>
+      <Group gap="xs" mt="xs">
+        <Button size="xs" variant="default" onClick={() => onChoose(name, theirs)}>
+          Use theirs
+        </Button>
+        <Button size="xs" variant="default" onClick={() => onChoose(name, mine)}>
+          Keep mine
+        </Button>
+      </Group>
     </div>
   );
 }

@@ -13,7 +13,6 @@ interface MergeResult {
   values: FormValues;
   /** Fields that both sides changed to different values. */
   conflicts: FieldConflict[];
-  /** All fields that others changed. */
   changedByOthers: FieldName[];
 }
 

@@ -1,5 +1,5 @@
 /** One job: details, history, webhook deliveries, and editing. Updates live. */
-import { useQuery } from "@apollo/client/react";
+import { useQuery, useSubscription } from "@apollo/client/react";
 import { Button, Grid, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPencil } from "@tabler/icons-react";
@@ -16,13 +16,13 @@ import { OtherModeHint } from "../../../components/status/other-mode-hint.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { toneOf } from "../../../components/status/tone.ts";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
-import { JobPageDocument } from "../../../generated/job.ts";
+import { JobPageDocument, JobChangedDocument } from "../../../generated/job.ts";
 import { JobDeliveries } from "./job.deliveries.tsx";
 import { EditJobDrawer } from "./edit-job.drawer.tsx";
 import { JobDetails } from "./job.details.tsx";
 import { JobTimeline } from "./job.timeline.tsx";
 import { useReferenceData } from "../use-reference-data.ts";
-import { useLiveJob } from "./use-live-job.ts";
+import { useOnSubscribed } from "../../../app/api/connection-status.ts";
 
 const route = getRouteApi("/console/jobs/$markingNumber");
 
@@ -131,4 +131,14 @@ function JobView({ job, onReload }: { job: JobRowFragment; onReload: () => void 
       />
     </>
   );
+}
+
+function useLiveJob(markingNumber: string, onReload: () => void): void {
+  useSubscription(JobChangedDocument, {
+    ignoreResults: true,
+    variables: { filter: { markingNumber: { eq: markingNumber } } },
+    // A query in flight may overwrite the change with older data, so refetch.
+    onData: onReload,
+  });
+  useOnSubscribed(onReload);
 }

@@ -1,7 +1,7 @@
 /** The history of a job, newest first: what changed, who changed it, when and with which request. */
 import { useQuery } from "@apollo/client/react";
 import { Anchor, Code, Paper, Text, Title } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { useEffect, useState, useMemo } from "react";
 import { canVisit } from "../../../app/session/access.ts";
 import { useSession } from "../../../app/session/session.ts";
 import { useRefetch } from "../../../app/api/use-refetch.ts";
@@ -10,12 +10,16 @@ import { TextLink } from "../../../components/layout/links.tsx";
 import { LoadMore } from "../../../components/tables/pager.tsx";
 import { ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import { Timestamp } from "../../../components/display/timestamp.tsx";
-import { JobHistoryDocument, type JobEventEntryFragment, type JobEventType } from "../../../generated/job.ts";
+import {
+  JobHistoryDocument,
+  type JobEventEntryFragment,
+  type JobEventType,
+  ActorNamesDocument,
+} from "../../../generated/job.ts";
 import { ChangeList } from "../change.list.tsx";
 import { fieldIndex } from "../job.fields.ts";
 import classes from "./job.module.css";
 import { formatValue, type ReferenceLabels } from "../job.labels.ts";
-import { useDescribeActor, type ActorDescription } from "./use-actor.ts";
 
 interface JobTimelineProps {
   markingNumber: string;
@@ -141,4 +145,38 @@ function EntryChanges({ event, labels }: { event: JobEventEntryFragment; labels:
       )}
     </>
   );
+}
+
+type Actor = JobEventEntryFragment["actor"];
+
+interface ActorDescription {
+  name: string;
+  /** True for a key of the user's organisation, whose requests are in the request log. */
+  isOwnKey: boolean;
+}
+
+/** The name of the actor of a change, if the user may know it. */
+function useDescribeActor(): (actor: Actor) => ActorDescription {
+  const { user, scopes } = useSession();
+  const { data } = useQuery(ActorNamesDocument, {
+    variables: { mayManage: scopes.includes("webhooks:manage") },
+    fetchPolicy: "cache-first",
+    errorPolicy: "all",
+  });
+  return useMemo(() => {
+    const namesById = new Map(
+      [...(data?.members ?? []), ...(data?.apiKeys ?? [])].map(({ id, name }) => [id, name]),
+    );
+    return (actor) => ({
+      name: actorLabel(actor, namesById, user.id),
+      isOwnKey: actor.type === "KEY" && namesById.has(actor.id ?? ""),
+    });
+  }, [data, user.id]);
+}
+
+function actorLabel({ type, id }: Actor, namesById: ReadonlyMap<string, string>, ownId: string): string {
+  if (type === "SYSTEM") return "Waymark";
+  const name = namesById.get(id ?? "");
+  if (type === "KEY") return name === undefined ? "an API key" : `key “${name}”`;
+  return id === ownId ? "you" : (name ?? "another organisation or a former member");
 }

@@ -28,7 +28,6 @@ export interface EditJob {
   /** Fields that other users changed since the form was opened. */
   changedByOthers: readonly FieldName[];
   setValue: (name: FieldName, value: string) => void;
-  /** Settles a conflict. */
   resolveConflict: (name: FieldName, value: string) => void;
   save: () => void;
 }

@@ -32,7 +32,6 @@ export type Period = (typeof PERIODS)[number];
 
 export const PAGE_SIZES = [25, 50, 100] as const;
 const DEFAULT_PAGE_SIZE = PAGE_SIZES[0];
-/** Most values of one filter. */
 const MAX_FILTER_VALUES = 50;
 
 /** Columns that can be hidden. The Marking Number is always shown. */

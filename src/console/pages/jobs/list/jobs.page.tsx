@@ -10,10 +10,11 @@ import { JobsTable } from "./jobs.table.tsx";
 import { JobsToolbar } from "./jobs.toolbar.tsx";
 import { updateSearch, clearFilters, type JobsSearch } from "../filters/jobs.search.ts";
 import { SelectionBar } from "./selection.bar.tsx";
-import { useReferenceData } from "../use-reference-data.ts";
+import { useReferenceData, type ReferenceData } from "../use-reference-data.ts";
 import { useJobsPage } from "./use-jobs-page.ts";
-import { useStatusRepair } from "../filters/use-status-repair.ts";
 import { useSelection } from "./use-selection.ts";
+import { useEffect } from "react";
+import { notifyRemovedFilters } from "../../../app/link-repair.ts";
 
 const route = getRouteApi("/console/jobs");
 
@@ -60,4 +61,22 @@ export function JobsPage() {
       />
     </>
   );
+}
+
+/** Returns false while the search must not be sent, because the API rejects unknown statuses. */
+function useStatusRepair(
+  search: JobsSearch,
+  referenceData: ReferenceData,
+  onRepair: (difference: Partial<JobsSearch>) => void,
+): boolean {
+  const requested = search.status ?? [];
+  const isKnown = (code: string): boolean => referenceData.labels.statuses.has(code);
+  // If the reference data failed to load, the API validates the statuses.
+  const unknown = referenceData.statuses.length === 0 ? [] : requested.filter((code) => !isKnown(code));
+  useEffect(() => {
+    if (unknown.length === 0) return;
+    notifyRemovedFilters(unknown.map((value) => ({ name: "status", value })));
+    onRepair({ status: requested.filter(isKnown) });
+  });
+  return requested.length === 0 || (!referenceData.isLoading && unknown.length === 0);
 }

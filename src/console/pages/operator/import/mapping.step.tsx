@@ -12,7 +12,6 @@ import { Alert } from "../../../components/status/alert.tsx";
 
 interface MappingStepProps {
   chosen: ChosenFile;
-  /** The plan so far. */
   plan: ImportPlan;
   onBack: () => void;
   onMapped: (plan: ImportPlan) => void;

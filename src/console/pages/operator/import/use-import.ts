@@ -17,7 +17,6 @@ const initialProgress: ImportProgress = { fraction: 0, counts: null };
 interface ImportHandle {
   run: ImportRun;
   cancel: () => void;
-  /** Starts the import again. */
   restart: () => void;
 }
 

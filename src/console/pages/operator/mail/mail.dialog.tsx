@@ -35,7 +35,6 @@ export function MailDialog({ opened, onClose, mail }: MailDialogProps) {
   );
 }
 
-/** Status, times and the last error. */
 function MailSummary({ mail }: { mail: MailRowFragment }) {
   const { to, status, attempts, sentAt, nextAttemptAt, lastError, createdAt } = mail;
   return (

@@ -13,7 +13,6 @@ type OrganizationSelectProps = Omit<SelectProps, "data" | "value" | "onChange" |
   /** `org_…` */
   value: string | null;
   onChange: (id: string | null) => void;
-  /** Only organisations of this type. */
   type?: OrganizationType;
 };
 

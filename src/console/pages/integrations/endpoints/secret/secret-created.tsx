@@ -6,7 +6,6 @@ import { ReceiverTabs } from "./receiver-tabs.tsx";
 
 interface SecretCreatedProps {
   secret: string;
-  /** The endpoint's URL. */
   url: string;
   /** Shown above the example receivers. */
   children?: React.ReactNode;
