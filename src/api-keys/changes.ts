@@ -31,7 +31,6 @@ export interface NewKey {
   expiresAt?: Date | null;
   /** CIDR ranges of client IP addresses that may use the key; absent or null: any. */
   cidrs?: readonly string[] | null;
-  /** Override the service's limits. */
   rateLimits?: RateLimitOverrides | null;
   createdBy: string;
   /** The key whose token buckets it uses; absent or null: its own. */

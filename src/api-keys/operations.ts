@@ -20,7 +20,6 @@ import { apiKeyView, keyCidrs, keyMode, keyName, keyScope, toApiKeyView } from "
 
 interface Services {
   readonly keys: ApiKeyService;
-  /** Null: rate limits are off. */
   readonly limits: RateLimits | null;
 }
 

@@ -30,7 +30,6 @@ interface KeyAuthorization {
   readonly rateLimits: RateLimitOverrides | null;
 }
 
-/** A key of an organisation. */
 export interface OrganizationKeyPrincipal extends OrganizationPrincipal, KeyAuthorization {}
 export interface OperatorKeyPrincipal extends OperatorPrincipal, KeyAuthorization {}
 export type ApiKeyPrincipal = OrganizationKeyPrincipal | OperatorKeyPrincipal;

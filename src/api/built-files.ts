@@ -20,7 +20,6 @@ const ENCODINGS = [
   ["gzip", ".gz"],
 ] as const;
 
-/** The folder of a part of the build. */
 export function builtFolder(part: "console" | "guide" | "sdk"): URL {
   return new URL(`../../.site/${part}/`, import.meta.url);
 }

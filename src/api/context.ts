@@ -43,7 +43,6 @@ export interface RecordedFailure {
   readonly responseBody: unknown;
 }
 
-/** Returns the context of the request of `response`. */
 export function contextOf(response: Response): RequestContext {
   const context = (response.locals as { context?: RequestContext }).context;
   invariant(context, "the first middleware has set the context");

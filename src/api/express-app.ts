@@ -42,7 +42,6 @@ export interface HttpServices extends AccountRouteServices, Omit<RequestServices
   testMode: TestModeService;
   requests: RequestLog;
   verifier: KeyVerifier;
-  /** Null if rate limits are off. */
   limits: RateLimits | null;
   /** Checked by the readiness endpoint. */
   dependencies: readonly Dependency[];

@@ -105,7 +105,6 @@ function isWaitingForClient({ req, headersSent }: ServerResponse): boolean {
   return headersSent || !req.complete || req.socket.destroyed;
 }
 
-/** Returns the counter of rejections. */
 function registerMetrics(registry: Registry, inFlight: InFlight): Counter {
   const limit = new Gauge({
     name: "waymark_http_concurrency_limit",

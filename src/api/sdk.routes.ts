@@ -11,7 +11,6 @@ const CHECKSUM_SUFFIX = ".sha256";
 
 export interface SdkSettings {
   publicUrl: string | null;
-  /** Returns the URL of a page of the service. */
   pageUrl: (path: string) => string;
 }
 
@@ -68,7 +67,6 @@ export function sdkRoutes({ publicUrl, pageUrl }: SdkSettings, folder: URL = bui
   return router;
 }
 
-/** Finds a file by its name or alias. */
 function findFile(index: SdkIndex | null, name: string): SdkClient | SdkFile | undefined {
   return (
     index?.clients.find(({ alias }) => alias === name) ?? allFiles(index).find(({ file }) => file === name)

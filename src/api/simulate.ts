@@ -43,7 +43,6 @@ export type Simulate = (
 ) => Promise<boolean>;
 
 interface SimulatorDeps {
-  /** Null: rate limits are off. */
   limits: RateLimits | null;
   events: Pick<EventService, "expiredCursor">;
   /** Ends waits. */

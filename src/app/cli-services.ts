@@ -31,7 +31,6 @@ export type CliServices = Awaited<ReturnType<typeof openCliServices>>;
 
 export interface CliServicesOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Prints a message for the user. */
   readonly printStatus: (message: string) => void;
   /** Replaces the startup check, for the commands that repair what it rejects. */
   readonly startupCheck: ((database: LockedConnection) => Promise<void>) | undefined;

@@ -15,7 +15,6 @@ export interface AppContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** The registry of `metrics`. */
   readonly registry: Registry;
   /** Uses WAYMARK_SECRET. */
   readonly secretBox: SecretBox;

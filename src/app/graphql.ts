@@ -17,7 +17,6 @@ interface GraphqlModuleOptions {
   services: Omit<GraphqlServices, "tail" | "limits"> & Pick<GraphqlAdapterDeps<never>, "errorUrl">;
   verifier: KeyVerifier;
   sessions: SessionVerifier;
-  /** Null: rate limits are off. */
   limits: RateLimits | null;
   replicas: Pick<ReplicaReaders, "connect">;
 }

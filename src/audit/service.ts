@@ -15,7 +15,6 @@ export interface AuditSource {
   readonly requestId: string | null;
 }
 
-/** The actor of an event, and its source. */
 export interface AuditContext extends AuditSource {
   readonly actor: Actor;
 }

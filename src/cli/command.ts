@@ -20,7 +20,6 @@ interface OptionRow {
   readonly parse?: (text: string, previous: never) => unknown;
   readonly required?: true;
   readonly default?: unknown;
-  /** Options that it excludes. */
   readonly conflicts?: string[];
 }
 
@@ -61,12 +60,10 @@ type Open<Context> = (cli: CliContext, work: (context: Context) => Promise<void>
 
 /** Defines a command that opens no services, or opens them itself. */
 export const command = definer<CliContext>((cli, work) => work(cli));
-/** Defines a command that uses the services of the database. */
 export const serviceCommand = definer<ServiceContext>(withServices);
 /** Defines a command that uses webhook endpoints and deliveries, too. */
 export const webhookCommand = definer<WebhookContext>(withWebhooks);
 
-/** Returns a function that defines commands by their name and row. */
 export function definer<Context>(open: Open<Context>) {
   return <const Rows extends OptionRows, Argument extends string>(
     name: string,

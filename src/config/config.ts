@@ -8,7 +8,6 @@ export type Config = ReturnType<typeof toConfig>;
 
 const STUDIO_ORIGIN = "https://studio.apollographql.com";
 
-/** Returns the configuration of `env`. */
 export function toConfig(env: Env) {
   const publicUrl = env.PUBLIC_URL?.replace(/(?<!\/)\/+$/, "") ?? null;
   return {
@@ -59,7 +58,6 @@ export function toConfig(env: Env) {
       organizationFactor: env.ORGANIZATION_RATE_LIMIT_FACTOR,
     },
     logLevel: env.LOG_LEVEL,
-    /** Null: no tracing. */
     tracing: tracingSettings(env),
   };
 }

@@ -34,7 +34,6 @@ export function decodeIdCursor(kind: string, text: string): string | null {
   return decodeCursor(kind, idShape, text)?.[0] ?? null;
 }
 
-/** The cursors of one list. */
 export interface ListCursor<Row, Position = string> {
   readonly encode: (row: Row) => string;
   /** Returns the position of the row, such as its UUID, or null if `text` is not a cursor of this list. */

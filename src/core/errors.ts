@@ -36,7 +36,6 @@ const statusByCode = {
 export type ErrorCode = keyof typeof statusByCode;
 export const errorCodes = Object.keys(statusByCode) as ErrorCode[];
 
-/** Returns the HTTP status of a code. */
 export function statusOf(code: ErrorCode): number {
   return statusByCode[code];
 }

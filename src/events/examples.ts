@@ -50,7 +50,6 @@ const createdJob: JobWire = {
 
 const { contractor } = exampleJob;
 
-/** One event of each type. */
 export const exampleEvents: Record<EventType, EventWire> = {
   "job.created": exampleEvent("job.created", "evt_01KAGD2WJ8M4ZR1X7TQ5C9HNV3", {
     job: createdJob,

@@ -9,7 +9,6 @@ import type { Page } from "./pages.ts";
 import { typeSections } from "./type-sections.ts";
 
 export interface ApiLink {
-  /** The section that explains it. */
   section: GuideSection;
   /** `GET`, `event`, `query` and others. */
   kind: string;

@@ -9,7 +9,6 @@ export interface Section {
 /** The page with all samples of GraphQL. */
 export const EXAMPLES_FILE = "guide/graphql/examples.md";
 
-/** `CHANGELOG.md` as a page. */
 export const CHANGELOG_FILE = "guide/changelog.md";
 
 /** The pages of the GraphQL reference, one for each kind of definition. */

@@ -20,7 +20,6 @@ export interface StoredResponse {
   headers?: Record<string, string>;
 }
 
-/** The first request with a key. */
 export interface FirstRequest {
   /** False if it was a different one. */
   isSame: boolean;

@@ -120,7 +120,6 @@ function toView({ id, recipient, sentAt, dueAt, createdAt, lastError, ...mail }:
   };
 }
 
-/** Cursors of the list. */
 export const mailCursor: ListCursor<MailView> = {
   encode: ({ id }) => encodeCursor(CURSOR, [fromTypedId("eml", id)]),
   decode: (text) => decodeIdCursor(CURSOR, text),

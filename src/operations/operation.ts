@@ -52,11 +52,9 @@ export const owner: Access = { role: "owner", scopes: [] };
 /** An operator that may manage organisations, mails and requests. */
 export const administrator: Access = { role: "operator", scopes: ["webhooks:manage"] };
 
-/** The context of a run. */
 export interface Execution<Prepared = unknown> {
   /** Set if the change and the response to its Idempotency-Key commit together: the run must use no other connection. */
   readonly tx?: Transaction | undefined;
-  /** The result of `prepare`. */
   readonly prepared: Prepared;
   /** The organisation that an operator acts for (UUID); null if the request names none. */
   readonly organizationId: string | null;
@@ -180,7 +178,6 @@ export interface GraphqlBinding {
   readonly subject?: string;
 }
 
-/** An operation with a route in REST. */
 export interface RestOperation<
   Services,
   Params extends z.ZodObject = z.ZodObject,

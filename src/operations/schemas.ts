@@ -32,7 +32,6 @@ export function extensibleEnum<Code extends string>(codes: readonly Code[], desc
   });
 }
 
-/** The schema of an ID, with an example. */
 export function idSchema(prefix: IdPrefix | "req", description: string, example: string) {
   return z
     .string()
@@ -127,7 +126,6 @@ export const pageSizeParameter = integerParameter(1, MAX_PAGE_SIZE)
   .default(10)
   .meta({ default: 10, description: "Items per page.", examples: [25] });
 
-/** The example of a page that is not a number. */
 export const malformedPage = {
   summary: "A malformed parameter",
   problems: [

@@ -23,7 +23,6 @@ export interface OrganizationSelection {
   mode?: OrganizationMode | undefined;
 }
 
-/** The condition on an organisation. */
 export function selectedOrganizations({
   organizationId: id,
   mode,

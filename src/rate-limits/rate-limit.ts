@@ -18,6 +18,7 @@ export type RateLimitClass = keyof typeof defaultRateLimits;
 /** Overrides per class of request. Null: no limit. Absent: the service's limit. */
 export type RateLimitOverrides = { [Kind in RateLimitClass]?: TokenRate | null | undefined };
 
+/** Null in the dependencies of others: rate limits are off. */
 export interface RateLimits {
   readonly store: RateLimitStore;
   /** The organisation's shared limit, as a multiple of the limit of one key or user. */
@@ -58,7 +59,6 @@ export function organizationLimit(
   };
 }
 
-/** The limits of one class of requests. */
 export interface RateLimitView extends TokenRate {
   readonly class: RateLimitClass;
   /** Shared by all keys of the organisation; null for operators. */
@@ -80,7 +80,6 @@ export function rateLimitsOf(
   });
 }
 
-/** Sets a response header. */
 type SetHeader = (name: string, value: string) => void;
 
 /** A request of class `kind` that takes `count` tokens; default: one. */
@@ -124,7 +123,6 @@ export async function exhaustLimit(
   return rateLimitError(own, kind, 1);
 }
 
-/** The result of one bucket. */
 interface TakenLimit extends TakeResult {
   /** The policy name in the headers. */
   readonly name: string;

@@ -21,9 +21,7 @@ export interface SdkFile {
 
 export interface SdkClient extends SdkFile {
   language: SdkLanguage;
-  /** The name of the package. */
   name: string;
-  /** The version of the product. */
   version: string;
   released: boolean;
   /** A name without version that redirects to `file`. Only the current version has it. */
@@ -39,7 +37,6 @@ export interface SdkIndex {
   starter_kits: SdkFile;
 }
 
-/** Returns the names of the packages of a version. */
 export function packageFiles(version: string): Record<SdkLanguage, string> {
   return {
     typescript: `waymark-client-${version}.tgz`,

@@ -20,7 +20,6 @@ interface PythonProject {
   tool: { setuptools: { packages: string[] } };
 }
 
-/** Returns the wheel. `version` is the version of the product. */
 export async function buildPythonClient(version: string): Promise<Wheel> {
   const toml = await readFile(join(SOURCE_DIR, "pyproject.toml"), "utf8");
   const { project, tool } = parse(toml) as unknown as PythonProject;

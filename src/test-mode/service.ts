@@ -34,7 +34,6 @@ export const JOBS_PER_REQUEST = { min: 1, max: 100, default: 1 } as const;
 /** Of one test agent. */
 export const MAX_TEST_JOBS = 1_000;
 
-/** A principal of a test organisation and the request. */
 export type TestPrincipal = OrganizationPrincipal & Pick<ChangeContext, "requestId">;
 
 export interface TestJobRequest {

@@ -10,7 +10,6 @@ import type { Database } from "../core/postgres/database.ts";
 import type { DeletedTestData, TestModeService } from "./service.ts";
 import { TestRun } from "./test-run.entity.ts";
 
-/** The test data of a live organisation. */
 export interface TestUse {
   live: Organization;
   jobs: number;

@@ -12,7 +12,6 @@ export interface WebhookPrincipal extends AuthenticatedActor, Partial<AuditSourc
   readonly liveOrganizationId?: string | undefined;
 }
 
-/** The organisation and the actor that create an endpoint. */
 export type EndpointOwner = WebhookPrincipal & { readonly organizationId: string };
 
 export const systemPrincipal: WebhookPrincipal = { organizationId: null, actor: systemActor };

@@ -3,7 +3,6 @@ import { type AuditEvent, recordAuditEvent } from "../../audit/api.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 
 export interface ClientInfo {
-  /** The Cookie header. */
   readonly cookie: string | undefined;
   readonly ipAddress: string;
   readonly userAgent: string | undefined;

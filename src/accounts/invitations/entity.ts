@@ -16,7 +16,6 @@ export const Invitation = defineEntity({
     invitedBy: p.text(),
     /** When it was last sent. */
     invitedAt: p.datetime(3),
-    /** When the link expires. */
     expiresAt: p
       .datetime(3)
       .formula(

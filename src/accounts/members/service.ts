@@ -19,7 +19,6 @@ export interface RemovalOptions {
   readonly revokeInvitations: boolean;
 }
 
-/** The revoked keys and invitations. */
 export interface MemberRemoval {
   readonly keys: readonly ApiKey[];
   /** Uuids. */

@@ -44,7 +44,6 @@ export function requiresTwoFactor(policy: TwoFactorPolicy, role: UserRole): bool
   return policy === "all" || (policy === "operators" && role === "operator");
 }
 
-/** The API scopes of each role. */
 export const scopesByRole: Readonly<Record<UserRole, readonly Scope[]>> = {
   owner: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
   member: ["jobs:read", "jobs:write"],

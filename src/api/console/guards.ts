@@ -52,7 +52,6 @@ export function requireAccess(access: Access): RequestHandler {
   };
 }
 
-/** Verifies the session and sets the principal of the request. */
 function requireSession(verify: SessionVerifier["verify"]): RequestHandler {
   return async (request, response, next) => {
     contextOf(response).principal = await verify(request.headers, request.ip ?? "");

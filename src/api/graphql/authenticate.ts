@@ -13,7 +13,6 @@ import { runWithRequest } from "./request-store.ts";
 export interface AuthenticationDeps {
   verifier: KeyVerifier;
   sessions: SessionVerifier;
-  /** Null: rate limits are off. */
   limits: RateLimits | null;
   isProduction: boolean;
 }

@@ -10,7 +10,6 @@ export interface OperationRequest {
   /** Null for anonymous requests, which may only introspect. */
   readonly principal: AuthenticatedPrincipal | null;
   readonly requestId: string;
-  /** The client's IP address. */
   readonly ipAddress: string | null;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;

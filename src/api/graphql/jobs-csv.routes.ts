@@ -32,7 +32,6 @@ export interface JobsCsvDeps {
   /** The database to read the principal's jobs from. Statements are cancelled when `signal` aborts. */
   readerFor: (principal: Principal, signal: AbortSignal) => Queryable;
   sessions: SessionVerifier;
-  /** Null: rate limits are off. */
   limits: RateLimits | null;
 }
 

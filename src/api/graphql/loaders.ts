@@ -83,7 +83,6 @@ const loads = {
     alignToIds("dlv", ids, await findDeliveriesById(database, principal, ids)),
   attempts: async ({ principal, database }, ids) =>
     alignToIds("att", ids, await findAttemptsById(database, principal, ids)),
-  /** By delivery. */
   deliveryAttempts: async ({ principal, database }, ids) => {
     const attempts = await attemptsByDelivery(database, principal, ids);
     return ids.map((id) => attempts.get(id) ?? []);
@@ -92,7 +91,6 @@ const loads = {
     const attempts = await newestAttempts(database, principal, ids);
     return ids.map((id) => attempts.get(id) ?? []);
   },
-  /** By delivery. */
   requestBodies: async ({ principal, database }, ids) => {
     const bodies = await requestBodiesOf(database, principal, ids);
     return ids.map((id) => bodies.get(id) ?? null);
@@ -161,7 +159,6 @@ export class Loaders {
     return this.#loaderOf(`history ${JSON.stringify(request)}`, load).load(jobId);
   }
 
-  /** All job statuses by code. */
   statuses(): Promise<ReadonlyMap<string, JobStatusCode>> {
     const { services, database } = this.#source;
     return (this.#statuses ??= services.referenceData

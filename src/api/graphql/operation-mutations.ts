@@ -53,7 +53,6 @@ export function operationMutations(
   );
 }
 
-/** A mutation of the SDL. */
 interface MutationField {
   readonly args: readonly string[];
   /** The argument whose fields are the input; null if each argument is a part of the input. */
@@ -62,7 +61,6 @@ interface MutationField {
   readonly payload: ReadonlyMap<string, string>;
 }
 
-/** Reads the mutations of the SDL. */
 function readMutations({ definitions }: DocumentNode): Map<string, MutationField> {
   const fieldsOf = (type: string) =>
     definitions.flatMap((definition) =>

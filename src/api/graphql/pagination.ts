@@ -67,7 +67,6 @@ interface Page<Row, Node> {
   readonly total?: number | null | undefined;
 }
 
-/** Returns an empty page with this end cursor. */
 export function emptyConnection(endCursor: string): ConnectionNode<never> {
   const pageInfo = { hasNextPage: false, hasPreviousPage: true, startCursor: null, endCursor };
   return { nodes: [], edges: [], pageInfo, totalCount: 0 };

@@ -15,7 +15,6 @@ export interface CheckedSubscription extends Pick<ExecutionArgs, "schema" | "doc
 export interface RequestStore extends IncomingOperation {
   /** WebSockets take subscriptions only, HTTP takes all other operations. */
   readonly transport: "http" | "websocket";
-  /** The header of HTTP. */
   readonly idempotencyKey?: string | undefined;
   readonly setHeader: (name: string, value: string) => void;
   /** Called for a response with errors, with the first error's code. */
@@ -29,7 +28,6 @@ export interface RequestStore extends IncomingOperation {
 // Apollo passes no context where it formats errors or rejects invalid requests.
 const requestStorage = new AsyncLocalStorage<RequestStore>();
 
-/** Returns what `work` returns. */
 export function runWithRequest<Result>(
   request: Omit<RequestStore, "subscription">,
   work: () => Result,

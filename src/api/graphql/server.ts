@@ -37,7 +37,6 @@ export interface GraphqlAdapterDeps<Context extends BaseContext> {
   makeContext: (request: IncomingOperation) => Context;
   verifier: KeyVerifier;
   sessions: SessionVerifier;
-  /** Null: rate limits are off. */
   limits: RateLimits | null;
   config: Pick<Config, "environment" | "http">;
   logger: Logger;

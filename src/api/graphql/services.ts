@@ -37,6 +37,5 @@ export interface GraphqlServices {
   readonly testMode: TestModeService;
   readonly clock: Clock;
   readonly idempotency: IdempotencyService;
-  /** Null: rate limits are off. */
   readonly limits: RateLimits | null;
 }

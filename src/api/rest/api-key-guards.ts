@@ -17,7 +17,6 @@ export type ApiKeyGuards = (operation: GuardedOperation) => RequestHandler[];
 
 interface GuardDeps {
   verifier: KeyVerifier;
-  /** Null: rate limits are off. */
   limits: RateLimits | null;
 }
 

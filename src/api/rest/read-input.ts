@@ -17,7 +17,6 @@ interface RestInput extends ReadInput {
 
 type Read = (request: Request) => RestInput;
 
-/** Returns a function that reads the input. */
 export function inputReader(operation: RestOperation<never>): Read {
   const { rest, params, input, text } = operation;
   const bodyMember = memberFrom("body", rest);

@@ -42,7 +42,6 @@ export interface HttpServerOptions {
   readonly onConnectionRejected: (limit: ExceededLimit) => void;
   /** Returns the URL of the section of the guide about an error code. */
   readonly errorUrl: (code: string) => string;
-  /** Overrides of `TIMEOUTS_MS`. */
   readonly timeouts?: Partial<typeof TIMEOUTS_MS>;
 }
 

@@ -20,7 +20,6 @@ sends the replays, as fast as the endpoint's limits allow.
   waymark deliveries replay --endpoint whe_… --failed-since 12h
   waymark deliveries replay --endpoint whe_… --missing`;
 
-/** The delivery with its attempts. */
 export function deliveryResult(delivery: DeliveryDetail): Result {
   return { data: { ...delivery, attempts: delivery.attempts.map(toDocument) } };
 }

@@ -6,7 +6,6 @@ export interface InFlightLimitOptions {
   max: number;
   /** The noun for the message: "test events". */
   noun: string;
-  /** Seconds for `Retry-After`. */
   retryAfterS: number;
 }
 

@@ -3,7 +3,6 @@ import type { Queryable } from "./database.ts";
 import { minUuidAt } from "../ids.ts";
 import { raw, sql, type Sql } from "./sql.ts";
 
-/** The time range of a partition. */
 export interface PartitionRange {
   /** For example `2026w47`. Names sort by time. */
   readonly name: string;

@@ -13,9 +13,7 @@ export type Outcome<T> = TransactionEnd | ((result: T) => TransactionEnd);
 
 export interface TransactionHost {
   readonly run: RunSql;
-  /** Takes a connection from the pool. */
   connect(): Promise<PoolClient>;
-  /** Returns a new entity manager. */
   em(): EntityManager;
   /** Restarts the time limit of the connection's statement; called before each one. */
   touch(client: PoolClient): void;
@@ -88,7 +86,6 @@ export class Transaction {
     this.#endsAtMs = performance.now() + host.transactionLimitMs;
   }
 
-  /** Returns the transaction's entity manager. */
   em(): EntityManager {
     return (this.#em ??= bindEntityManager(this.#host.em(), async ({ text, values = [] }) => {
       this.#beforeStatement();

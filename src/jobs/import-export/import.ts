@@ -44,7 +44,6 @@ export interface RowFailure {
 
 export type ImportCounts = Record<(typeof rowOutcomes)[number], number>;
 
-/** The rows of one chunk. */
 interface ImportChunkReport {
   counts: ImportCounts;
   failures: RowFailure[];

@@ -34,7 +34,6 @@ const cursorShape = z.union([
   z.tuple([z.enum(["marking_number", "-marking_number"]), z.null(), z.guid()]),
 ]);
 
-/** The position of `row`. */
 export function positionOf({ field }: JobOrder, row: PositionedRow): JobPosition {
   if (field === "marking_number" || field === "id") return { value: null, id: row.id };
   return { value: field === "scheduled_date" ? row.scheduled_date : toIsoTime(row[field]), id: row.id };

@@ -100,7 +100,6 @@ export function filterToSql(filter: JobFilterTree): Sql {
   ]);
 }
 
-/** The keys with a value. */
 export function setKeys(filter: JobFilterTree): (keyof JobFilterTree)[] {
   return (Object.keys(filter) as (keyof JobFilterTree)[]).filter((key) => (filter[key] ?? null) !== null);
 }

@@ -82,7 +82,6 @@ export const filterParameters = { ...contractFilters, ...otherFilters };
 
 type Parameters = z.output<z.ZodObject<typeof filterParameters>>;
 
-/** Returns the filter of the job service. */
 export function toJobFilter(parameters: Parameters): JobFilterTree {
   const { updatedAtFrom: from, updatedAtTo: to, updatedSince: since, normalizedStatus: codes } = parameters;
   const updatedAt = wholeDays(from, to);

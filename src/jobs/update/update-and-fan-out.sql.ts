@@ -11,7 +11,6 @@ import { jobFieldNames, type JobPatch } from "../fields.ts";
 import { jobColumns, type JobRow, organizationJoins } from "../row.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
 
-/** A validated change to one job. */
 export interface JobUpdate {
   markingNumber: string;
   /** The validated fields. Only operators can set `provider_status`. */

@@ -38,7 +38,6 @@ export interface DeliveryPage {
   items: DeliveryView[];
   /** Null on the last page. */
   nextCursor: string | null;
-  /** Returns the cursor of one of `items`. */
   cursorOf: (delivery: DeliveryView) => string;
 }
 

@@ -84,7 +84,6 @@ export interface ReplayFailedRequest {
 }
 
 export interface ReplayResult {
-  /** The number of new deliveries. */
   replayed: number;
   /** The cursor of a list of the new deliveries, and of others that were replayed to the endpoint meanwhile; null if none. */
   cursor: string | null;

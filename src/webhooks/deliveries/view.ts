@@ -110,7 +110,6 @@ export interface DeliveryRow extends Omit<DeliveryView, "nextAttemptAt" | "isInF
   isLeased: boolean;
 }
 
-/** A row of `attemptColumns`. */
 export interface AttemptRow extends Omit<AttemptView, "requestHeaders" | "responseHeaders"> {
   /** A UUID. */
   deliveryId: string;

@@ -56,7 +56,6 @@ export class Dispatcher implements AsyncDisposable {
   /** Endpoints to check for retries. */
   readonly #retryEndpoints = new Set<string>();
   #results = emptyBatch();
-  /** The cursor of the next claim. */
   #cursor: string | null = null;
   #isWoken = false;
   #claiming: Promise<void> | null = null;

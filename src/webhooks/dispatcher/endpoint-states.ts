@@ -48,7 +48,6 @@ export const MAX_IN_FLIGHT = 512;
 /** One partner's share of them. Two partners whose receivers hang leave a third for others. */
 export const MAX_IN_FLIGHT_PER_PARTNER = Math.floor(MAX_IN_FLIGHT / 3);
 
-/** The initial concurrency window. */
 export const INITIAL_WINDOW = 2;
 
 const SLOW_AFTER_MS = 1_000;

@@ -56,7 +56,6 @@ export interface Outcome {
   retryAfter: string | null;
 }
 
-/** The result of one request. */
 export interface AttemptResult {
   startedAtMs: number;
   durationMs: number;

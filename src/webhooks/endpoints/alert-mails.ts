@@ -18,7 +18,6 @@ export interface EndpointAlert {
   readonly url: string;
 }
 
-/** Enqueues the alert in the transaction `tx`. */
 export type AlertNotifier = (tx: Transaction, alert: EndpointAlert) => Promise<void>;
 
 export interface AlertMailDeps {

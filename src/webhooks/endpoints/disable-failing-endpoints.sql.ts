@@ -12,7 +12,6 @@ import type { AlertNotifier, EndpointAlert } from "./alert-mails.ts";
 /** Longer than the retry schedule: older deliveries have finished. */
 const LOOK_BACK_MS = 30 * DAY_MS;
 
-/** An endpoint that was disabled. */
 export interface DisabledEndpoint {
   /** Typed id. */
   readonly id: string;

@@ -83,7 +83,6 @@ export interface EndpointView extends z.output<typeof endpointView> {
   mode: OrganizationMode;
 }
 
-/** An endpoint with its organisation. */
 export type LoadedEndpoint = Loaded<WebhookEndpoint, "organization">;
 
 /** If secrets or headers cannot be decrypted, the view has the reason in `problem`. */

@@ -23,7 +23,6 @@ import type { RequestStore } from "../request-store.ts";
 
 export interface OperationGuardDeps {
   schema: GraphQLSchema;
-  /** Null: rate limits are off. */
   limits: RateLimits | null;
   isProduction: boolean;
 }

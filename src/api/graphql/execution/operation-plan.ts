@@ -212,7 +212,6 @@ class Planner {
   }
 }
 
-/** Field nodes by response name. */
 type FieldNodesByName = Map<string, FieldNode[]>;
 
 interface CollectedFields {

@@ -45,7 +45,6 @@ export class Connection implements ServerSocket {
   /** Of the upgrade request. It is in every error and log line. */
   readonly requestId: string;
   readonly ipAddress: string;
-  /** Resolves when the connection has closed. */
   readonly closed: Promise<void>;
   /** Null until `connection_init` has been accepted. */
   authentication: Authentication | null = null;

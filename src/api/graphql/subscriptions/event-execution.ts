@@ -6,7 +6,6 @@ import { isUnavailable } from "../../../core/errors.ts";
 import type { Semaphore } from "../../../core/concurrency/semaphore.ts";
 
 export interface SubscriptionRun<Context> {
-  /** Ends the subscription. */
   readonly signal: AbortSignal;
   /** Creates the context of one event, with empty data loaders. `signal` aborts when the subscription ends. */
   makeContext(signal: AbortSignal): Context;

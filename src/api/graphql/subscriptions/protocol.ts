@@ -30,7 +30,6 @@ export interface ProtocolDeps<Context extends BaseContext> extends AuthenticateD
   apollo: ApolloServer<Context>;
   errors: ErrorFormatter;
   makeContext: (request: IncomingOperation) => Context;
-  /** Null: rate limits are off. */
   limits: RateLimits | null;
   metrics: SubscriptionMetrics;
 }
