@@ -34,8 +34,8 @@ const byId = z.object({ id: z.string() });
 const role = z.enum(userRoles);
 
 /** Of a member's organisation, by its owners, or of the operators. */
-const ofOwner = { access: owner, fresh: false, params: byId, input: none } as const;
-const ofOperator = { access: administrator, fresh: false, params: byId, input: none } as const;
+const ofOwner = { access: owner, fresh: false, params: byId } as const;
+const ofOperator = { access: administrator, fresh: false, params: byId } as const;
 const signedIn: Access = { role: "user", scopes: [] };
 const ofUser = { access: signedIn, fresh: false } as const;
 
@@ -135,7 +135,6 @@ export const memberOperations: readonly Operation<Services>[] = [
     ...ofUser,
     name: "saveView",
     graphql: { subject: "name" },
-    params: none,
     input: z.object({ name: savedViewNameField, query: savedViewQuery }),
     run: ({ views }, user, view) => views.save(idOf(user), view),
   }),
@@ -143,7 +142,6 @@ export const memberOperations: readonly Operation<Services>[] = [
     ...ofUser,
     name: "deleteView",
     params: byId,
-    input: none,
     async run({ views }, user, { id }) {
       await views.delete(idOf(user), id);
       return id;

@@ -9,7 +9,6 @@ import {
   extensibleEnum,
   idSchema,
   mustBe,
-  none,
 } from "../operations/schemas.ts";
 import { organizationModes } from "../organizations/api.ts";
 import { rateLimitClasses, type RateLimits, rateLimitsOf } from "../rate-limits/api.ts";
@@ -128,8 +127,6 @@ const listKeys = restOperation({
   access: manage,
   rate: "read",
   fresh: false,
-  params: none,
-  input: none,
   output: z
     .object({ items: z.array(apiKeyView).meta({ description: "The keys, oldest first" }) })
     .meta({ id: "ApiKeyList" }),
@@ -153,7 +150,6 @@ const createKey = restOperation({
   // Only for a test key of the user's own organisation a user needs none.
   fresh: "service",
   once: { secrets: ["secret"] },
-  params: none,
   input: newKey,
   output: issuedKey,
   text: {
@@ -346,8 +342,6 @@ const getMe = restOperation({
   access: anyone,
   rate: "read",
   fresh: false,
-  params: none,
-  input: none,
   output: me,
   text: {
     tag: "Account",

@@ -9,7 +9,6 @@ import {
   listMeta,
   listParameter,
   MAX_PAGE_SIZE,
-  none,
   malformedPage,
   pageParameter,
   pageSizeParameter,
@@ -37,7 +36,6 @@ const listEvents = restOperation({
   ...read,
   name: "listEvents",
   rest: { method: "get", path: "/events" },
-  params: none,
   input: z.object({
     after: z
       .string()

@@ -7,7 +7,6 @@ import {
   type RestOperation,
   restOperation,
 } from "../operations/operation.ts";
-import { none } from "../operations/schemas.ts";
 import { getJobStats } from "./counters/operations.ts";
 import { failureReasonView, type JobReferenceData, statusSettings, statusView } from "./reference-data.ts";
 import type { JobService } from "./service.ts";
@@ -31,8 +30,6 @@ const common = {
   access: { scopes: ["jobs:read"] },
   rate: "read",
   fresh: false,
-  params: none,
-  input: none,
 } as const;
 
 const listStatuses = restOperation({
@@ -96,7 +93,6 @@ const upsertJobStatus = operation({
   name: "upsertJobStatus",
   access: operateJobs,
   fresh: false,
-  params: none,
   input: statusSettings,
   run: ({ referenceData }: Services, _operator, settings) => referenceData.upsertStatus(settings),
 });

@@ -1,7 +1,6 @@
 /** The operations of the mail outbox. */
 import { z } from "zod";
 import { administrator, type Operation, operation } from "../operations/operation.ts";
-import { none } from "../operations/schemas.ts";
 import type { MailService } from "./service.ts";
 
 interface Services {
@@ -13,7 +12,6 @@ const resendMail = operation({
   access: administrator,
   fresh: false,
   params: z.object({ id: z.string() }),
-  input: none,
   run: ({ mails }: Services, operator, { id }) => mails.resend(operator, id),
 });
 

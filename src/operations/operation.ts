@@ -10,6 +10,7 @@ import type { Transaction } from "../core/postgres/transaction.ts";
 import type { Principal } from "../core/principal.ts";
 import type { UserRole } from "../organizations/api.ts";
 import type { RateLimitClass, RateLimitOverrides } from "../rate-limits/api.ts";
+import { none } from "./schemas.ts";
 
 /** The principal of a request, with the data that the audit log records. */
 export type RequestPrincipal = Principal &
@@ -253,23 +254,31 @@ export function isPage({ output }: Pick<RestOperation<never>, "output">): boolea
   return output instanceof z.ZodObject && "pagination" in output.shape;
 }
 
-/** Returns the declaration, whose types follow from its schemas. */
+type None = typeof none;
+
+/** Without `params` or `input`, an operation takes none. */
+type Declared<Whole> = Partial<Whole> & Omit<Whole, "params" | "input">;
+
+/** Returns the operation, whose types follow from its schemas. */
 export function restOperation<
   Services,
-  Params extends z.ZodObject,
-  Input extends z.ZodObject,
   Output extends z.ZodType,
   Result extends z.output<Output>,
+  Params extends z.ZodObject = None,
+  Input extends z.ZodObject = None,
   Prepared = undefined,
->(
-  declaration: RestOperation<Services, Params, Input, Output, Result, Prepared>,
-): RestOperation<Services, Params, Input, Output, Result, Prepared> {
-  return declaration;
+>(declaration: Declared<RestOperation<Services, Params, Input, Output, Result, Prepared>>) {
+  type Whole = RestOperation<Services, Params, Input, Output, Result, Prepared>;
+  return { params: none, input: none, ...declaration } as Whole;
 }
 
 /** As `restOperation`, of an operation that only the console needs: it is a mutation, without a route in REST. */
-export function operation<Services, Params extends z.ZodObject, Input extends z.ZodObject, Result>(
-  declaration: Operation<Services, Params, Input, Result, undefined>,
-): Operation<Services, Params, Input, Result, undefined> {
-  return declaration;
+export function operation<
+  Services,
+  Result,
+  Params extends z.ZodObject = None,
+  Input extends z.ZodObject = None,
+>(declaration: Declared<Operation<Services, Params, Input, Result, undefined>>) {
+  type Whole = Operation<Services, Params, Input, Result, undefined>;
+  return { params: none, input: none, ...declaration } as Whole;
 }

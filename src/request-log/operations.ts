@@ -14,7 +14,6 @@ import {
   cursorPagination,
   cursorParameter,
   MALFORMED_CURSOR,
-  none,
   optionalParameter,
   pageSizeParameter,
 } from "../operations/schemas.ts";
@@ -46,7 +45,6 @@ const listRequests = restOperation({
   access: anyone,
   rate: "read",
   fresh: false,
-  params: none,
   input: z.object({
     outcome: optionalParameter(
       z.enum(requestOutcomes, { error: `must be one of ${requestOutcomes.join(", ")}` }),
@@ -107,7 +105,6 @@ const getRequest = restOperation({
   params: z.object({
     request_id: z.string().meta({ description: "Request ID", examples: [exampleEntry.requestId] }),
   }),
-  input: none,
   output: requestLogEntry,
   text: {
     tag,

@@ -12,7 +12,7 @@ import {
   toJobWire,
 } from "../jobs/api.ts";
 import { type RestOperation, restOperation, type OwnErrorText } from "../operations/operation.ts";
-import { count, extensibleEnum, idSchema, mustBe, none } from "../operations/schemas.ts";
+import { count, extensibleEnum, idSchema, mustBe } from "../operations/schemas.ts";
 import { deliveryView } from "../webhooks/api.ts";
 import { exampleDelivery } from "../webhooks/operations.ts";
 import {
@@ -47,7 +47,6 @@ const createJobs = restOperation({
   rate: "write",
   fresh: false,
   once: {},
-  params: none,
   input: z
     .object({
       count: wholeNumber(JOBS_PER_REQUEST)
@@ -278,8 +277,6 @@ const resetData = restOperation({
   access: changeTestJobs,
   rate: "write",
   fresh: false,
-  params: none,
-  input: none,
   output: z
     .object({
       jobs: count("Number of deleted jobs", 12),

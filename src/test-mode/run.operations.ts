@@ -3,7 +3,7 @@ import { z } from "zod";
 import { invariant, problemIn } from "../core/errors.ts";
 import { knownStatuses, markingNumberValue, noMarkingNumber } from "../jobs/api.ts";
 import { type Access, restOperation, type RequestPrincipal } from "../operations/operation.ts";
-import { count, dateTime, extensibleEnum, mustBe, none } from "../operations/schemas.ts";
+import { count, dateTime, extensibleEnum, mustBe } from "../operations/schemas.ts";
 import { pathNames } from "./paths.ts";
 import type { TestModeService, TestPrincipal } from "./service.ts";
 import { type JobRun, MAX_STEPS, STEP_INTERVAL } from "./test-run.changes.ts";
@@ -161,7 +161,6 @@ export const cancelRun = restOperation({
   rate: "write",
   fresh: false,
   params: testJobPath,
-  input: none,
   output: jobRun,
   text: {
     tag,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { badRequest, problemIn } from "../../core/errors.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { restOperation } from "../../operations/operation.ts";
-import { count, extensibleEnum, flag, listMeta, listParameter, none } from "../../operations/schemas.ts";
+import { count, extensibleEnum, flag, listMeta, listParameter } from "../../operations/schemas.ts";
 import type { JobService } from "../service.ts";
 import { filterParameters, toJobFilter } from "../list/parameters.ts";
 import { type GroupKey, groupKeyProblem, type JobStatsGroup, MAX_GROUPS } from "./stats.sql.ts";
@@ -103,7 +103,6 @@ export const getJobStats = restOperation({
   access: { scopes: ["jobs:read"] },
   rate: "read",
   fresh: false,
-  params: none,
   input: statsParameters,
   output: z
     .object({

@@ -9,7 +9,6 @@ import {
   MAX_PAGE_SIZE,
   mustBe,
   nextCursor,
-  none,
   optionalParameter,
   pageNumber,
   pageParameter,
@@ -95,7 +94,6 @@ export const listJobs = restOperation({
   ...read,
   name: "listJobs",
   rest: { method: "get", path: "/jobs" },
-  params: none,
   input: listParameters,
   output: jobPage,
   text: {
@@ -193,7 +191,6 @@ export const getJob = restOperation({
   rest: { method: "get", path: "/jobs/by-marking/{markingNumber}" },
   versioned: true,
   params: markingNumberPath,
-  input: none,
   output: jobSchema,
   text: {
     tag,
@@ -219,7 +216,6 @@ export const lookUpJobs = restOperation({
   ...read,
   name: "lookUpJobs",
   rest: { method: "post", path: "/jobs/lookup" },
-  params: none,
   input: z
     .object({
       markingNumbers: z

@@ -17,7 +17,6 @@ import {
   count,
   extensibleEnum,
   flag,
-  none,
   optionalParameter,
   problemSchema,
   text,
@@ -220,7 +219,6 @@ export const updateJobs = restOperation({
     ifMatchProblem: "is for one job; give each item of a batch its version as if_version",
   },
   rate: "batch",
-  params: none,
   input: z.object({ batch: anyObject, dryRun, onError }),
   output: z
     .object({

@@ -1,7 +1,6 @@
 /** The operation that lists the newest attempts of an endpoint. */
 import { z } from "zod";
 import { restOperation } from "../../operations/operation.ts";
-import { none } from "../../operations/schemas.ts";
 import { endpointPath, manage } from "../endpoints/operations.ts";
 import type { DeliveryService } from "./service.ts";
 import { type AttemptView, endpointAttemptView } from "./view.ts";
@@ -33,7 +32,6 @@ export const listAttempts = restOperation({
   rate: "read",
   fresh: false,
   params: endpointPath,
-  input: none,
   output: z
     .object({ items: z.array(endpointAttemptView).meta({ description: "The attempts, newest first" }) })
     .meta({ id: "WebhookEndpointAttemptList" }),

@@ -11,7 +11,6 @@ import {
   dateTimeParameter,
   MALFORMED_CURSOR,
   MAX_PAGE_SIZE,
-  none,
   optionalParameter,
   pageSizeParameter,
   text,
@@ -90,7 +89,6 @@ const listDeliveries = restOperation({
   access: manage,
   rate: "read",
   fresh: false,
-  params: none,
   input: z.object({
     endpointId: optionalParameter(
       z.string(),
@@ -169,7 +167,6 @@ const getDelivery = restOperation({
   rate: "read",
   fresh: false,
   params: deliveryPath,
-  input: none,
   output: deliveryDetailView,
   text: {
     tag,
@@ -200,7 +197,6 @@ const replayDelivery = restOperation({
   fresh: false,
   once: {},
   params: deliveryPath,
-  input: none,
   output: deliveryView,
   text: {
     tag,
@@ -222,7 +218,6 @@ const sendTestEvent = restOperation({
   rate: "write",
   fresh: false,
   params: endpointPath,
-  input: none,
   output: deliveryDetailView,
   text: {
     tag,

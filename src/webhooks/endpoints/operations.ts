@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError, badRequest, problemIn } from "../../core/errors.ts";
 import { partnerOf } from "../../core/principal.ts";
 import { type Access, type RequestPrincipal, restOperation } from "../../operations/operation.ts";
-import { count, dateTimeParameter, none, text } from "../../operations/schemas.ts";
+import { count, dateTimeParameter, text } from "../../operations/schemas.ts";
 import type { EndpointOwner } from "../webhook-principal.ts";
 import { changedSettings, endpointPatch, newEndpoint, newSettings } from "./input.ts";
 import type { EndpointService } from "./service.ts";
@@ -99,8 +99,6 @@ const listEndpoints = restOperation({
   access: manage,
   rate: "read",
   fresh: false,
-  params: none,
-  input: none,
   output: endpointList,
   text: {
     tag,
@@ -123,7 +121,6 @@ const createEndpoint = restOperation({
   rate: "write",
   fresh: true,
   once: { secrets: ["secret"] },
-  params: none,
   input: newEndpoint,
   output: endpointWithSecret,
   text: {
@@ -183,7 +180,6 @@ const getEndpoint = restOperation({
   rate: "read",
   fresh: false,
   params: endpointPath,
-  input: none,
   output: endpointView,
   text: {
     tag,
@@ -253,7 +249,6 @@ const deleteEndpoint = restOperation({
   rate: "write",
   fresh: false,
   params: endpointPath,
-  input: none,
   output: z.object({ deletedId: endpointId, discarded }).meta({ id: "DeletedWebhookEndpoint" }),
   text: {
     tag,
@@ -279,7 +274,6 @@ const rotateSecret = restOperation({
   fresh: true,
   once: { secrets: ["secret"] },
   params: endpointPath,
-  input: none,
   output: endpointWithSecret,
   text: {
     tag,
@@ -306,7 +300,6 @@ const pauseEndpoint = restOperation({
   rate: "write",
   fresh: false,
   params: endpointPath,
-  input: none,
   output: endpointView,
   text: {
     tag,

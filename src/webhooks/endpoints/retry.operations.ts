@@ -1,7 +1,7 @@
 /** The operation that retries the waiting deliveries of an endpoint. */
 import { z } from "zod";
 import { restOperation } from "../../operations/operation.ts";
-import { count, none } from "../../operations/schemas.ts";
+import { count } from "../../operations/schemas.ts";
 import { endpointPath, exampleEndpoint, manage } from "./operations.ts";
 import type { EndpointService } from "./service.ts";
 import { endpointView } from "./view.ts";
@@ -17,7 +17,6 @@ export const retryEndpoint = restOperation({
   rate: "write",
   fresh: false,
   params: endpointPath,
-  input: none,
   output: z
     .object({
       endpoint: endpointView,
