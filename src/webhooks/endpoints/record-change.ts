@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AccessChange, RecordAccessChange } from "../../mail/api.ts";
 import { toTypedId } from "../../core/ids.ts";
+import { snakeCase } from "../../core/names.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import type { WebhookEndpoint } from "./entity.ts";
@@ -39,22 +40,15 @@ export async function recordEndpointChange(
   });
 }
 
-/** The names in REST. */
-const settingNames = {
-  description: "description",
-  eventTypes: "event_types",
-  headers: "headers",
-  maxInFlight: "max_in_flight",
-  perSecond: "per_second",
-} as const;
+const settingNames = ["description", "eventTypes", "headers", "maxInFlight", "perSecond"] as const;
 
-/** The names of the settings, besides the URL, that an update changes. Headers count whenever they are given. */
+/** REST's names of the settings, besides the URL, that an update changes. Headers count whenever they are given. */
 export function changedSettings(endpoint: WebhookEndpoint, settings: ValidatedSettings): string[] {
-  return Object.entries(settingNames)
-    .filter(([key]) => {
-      const value = settings[key as keyof typeof settingNames];
+  return settingNames
+    .filter((name) => {
+      const value = settings[name];
       if (value === undefined) return false;
-      return key === "headers" || !isDeepStrictEqual(value, endpoint[key as keyof WebhookEndpoint] ?? null);
+      return name === "headers" || !isDeepStrictEqual(value, endpoint[name] ?? null);
     })
-    .map(([, name]) => name);
+    .map(snakeCase);
 }

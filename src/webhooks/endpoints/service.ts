@@ -34,7 +34,12 @@ import {
   lockEndpoint,
   notFound,
 } from "./find.ts";
-import { changedSettings, recordEndpointChange, type EndpointChangeRecorder } from "./record-change.ts";
+import {
+  changedSettings,
+  type EndpointChange,
+  recordEndpointChange,
+  type EndpointChangeRecorder,
+} from "./record-change.ts";
 import { validateSettings, type EndpointSettings, type ValidatedSettings } from "./validation.ts";
 import type { EndpointView } from "./view.ts";
 
@@ -73,6 +78,10 @@ export class EndpointService {
     this.#deps = deps;
   }
 
+  #record(tx: Transaction, principal: WebhookPrincipal, change: EndpointChange): Promise<void> {
+    return recordEndpointChange(this.#deps, tx, principal, change);
+  }
+
   /** Returns the settings to store for a partner (UUID). Resolves the URL's host name, which can take seconds. */
   validate(partnerId: string, settings: EndpointSettings): Promise<ValidatedSettings> {
     return validateSettings(settings, (url) => this.#deps.checkUrl(partnerId, url));
@@ -103,7 +112,7 @@ export class EndpointService {
         createdBy: actorLabel(owner.actor),
       });
       em.persist(endpoint);
-      await recordEndpointChange(this.#deps, own, owner, { action: "endpoint.created", endpoint });
+      await this.#record(own, owner, { action: "endpoint.created", endpoint });
     });
     return { endpoint: await this.get(owner, toTypedId("whe", id), tx), secret: text };
   }
@@ -179,7 +188,7 @@ export class EndpointService {
         endpoint.sealedHeaders = sealHeaders(secretBox, endpoint.id, unmaskHeaders(headers, stored));
       }
       if (changed.length > 0)
-        await recordEndpointChange(this.#deps, tx, principal, {
+        await this.#record(tx, principal, {
           action: "endpoint.changed",
           endpoint,
           details: { settings: changed },
@@ -192,11 +201,7 @@ export class EndpointService {
       // A new URL is another receiver and starts without history.
       Object.assign(endpoint, noFailures);
       const details = { former_host: new URL(formerUrl).host };
-      await recordEndpointChange(this.#deps, tx, principal, {
-        action: "endpoint.url_changed",
-        endpoint,
-        details,
-      });
+      await this.#record(tx, principal, { action: "endpoint.url_changed", endpoint, details });
       return true;
     });
     if (isUrlChanged) notifyWorkers();
@@ -211,7 +216,7 @@ export class EndpointService {
       if (endpoint.status !== "active") return;
       endpoint.status = "paused";
       endpoint.statusSince = new Date(clock.now());
-      await recordEndpointChange(this.#deps, tx, principal, { action: "endpoint.paused", endpoint });
+      await this.#record(tx, principal, { action: "endpoint.paused", endpoint });
     });
     return await this.get(principal, id);
   }
@@ -237,11 +242,7 @@ export class EndpointService {
       const version = endpoint.version + 1;
       Object.assign(endpoint, noFailures, { status: "active", disabledReason: null, version });
       const details = { from, ...(pendingPolicy !== "send" && { discarded }) };
-      await recordEndpointChange(this.#deps, tx, principal, {
-        action: "endpoint.resumed",
-        endpoint,
-        details,
-      });
+      await this.#record(tx, principal, { action: "endpoint.resumed", endpoint, details });
     });
     notifyWorkers();
     return { endpoint: await this.get(principal, id), discarded };
@@ -266,11 +267,7 @@ export class EndpointService {
       const version = endpoint.version + 1;
       Object.assign(endpoint, { blockedUntil, circuitStep: isOpen ? 0 : null, version });
       const details = { retried };
-      await recordEndpointChange(this.#deps, tx, principal, {
-        action: "endpoint.retried",
-        endpoint,
-        details,
-      });
+      await this.#record(tx, principal, { action: "endpoint.retried", endpoint, details });
     });
     notifyWorkers([found.id]);
     return { endpoint: await this.get(principal, id), retried };
@@ -286,7 +283,7 @@ export class EndpointService {
       const endpoint = await lockEndpoint(em, principal, id);
       Object.assign(endpoint, { deletedAt: new Date(clock.now()), secrets: [], sealedHeaders: null });
       endpoint.version += 1;
-      await recordEndpointChange(this.#deps, tx, principal, { action: "endpoint.deleted", endpoint });
+      await this.#record(tx, principal, { action: "endpoint.deleted", endpoint });
       return endpoint.id;
     });
     return { discarded: await discardPending(database, { endpointId, endpointIs: "deleted" }) };
@@ -305,7 +302,7 @@ export class EndpointService {
       const { text, secrets } = addSecret(secretBox, endpoint.id, { former, nowMs: clock.now() });
       endpoint.secrets = secrets;
       endpoint.version += 1;
-      await recordEndpointChange(this.#deps, own, principal, { action: "endpoint.secret_rotated", endpoint });
+      await this.#record(own, principal, { action: "endpoint.secret_rotated", endpoint });
       return text;
     });
     return { endpoint: await this.get(principal, id, tx), secret };
