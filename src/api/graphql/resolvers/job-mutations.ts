@@ -43,10 +43,7 @@ export const jobMutations: MutationResolvers = {
       const { results } = await jobs.updateBatch(principal, args.items.map(toUpdateItem), options);
       return { data: results, changed: !args.dryRun && results.some(({ outcome }) => outcome === "updated") };
     });
-    const { appliedCount: updatedCount, ...payload } = toBulkPayload(
-      unwrapResponse(response) as ItemResult[],
-    );
-    return { ...payload, updatedCount };
+    return toBulkPayload("updatedCount", unwrapResponse(response) as ItemResult[]);
   },
 
   async createJobs(_root, { items, ...args }, context) {
@@ -60,8 +57,7 @@ export const jobMutations: MutationResolvers = {
     }));
     const options = bulkOptions(context, args);
     const results = await context.services.operations.createJobs(operator, jobs, options);
-    const { appliedCount: createdCount, ...payload } = toBulkPayload(results);
-    return { ...payload, createdCount };
+    return toBulkPayload("createdCount", results);
   },
 
   async assignJobs(_root, { items, ...args }, context) {
@@ -72,8 +68,7 @@ export const jobMutations: MutationResolvers = {
     }));
     const options = bulkOptions(context, args);
     const results = await context.services.operations.assignJobs(operator, assignments, options);
-    const { appliedCount: assignedCount, ...payload } = toBulkPayload(results);
-    return { ...payload, assignedCount };
+    return toBulkPayload("assignedCount", results);
   },
 
   async setProviderStatus(_root, { items, ...args }, context) {
@@ -84,8 +79,7 @@ export const jobMutations: MutationResolvers = {
     }));
     const options = bulkOptions(context, args);
     const results = await context.services.operations.setProviderStatus(operator, changes, options);
-    const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
-    return { ...payload, updatedCount };
+    return toBulkPayload("updatedCount", results);
   },
 };
 
@@ -139,12 +133,13 @@ function bulkOptions(context: GraphqlContext, { errorPolicy, dryRun }: BulkArgum
   return { ...changeContext(context), dryRun, errorPolicy };
 }
 
-function toBulkPayload(items: readonly ItemResult[]) {
+/** `count` is the field with the number of items that were applied, including those that changed nothing. */
+function toBulkPayload<Count extends string>(count: Count, items: readonly ItemResult[]) {
   const results = items.map((item, index) => toBulkResult(item, `items.${index}`));
+  const applied = results.filter(({ job }) => job !== null).length;
   return {
     results,
-    /** Items that were applied, including those that changed nothing. */
-    appliedCount: results.filter(({ job }) => job !== null).length,
+    ...({ [count]: applied } as Record<Count, number>),
     failedCount: results.filter(({ outcome }) => outcome === "failed").length,
     userErrors: results.flatMap(({ userErrors }) => userErrors),
   };
