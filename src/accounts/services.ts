@@ -17,7 +17,6 @@ import { PasswordService } from "./passwords/service.ts";
 import { ReviewService } from "./requests/review.service.ts";
 import { AccountRequestService } from "./requests/service.ts";
 import { SessionService } from "./sessions/service.ts";
-import { TestModeSwitch } from "./sessions/test-mode.service.ts";
 import { SessionVerifier } from "./sessions/verifier.ts";
 import { SuspensionService } from "./suspension.service.ts";
 import { TwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
@@ -66,7 +65,6 @@ function createAccountServices(context: AccountContext) {
     reauthentication: new ReauthenticationService(context, passwords),
     sessions: new SessionService(context),
     sessionVerifier: new SessionVerifier(context),
-    testMode: new TestModeSwitch(context),
     twoFactor: new TwoFactorService(context),
     /** Also used for other attempts that must be limited. */
     throttle: context.throttle,

@@ -1,4 +1,6 @@
-/** Lists and revokes users' sessions. */
+/** Lists and revokes users' sessions, and turns on test mode for those of an organisation. */
+import { changeKeys } from "../../api-keys/api.ts";
+import { hasTestOrganizations, Organization, testOrganizationOf } from "../../organizations/api.ts";
 import { AppError } from "../../core/errors.ts";
 import { isUuid } from "../../core/ids.ts";
 import { recordUserEvent, type ClientInfo } from "../auth/client-info.ts";
@@ -45,6 +47,25 @@ export class SessionService {
       if (count > 0)
         await recordUserEvent(tx, principal, client, { action: "session.ended", details: { count } });
       return count;
+    });
+  }
+
+  /**
+   * Creates the test organisations of the principal's organisation. Idempotent. Throws ForbiddenException for operators, and
+   * for members without `keys:manage` if there are none yet.
+   */
+  async turnOnTestMode({ organizationId, scopes }: SessionPrincipal): Promise<void> {
+    if (organizationId === null) throw new AppError("ForbiddenException", "Operators have no test mode");
+    if (await hasTestOrganizations(this.#context.database, organizationId)) return;
+    if (!scopes.includes("keys:manage"))
+      throw new AppError(
+        "ForbiddenException",
+        "Your organisation has no test data yet. Ask an owner to switch to test mode once",
+      );
+    // Holds the access lock, so that a suspension at the same time covers the test organisations too.
+    await changeKeys(this.#context, async ({ em }) => {
+      const organization = await em.findOneOrFail(Organization, { id: organizationId });
+      await testOrganizationOf(em, organization, organization.type);
     });
   }
 }

@@ -104,7 +104,7 @@ function addSignInRoutes(add: AddRoute, accounts: AccountServices, guards: Sessi
     return { data: {} };
   };
   const turnOnTestMode: Handler = async ({ principal }) => {
-    await accounts.testMode.turnOn(principal());
+    await accounts.sessions.turnOnTestMode(principal());
     return { data: {} };
   };
   const signOut: Handler = async ({ principal, client }) => ({
