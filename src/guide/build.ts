@@ -11,10 +11,9 @@ import { examplesPage, readExamples } from "./examples-page.ts";
 import { relativeUrl, renderLayout } from "./layout.ts";
 import type { TargetResolver } from "./markdown.ts";
 import { inReadingOrder, markdownPage, readPages, type Page } from "./pages.ts";
-import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE } from "./placeholders.ts";
+import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL } from "./placeholders.ts";
 import { referencePages } from "./reference-pages.ts";
 import { rewriteTargets } from "./rewrite-targets.ts";
-import { createSearchIndex } from "./search-index.ts";
 import {
   absoluteUrls,
   createResolver,
@@ -23,7 +22,7 @@ import {
   markdownUrls,
   type UrlForm,
 } from "./targets.ts";
-import { renderLlmsFullTxt, renderLlmsTxt } from "./texts.ts";
+import MiniSearch from "minisearch";
 
 const DOCS_DIR = fileURLToPath(new URL("../../docs", import.meta.url));
 const CHANGELOG = fileURLToPath(new URL("../../CHANGELOG.md", import.meta.url));
@@ -97,4 +96,42 @@ function renderNotFound(pages: readonly Page[], assetsPath: string): string {
 <p>The guide has no page at this URL. Search for what you need, or pick a page from the contents.</p>
 <p><button class="search-button" type="button" hidden>Search the guide</button></p>`;
   return renderLayout({ page, pages, content, assetsPath, urlOf: urlFromAnywhere });
+}
+
+/** Options that the browser needs to load the index. `search.mjs` has the same fields. */
+const OPTIONS = {
+  fields: ["title", "page", "text"],
+  storeFields: ["title", "page", "url", "excerpt"],
+};
+const EXCERPT_LENGTH = 160;
+
+/** The search index of the guide: one document for each section of a page. */
+function createSearchIndex(pages: readonly Page[]): string {
+  const index = new MiniSearch(OPTIONS);
+  for (const page of pages)
+    for (const { id, title, text } of page.sections) {
+      const url = page.path + (id && `#${id}`);
+      index.add({ id: url, url, title, page: page.title, text, excerpt: text.slice(0, EXCERPT_LENGTH) });
+    }
+  return JSON.stringify(index);
+}
+
+/** The format of https://llmstxt.org: a title, a summary and links to Markdown. */
+function renderLlmsTxt(pages: readonly Page[]): string {
+  const [index] = pages;
+  const groups = Map.groupBy(pages, ({ group }) => group);
+  const lists = [...groups].map(([group, members]) => {
+    const links = members.map(
+      (page) => `- [${page.title}](${SAMPLE_BASE_URL}/guide/${markdownPathOf(page)}): ${page.description}`,
+    );
+    return `## ${group}\n\n${links.join("\n")}`;
+  });
+  const fullText = `All pages except those under Operate are in one file: [llms-full.txt](${SAMPLE_BASE_URL}/llms-full.txt).`;
+  return [`# Waymark`, `> ${index?.description ?? ""}`, fullText, ...lists].join("\n\n") + "\n";
+}
+
+/** The pages for partners. Those for operators are linked in `llms.txt`. `markdownOf` returns Markdown with absolute URLs. */
+function renderLlmsFullTxt(pages: readonly Page[], markdownOf: (page: Page) => string): string {
+  const partnerPages = pages.filter(({ path }) => !path.startsWith("operate/"));
+  return partnerPages.map((page) => markdownOf(page).trim()).join("\n\n---\n\n");
 }

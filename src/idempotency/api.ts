@@ -1,11 +1,12 @@
 /** The exports of this feature: other features and the adapters import only from here. */
 export { IdempotencyRecord } from "./entity.ts";
-export { keyedRequest, keyProblem } from "./keyed-request.ts";
 export {
   createIdempotencyService,
   type FirstResponse,
   type IdempotencyService,
   KeyInUseError,
+  keyedRequest,
+  keyProblem,
 } from "./service.ts";
 export { deleteRecordsOf, purgeIdempotencyRecords, trimIdempotencyRecords } from "./purge.sql.ts";
 export type { KeyedRequest, StoredResponse } from "./stored-response.sql.ts";

@@ -3,7 +3,7 @@
  * for 24 hours. A request that changed nothing is not stored, so it runs again.
  */
 import { createHash } from "node:crypto";
-import { AppError } from "../core/errors.ts";
+import { AppError, badRequest, problemIn } from "../core/errors.ts";
 import type { Database, Queryable } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import {
@@ -12,6 +12,7 @@ import {
   type KeyedRequest,
   type StoredResponse,
 } from "./stored-response.sql.ts";
+import { isObject } from "../core/json.ts";
 
 /** The response of a request that runs for the first time. */
 export interface FirstResponse extends StoredResponse {
@@ -94,4 +95,38 @@ export function lockId({
   key,
 }: Pick<KeyedRequest, "organizationId" | "route" | "key">): bigint {
   return createHash("sha256").update(`${organizationId}\n${route}\n${key}`).digest().readBigInt64BE();
+}
+
+const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * Returns null for a request without Idempotency-Key. `parts`: everything that makes a repeated request the same. Throws
+ * BadRequestException for a malformed key.
+ */
+export function keyedRequest(
+  key: string | undefined,
+  { parts, ...request }: Omit<KeyedRequest, "key" | "fingerprint"> & { parts: readonly unknown[] },
+): KeyedRequest | null {
+  if (key === undefined) return null;
+  if (!KEY_PATTERN.test(key)) throw keyProblem("malformed", "must be 1 to 255 visible ASCII characters");
+  const fingerprint = createHash("sha256")
+    .update(JSON.stringify(sorted(parts)))
+    .digest();
+  return { ...request, key, fingerprint };
+}
+
+export function keyProblem(code: string, message: string): AppError {
+  return badRequest([problemIn("header")("Idempotency-Key", code, message)]);
+}
+
+/** Deeper than any value that an operation reads. */
+const MAX_DEPTH = 11;
+
+/** Returns the value with the names of its objects in order, and without what is nested too deeply. */
+function sorted(value: unknown, depth = 0): unknown {
+  if (depth > MAX_DEPTH) return null;
+  if (Array.isArray(value)) return value.map((item) => sorted(item, depth + 1));
+  if (!isObject(value) || value instanceof Date) return value;
+  const names = Object.keys(value).toSorted();
+  return Object.fromEntries(names.map((name) => [name, sorted(value[name], depth + 1)]));
 }

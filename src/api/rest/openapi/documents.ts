@@ -4,9 +4,9 @@ import manifest from "../../../../package.json" with { type: "json" };
 import { guideSectionOf } from "../../../guide/api.ts";
 import { errorCodes } from "../../../core/errors.ts";
 import { SIMULATE_HEADER, simulatedStatuses, SLOW } from "../../../test-mode/api.ts";
-import { closeRequests } from "./close-requests.ts";
 import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
 import { headerComponents } from "./headers.ts";
+import { operationsOf } from "./operations.ts";
 import { restOperations } from "../../../operations/all.ts";
 import { describeOperation } from "./describe-operation.ts";
 import { webhooks } from "./webhooks.ts";
@@ -146,4 +146,31 @@ function registerComponents(registry: OpenAPIRegistry): void {
   // No operation declares 405, so linters would report `Allow` as unused.
   const headers = headerComponents.filter(([name]) => name !== "Allow");
   for (const [name, header] of headers) registry.registerComponent("headers", name, header);
+}
+
+type Node = Record<string, unknown>;
+
+/**
+ * Closes the lists of codes in requests, in place: the server refuses other codes. In responses and events they stay open, and share
+ * no component with requests.
+ */
+function closeRequests({ paths = {}, components }: OpenApiDocument): void {
+  const close = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    const node = value as Node;
+    const { $ref, "x-extensible-enum": codes } = node;
+    if (typeof $ref === "string") close(components?.schemas?.[$ref.slice($ref.lastIndexOf("/") + 1)]);
+    if (Array.isArray(codes)) closeCodes(node, codes as string[]);
+    for (const member of Object.values(node)) close(member);
+  };
+  for (const { operation } of operationsOf<Node>(paths))
+    close([operation["parameters"], operation["requestBody"]]);
+}
+
+function closeCodes(schema: Node, codes: readonly string[]): void {
+  delete schema["x-extensible-enum"];
+  schema["enum"] = [schema["type"]].flat().includes("null") ? [...codes, null] : [...codes];
+  // Generators derive names from the values, which works only for identifiers.
+  if (codes.some((code) => !/^\w+$/.test(code)))
+    schema["x-enum-varnames"] = codes.map((code) => code.toUpperCase().replaceAll(/\W/g, "_"));
 }
