@@ -144,11 +144,22 @@ describe("a batch with an expected version, or for all jobs or none", () => {
         success: false,
         error_code: "PreconditionFailedException",
         error: expect.stringContaining("version 2"),
+        current_version: 2,
       },
       { success: true, job: { weight: 5, version: 2 } },
       { success: true, job: { weight: 6, version: 3 } },
     ]);
     expect(expectData(await getJob(app, agent, one)).weight).toBe(1);
+  });
+
+  it("if_version in a PATCH of one job returns 400 and names If-Match, with the other problems", async () => {
+    const [one = ""] = await newJobs(1);
+    const valid = await patchJob(app, agent, one, { weight: 2, if_version: 1 });
+    expectProblems(valid, "body", ["if_version"]);
+    expect(valid.body.error?.message).toContain("send the version as If-Match");
+    const invalid = await patchJob(app, agent, one, { weight: "heavy", if_version: 1 });
+    expectProblems(invalid, "body", ["if_version", "weight"]);
+    expect(expectData(await getJob(app, agent, one)).version).toBe(1);
   });
 
   it.each(["1", 1.5, 0, null])("if_version %j is a problem of its item", async (version) => {

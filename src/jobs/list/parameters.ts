@@ -7,6 +7,7 @@ import {
   listMeta,
   listOf,
   listParameter,
+  MAX_LIST_ITEMS,
   optionalParameter,
   textOrListForm,
 } from "../../operations/schemas.ts";
@@ -20,16 +21,19 @@ const filterText = (max: number, description: string, example: string, meta: obj
 
 const SEVERAL = "separated by commas or as a repeated parameter";
 
+const EXAMPLE_ID = "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB";
+
 const organizationIds = (whose: string) =>
   optionalParameter(
     listOf(
       z.string().refine((id) => fromTypedId("org", id) !== null, {
-        error: ({ input }) => `must be an organisation ID, got ${JSON.stringify(input).slice(0, 100)}`,
+        error: ({ input }) =>
+          `must be an organisation ID such as ${EXAMPLE_ID}, got ${JSON.stringify(input).slice(0, 100)}`,
       }),
     ),
     `Jobs of one of these ${whose}: IDs, ${SEVERAL}.`,
-    ["org_01KA2M8D6R4TX0VQ9ZC7JH3EWB"],
-    listForm,
+    [EXAMPLE_ID],
+    { ...listForm, maxItems: MAX_LIST_ITEMS },
   );
 
 export const contractFilters = {
@@ -64,7 +68,7 @@ export const otherFilters = {
     listParameter(statusCategories),
     `Jobs whose status has one of these categories, ${SEVERAL}.`,
     ["open", "in_progress"],
-    listMeta(statusCategories, "enum"),
+    { ...listMeta(statusCategories, "enum"), maxItems: MAX_LIST_ITEMS },
   ),
   agentId: organizationIds("agents"),
   contractorId: organizationIds("contractors"),

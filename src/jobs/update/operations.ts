@@ -20,6 +20,7 @@ import {
   optionalParameter,
   problemSchema,
   text,
+  wholeNumber,
 } from "../../operations/schemas.ts";
 import { exampleJob, examplePatch } from "../example-job.ts";
 import { jobPatchShape } from "../fields.ts";
@@ -29,7 +30,7 @@ import type { JobService, UpdateItem } from "../service.ts";
 import { markingNumberValue } from "../values.ts";
 import { toJobWire } from "../wire.ts";
 import { type ItemResult, MAX_BATCH_ITEMS } from "./bulk.ts";
-import { unknownStatus } from "./validate-patch.ts";
+import { type ItemFailure, unknownStatus } from "./validate-patch.ts";
 
 interface Services {
   readonly jobs: JobService;
@@ -125,8 +126,10 @@ all values are equal to the current ones, the request succeeds without creating 
     errors: ["PreconditionFailedException"],
   },
   problems: async ({ jobs }: Services, { patch }, tx) =>
-    patch ? await jobs.fieldProblems(patch, { tx }) : [],
+    patch ? [...conditionProblems(patch), ...(await jobs.fieldProblems(patch, { tx }))] : [],
   async run({ jobs }, principal, { markingNumber, patch, expectedVersions, ...input }, { tx }) {
+    const problems = conditionProblems(patch);
+    if (problems.length > 0) throw badRequest([...problems, ...(await jobs.fieldProblems(patch, { tx }))]);
     const item = { markingNumber, body: patch, expectedVersions };
     const options = optionsOf(principal, input.dryRun, tx);
     const { result, ignored } = await jobs.updateOne(principal, item, options);
@@ -138,6 +141,12 @@ all values are equal to the current ones, the request succeeds without creating 
     return new Answer(toJobWire(job), { version, ignored, changed: isUpdate && !input.dryRun });
   },
 });
+
+/** An ignored condition would be a lost update. */
+function conditionProblems(patch: JsonObject): Problem[] {
+  if (!("if_version" in patch)) return [];
+  return [inBody("if_version", "not_supported", "is for the items of a batch; send the version as If-Match")];
+}
 
 function toError(result: Exclude<ItemResult, { job: JobRow }>): AppError {
   invariant("failure" in result, "one update is not applied only if it fails");
@@ -171,6 +180,7 @@ const batchItemResult = z
       .nullable()
       .optional()
       .meta({ description: "All problems of the item, or null; present if the item failed" }),
+    currentVersion: wholeNumber(1, "The version of the job; present if it is not `if_version`", 5).optional(),
   })
   .meta({
     id: "BatchItemResult",
@@ -370,12 +380,14 @@ const NOT_APPLIED = {
 function toResultView(result: ItemResult): z.output<typeof batchItemResult> {
   const { markingNumber } = result;
   if ("job" in result) return { markingNumber, success: true, job: toJobWire(result.job) };
-  const { message, code, problems } = "failure" in result ? result.failure : NOT_APPLIED;
+  const failure: ItemFailure = "failure" in result ? result.failure : NOT_APPLIED;
+  const { message, code, problems, currentVersion } = failure;
   return {
     markingNumber,
     success: false,
     error: message,
     errorCode: code as (typeof itemErrorCodes)[number],
     errorDetails: problems.length > 0 ? [...problems] : null,
+    ...(currentVersion !== undefined && { currentVersion }),
   };
 }

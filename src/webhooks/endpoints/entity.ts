@@ -47,6 +47,8 @@ export const WebhookEndpoint = defineEntity({
     circuitStep: p.integer().nullable(),
     /** The first failure after the last success. */
     failingSince: p.datetime(3).nullable(),
+    /** When somebody last asked to retry its deliveries at once. */
+    retriedAt: p.datetime(3).nullable(),
     /** When the owners last got a mail about failed retries. */
     lastAlertAt: p.datetime(3).nullable(),
     /** Grows with each change that affects sending. */

@@ -28,13 +28,22 @@ export const retryEndpoint = restOperation({
     summary: "Retry the deliveries of an endpoint now",
     description:
       "Makes all deliveries due that wait for a retry. They are sent within `max_in_flight` and `per_second`, and each uses up one of " +
-      "its attempts. If the circuit is open, one delivery is sent now, and the others when it succeeds. An endpoint that is " +
+      "its attempts, so this is possible once a minute. If the circuit is open, one delivery is sent now, and the others when it succeeds. An endpoint that is " +
       "paused or disabled returns 409: resume it.",
     result: {
       description: "The current endpoint, and how many deliveries are retried.",
       examples: { "Twelve deliveries": { endpoint: exampleEndpoint, retried: 12 } },
     },
     ownErrors: {
+      TooManyRequestsException: {
+        description: "The key's rate limit is reached, or the endpoint was retried within the last minute.",
+        examples: [
+          {
+            summary: "A second time within a minute",
+            message: "The deliveries of this endpoint were retried within the last minute. Try again in 42 s.",
+          },
+        ],
+      },
       ConflictException: {
         description: "The endpoint is paused or disabled.",
         examples: [

@@ -17,6 +17,7 @@ import type { Database, Reader } from "../../core/postgres/database.ts";
 import type { InTransaction, Transaction } from "../../core/postgres/transaction.ts";
 import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
 import type { SecretBox } from "../../core/secret-box.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { discardPending } from "../deliveries/discard-pending.sql.ts";
 import { retryWaiting } from "../deliveries/retry-waiting.sql.ts";
 import { actorLabel, type EndpointOwner, type WebhookPrincipal } from "../webhook-principal.ts";
@@ -250,22 +251,24 @@ export class EndpointService {
 
   /**
    * Makes the waiting retries of an active endpoint due and returns their number. An open circuit lets one delivery through now, and
-   * closes if it succeeds. Throws ConflictException for a paused or disabled endpoint.
+   * closes if it succeeds. Throws ConflictException for a paused or disabled endpoint, and TooManyRequestsException within a minute
+   * of the last time.
    */
   async retry(principal: WebhookPrincipal, id: string): Promise<{ endpoint: EndpointView; retried: number }> {
-    const { database, notifyWorkers } = this.#deps;
+    const { database, clock, notifyWorkers } = this.#deps;
     const found = await getEndpoint(database, principal, id);
-    assertActive(found);
+    assertRetryable(found, clock.now());
     // First, while the circuit still blocks, so that no retry fails and becomes due twice.
     const retried = await retryWaiting(database, found.id);
     await database.transactional(async (em, tx) => {
       const endpoint = await lockEndpoint(em, principal, id);
-      assertActive(endpoint);
+      assertRetryable(endpoint, clock.now());
       const isOpen = typeof endpoint.circuitStep === "number";
       // PostgreSQL's clock, by which the workers decide. A new version, as on resume.
       const blockedUntil = isOpen ? raw("now()") : null;
       const version = endpoint.version + 1;
-      Object.assign(endpoint, { blockedUntil, circuitStep: isOpen ? 0 : null, version });
+      const retriedAt = new Date(clock.now());
+      Object.assign(endpoint, { blockedUntil, circuitStep: isOpen ? 0 : null, retriedAt, version });
       const details = { retried };
       await this.#record(tx, principal, { action: "endpoint.retried", endpoint, details });
     });
@@ -324,13 +327,20 @@ export class EndpointService {
   }
 }
 
-/** Throws ConflictException. */
-function assertActive({ status }: WebhookEndpoint): void {
+/** Each retry uses up an attempt of a delivery, of which it has ten. */
+const RETRY_PAUSE_MS = MINUTE_MS;
+
+/** Throws ConflictException and TooManyRequestsException. */
+function assertRetryable({ status, retriedAt }: WebhookEndpoint, nowMs: number): void {
   if (status !== "active")
     throw new AppError(
       "ConflictException",
       `The endpoint is ${status}, so nothing is sent to it. Resume it instead.`,
     );
+  const waitS = Math.ceil(((retriedAt?.getTime() ?? 0) + RETRY_PAUSE_MS - nowMs) / SECOND_MS);
+  if (waitS <= 0) return;
+  const message = `The deliveries of this endpoint were retried within the last minute. Try again in ${waitS} s.`;
+  throw new AppError("TooManyRequestsException", message, { headers: { "Retry-After": String(waitS) } });
 }
 
 /**

@@ -298,6 +298,8 @@ class BatchItemResult(Model):
     """
     error_details: list[Problem] | None | Unset = UNSET
     """All problems of the item, or null; present if the item failed"""
+    current_version: int | Unset = UNSET
+    """The version of the job; present if it is not `if_version`"""
 
 
 @dataclass(kw_only=True)

@@ -750,8 +750,9 @@ class Webhooks:
         """Retry the deliveries of an endpoint now.
 
         Makes all deliveries due that wait for a retry. They are sent within `max_in_flight` and `per_second`,
-        and each uses up one of its attempts. If the circuit is open, one delivery is sent now, and the others
-        when it succeeds. An endpoint that is paused or disabled returns 409: resume it.
+        and each uses up one of its attempts, so this is possible once a minute. If the circuit is open, one
+        delivery is sent now, and the others when it succeeds. An endpoint that is paused or disabled returns
+        409: resume it.
 
         Required scope: `webhooks:manage`.
 
@@ -2013,8 +2014,9 @@ class AsyncWebhooks:
         """Retry the deliveries of an endpoint now.
 
         Makes all deliveries due that wait for a retry. They are sent within `max_in_flight` and `per_second`,
-        and each uses up one of its attempts. If the circuit is open, one delivery is sent now, and the others
-        when it succeeds. An endpoint that is paused or disabled returns 409: resume it.
+        and each uses up one of its attempts, so this is possible once a minute. If the circuit is open, one
+        delivery is sent now, and the others when it succeeds. An endpoint that is paused or disabled returns
+        409: resume it.
 
         Required scope: `webhooks:manage`.
 

@@ -262,6 +262,8 @@ export interface BatchItemResult {
   error_code?: "BadRequestException" | "NotFoundException" | "ConflictException" | "PreconditionFailedException" | "UnprocessableEntityException" | "InternalServerErrorException" | (string & {});
   /** All problems of the item, or null; present if the item failed */
   error_details?: Problem[] | null;
+  /** The version of the job; present if it is not `if_version` */
+  current_version?: number;
 }
 
 /** A problem of a request, with its location. */
