@@ -40,7 +40,8 @@ export const retryEndpoint = restOperation({
         examples: [
           {
             summary: "A second time within a minute",
-            message: "The deliveries of this endpoint were retried within the last minute. Try again in 42 s.",
+            message:
+              "The deliveries of this endpoint were retried within the last minute. Try again in 42 s.",
           },
         ],
       },

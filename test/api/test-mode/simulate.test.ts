@@ -20,6 +20,7 @@ import { expectData, expectFailure } from "../../support/app/assertions.ts";
 import { documentedRequests } from "../../support/app/documented-requests.ts";
 import { snapshotOf } from "../../support/app/organization-snapshot.ts";
 import { eventually } from "../../support/eventually.ts";
+import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { createFakeClock, DAY_MS } from "../../support/fake-clock.ts";
 
 type Line = Record<string, unknown>;
@@ -257,6 +258,7 @@ describe("410", () => {
     const partner = await app.createOrganization("agent");
     const owner = await createKey({}, partner);
     await app.call("/v1/test/jobs", { key: owner, method: "POST", body: '{"count":2}' });
+    await waitUntilFeedIsComplete(app.database);
     const page = await app.call("/v1/events?page_size=1", { key: owner });
     const { next_cursor: cursor } = page.body.data as { next_cursor: string };
     await using later = await startAppInstance(

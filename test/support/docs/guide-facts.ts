@@ -169,7 +169,7 @@ const clients = factsOf("docs/guide/", {
     "Update jobs safely": [count(jobFieldNames.length), count(MAX_BATCH_ITEMS)],
     "Retry without applying a change twice > Changed something": [periods.idempotency],
     "Retry without applying a change twice": [
-      count(numberIn("src/idempotency/keyed-request.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+      count(numberIn("src/idempotency/service.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
     ],
     "Update up to 100 jobs": [count(MAX_BATCH_ITEMS)],
   },
@@ -233,7 +233,7 @@ const clients = factsOf("docs/guide/", {
     "Sizes > Test events": [count(constantIn("src/events/delete-test-events.sql.ts", "MAX_TEST_EVENTS"))],
     "Sizes > Any other body": [bodies.job],
     "Sizes > Idempotency-Key": [
-      count(numberIn("src/idempotency/keyed-request.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
+      count(numberIn("src/idempotency/service.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
       periods.idempotency,
     ],
     "Sizes > Responses stored for Idempotency-Keys": [
