@@ -4,8 +4,7 @@ import { systemActor } from "../../src/core/principal.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { getJob, jobPath, patchBatch, patchJob } from "../support/app/job-client.ts";
-import { waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
-import { lockJobRow } from "../support/database/row-lock.ts";
+import { lockJobRow, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
@@ -172,7 +171,7 @@ describe("a job that is reassigned while an update waits for its lock", () => {
 describe("a read while the job is being changed", () => {
   it("does not wait and returns the old values", async () => {
     const [number = ""] = await newJobs(1);
-    const lock = await lockJobRow(app.databaseUrl, number);
+    const lock = await lockJobRow(app.database, number);
     const updating = patchJob(app, agent, number, { weight: 1 });
     await lock.waitForBlockedSessions();
     expect(expectData(await getJob(app, agent, number)).weight).toBeNull();

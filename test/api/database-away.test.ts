@@ -4,7 +4,7 @@ import { startAppInstance, type AppInstance, type ApiResponse } from "../support
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
 import { getJob, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
-import { lockJobRow } from "../support/database/row-lock.ts";
+import { lockJobRow } from "../support/database/blocked-sessions.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
@@ -84,7 +84,7 @@ describe("503 with Retry-After while PostgreSQL is unreachable", () => {
   // evidence: broken-connection-rolls-back
   it("for a request whose connection breaks, which is rolled back", async () => {
     const [own = ""] = await app.createJobs(agent, [{}]);
-    const lock = await lockJobRow(app.databaseUrl, own);
+    const lock = await lockJobRow(app.database, own);
     const patched = patchJob(instance, agent, own, { weight: 2 });
     const dry = patchJob(instance, { ...agent, query: "dry_run=true" }, own, { weight: 2 });
     await lock.waitForBlockedSessions(2);
@@ -98,7 +98,7 @@ describe("503 with Retry-After while PostgreSQL is unreachable", () => {
 
   it("when PostgreSQL ends the sessions, and the next request succeeds", async () => {
     const [own = ""] = await app.createJobs(agent, [{}]);
-    const lock = await lockJobRow(app.databaseUrl, own);
+    const lock = await lockJobRow(app.database, own);
     const patched = patchJob(instance, agent, own, { weight: 2 });
     await lock.waitForBlockedSessions();
     await app.database.query(sql`

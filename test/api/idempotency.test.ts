@@ -3,7 +3,7 @@ import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { startAppInstance, type ApiResponse, type AppInstance } from "../support/app/app-instance.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { getJob, patchBatch, patchJob, type JobRequestOptions } from "../support/app/job-client.ts";
-import { lockJobRow } from "../support/database/row-lock.ts";
+import { lockJobRow } from "../support/database/blocked-sessions.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 
@@ -227,7 +227,7 @@ describe("Idempotency-Key", () => {
   describe("409 while the first request is in flight", () => {
     it("in any process, and the stored response later", async () => {
       const number = await newJob();
-      const held = await lockJobRow(app.databaseUrl, number);
+      const held = await lockJobRow(app.database, number);
       const first = patchJob(app, { ...agent, ...key("flight") }, number, { weight: 1 });
       await held.waitForBlockedSessions();
       for (const api of [app, other]) {
@@ -287,7 +287,7 @@ describe("Idempotency-Key", () => {
     it("after the database became unreachable during the first", async () => {
       const number = await newJob();
       const caller = { ...agent, ...key("503") };
-      const held = await lockJobRow(app.databaseUrl, number);
+      const held = await lockJobRow(app.database, number);
       const first = patchJob(app, caller, number, { weight: 1 });
       await held.waitForBlockedSessions();
       await app.database.query(sql`

@@ -6,7 +6,7 @@ import { freePort } from "../support/free-port.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { jobPath, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
-import { lockJobRow } from "../support/database/row-lock.ts";
+import { lockJobRow } from "../support/database/blocked-sessions.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { createTestMongo } from "../support/database/test-mongo.ts";
 import { eventually } from "../support/eventually.ts";
@@ -212,7 +212,7 @@ describe("a client that disconnects before the response", () => {
   it("is logged with 499, and its change is applied", async () => {
     const route = "/v1/jobs/by-marking/{markingNumber}";
     const [number = ""] = await app.createJobs(agent, [{}]);
-    const lock = await lockJobRow(app.databaseUrl, number);
+    const lock = await lockJobRow(app.database, number);
     const request = app.request(jobPath(number), { method: "PATCH", key: agent.key, body: '{"weight":5}' });
     // Sends the request, which never gets a response.
     request.end(() => undefined);
@@ -248,7 +248,7 @@ describe("stopping", () => {
   it("answers accepted requests and accepts no new ones", async () => {
     const [number = ""] = await app.createJobs(agent, [{}]);
     const instance = await startAppInstance(app.databaseUrl);
-    const lock = await lockJobRow(app.databaseUrl, number);
+    const lock = await lockJobRow(app.database, number);
     const accepted = patchJob(instance, agent, number, { weight: 3 });
     await lock.waitForBlockedSessions();
     const stopped = instance[Symbol.asyncDispose]();

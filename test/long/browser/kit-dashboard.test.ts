@@ -10,7 +10,7 @@ import { startTestApp, type TestApp, type TestOrganization } from "../../support
 import { expectData } from "../../support/app/assertions.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { patchJob } from "../../support/app/job-client.ts";
-import { startTcpProxy } from "../../support/app/tcp-proxy.ts";
+import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { findPageProblems } from "../../support/browser/axe.ts";
 import { prepareBrowser, sharedBrowser } from "../../support/browser/shared-console.ts";
 import {
@@ -183,16 +183,16 @@ describe("the page", () => {
 
 describe("an interrupted connection", () => {
   it("catches up on the changes that it missed, from the cursor of the last event", async () => {
-    const proxy = await startTcpProxy(app.url);
+    await using proxy = await startFaultProxy(app.url);
     const page = await openDashboard(proxy.url);
     await change(numbers[2]!, { normalized_status: "arrived" });
     await expectStatus(page, numbers[2]!, "Arrived");
-    proxy.cut();
+    proxy.disconnect();
     await expectVisible(page.getByText("Connection lost. Reconnecting…"));
     await change(numbers[0]!, { normalized_status: "completed" });
     await change(numbers[1]!, { normalized_status: "cancelled" });
     const missed = page.waitForResponse((response) => isOperation("MissedEvents")(response.request()));
-    proxy.accept();
+    proxy.restore();
     const { data } = (await (await missed).json()) as {
       data: { events: { nodes: { job: { markingNumber: string } }[] } };
     };
@@ -205,7 +205,7 @@ describe("an interrupted connection", () => {
   });
 
   it("reconnects if the network stops delivering without closing the connection", async () => {
-    const proxy = await startTcpProxy(app.url);
+    await using proxy = await startFaultProxy(app.url);
     const page = await openDashboard(proxy.url);
     await change(numbers[2]!, { normalized_status: "arrived" });
     // The page has read everything, so only another connection can bring the next change.
@@ -219,7 +219,7 @@ describe("an interrupted connection", () => {
     const clock = createFakeClock();
     await using later = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" }, { clock });
     clock.advance(THIRTY_ONE_DAYS_MS);
-    const proxy = await startTcpProxy(later.url);
+    await using proxy = await startFaultProxy(later.url);
     const page = await openDashboard(proxy.url);
     await page.route("**/graphql", async (route) => {
       if (!isOperation("MissedEvents")(route.request())) return await route.continue();
@@ -228,9 +228,9 @@ describe("an interrupted connection", () => {
       return await route.continue({ postData });
     });
     const missed = page.waitForResponse((response) => isOperation("MissedEvents")(response.request()));
-    proxy.cut();
+    proxy.disconnect();
     await change(numbers[0]!, { normalized_status: "completed" });
-    proxy.accept();
+    proxy.restore();
     expect((await missed).status()).toBe(410);
     await expectVisible(page.getByText("Live", { exact: true }));
     await expectStatus(page, numbers[0]!, "Completed");
@@ -243,11 +243,11 @@ describe("an interrupted connection", () => {
     await expectVisible(rejected.getByText("Live updates refused. Trying again in 30 s"));
     await expectVisible(rejected.getByRole("heading", { name: "Can’t read from Waymark" }));
     expect(await findPageProblems(rejected)).toEqual([]);
-    const proxy = await startTcpProxy(app.url);
-    proxy.cut();
+    await using proxy = await startFaultProxy(app.url);
+    proxy.disconnect();
     const away = await openPage((await startDashboard(proxy.url)).url);
     await expectVisible(away.getByText(/^Waymark can’t be reached/));
-    proxy.accept();
+    proxy.restore();
     await away.getByRole("button", { name: "Try again" }).click();
     await expectVisible(row(away, numbers[0]!));
   });

@@ -7,7 +7,7 @@ import { startTestApp, type TestApp, type TestOrganization } from "../../support
 import { expectData } from "../../support/app/assertions.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { listJobs, patchJob } from "../../support/app/job-client.ts";
-import { startTcpProxy } from "../../support/app/tcp-proxy.ts";
+import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { installKit, runNpm, type RunningKit } from "../../support/clients/starter-kit.ts";
 import { eventually } from "../../support/eventually.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -106,13 +106,13 @@ it("loses no change if it is killed", async () => {
 it("waits while Waymark can't be reached", async () => {
   const agent = await app.createOrganization("agent");
   const [number = ""] = await app.createJobs(agent, [{}]);
-  const proxy = await startTcpProxy(app.url);
+  await using proxy = await startFaultProxy(app.url);
   const mirror = startMirror(agent, proxy.url);
   await mirror.waitFor("1 jobs listed");
-  proxy.cut();
+  proxy.disconnect();
   await mirror.waitFor("Next attempt in");
   await change(agent, number, "completed");
-  proxy.accept();
+  proxy.restore();
   await expectInSync(agent);
 });
 

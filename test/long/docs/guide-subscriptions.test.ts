@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { expectData } from "../../support/app/assertions.ts";
 import { patchJob } from "../../support/app/job-client.ts";
-import { startTcpProxy } from "../../support/app/tcp-proxy.ts";
+import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { codeBlocks, readPage } from "../../support/docs/guide-pages.ts";
 import { createVisibleJobs } from "../../support/graphql/subscription-client.ts";
 import { waitForExit } from "../../support/processes/cli-process.ts";
@@ -81,7 +81,7 @@ describe.for(clients)(
       skipWithoutPackages(skip);
       const agent = await app.createOrganization("agent");
       const [a = "", b = "", c = ""] = await createVisibleJobs(app, agent, [{}, {}, {}]);
-      const proxy = await startTcpProxy(app.url);
+      await using proxy = await startFaultProxy(app.url);
       const client = await startClient(program, `client.${extension}`, proxy.url, agent.key);
       const lines: string[] = [];
       const printed = async (...numbers: string[]): Promise<void> => {
@@ -90,18 +90,18 @@ describe.for(clients)(
       };
 
       // The second connection is the first catch-up, so the client has its first position.
-      await expect.poll(() => proxy.accepted, { timeout: TIMEOUT_MS / 3 }).toBe(2);
-      proxy.cut();
+      await expect.poll(() => proxy.acceptedCount(), { timeout: TIMEOUT_MS / 3 }).toBe(2);
+      proxy.disconnect();
       await update(agent, a, 1);
-      proxy.accept();
+      proxy.restore();
       await printed(a);
       await update(agent, b, 2);
       await printed(b);
 
-      proxy.cut();
+      proxy.disconnect();
       await update(agent, c, 3);
       await update(agent, a, 4);
-      proxy.accept();
+      proxy.restore();
       await printed(c, a);
       await update(agent, b, 5);
       await printed(b);

@@ -2,7 +2,7 @@ import type { Db } from "mongodb";
 import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { StartupError } from "../../../src/core/errors.ts";
 import { openMongo, type Mongo, type MongoState } from "../../../src/core/mongo.ts";
-import { startTcpProxy } from "../../support/app/tcp-proxy.ts";
+import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
 import { eventually } from "../../support/eventually.ts";
 import { endSharedApps } from "../../support/app/shared-app.ts";
@@ -105,7 +105,8 @@ describe("a MongoDB that rejects the credentials", () => {
 async function startStoppableMongo() {
   const test = createTestMongo();
   onTestFinished(() => test[Symbol.asyncDispose]());
-  const proxy = await startTcpProxy(test.url);
+  const proxy = await startFaultProxy(test.url);
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
   const { host } = new URL(proxy.url);
   const { pathname } = new URL(test.url);
   // 500 ms is the driver's minimum.
@@ -118,12 +119,12 @@ describe("a MongoDB that stops", () => {
     const { proxy, url } = await startStoppableMongo();
     await using mongo = openMongo({ url });
     const before = await mongo.waitUntilUp();
-    proxy.cut();
+    proxy.disconnect();
     await waitForState(mongo, "down");
     expect(mongo.status()).toEqual(unreachable);
     const waiting = mongo.waitUntilUp();
 
-    proxy.accept();
+    proxy.restore();
     const after = await waiting;
     expect(mongo.status()).toEqual(up);
     expect(after.client).toBe(before.client);
@@ -134,8 +135,8 @@ describe("a MongoDB that stops", () => {
     const { proxy, url } = await startStoppableMongo();
     const mongo = openMongo({ url });
     await mongo.waitUntilUp();
-    expect(proxy.open).toBeGreaterThan(0);
+    expect(proxy.openCount()).toBeGreaterThan(0);
     await mongo[Symbol.asyncDispose]();
-    await eventually(() => expect(proxy.open).toBe(0));
+    await eventually(() => expect(proxy.openCount()).toBe(0));
   });
 });

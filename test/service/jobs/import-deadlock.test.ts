@@ -8,7 +8,7 @@ import { OrganizationService } from "../../../src/organizations/service.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { systemActor } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { lockJobRow } from "../../support/database/row-lock.ts";
+import { lockJobRow } from "../../support/database/blocked-sessions.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
 
 let testDatabase: TestDatabase;
@@ -57,7 +57,7 @@ async function importCsv(...lines: string[]): Promise<ImportCounts | undefined> 
 it("an import with a rejected row does not deadlock with a batch of the same jobs", async () => {
   // Created in this order, so that the first half of the import's rows has the highest id.
   for (const number of ["gate", "c", "b", "a"]) await importCsv(`${number},wool`);
-  const gate = await lockJobRow(testDatabase.url, "gate");
+  const gate = await lockJobRow(database, "gate");
   const imported = importCsv("a,slow", "b,tin", "c,lead");
   await gate.waitForBlockedSessions(1);
   const jobs = new JobService({

@@ -14,8 +14,11 @@ import {
   bulkOptions,
   summarizeOutcomes,
 } from "../../support/jobs/service.fixture.ts";
-import { lockJobRow } from "../../support/database/row-lock.ts";
-import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
+import {
+  openTransaction,
+  lockJobRow,
+  waitForBlockedSessions,
+} from "../../support/database/blocked-sessions.ts";
 
 const { services, agent, contractor, create, newJob, eventsOf } = useOperatorJobFixture();
 
@@ -64,7 +67,7 @@ describe("concurrent calls", () => {
 
   it("that create the same jobs in another order wait for each other and do not deadlock", async () => {
     const [first, second] = [newJob({ markingNumber: "meet-1" }), newJob({ markingNumber: "meet-2" })];
-    const gate = await lockJobRow(services().databaseUrl, "gate");
+    const gate = await lockJobRow(services().database, "gate");
     const one = create([first, { ...second, fields: { labels: "slow" } }]);
     await gate.waitForBlockedSessions(1);
     const other = create([second, first]);
@@ -79,7 +82,7 @@ describe("concurrent calls", () => {
     const newer = await services().createJob(agent(), { markingNumber: "order-a" });
     // `older` is first by id, but last by Marking Number and by its position on disk.
     await setStatus([older], "Moved");
-    const gate = await lockJobRow(services().databaseUrl, newer);
+    const gate = await lockJobRow(services().database, newer);
     const assigned = assign([newer, older], contractor());
     await gate.waitForBlockedSessions(1);
     const updated = setStatus([newer, older], "Moved again");

@@ -1,13 +1,15 @@
 /** A partner with live data and test data of every kind, each with its own marker in all texts. */
 import { expect } from "vitest";
 import { scopes } from "../../../src/api-keys/api.ts";
-import { toTypedId, type IdPrefix } from "../../../src/core/ids.ts";
+import { fromTypedId, toTypedId, type IdPrefix } from "../../../src/core/ids.ts";
 import type { Queryable } from "../../../src/core/postgres/database.ts";
 import { join, raw, sql } from "../../../src/core/postgres/sql.ts";
 import { eventually } from "../eventually.ts";
 import { queryData } from "../graphql/client.ts";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";
 import type { KnownValues } from "../graphql/known-values.ts";
+import { createMarkedJobs } from "../graphql/tenant-canary.ts";
+import { typedIdsOf } from "./organization-snapshot.ts";
 import type { TestApp, TestOrganization } from "./app.fixture.ts";
 
 /** The live or the test data of the partner. */
@@ -51,20 +53,7 @@ const LOGGED_REQUESTS = 5;
 
 async function fill(app: TestApp, organization: TestOrganization, marker: string): Promise<Side> {
   const { id, key } = organization;
-  const numbers = await app.createJobs(
-    organization,
-    [1, 2, 3].map((n) => ({
-      markingNumber: `${marker}-${n}`,
-      patch: {
-        batch_number: `${marker} batch`,
-        group_code: `${marker} group`,
-        recipient_name: `${marker} recipient`,
-        failure_reason: `${marker} reason`,
-        scheduled_date: "2031-05-06",
-        weight: 31.5,
-      },
-    })),
-  );
+  const numbers = await createMarkedJobs(app, organization, { marker });
   // A second key, which requests can rotate and revoke.
   await app.keys.create({ organizationId: id, name: "second", createdBy: "test", scopes });
   const send = (method: string, path: string, body: object) =>
@@ -79,10 +68,17 @@ async function fill(app: TestApp, organization: TestOrganization, marker: string
     const rows = await app.database.query(sql`select from request_log where organization_id = ${id}::uuid`);
     expect(rows).toHaveLength(LOGGED_REQUESTS);
   });
-  const ids = await collectIds(app, id);
+  const ids = await typedIdsOf(app.database, id, {
+    job: "job",
+    evt: "job_event",
+    whe: "webhook_endpoint",
+    dlv: "webhook_delivery",
+    att: "webhook_attempt",
+    key: "api_key",
+  });
   const cursors = await collectCursors(app, key);
-  const uuids = [id, ...ids.map(({ uuid }) => uuid)];
-  const typed = [toTypedId("org", id), ...ids.map((each) => each.id), refused.body.request_id];
+  const uuids = [id, ...ids.map((each) => fromTypedId(each.slice(0, 3) as IdPrefix, each) ?? "")];
+  const typed = [toTypedId("org", id), ...ids, refused.body.request_id];
   return {
     organization,
     numbers,
@@ -93,32 +89,6 @@ async function fill(app: TestApp, organization: TestOrganization, marker: string
     secrets: [marker, ...typed],
     uuids,
   };
-}
-
-async function collectIds(app: TestApp, organizationId: string): Promise<{ uuid: string; id: string }[]> {
-  const ofEndpoints = `(select id from webhook_endpoint where organization_id = '${organizationId}')`;
-  const tables: [IdPrefix, string, string][] = [
-    ["job", "job", `agent_id = '${organizationId}'`],
-    ["evt", "job_event", `agent_id = '${organizationId}'`],
-    ["whe", "webhook_endpoint", `organization_id = '${organizationId}'`],
-    ["dlv", "webhook_delivery", `endpoint_id in ${ofEndpoints}`],
-    [
-      "att",
-      "webhook_attempt",
-      `delivery_id in (select id from webhook_delivery where endpoint_id in ${ofEndpoints})`,
-    ],
-    ["key", "api_key", `organization_id = '${organizationId}'`],
-  ];
-  const found = await Promise.all(
-    tables.map(async ([prefix, table, condition]) => {
-      const rows = await app.database.query<{ id: string }>(
-        sql`select id from ${raw(table)} where ${raw(condition)} order by id`,
-      );
-      if (rows.length === 0) throw new Error(`There are no rows in ${table}`);
-      return rows.map(({ id }) => ({ uuid: id, id: toTypedId(prefix, id) }));
-    }),
-  );
-  return found.flat();
 }
 
 async function collectCursors(app: TestApp, key: string): Promise<string[]> {

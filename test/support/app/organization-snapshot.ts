@@ -1,6 +1,6 @@
 /** Everything that the database stores about one organisation, without what differs between two equal ones. */
 import { hash } from "node:crypto";
-import { fromTypedId, type IdPrefix } from "../../../src/core/ids.ts";
+import { fromTypedId, toTypedId, type IdPrefix } from "../../../src/core/ids.ts";
 import type { Queryable } from "../../../src/core/postgres/database.ts";
 import { join, raw, sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { HOUR_MS } from "../../../src/core/time.ts";
@@ -68,24 +68,46 @@ const MASKED_COLUMNS = new Set([
   "transaction_id",
 ]);
 /** Written some time after a request, so they may or may not be there yet. */
-const IGNORED_COLUMNS = new Set(["last_used_at"]);
+const IGNORED_COLUMNS = ["last_used_at", "last_seen_at"];
 
 /** Throws for a table that is neither in `ownRows` nor in `otherTables`. */
 export async function snapshotOf(database: Queryable, organizationId: string): Promise<OrganizationSnapshot> {
-  await assertTablesKnown(database);
-  const found = await database.query<{ name: string; json: Record<string, unknown> }>(
-    selectOwnRows(organizationId),
-  );
+  const rows = await ownRowsOf(database, organizationId);
   return snapshotOfRows(
-    found.map(({ name, json }) => ({ table: name, text: JSON.stringify(withoutRandomColumns(json)) })),
+    rows.map(({ name, json }) => ({ table: name, text: JSON.stringify(withoutRandomColumns(json)) })),
   );
+}
+
+interface OwnRow {
+  name: string;
+  json: Record<string, unknown>;
+}
+
+/** Returns the rows of the organisation with their table, without times that reading changes. */
+export async function ownRowsOf(database: Queryable, organizationId: string): Promise<OwnRow[]> {
+  await assertTablesKnown(database);
+  return await database.query<OwnRow>(selectOwnRows(organizationId));
+}
+
+/** Returns the ids of the organisation's rows of each table, in order. Throws if a table has none. */
+export async function typedIdsOf(
+  database: Queryable,
+  organizationId: string,
+  tables: Partial<Record<IdPrefix, string>>,
+): Promise<string[]> {
+  const rows = await ownRowsOf(database, organizationId);
+  return Object.entries(tables).flatMap(([prefix, table]) => {
+    const ids = rows.filter(({ name }) => name === table).map(({ json }) => String(json["id"]));
+    if (ids.length === 0) throw new Error(`There are no rows in ${table}`);
+    return ids.toSorted().map((id) => toTypedId(prefix as IdPrefix, id));
+  });
 }
 
 /** One statement, because a snapshot is taken for each of hundreds of actions. */
 function selectOwnRows(organizationId: string): Sql {
   const selects = Object.entries(ownRows).map(([table, condition]) => {
     const where = join(condition.split("$1").map(raw), "own.id");
-    return sql`select ${raw(`'${table}'`)} as name, to_jsonb(row) as json from own, ${raw(table)} row where ${where}`;
+    return sql`select ${raw(`'${table}'`)} as name, to_jsonb(row) - ${IGNORED_COLUMNS}::text[] as json from own, ${raw(table)} row where ${where}`;
   });
   return sql`with own as (select ${organizationId}::uuid as id) ${join(selects, " union all ")}`;
 }
@@ -161,9 +183,10 @@ async function assertTablesKnown(database: Queryable): Promise<void> {
 
 function withoutRandomColumns(row: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(row)
-      .filter(([name]) => !IGNORED_COLUMNS.has(name))
-      .map(([name, value]) => [name, MASKED_COLUMNS.has(name) && value !== null ? "<masked>" : value]),
+    Object.entries(row).map(([name, value]) => [
+      name,
+      MASKED_COLUMNS.has(name) && value !== null ? "<masked>" : value,
+    ]),
   );
 }
 

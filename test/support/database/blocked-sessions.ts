@@ -4,12 +4,10 @@ import type { Database, Queryable } from "../../../src/core/postgres/database.ts
 import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { eventually } from "../eventually.ts";
 
-export interface OpenTransaction {
-  commit(): Promise<void>;
-}
+export type OpenTransaction = Awaited<ReturnType<typeof openTransaction>>;
 
 /** Runs `statements` in a transaction and keeps it open until `commit` is called. */
-export async function openTransaction(database: Database, ...statements: Sql[]): Promise<OpenTransaction> {
+export async function openTransaction(database: Database, ...statements: Sql[]) {
   const { promise: statementsRan, resolve: run } = Promise.withResolvers<void>();
   const { promise: committed, resolve: end } = Promise.withResolvers<void>();
   const transaction = database.transaction(async (tx) => {
@@ -19,10 +17,20 @@ export async function openTransaction(database: Database, ...statements: Sql[]):
   });
   await Promise.race([statementsRan, transaction]);
   return {
-    async commit() {
+    async commit(): Promise<void> {
       end();
       await transaction;
     },
+  };
+}
+
+/** Locks a job's row, so that requests for the job stay in flight. */
+export async function lockJobRow(database: Database, markingNumber: string) {
+  const lock = sql`select from job where marking_number = ${markingNumber} for update`;
+  const { commit } = await openTransaction(database, lock);
+  return {
+    release: commit,
+    waitForBlockedSessions: (count = 1) => waitForBlockedSessions(database, count),
   };
 }
 

@@ -1,22 +1,9 @@
-/** A TCP proxy for PostgreSQL or MongoDB that a test can disconnect, stall or slow down. Records SQL statements. */
+/** A TCP proxy for a server that a test can disconnect, stall or slow down. Records SQL statements. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { recordQueries } from "./query-recorder.ts";
 
-export interface FaultProxy extends AsyncDisposable {
-  /** The database's URL through the proxy. */
-  readonly url: string;
-  /** Texts of all forwarded statements, in order. Tests may clear it. */
-  readonly statements: string[];
-  /** Closes all connections and accepts no new ones, as if the server were down. */
-  disconnect(): void;
-  /** Keeps connections open but forwards nothing, as if the server or network hung. */
-  stall(): void;
-  /** Delays all further data in both directions. 0 ends the delay. */
-  delay(delayMs: number): void;
-  /** Closes all connections and accepts new ones again. */
-  restore(): void;
-}
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
 
 /** The key cache, counters, feed lag, request log and purges, which repeat in every process, and what follows a commit. */
 const background =
@@ -27,61 +14,73 @@ export function withoutBackground(statements: readonly string[]): string[] {
   return statements.filter((statement) => !background.test(statement));
 }
 
-export async function startFaultProxy(databaseUrl: string): Promise<FaultProxy> {
-  const target = new URL(databaseUrl);
-  // The MongoDB of the test run listens on a socket.
+/** Starts a proxy of the server at `targetUrl`, whose host can be the encoded path of a Unix socket. */
+export async function startFaultProxy(targetUrl: string) {
+  const target = new URL(targetUrl);
   const socket = decodeURIComponent(target.hostname);
-  const pairs = new Set<[Socket, Socket]>();
+  const pairs = new Set<readonly [Socket, Socket]>();
+  const silenced = new WeakSet<Socket>();
   const statements: string[] = [];
   let state: "open" | "cut" | "stalled" = "open";
-  let delayMs = 0;
+  let [delayMs, accepted] = [0, 0];
 
   const server = createServer((front) => {
-    if (state === "cut") {
-      front.destroy();
-      return;
-    }
+    if (state === "cut") return void front.destroy();
+    accepted += 1;
     const back = socket.startsWith("/")
       ? connect(socket)
       : connect(Number(target.port || 5432), target.hostname);
-    const pair: [Socket, Socket] = [front, back];
-    const read = recordQueries((statement) => statements.push(statement));
+    const pair = [front, back] as const;
     pairs.add(pair);
-    linkSockets(pair, () => pairs.delete(pair));
-    const [toBack, toFront] = [createDelayQueue(), createDelayQueue()];
-    front.on("data", (chunk: Buffer) => {
-      if (state !== "open") return;
-      read(chunk);
-      toBack(delayMs, () => back.write(chunk));
-    });
-    back.on("data", (chunk: Buffer) => state === "open" && toFront(delayMs, () => front.write(chunk)));
+    const isPostgres = target.protocol.startsWith("postgres");
+    const read = isPostgres ? recordQueries((statement) => statements.push(statement)) : () => undefined;
+    for (const [from, to, onChunk] of [[front, back, read] as const, [back, front] as const]) {
+      const pass = createDelayQueue();
+      from.on("data", (chunk: Buffer) => {
+        if (state !== "open" || silenced.has(front)) return;
+        onChunk?.(chunk);
+        pass(delayMs, () => to.write(chunk));
+      });
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        to.destroy();
+        pairs.delete(pair);
+      });
+    }
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 
   const closeAll = (): void => {
-    for (const [front, back] of pairs) {
-      front.destroy();
-      back.destroy();
-    }
+    for (const each of [...pairs].flat()) each.destroy();
   };
-  const url = new URL(databaseUrl);
+  const url = new URL(targetUrl);
   url.hostname = "127.0.0.1";
   url.port = String((server.address() as AddressInfo).port);
 
   return {
-    url: url.href,
+    /** The server's URL through the proxy. */
+    url: url.href.replace(/\/$/, ""),
+    /** Texts of all forwarded statements, in order. Tests may clear it. */
     statements,
+    /** Connections accepted so far. */
+    acceptedCount: () => accepted,
+    /** Connections open now. */
+    openCount: () => pairs.size,
+    /** Closes all connections and accepts no new ones, as if the server were down. */
     disconnect() {
       state = "cut";
       closeAll();
     },
-    stall() {
-      state = "stalled";
+    /** Keeps connections open but forwards nothing, as if the server or network hung. */
+    stall: () => void (state = "stalled"),
+    /** The same for the connections open now; new ones work. */
+    silence() {
+      for (const [front] of pairs) silenced.add(front);
     },
-    delay(ms) {
-      delayMs = ms;
-    },
+    /** Delays all further data in both directions. 0 ends the delay. */
+    delay: (ms: number) => void (delayMs = ms),
+    /** Closes all connections and accepts new ones again. */
     restore() {
       closeAll();
       state = "open";
@@ -102,18 +101,4 @@ function createDelayQueue(): (delayMs: number, pass: () => void) => void {
     queue.push(pass);
     setTimeout(() => queue.shift()?.(), delayMs);
   };
-}
-
-/** Closes each socket when the other one closes. */
-function linkSockets([front, back]: [Socket, Socket], onClose: () => void): void {
-  for (const [socket, peer] of [
-    [front, back],
-    [back, front],
-  ] as const) {
-    socket.on("error", () => peer.destroy());
-    socket.on("close", () => {
-      peer.destroy();
-      onClose();
-    });
-  }
 }

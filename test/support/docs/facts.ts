@@ -48,17 +48,28 @@ function spellNumber(value: number): string[] {
   return [value.toLocaleString("en", { maximumFractionDigits: 6 }), String(value), ...(word ? [word] : [])];
 }
 
-/** A number without a unit of time or size. */
-export function count(value: number): Quantity {
-  return { spellings: [...new Set(spellNumber(value))].map((text) => `${text}(?!\\s?${UNIT})`) };
+/** A number, or a constant of a module below `src`: `core/retry-schedule#MAX_ATTEMPTS`. */
+type Source = number | string;
+
+/** Returns the number of a constant of a module below `src`. */
+export function valueOf(source: Source): number {
+  if (typeof source === "number") return source;
+  const [file = "", name = ""] = source.split("#");
+  return constantIn(`src/${file}.ts`, name);
 }
 
-export function percent(share: number): Quantity {
-  return { spellings: [`${Number((share * 100).toFixed(6))} %`] };
+/** A number without a unit of time or size. */
+export function count(source: Source): Quantity {
+  return { spellings: [...new Set(spellNumber(valueOf(source)))].map((text) => `${text}(?!\\s?${UNIT})`) };
+}
+
+export function percent(share: Source): Quantity {
+  return { spellings: [`${Number((valueOf(share) * 100).toFixed(6))} %`] };
 }
 
 /** A duration of `ms` milliseconds in any unit in which it is whole: `24 h`, `24 hours`, `1 day`, `a day`. */
-export function duration(ms: number): Quantity {
+export function duration(source: Source): Quantity {
+  const ms = valueOf(source);
   const units = TIME_UNITS.filter(([size]) => ms % size === 0);
   return {
     spellings: units.flatMap(([size, ...names]) => {
@@ -74,7 +85,8 @@ export function atMost(statedMs: number, ms: number): Quantity {
   return duration(statedMs);
 }
 
-export function bytes(value: number): Quantity {
+export function bytes(source: Source): Quantity {
+  const value = valueOf(source);
   return {
     spellings: SIZE_UNITS.filter(([size]) => value % size === 0).map(
       ([size, name]) => `${value / size} ${name}`,

@@ -39,6 +39,7 @@ import {
   duration,
   numberIn,
   percent,
+  valueOf,
   type Fact,
   factsOf,
 } from "./facts.ts";
@@ -55,9 +56,7 @@ const concurrencyOfClients = [
   count(numberIn("clients/python/waymark_client/_client.py", /^MAX_CONCURRENT_REQUESTS = (\d+)$/m)),
 ];
 
-const KEY_GRANT = "src/api-keys/grant.ts";
-const KEY_SERVICE = "src/api-keys/service.ts";
-const keyRotationHours = constantIn(KEY_GRANT, "GRACE_HOURS.max");
+const keyRotationHours = valueOf("api-keys/grant#GRACE_HOURS.max");
 
 /** Shared with the operator pages. */
 export const periods = {
@@ -66,46 +65,49 @@ export const periods = {
   idempotency: duration(
     numberIn("src/idempotency/stored-response.sql.ts", /interval '(\d+) hours'/) * 60 * MINUTE_MS,
   ),
-  invitation: duration(constantIn("src/accounts/email-token.service.ts", "lifetimesMs.invitation")),
-  registration: duration(constantIn("src/accounts/email-token.service.ts", "lifetimesMs.registration")),
+  invitation: duration("accounts/email-token.service#lifetimesMs.invitation"),
+  registration: duration("accounts/email-token.service#lifetimesMs.registration"),
   keyRotation: duration(keyRotationHours * 60 * MINUTE_MS),
-  secretRotation: duration(constantIn("src/webhooks/signing/secrets.ts", "OVERLAP_MS")),
-  keyRevocation: atMost(SECOND_MS, constantIn("src/api-keys/verifier.ts", "TTL_MS")),
+  secretRotation: duration("webhooks/signing/secrets#OVERLAP_MS"),
+  keyRevocation: atMost(SECOND_MS, valueOf("api-keys/verifier#TTL_MS")),
   /** "about three days" */
   retries: duration(Math.round(scheduleMs(schedule) / DAY_MS) * DAY_MS),
-  openTransaction: atMost(MINUTE_MS, constantIn("src/core/postgres/database.ts", "TRANSACTION_LIMIT_MS")),
+  openTransaction: atMost(MINUTE_MS, valueOf("core/postgres/database#TRANSACTION_LIMIT_MS")),
 };
 
-const defaultPageSize = numberIn("src/operations/schemas.ts", /default: (\d+), description: "Items per page/);
-
-const CLIENT = "src/core/http-client/client.ts";
-const SHARES = "src/api/partner-shares.ts";
-const DECISIONS = "src/webhooks/dispatcher/retry-or-disable.ts";
+const defaultPageSize = count(
+  numberIn("src/operations/schemas.ts", /default: (\d+), description: "Items per page/),
+);
 
 const attempt = {
-  total: duration(constantIn(CLIENT, "defaultLimits.totalMs")),
-  connect: duration(constantIn(CLIENT, "defaultLimits.connectMs")),
-  headers: bytes(constantIn(CLIENT, "defaultLimits.headerBytes")),
+  total: duration("core/http-client/client#defaultLimits.totalMs"),
+  connect: duration("core/http-client/client#defaultLimits.connectMs"),
+  headers: bytes("core/http-client/client#defaultLimits.headerBytes"),
 };
 export const bodies = {
-  job: bytes(constantIn("src/api/rest/operation-routes.ts", "MAX_BODY_BYTES")),
-  batch: bytes(constantIn("src/jobs/update/operations.ts", "MAX_BATCH_BYTES")),
+  job: bytes("api/rest/operation-routes#MAX_BODY_BYTES"),
+  batch: bytes("jobs/update/operations#MAX_BATCH_BYTES"),
   graphql: bytes(MAX_BODY_BYTES),
 };
 export const replays = [count(defaultReplayRate.burst), count(defaultReplayRate.perSecond)];
 
-const activeKeys = count(constantIn(KEY_SERVICE, "MAX_ACTIVE_KEYS"));
-const testJobs = count(constantIn("src/test-mode/service.ts", "MAX_TEST_JOBS"));
-const lookUpItems = count(constantIn("src/jobs/list/operations.ts", "MAX_NUMBERS"));
+const activeKeys = count("api-keys/service#MAX_ACTIVE_KEYS");
+const testJobs = count("test-mode/service#MAX_TEST_JOBS");
+const lookUpItems = count("jobs/list/operations#MAX_NUMBERS");
 const statsAtOnce = count(numberIn("src/jobs/service.ts", /permitsPerKey: (\d+)/));
-const replaysPerRequest = count(constantIn("src/webhooks/deliveries/replay.sql.ts", "MAX_REPLAYED"));
+const replaysPerRequest = count("webhooks/deliveries/replay.sql#MAX_REPLAYED");
 const replaysAtOnce = count(
   numberIn("src/webhooks/deliveries/replay-limit.ts", /InFlightLimit\(\{ max: (\d+)/),
 );
+const statementTimeout = duration(numberIn("src/app/graphql.ts", /statement_timeout: "(\d+)"/));
+const idempotencyKeyLength = count(
+  numberIn("src/idempotency/service.ts", /KEY_PATTERN = .*\{1,(\d+)\}/),
+);
+const pageSize = count(MAX_PAGE_SIZE);
+const batchItems = count(MAX_BATCH_ITEMS);
+const slowRequests = count("api/simulate#MAX_SLOW_REQUESTS");
 
-const slowRequests = count(constantIn("src/api/simulate.ts", "MAX_SLOW_REQUESTS"));
-
-const clients = factsOf("docs/guide/", {
+const guide = factsOf("docs/guide/", {
   "index.md": {
     "Choose your way in": [periods.retries],
   },
@@ -113,9 +115,9 @@ const clients = factsOf("docs/guide/", {
     "Restrict and replace keys": [periods.keyRevocation],
   },
   "api-keys.md": {
-    "List keys": [duration(constantIn(KEY_SERVICE, "ENDED_KEYS_LISTED_MS"))],
-    "Create a key > name": [count(constantIn(KEY_GRANT, "MAX_NAME_LENGTH"))],
-    "Create a key > cidrs": [count(constantIn(KEY_GRANT, "MAX_CIDRS"))],
+    "List keys": [duration("api-keys/service#ENDED_KEYS_LISTED_MS")],
+    "Create a key > name": [count("api-keys/grant#MAX_NAME_LENGTH")],
+    "Create a key > cidrs": [count("api-keys/grant#MAX_CIDRS")],
     "Replace a key": [count(keyRotationHours)],
     "Revoke a key": [periods.keyRevocation],
     "What a key may do": [activeKeys],
@@ -124,15 +126,15 @@ const clients = factsOf("docs/guide/", {
     "Create a test key": [duration(constantIn("src/guide/assets/test-key.mjs", "LIFETIME_MS"))],
     "Create test jobs": [testJobs],
     "Run a job": [
-      count(constantIn("src/test-mode/test-run.driver.ts", "MAX_STEPS_PER_PASS")),
-      count(constantIn("src/test-mode/test-run.driver.ts", "MAX_STEPS_PER_PARTNER")),
+      count("test-mode/test-run.driver#MAX_STEPS_PER_PASS"),
+      count("test-mode/test-run.driver#MAX_STEPS_PER_PARTNER"),
     ],
     "See every state of a delivery": [
       count(schedule.length),
       atMost(MINUTE_MS, longestScheduleMs(test.schedule)),
       duration(live.maxRetryAfterMs),
       duration(test.maxRetryAfterMs),
-      count(constantIn(DECISIONS, "MAX_CONSECUTIVE_FAILURES")),
+      count("webhooks/dispatcher/retry-or-disable#MAX_CONSECUTIVE_FAILURES"),
       duration(disableRules.live.afterMs),
       duration(disableRules.test.afterMs),
       duration(disableRules.live.spreadMs),
@@ -140,23 +142,21 @@ const clients = factsOf("docs/guide/", {
     ],
     "Simulate a failure": [
       slowRequests,
-      count(constantIn("src/test-mode/simulation.ts", "SLOW.min")),
-      duration(constantIn("src/test-mode/simulation.ts", "SLOW.max")),
+      count("test-mode/simulation#SLOW.min"),
+      duration("test-mode/simulation#SLOW.max"),
     ],
   },
   "console.md": {
     "Getting access": [periods.registration, count(MIN_PASSWORD_LENGTH)],
     "Your first key": [periods.keyRotation, periods.keyRevocation],
     "Your first webhook": [periods.retention, duration(disableRules.live.afterMs)],
-    Jobs: [count(MAX_BATCH_ITEMS)],
+    Jobs: [batchItems],
     Members: [periods.invitation, count(MAX_NOTICES_PER_HOUR)],
-    "Your own account": [
-      duration(constantIn("src/core/fresh-authentication.ts", "MAX_AUTHENTICATION_AGE_MS")),
-    ],
+    "Your own account": [duration("core/fresh-authentication#MAX_AUTHENTICATION_AGE_MS")],
   },
   "jobs.md": {
-    "List jobs": [count(defaultPageSize)],
-    "Read every page": [count(MAX_PAGE_SIZE)],
+    "List jobs": [defaultPageSize],
+    "Read every page": [pageSize],
     "What happens to jobs that change while you read": [periods.openTransaction],
   },
   "lookup.md": {
@@ -166,15 +166,13 @@ const clients = factsOf("docs/guide/", {
     "Count jobs": [count(MAX_GROUPS), statsAtOnce],
   },
   "updating.md": {
-    "Update jobs safely": [count(jobFieldNames.length), count(MAX_BATCH_ITEMS)],
+    "Update jobs safely": [count(jobFieldNames.length), batchItems],
     "Retry without applying a change twice > Changed something": [periods.idempotency],
-    "Retry without applying a change twice": [
-      count(numberIn("src/idempotency/service.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
-    ],
-    "Update up to 100 jobs": [count(MAX_BATCH_ITEMS)],
+    "Retry without applying a change twice": [idempotencyKeyLength],
+    "Update up to 100 jobs": [batchItems],
   },
   "clients.md": {
-    Clients: [...concurrencyOfClients],
+    Clients: concurrencyOfClients,
     TypeScript: [periods.feed],
     Python: [periods.feed],
   },
@@ -186,6 +184,8 @@ const clients = factsOf("docs/guide/", {
   "errors.md": {
     "GoneException (410)": [periods.feed],
     CURSOR_EXPIRED: [periods.feed],
+    TIMEOUT: [statementTimeout],
+    "ConflictException (409)": [count(MAX_ENDPOINTS.live), activeKeys, testJobs],
     "PayloadTooLargeException (413)": [bodies.job, bodies.batch],
     "UnprocessableEntityException (422)": [periods.idempotency],
   },
@@ -200,42 +200,34 @@ const clients = factsOf("docs/guide/", {
       duration(SECOND_MS),
       count(defaultRateLimits.batch.perSecond * MAX_BATCH_ITEMS),
     ],
-    "Limits of single operations > Send a test event": [
-      count(constantIn("src/webhooks/deliveries/service.ts", "MAX_TEST_EVENTS")),
-    ],
+    "Limits of single operations > Send a test event": [count("webhooks/deliveries/service#MAX_TEST_EVENTS")],
     "Limits of single operations > Create a webhook endpoint, or change its URL": [
-      count(constantIn("src/webhooks/service.ts", "MAX_URL_CHECKS")),
+      count("webhooks/service#MAX_URL_CHECKS"),
     ],
     "Limits of single operations > Wait for a simulated slow answer": [slowRequests],
     "Limits of single operations > Replay many deliveries": [
       count(numberIn("src/webhooks/deliveries/replay-limit.ts", /max: (\d+), noun: "replays"/)),
       ...replays,
     ],
-    "Sizes > Page of jobs or history": [count(MAX_PAGE_SIZE), count(defaultPageSize)],
-    "Sizes > Page of events": [count(MAX_PAGE_SIZE)],
-    "Sizes > Batch": [count(MAX_BATCH_ITEMS)],
+    "Sizes > Page of jobs or history": [pageSize, defaultPageSize],
+    "Sizes > Page of events": [pageSize],
+    "Sizes > Batch": [batchItems],
     "Sizes > Look-up": [lookUpItems],
-    "Sizes > Statistics": [
-      count(constantIn("src/jobs/counters/stats.sql.ts", "MAX_KEYS")),
-      count(MAX_GROUPS),
-    ],
+    "Sizes > Statistics": [count("jobs/counters/stats.sql#MAX_KEYS"), count(MAX_GROUPS)],
     "Sizes > Statistics at the same time": [statsAtOnce],
-    "Sizes > Page of requests or deliveries": [count(MAX_PAGE_SIZE), count(defaultPageSize)],
+    "Sizes > Page of requests or deliveries": [pageSize, defaultPageSize],
     "Limits of single operations > Any": [
-      count(constantIn(SHARES, "BULK_PER_PARTNER")),
-      count(constantIn(SHARES, "MAX_WAITING")),
-      duration(constantIn(SHARES, "MAX_WAIT_MS")),
+      count("api/partner-shares#BULK_PER_PARTNER"),
+      count("api/partner-shares#MAX_WAITING"),
+      duration("api/partner-shares#MAX_WAIT_MS"),
     ],
     "Sizes > Body of a batch": [bodies.batch],
     "Sizes > Body of a GraphQL request": [bodies.graphql],
     "Sizes > Quotation marks and opening brackets in a body": [count(MAX_QUOTES_AND_BRACKETS)],
     "Sizes > Problems in one response": [count(MAX_PROBLEMS)],
-    "Sizes > Test events": [count(constantIn("src/events/delete-test-events.sql.ts", "MAX_TEST_EVENTS"))],
+    "Sizes > Test events": [count("events/delete-test-events.sql#MAX_TEST_EVENTS")],
     "Sizes > Any other body": [bodies.job],
-    "Sizes > Idempotency-Key": [
-      count(numberIn("src/idempotency/service.ts", /KEY_PATTERN = .*\{1,(\d+)\}/)),
-      periods.idempotency,
-    ],
+    "Sizes > Idempotency-Key": [idempotencyKeyLength, periods.idempotency],
     "Sizes > Responses stored for Idempotency-Keys": [
       count(IDEMPOTENCY_STORAGE_LIMITS.records),
       bytes(IDEMPOTENCY_STORAGE_LIMITS.bytes),
@@ -245,27 +237,15 @@ const clients = factsOf("docs/guide/", {
     "Sizes > Webhook endpoints": [count(MAX_ENDPOINTS.live)],
     "Sizes > Active API keys": [activeKeys],
   },
-});
-
-const webhooks = factsOf("docs/guide/", {
   "webhooks/quickstart.md": {
     "Receive webhooks": [periods.retries],
     "What your receiver does": [attempt.total],
   },
   "webhooks/endpoints.md": {
-    "Create an endpoint": [
-      count(MAX_ENDPOINTS.live),
-      count(constantIn("src/webhooks/endpoints/validation.ts", "MAX_HEADERS")),
-    ],
+    "Create an endpoint": [count(MAX_ENDPOINTS.live), count("webhooks/endpoints/validation#MAX_HEADERS")],
     "Send a test event": [attempt.total],
     "Replace the secret": [periods.secretRotation],
-    "Pause and resume": [
-      periods.retention,
-      count(constantIn("src/webhooks/deliveries/retention.sql.ts", "MAX_ON_HOLD")),
-    ],
-  },
-  "errors.md": {
-    "ConflictException (409)": [count(MAX_ENDPOINTS.live), activeKeys, testJobs],
+    "Pause and resume": [periods.retention, count("webhooks/deliveries/retention.sql#MAX_ON_HOLD")],
   },
   "webhooks/verify.md": {
     "Rotate the secret": [periods.secretRotation],
@@ -274,33 +254,30 @@ const webhooks = factsOf("docs/guide/", {
     "What your answer means > 2xx within 15 seconds": [attempt.total, attempt.connect],
     "What your answer means": [
       duration(live.maxRetryAfterMs),
-      bytes(constantIn(CLIENT, "defaultLimits.readBytes")),
-      bytes(constantIn(CLIENT, "defaultLimits.keepBytes")),
+      bytes("core/http-client/client#defaultLimits.readBytes"),
+      bytes("core/http-client/client#defaultLimits.keepBytes"),
     ],
     Retries: [count(schedule.length), percent(JITTER)],
     "Repeated events": [periods.retention],
     "When an endpoint keeps failing": [
-      count(constantIn(DECISIONS, "MAX_CONSECUTIVE_FAILURES")),
-      percent(constantIn(DECISIONS, "MAX_FAILURE_RATIO")),
-      count(constantIn(DECISIONS, "MIN_ATTEMPTS")),
-      duration(constantIn(DECISIONS, "SLOT_MS") * constantIn(DECISIONS, "SLOT_COUNT")),
+      count("webhooks/dispatcher/retry-or-disable#MAX_CONSECUTIVE_FAILURES"),
+      percent("webhooks/dispatcher/retry-or-disable#MAX_FAILURE_RATIO"),
+      count("webhooks/dispatcher/retry-or-disable#MIN_ATTEMPTS"),
+      duration(
+        valueOf("webhooks/dispatcher/retry-or-disable#SLOT_MS") *
+          valueOf("webhooks/dispatcher/retry-or-disable#SLOT_COUNT"),
+      ),
       duration(probeDelayMs(0)),
       duration(probeDelayMs(4)),
       duration(probeDelayMs(5)),
       duration(disableRules.live.afterMs),
       duration(disableRules.live.spreadMs),
-      count(constantIn(DECISIONS, "ALERT_AFTER_ATTEMPTS")),
+      count("webhooks/dispatcher/retry-or-disable#ALERT_AFTER_ATTEMPTS"),
     ],
-    "Limits > Headers of your own per endpoint": [
-      count(constantIn("src/webhooks/endpoints/validation.ts", "MAX_HEADERS")),
-    ],
-    "Limits > URL of an endpoint": [
-      count(constantIn("src/core/http-client/address-guard.ts", "MAX_URL_LENGTH")),
-    ],
+    "Limits > Headers of your own per endpoint": [count("webhooks/endpoints/validation#MAX_HEADERS")],
+    "Limits > URL of an endpoint": [count("core/http-client/address-guard#MAX_URL_LENGTH")],
     "Limits > Time for one attempt": [attempt.total, attempt.connect],
-    "Limits > Deliveries on hold for one endpoint": [
-      count(constantIn("src/webhooks/deliveries/retention.sql.ts", "MAX_ON_HOLD")),
-    ],
+    "Limits > Deliveries on hold for one endpoint": [count("webhooks/deliveries/retention.sql#MAX_ON_HOLD")],
   },
   "webhooks/deliveries.md": {
     "Delivery log": [periods.retention],
@@ -312,14 +289,6 @@ const webhooks = factsOf("docs/guide/", {
     "Outcomes > timeout": [attempt.total],
     "Outcomes > invalid_response": [attempt.headers],
     "The signature doesn't match > Since a rotation": [periods.secretRotation],
-  },
-});
-
-const statementTimeout = duration(numberIn("src/app/graphql.ts", /statement_timeout: "(\d+)"/));
-
-const graphql = factsOf("docs/guide/", {
-  "errors.md": {
-    TIMEOUT: [statementTimeout],
   },
   "graphql/subscriptions.md": {
     "A client that reconnects": [periods.feed],
@@ -349,8 +318,8 @@ const graphql = factsOf("docs/guide/", {
     Limits: [
       bytes(BODY_BYTES_PER_TOKEN),
       bodies.graphql,
-      count(constantIn("src/api/graphql/execution/cost.ts", "TOTAL_COUNT_COST")),
-      count(constantIn("src/api/graphql/execution/cost.ts", "STATS_COST")),
+      count("api/graphql/execution/cost#TOTAL_COUNT_COST"),
+      count("api/graphql/execution/cost#STATS_COST"),
       count(numberIn("src/api/graphql/authenticate.ts", /ANONYMOUS_LIMIT = \{ perSecond: (\d+)/)),
     ],
   },
@@ -368,8 +337,8 @@ const graphql = factsOf("docs/guide/", {
 const readme = factsOf("", {
   "README.md": {
     Waymark: [periods.retries],
-    Start: [count(constantIn("src/dev/demo/demo.ts", "JOB_COUNT"))],
+    Start: [count("dev/demo/demo#JOB_COUNT")],
   },
 });
 
-export const guideFacts: readonly Fact[] = [...readme, ...clients, ...webhooks, ...graphql];
+export const guideFacts: readonly Fact[] = [...readme, ...guide];

@@ -19,35 +19,36 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/time.ts
 import { PENDING_COUNT_LIMIT } from "../../../src/webhooks/endpoints/view.ts";
 import {
   bytes,
-  constantIn,
   count,
   duration,
   numberIn,
   percent,
+  valueOf,
   type Fact,
   factsOf,
   type Quantity,
 } from "./facts.ts";
 import { bodies, periods, replays } from "./guide-facts.ts";
 
-const SERVER = "src/api/server/server.ts";
-const DISPATCHER = "src/webhooks/dispatcher/dispatcher.ts";
-const MIGRATE = "src/core/postgres/migrate.ts";
-const LINKS = "src/accounts/email-token.service.ts";
-
 const drainDelayMs = toConfig(readEnv({ NODE_ENV: "production" })).http.shutdownDrainDelayMs;
-const stopMs = constantIn(SERVER, "STOP_TIMEOUT_MS");
-const stuck = duration(constantIn("src/webhooks/dispatcher/worker.ts", "STUCK_AFTER_S") * SECOND_MS);
+const stopMs = valueOf("api/server/server#STOP_TIMEOUT_MS");
+const stuck = duration(valueOf("webhooks/dispatcher/worker#STUCK_AFTER_S") * SECOND_MS);
 const graceSeconds = numberIn("docker-compose.yml", /stop_grace_period: (\d+)s/);
-const recoveryCodes = count(constantIn("src/accounts/two-factor/recovery-codes.ts", "CODE_COUNT"));
+const recoveryCodes = count("accounts/two-factor/recovery-codes#CODE_COUNT");
 const idempotencyStorage = [
   count(IDEMPOTENCY_STORAGE_LIMITS.records),
   bytes(IDEMPOTENCY_STORAGE_LIMITS.bytes),
 ];
 const env = readEnv({});
 const neededDays = Math.ceil(longestScheduleMs(env.WEBHOOK_RETRY_SCHEDULE) / DAY_MS);
+const lockMs = valueOf("core/postgres/migrate#LOCK_TIMEOUT_MS");
+const migrationMs =
+  valueOf("core/postgres/migrate#MAX_ATTEMPTS") * (lockMs + valueOf("core/postgres/migrate#RETRY_DELAY_MS"));
+const poolSize = env.DATABASE_POOL_SIZE;
+const workerPoolSize = valueOf("app/worker#POOL_SIZE");
+const timeout = (name: string): Quantity => duration(`api/server/server#TIMEOUTS_MS.${name}`);
 
-const install = factsOf("docs/operate/", {
+const pages = factsOf("docs/operate/", {
   "install.md": {
     "4. Create the first operator": [periods.invitation, count(MIN_PASSWORD_LENGTH), recoveryCodes],
     "3. TLS and a proxy": [duration(env.KEEP_ALIVE_TIMEOUT)],
@@ -63,8 +64,8 @@ const install = factsOf("docs/operate/", {
     ],
     "Data and secrets": [duration(FEED_DAYS * DAY_MS), duration(SESSION_LIFETIME_MS)],
     "Webhooks > WEBHOOK_RETRY_SCHEDULE": [
-      count(constantIn("src/core/retry-schedule.ts", "MAX_ATTEMPTS")),
-      duration(constantIn("src/core/retry-schedule.ts", "MAX_DELAY_MS")),
+      count("core/retry-schedule#MAX_ATTEMPTS"),
+      duration("core/retry-schedule#MAX_DELAY_MS"),
       percent(JITTER),
     ],
     "What production changes": [duration(drainDelayMs)],
@@ -72,16 +73,10 @@ const install = factsOf("docs/operate/", {
   },
   "console.md": {
     "Importing jobs": [bytes(MAX_IMPORT_BYTES), bytes(MAX_XLSX_BYTES)],
-    "The outbox": [duration(constantIn("src/mail/queue.ts", "RETENTION_MS"))],
+    "The outbox": [duration("mail/queue#RETENTION_MS")],
   },
-});
-
-const lockMs = constantIn(MIGRATE, "LOCK_TIMEOUT_MS");
-const migrationMs = constantIn(MIGRATE, "MAX_ATTEMPTS") * (lockMs + constantIn(MIGRATE, "RETRY_DELAY_MS"));
-
-const run = factsOf("docs/operate/", {
   "monitoring.md": {
-    "Health > All": [duration(constantIn("src/api/ops/dependencies.ts", "CHECK_TIMEOUT_MS"))],
+    "Health > All": [duration("api/ops/dependencies#CHECK_TIMEOUT_MS")],
     Health: [stuck],
     "Metrics > waymark_idempotency_records_trimmed_total": [
       periods.idempotency,
@@ -94,28 +89,28 @@ const run = factsOf("docs/operate/", {
     "Metrics > waymark_webhook_deliveries_on_hold": [count(PENDING_COUNT_LIMIT)],
     "Metrics > waymark_websocket_connections": [count(subscriptionLimits.connections)],
     "Metrics > waymark_password_hashes_total": [recoveryCodes],
-    Traces: [count(constantIn("src/core/tracing/sdk.ts", "MAX_QUEUED_SPANS"))],
+    Traces: [count("core/tracing/sdk#MAX_QUEUED_SPANS")],
   },
   "upgrade.md": {
     "Upgrade without Compose": [duration(lockMs), duration(migrationMs)],
     "Stop > 1": [duration(drainDelayMs)],
     "Stop > 2": [
-      duration(constantIn(DISPATCHER, "STOP_TIMEOUT_MS")),
-      duration(constantIn("src/mail/worker.ts", "STOP_TIMEOUT_MS")),
+      duration("webhooks/dispatcher/dispatcher#STOP_TIMEOUT_MS"),
+      duration("mail/worker#STOP_TIMEOUT_MS"),
     ],
     "Stop > 3": [duration(stopMs)],
     Stop: [
       duration(graceSeconds * SECOND_MS),
       duration(stopMs),
-      duration(constantIn("src/webhooks/dispatcher/claim-due-and-record-attempts.sql.ts", "LEASE_MS")),
+      duration("webhooks/dispatcher/claim-due-and-record-attempts.sql#LEASE_MS"),
     ],
   },
   "backup.md": {
     "Removals that the restore undid": [
       periods.registration,
       periods.invitation,
-      duration(constantIn(LINKS, "lifetimesMs.password_reset")),
-      duration(constantIn(LINKS, "lifetimesMs.account_request_answer")),
+      duration("accounts/email-token.service#lifetimesMs.password_reset"),
+      duration("accounts/email-token.service#lifetimesMs.account_request_answer"),
     ],
   },
   "runbooks.md": {
@@ -125,9 +120,7 @@ const run = factsOf("docs/operate/", {
     "The feed is stalled": [
       duration(numberIn("src/core/postgres/orm-options.ts", /idle_in_transaction_session_timeout=(\d+)/)),
     ],
-    "A process is down": [
-      duration(constantIn("src/webhooks/dispatcher/claim-due-and-record-attempts.sql.ts", "LEASE_MS")),
-    ],
+    "A process is down": [duration("webhooks/dispatcher/claim-due-and-record-attempts.sql#LEASE_MS")],
     "A disk is full": [duration(neededDays * DAY_MS)],
     "E-mail is not sent > pending with a temporary error": [
       duration(Math.round(MAIL_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0) / HOUR_MS) * HOUR_MS),
@@ -135,12 +128,58 @@ const run = factsOf("docs/operate/", {
     "E-mail is not sent": [
       periods.registration,
       periods.invitation,
-      duration(constantIn(LINKS, "lifetimesMs.password_reset")),
+      duration("accounts/email-token.service#lifetimesMs.password_reset"),
+    ],
+  },
+  "security.md": {
+    "Secrets > Sessions": [duration(SESSION_LIFETIME_MS)],
+    "Two-factor authentication": [recoveryCodes],
+    "Network > Headers of a request": [timeout("headers"), bytes(maxHeaderSize)],
+    "Network > Body of a request": [timeout("request"), timeout("upload")],
+    "Network > Body size": [
+      bodies.job,
+      bodies.batch,
+      bodies.graphql,
+      bytes("api/console/guards#MAX_BODY_BYTES"),
+      bytes(MAX_IMPORT_BYTES),
+    ],
+    "Network > Reading a response": [timeout("response")],
+    "Network > Silence on a connection during a request": [timeout("idleSocket")],
+    "Network > WebSockets": [
+      count(subscriptionLimits.connections),
+      count(subscriptionLimits.connectionsPerOrganization),
+      count(subscriptionLimits.connectionsPerPrincipal),
+    ],
+    "Limits against abuse > Unknown API keys from one network, per process": [
+      count(unknownKeyRate.burst),
+      count(unknownKeyRate.perSecond),
+    ],
+  },
+  "scaling.md": {
+    "When to add what": [count(MAX_IN_FLIGHT)],
+    Processes: [duration(drainDelayMs), duration(subscriptionLimits.pingIntervalMs)],
+    Connections: [count(poolSize)],
+    // REST and GraphQL have a pool each and share one connection that listens. A worker has two that listen.
+    "Connections > API": [count(2 * poolSize + 1)],
+    "Connections > Worker": [count(poolSize + workerPoolSize + 2)],
+    "Connections > all": [count(2 * poolSize + workerPoolSize + 3)],
+    "Connections > A command, and each process while it starts": [count("app/cli-services#POOL_SIZE")],
+    "Read replicas": [duration("core/replicas#MAX_LAG_MS")],
+    "Read replicas > more than 2 s behind": [duration("core/replicas#MAX_LAG_MS")],
+    "Overload > Normally": [
+      count("api/load-shedding#BURST_PER_CONNECTION"),
+      count(valueOf("api/load-shedding#BURST_PER_CONNECTION") * poolSize),
+    ],
+    "Overload > During an overload": [count("api/load-shedding#MIN_LIMIT")],
+    Overload: [
+      duration("api/load-shedding#BURST_MS"),
+      duration("api/load-shedding#RECOVERED_AFTER_MS"),
+      duration(STATEMENT_TIMEOUT_MS),
+      duration("core/postgres/orm-options#CONNECT_TIMEOUT_MS"),
+      count("core/postgres/database#MAX_WAITING_PER_CONNECTION"),
     ],
   },
 });
-
-const timeout = (name: string): Quantity => duration(constantIn(SERVER, `TIMEOUTS_MS.${name}`));
 
 /** The row of a throttle: its burst, and the time for one more attempt. */
 function throttle(row: string, kind: ThrottleKind): Fact {
@@ -153,33 +192,8 @@ function throttle(row: string, kind: ThrottleKind): Fact {
   };
 }
 
-const security = [
-  ...factsOf("docs/operate/", {
-    "security.md": {
-      "Secrets > Sessions": [duration(SESSION_LIFETIME_MS)],
-      "Two-factor authentication": [recoveryCodes],
-      "Network > Headers of a request": [timeout("headers"), bytes(maxHeaderSize)],
-      "Network > Body of a request": [timeout("request"), timeout("upload")],
-      "Network > Body size": [
-        bodies.job,
-        bodies.batch,
-        bodies.graphql,
-        bytes(constantIn("src/api/console/guards.ts", "MAX_BODY_BYTES")),
-        bytes(MAX_IMPORT_BYTES),
-      ],
-      "Network > Reading a response": [timeout("response")],
-      "Network > Silence on a connection during a request": [timeout("idleSocket")],
-      "Network > WebSockets": [
-        count(subscriptionLimits.connections),
-        count(subscriptionLimits.connectionsPerOrganization),
-        count(subscriptionLimits.connectionsPerPrincipal),
-      ],
-      "Limits against abuse > Unknown API keys from one network, per process": [
-        count(unknownKeyRate.burst),
-        count(unknownKeyRate.perSecond),
-      ],
-    },
-  }),
+export const operateFacts: readonly Fact[] = [
+  ...pages,
   throttle("Wrong passwords for one account from one network", "sign-in-network"),
   throttle("Wrong passwords for all accounts from one network", "sign-in-address"),
   throttle("All attempts at one account by unknown browsers", "sign-in-total-account"),
@@ -191,39 +205,3 @@ const security = [
   throttle("Account forms from one IPv6 /48", "form-site"),
   throttle("Account requests that are answered by e-mail", "request-total"),
 ];
-
-const poolSize = env.DATABASE_POOL_SIZE;
-const workerPoolSize = constantIn("src/app/worker.ts", "POOL_SIZE");
-
-const SHEDDING = "src/api/load-shedding.ts";
-
-const scaling = factsOf("docs/operate/", {
-  "scaling.md": {
-    "When to add what": [count(MAX_IN_FLIGHT)],
-    Processes: [duration(drainDelayMs), duration(subscriptionLimits.pingIntervalMs)],
-    Connections: [count(poolSize)],
-    // REST and GraphQL have a pool each and share one connection that listens. A worker has two that listen.
-    "Connections > API": [count(2 * poolSize + 1)],
-    "Connections > Worker": [count(poolSize + workerPoolSize + 2)],
-    "Connections > all": [count(2 * poolSize + workerPoolSize + 3)],
-    "Connections > A command, and each process while it starts": [
-      count(constantIn("src/app/cli-services.ts", "POOL_SIZE")),
-    ],
-    "Read replicas": [duration(constantIn("src/core/replicas.ts", "MAX_LAG_MS"))],
-    "Read replicas > more than 2 s behind": [duration(constantIn("src/core/replicas.ts", "MAX_LAG_MS"))],
-    "Overload > Normally": [
-      count(constantIn(SHEDDING, "BURST_PER_CONNECTION")),
-      count(constantIn(SHEDDING, "BURST_PER_CONNECTION") * poolSize),
-    ],
-    "Overload > During an overload": [count(constantIn(SHEDDING, "MIN_LIMIT"))],
-    Overload: [
-      duration(constantIn(SHEDDING, "BURST_MS")),
-      duration(constantIn(SHEDDING, "RECOVERED_AFTER_MS")),
-      duration(STATEMENT_TIMEOUT_MS),
-      duration(constantIn("src/core/postgres/orm-options.ts", "CONNECT_TIMEOUT_MS")),
-      count(constantIn("src/core/postgres/database.ts", "MAX_WAITING_PER_CONNECTION")),
-    ],
-  },
-});
-
-export const operateFacts: readonly Fact[] = [...install, ...run, ...security, ...scaling];

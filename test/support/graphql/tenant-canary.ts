@@ -1,11 +1,12 @@
 /** An organisation with data of every kind that contains a marker, to detect leaks to other organisations. */
 import { expect } from "vitest";
-import { toTypedId, type IdPrefix } from "../../../src/core/ids.ts";
+import { toTypedId } from "../../../src/core/ids.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";
 import { signInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
 import { queryData } from "./client.ts";
 import type { TestOrganization, TestApp } from "../app/app.fixture.ts";
+import { ownRowsOf, typedIdsOf } from "../app/organization-snapshot.ts";
 import { eventually } from "../eventually.ts";
 
 export const CANARY_MARKER = "zq-victim";
@@ -26,7 +27,7 @@ export async function createTenantCanary(app: TestApp, operator: SignedInTestUse
   const contractor = await app.createOrganization("contractor");
   const owner = await createMarkedUser(app, canary.id, "owner");
   const member = await createMarkedUser(app, canary.id, "member");
-  await makeJobs(app, canary, contractor);
+  await createMarkedJobs(app, canary, { marker: CANARY_MARKER, contractor });
   await makeWebhooks(app, canary);
   await makeAccounts(app, owner);
   await logRequests(app, canary);
@@ -52,28 +53,30 @@ async function createMarkedUser(
   return await signInUser(app, { ...user, id });
 }
 
-async function makeJobs(app: TestApp, canary: TestOrganization, contractor: TestOrganization): Promise<void> {
-  await app.createJobs(
-    canary,
-    [1, 2, 3].map((n) => ({
-      markingNumber: `${CANARY_MARKER}-${n}`,
-      contractor,
-      patch: {
-        batch_number: `${CANARY_MARKER} batch`,
-        group_code: `${CANARY_MARKER} group`,
-        recipient_name: `${CANARY_MARKER} recipient ${n}`,
-        recipient_contact: `${CANARY_MARKER} contact`,
-        delivery_address: `${CANARY_MARKER} address`,
-        postal_code: `${CANARY_MARKER} code`,
-        instructions: `${CANARY_MARKER} instructions`,
-        labels: `${CANARY_MARKER} labels`,
-        failure_reason: `${CANARY_MARKER} reason`,
-        scheduled_date: "2031-05-06",
-        weight: 31.5,
-        piece_quantity: 77,
-      },
-      providerStatus: `${CANARY_MARKER} carrier`,
-    })),
+/** Creates three jobs whose texts contain the marker. Returns their Marking Numbers. */
+export function createMarkedJobs(
+  app: TestApp,
+  agent: TestOrganization,
+  { marker, contractor }: { marker: string; contractor?: TestOrganization },
+): Promise<string[]> {
+  const patch = {
+    batch_number: `${marker} batch`,
+    group_code: `${marker} group`,
+    recipient_name: `${marker} recipient`,
+    recipient_contact: `${marker} contact`,
+    delivery_address: `${marker} address`,
+    postal_code: `${marker} code`,
+    instructions: `${marker} instructions`,
+    labels: `${marker} labels`,
+    failure_reason: `${marker} reason`,
+    scheduled_date: "2031-05-06",
+    weight: 31.5,
+    piece_quantity: 77,
+  };
+  const job = { ...(contractor && { contractor }), patch, providerStatus: `${marker} carrier` };
+  return app.createJobs(
+    agent,
+    [1, 2, 3].map((n) => ({ ...job, markingNumber: `${marker}-${n}` })),
   );
 }
 
@@ -142,41 +145,32 @@ async function collectIds(
   canary: TestOrganization,
   contractor: TestOrganization,
 ): Promise<string[]> {
-  const typed = async (prefix: IdPrefix, table: string, where = "organization_id = $1") => {
-    const [before = "", after = ""] = where.split("$1");
-    const condition = where.includes("$1") ? sql`${raw(before)}${canary.id}::uuid${raw(after)}` : raw(where);
-    const rows = await app.database.query<{ id: string }>(
-      sql`select id from ${raw(table)} where ${condition} order by id`,
-    );
-    if (rows.length === 0) throw new Error(`The canary has no rows in ${table}`);
-    return rows.map(({ id }) => toTypedId(prefix, id));
-  };
-  const ofCanary = "in (select id from webhook_endpoint where organization_id = $1)";
+  const own = await typedIdsOf(app.database, canary.id, {
+    job: "job",
+    evt: "job_event",
+    whe: "webhook_endpoint",
+    key: "api_key",
+    dlv: "webhook_delivery",
+    att: "webhook_attempt",
+    // The owner comes before the member.
+    usr: "user_account",
+    inv: "invitation",
+    aud: "audit_entry",
+    viw: "saved_view",
+  });
+  // Only operators can see these.
+  const [requests, mails] = await Promise.all(
+    ["account_request", "mail"].map((table) =>
+      app.database.query<{ id: string }>(sql`select id from ${raw(table)} order by id`),
+    ),
+  );
+  if (!requests?.length || !mails?.length) throw new Error("There are no account requests, or no mails");
   return [
     toTypedId("org", canary.id),
     toTypedId("org", contractor.id),
-    ...(await typed("job", "job", "agent_id = $1")),
-    ...(await typed("evt", "job_event", "agent_id = $1")),
-    ...(await typed("whe", "webhook_endpoint")),
-    ...(await typed("key", "api_key")),
-    ...(await typed("dlv", "webhook_delivery", `endpoint_id ${ofCanary}`)),
-    ...(await typed(
-      "att",
-      "webhook_attempt",
-      `delivery_id in (select id from webhook_delivery where endpoint_id ${ofCanary})`,
-    )),
-    // The owner comes before the member.
-    ...(await typed("usr", "user_account")),
-    ...(await typed("inv", "invitation")),
-    ...(await typed("aud", "audit_entry")),
-    ...(await typed(
-      "viw",
-      "saved_view",
-      "user_id in (select id from user_account where organization_id = $1)",
-    )),
-    // Only operators can see these.
-    ...(await typed("arq", "account_request", "true")),
-    ...(await typed("eml", "mail", "true")),
+    ...own,
+    ...requests.map(({ id }) => toTypedId("arq", id)),
+    ...mails.map(({ id }) => toTypedId("eml", id)),
   ];
 }
 
@@ -210,25 +204,16 @@ async function collectCursors(
 
 /** Returns all rows of the canary that a principal could change, to compare before and after. */
 export async function snapshotRows(app: TestApp, { id, contractor }: TenantCanary): Promise<unknown[]> {
-  const userIds = sql`(select id from user_account where organization_id = ${id}::uuid)`;
-  return await Promise.all(
-    [
-      sql`select to_jsonb(job) from job where agent_id = ${id} order by id`,
-      sql`select to_jsonb(endpoint) from webhook_endpoint endpoint where organization_id = ${id} order by id`,
-      // Reads also update the time of last use.
-      sql`select to_jsonb(key) - 'last_used_at' from api_key key where organization_id = ${id} order by id`,
-      sql`select to_jsonb(delivery) from webhook_delivery delivery where endpoint_id in (
-        select id from webhook_endpoint where organization_id = ${id}) order by id`,
-      sql`select to_jsonb(organization) from organization where id in (${id}, ${contractor.id}) order by id`,
-      sql`select to_jsonb(person) - 'last_seen_at' from user_account person where organization_id = ${id} order by id`,
-      sql`select to_jsonb(session) - 'last_seen_at' - 'ip_address' from user_session session where user_id in ${userIds} order by id`,
-      sql`select to_jsonb(view) from saved_view view where user_id in ${userIds} order by id`,
-      sql`select to_jsonb(invitation) from invitation where organization_id = ${id} order by id`,
-      sql`select to_jsonb(entry) from audit_entry entry where organization_id = ${id} order by id`,
-      sql`select to_jsonb(link) from email_token link where position(${CANARY_MARKER} in email) > 0 order by token_hash`,
-      sql`select to_jsonb(request) from account_request request order by id`,
-      sql`select to_jsonb(note) from account_request_note note order by id`,
-      sql`select to_jsonb(mail) from mail where position(${CANARY_MARKER} in recipient) > 0 order by id`,
-    ].map((statement) => app.database.query(statement)),
-  );
+  const own = await ownRowsOf(app.database, id);
+  const others = [
+    sql`select to_jsonb(organization) from organization where id = ${contractor.id}`,
+    sql`select to_jsonb(session) - 'last_seen_at' - 'ip_address' from user_session session
+      where user_id in (select id from user_account where organization_id = ${id}::uuid) order by id`,
+    sql`select to_jsonb(link) from email_token link where position(${CANARY_MARKER} in email) > 0 order by token_hash`,
+    sql`select to_jsonb(request) from account_request request order by id`,
+    sql`select to_jsonb(note) from account_request_note note order by id`,
+    sql`select to_jsonb(mail) from mail where position(${CANARY_MARKER} in recipient) > 0 order by id`,
+  ];
+  const rows = await Promise.all(others.map((statement) => app.database.query(statement)));
+  return [own.map((row) => JSON.stringify(row)).toSorted(), ...rows];
 }
