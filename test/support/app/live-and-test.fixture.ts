@@ -61,7 +61,7 @@ async function fill(app: TestApp, organization: TestOrganization, marker: string
   const settings = { url: `http://127.0.0.1:9/${marker}`, description: marker };
   const endpoint = (await send("POST", "/v1/webhook-endpoints", settings)).body.data.endpoint.id as string;
   await app.call(`/v1/webhook-endpoints/${endpoint}/test`, { key, method: "POST" });
-  await send("PATCH", `/v1/jobs/by-marking/${marker}-1`, { labels: `${marker} labels` });
+  await send("PATCH", `/v1/jobs/by-marking/${marker}-1`, { labels: `${marker} new` });
   const refused = await send("PATCH", `/v1/jobs/by-marking/${marker}-1`, { weight: marker });
   await queryData(app, "{ viewer { organization { id } } }", { key });
   await eventually(async () => {

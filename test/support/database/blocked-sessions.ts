@@ -27,9 +27,9 @@ export async function openTransaction(database: Database, ...statements: Sql[]) 
 /** Locks a job's row, so that requests for the job stay in flight. */
 export async function lockJobRow(database: Database, markingNumber: string) {
   const lock = sql`select from job where marking_number = ${markingNumber} for update`;
-  const { commit } = await openTransaction(database, lock);
+  const transaction = await openTransaction(database, lock);
   return {
-    release: commit,
+    release: () => transaction.commit(),
     waitForBlockedSessions: (count = 1) => waitForBlockedSessions(database, count),
   };
 }

@@ -25,7 +25,10 @@ export async function startFaultProxy(targetUrl: string) {
   let [delayMs, accepted] = [0, 0];
 
   const server = createServer((front) => {
-    if (state === "cut") return void front.destroy();
+    if (state === "cut") {
+      front.destroy();
+      return;
+    }
     accepted += 1;
     const back = socket.startsWith("/")
       ? connect(socket)

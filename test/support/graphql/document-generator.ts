@@ -49,31 +49,44 @@ export interface ArgumentLiterals {
   literalsFor(name: string, type: string): readonly string[];
 }
 
+/** Returns the literals that are tried for an argument or input field. */
+type LiteralsOf = (named: Named) => string[];
+
 /**
- * Returns argument lists for `field`: one per argument and literal, with the first literal of each other required argument.
+ * Returns one list per argument or input field and literal, with the first literal of each other one of `required`.
  * `attempts.literalsFor` should throw for a type without literals, so that new types are not forgotten.
  */
-export function generateArguments(
-  field: GraphQLField<unknown, unknown>,
-  attempts: ArgumentLiterals,
+function combine(
+  all: readonly Named[],
+  required: readonly Named[],
+  { literalsOf, firstOf }: { literalsOf: LiteralsOf; firstOf: LiteralsOf },
 ): string[] {
-  const required = field.args.filter(
-    ({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined,
-  );
-  const lists = field.args.flatMap((argument) =>
-    generateLiterals(argument, attempts).map((literal) =>
+  return all.flatMap((one) =>
+    literalsOf(one).map((literal) =>
       [
-        `${argument.name}: ${literal}`,
         ...required
-          .filter((other) => other !== argument)
-          .map((other) => `${other.name}: ${generateLiterals(other, attempts)[0] ?? "null"}`),
+          .filter((other) => other !== one)
+          .map((other) => `${other.name}: ${firstOf(other)[0] ?? "null"}`),
+        `${one.name}: ${literal}`,
       ].join(", "),
     ),
   );
+}
+
+const isRequired = ({ type, defaultValue }: Named): boolean =>
+  isNonNullType(type) && defaultValue === undefined;
+
+/** Returns argument lists for `field`: one per argument and literal, with each other required argument. */
+export function generateArguments(
+  { args }: GraphQLField<unknown, unknown>,
+  attempts: ArgumentLiterals,
+): string[] {
+  const literalsOf: LiteralsOf = (argument) => generateLiterals(argument, attempts);
+  const lists = combine(args, args.filter(isRequired), { literalsOf, firstOf: literalsOf });
   return lists.length > 0 ? lists.map((list) => `(${list})`) : [""];
 }
 
-type Named = Pick<GraphQLArgument, "name" | "type">;
+type Named = Pick<GraphQLArgument, "name" | "type"> & { defaultValue?: unknown };
 
 /** `outer` lists the enclosing input types. Recursive inputs (`and`, `or`, `not`) get one literal per field at the inner level. */
 function generateLiterals(
@@ -90,55 +103,36 @@ function generateLiterals(
   const recursionDepth = outer.filter((each) => each === named.name).length;
   if (recursionDepth > 1) return [];
   const fields = Object.values(named.getFields());
-  const literalsFor = (field: Named): string[] => {
+  const literalsOf: LiteralsOf = (field) => {
     const literals = generateLiterals(field, attempts, [...outer, named.name]);
     return recursionDepth > 0 ? literals.slice(0, 1) : literals;
   };
   const required = fields.filter((field) => isNonNullType(field.type));
-  return fields.flatMap((field) => {
-    const others = required
-      .filter((other) => other !== field)
-      .map((other) => `${other.name}: ${literalsFor(other)[0] ?? "null"}`);
-    return literalsFor(field).map((literal) => `{ ${[...others, `${field.name}: ${literal}`].join(", ")} }`);
-  });
+  return combine(fields, required, { literalsOf, firstOf: literalsOf }).map((list) => `{ ${list} }`);
 }
 
 /** Returns argument lists for `field`: one for each argument and input field that may be null, with null. */
-export function generateNulls(field: GraphQLField<unknown, unknown>, attempts: ArgumentLiterals): string[] {
-  const required = field.args.filter(
-    ({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined,
-  );
-  return field.args.flatMap((argument) =>
-    nullsIn(argument, attempts, []).map((literal) =>
-      [
-        `${argument.name}: ${literal}`,
-        ...required
-          .filter((other) => other !== argument)
-          .map((other) => `${other.name}: ${generateLiterals(other, attempts)[0] ?? "null"}`),
-      ].join(", "),
-    ),
-  );
+export function generateNulls(
+  { args }: GraphQLField<unknown, unknown>,
+  attempts: ArgumentLiterals,
+): string[] {
+  return combine(args, args.filter(isRequired), {
+    literalsOf: (argument) => nullsIn(argument, attempts, []),
+    firstOf: (argument) => generateLiterals(argument, attempts),
+  });
 }
 
 function nullsIn({ name, type }: Named, attempts: ArgumentLiterals, outer: readonly string[]): string[] {
   const inner = isNonNullType(type) ? type.ofType : type;
   const own = isNonNullType(type) ? [] : ["null"];
   if (isListType(inner))
-    return [
-      ...own,
-      ...nullsIn({ name, type: inner.ofType }, attempts, outer).map((literal) => `[${literal}]`),
-    ];
+    return [...own, ...nullsIn({ name, type: inner.ofType }, attempts, outer).map((each) => `[${each}]`)];
   const named = getNamedType(inner);
   if (!isInputObjectType(named) || outer.includes(named.name)) return own;
   const fields = Object.values(named.getFields());
-  const required = fields.filter((field) => isNonNullType(field.type) && field.defaultValue === undefined);
-  const inside = fields.flatMap((field) => {
-    const others = required
-      .filter((other) => other !== field)
-      .map((other) => `${other.name}: ${generateLiterals(other, attempts)[0] ?? "null"}`);
-    return nullsIn(field, attempts, [...outer, named.name]).map(
-      (literal) => `{ ${[...others, `${field.name}: ${literal}`].join(", ")} }`,
-    );
+  const inside = combine(fields, fields.filter(isRequired), {
+    literalsOf: (field) => nullsIn(field, attempts, [...outer, named.name]),
+    firstOf: (field) => generateLiterals(field, attempts),
   });
-  return [...own, ...inside];
+  return [...own, ...inside.map((list) => `{ ${list} }`)];
 }

@@ -1,27 +1,19 @@
 /** The HTTP app with a custom GraphQL schema on the database of the shared app, for behaviour that the real resolvers never show. */
-import { Writable } from "node:stream";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { ApiKeyService } from "../../../src/api-keys/service.ts";
-import type { TestModeService } from "../../../src/test-mode/api.ts";
 import { createKeyVerifier } from "../../../src/api-keys/verifier.ts";
 import { createMemoryStore } from "../../../src/rate-limits/store.ts";
 import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { createEventService } from "../../../src/events/service.ts";
-import { createIdempotencyService } from "../../../src/idempotency/service.ts";
 import { createGraphqlAdapter } from "../../../src/api/graphql/server.ts";
-import { createHttpApp } from "../../../src/api/express-app.ts";
+import { createHttpApp, type HttpServices } from "../../../src/api/express-app.ts";
 import { listen, type WebSocketHandler } from "../../../src/api/server/server.ts";
-import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
-import { createImportService } from "../../../src/jobs/import-export/import.ts";
-import { JobService } from "../../../src/jobs/service.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";
 import { MailService } from "../../../src/mail/service.ts";
-import type { DeliveryService, EndpointService } from "../../../src/webhooks/api.ts";
 import { openRequestLog } from "../../../src/request-log/service.ts";
 import { systemClock, type Clock } from "../../../src/core/clock.ts";
-import { openDatabase, type Database, type Queryable } from "../../../src/core/postgres/database.ts";
+import { openDatabase, type Queryable } from "../../../src/core/postgres/database.ts";
 import { createLogger } from "../../../src/core/logger.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
 import { openAccounts } from "../../../src/accounts/services.ts";
@@ -54,29 +46,11 @@ export interface RawGraphqlResponse {
   body: any;
 }
 
-export interface GraphqlFixture extends AsyncDisposable {
-  url: string;
-  databaseUrl: string;
-  /** The resolvers' database, with two connections. */
-  readDatabase: Database;
-  keys: ApiKeyService;
-  organizations: OrganizationService;
-  /** The log lines so far. */
-  log: Record<string, unknown>[];
-  /** Creates an agent and returns a key with all scopes. */
-  newKey(): Promise<string>;
-  post(body: unknown, headers?: Record<string, string>): Promise<RawGraphqlResponse>;
-  request(path: string, init?: RequestInit): Promise<RawGraphqlResponse>;
-  setExplorerKey(key: string): void;
-}
+export type GraphqlFixture = Awaited<ReturnType<typeof startGraphqlFixture>>;
 
 const errorUrl = (code: string): string => `https://api.example.com/errors/${code}`;
 
-export async function startGraphqlFixture({
-  typeDefs,
-  resolvers = {},
-  ...options
-}: GraphqlFixtureOptions): Promise<GraphqlFixture> {
+export async function startGraphqlFixture({ typeDefs, resolvers = {}, ...options }: GraphqlFixtureOptions) {
   const stack = new AsyncDisposableStack();
   const { databaseUrl } = await sharedApp("api");
   const settings = { NODE_ENV: "test", RATE_LIMITS: "off", WAYMARK_SECRET: TEST_SECRET, ...options.env };
@@ -88,7 +62,9 @@ export async function startGraphqlFixture({
   const database = stack.use(await openDatabase({ url: databaseUrl, poolSize: 2, entities }));
   const verifier = stack.use(createKeyVerifier({ database, clock }));
   const log: Record<string, unknown>[] = [];
-  const logger = createLogger("info", createLogStream(log));
+  const logger = createLogger("info", {
+    write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
+  });
   const { enabled, organizationFactor } = config.rateLimits;
   const limits = enabled ? { store: createMemoryStore(clock), organizationFactor } : null;
   const metrics = createMetrics(() => database.pool());
@@ -125,8 +101,8 @@ export async function startGraphqlFixture({
       errorUrl,
     }),
   );
-  const referenceData = createJobReferenceData(database);
-  const app = createHttpApp({
+  const keys = new ApiKeyService({ database, clock });
+  const services: Partial<HttpServices> = {
     clock: systemClock,
     config,
     logger,
@@ -135,34 +111,16 @@ export async function startGraphqlFixture({
     ...membership,
     pageUrl: (path) => path,
     errorUrl,
-    jobs: new JobService({
-      database,
-      referenceData,
-      notifyWorkers: () => undefined,
-      notifySubscribers: () => undefined,
-    }),
-    referenceData,
-    imports: createImportService({
-      database,
-      referenceData,
-      organizations: new OrganizationService({ database }),
-      notifyWorkers: () => undefined,
-      notifySubscribers: () => undefined,
-    }),
-    idempotency: createIdempotencyService({ database }),
-    events: createEventService({ database, clock }),
-    // Not called here.
-    endpoints: {} as EndpointService,
-    deliveries: {} as DeliveryService,
-    testMode: {} as TestModeService,
-    keys: new ApiKeyService({ database, clock }),
+    keys,
     requests: stack.use(await openRequestLog({ database, logger, registry, retentionDays: 30 })),
     verifier,
     limits,
     dependencies: [],
     stopping: new AbortController().signal,
     graphql,
-  });
+  };
+  // The others are not called here.
+  const app = createHttpApp(services as HttpServices);
   const connections = { total: 1_000, perAddress: 1_000 };
   const listenOptions = {
     host: "127.0.0.1",
@@ -173,9 +131,8 @@ export async function startGraphqlFixture({
   };
   const server = await listen(app, listenOptions, options.webSockets);
   stack.defer(() => server.stop());
-  const keys = new ApiKeyService({ database, clock });
   const organizations = new OrganizationService({ database });
-  const request: GraphqlFixture["request"] = async (path, init) => {
+  const request = async (path: string, init?: RequestInit): Promise<RawGraphqlResponse> => {
     const response = await fetch(server.url + path, init);
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.includes("json");
@@ -185,34 +142,28 @@ export async function startGraphqlFixture({
   return {
     url: server.url,
     databaseUrl,
+    /** The resolvers' database, with two connections. */
     readDatabase,
     keys,
     organizations,
+    /** The log lines so far. */
     log,
     request,
-    async newKey() {
+    /** Creates an agent and returns a key with all scopes. */
+    async newKey(): Promise<string> {
       const { id } = await organizations.create({
         name: `agent ${log.length} ${Math.random()}`,
         type: "agent",
       });
       return (await keys.create({ organizationId: id, name: "test", createdBy: "test" })).text;
     },
-    post: (body, headers) =>
+    post: (body: unknown, headers?: Record<string, string>) =>
       request("/graphql", {
         method: "POST",
         headers: { "content-type": "application/json", ...headers },
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
-    setExplorerKey: (key) => graphql.setExplorerKey(key),
+    setExplorerKey: (key: string) => graphql.setExplorerKey(key),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
-}
-
-function createLogStream(log: Record<string, unknown>[]): Writable {
-  return new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      log.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
-      done();
-    },
-  });
 }
