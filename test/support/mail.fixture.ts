@@ -9,7 +9,7 @@ import { MailService, type MailView } from "../../src/mail/service.ts";
 import { createMailTransport } from "../../src/mail/transport.ts";
 import { composeMail, type NewMail } from "../../src/mail/template.ts";
 import { MailWorker } from "../../src/mail/worker.ts";
-import { openDatabase, type Database } from "../../src/core/postgres/database.ts";
+import { openDatabase } from "../../src/core/postgres/database.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { raw } from "../../src/core/postgres/sql.ts";
 import { parseSmtpUrl } from "../../src/core/mail.ts";
@@ -21,23 +21,7 @@ import { createTestDatabase } from "./database/test-database.ts";
 export const LINK_TOKEN = "c2VjcmV0LW9mLWEtbGluaw";
 export const SENDER = { name: "Wäymark", address: "no-reply@waymark.example" };
 
-export interface MailFixture extends AsyncDisposable {
-  readonly database: Database;
-  readonly mails: MailService;
-  readonly folder: string;
-  readonly log: string[];
-  /** Attempts by outcome, of the last started worker. */
-  attempts(): Promise<Record<string, number>>;
-  /** `url` is the SMTP server's. With null, mails are saved to `folder`. */
-  startWorker(url: string | null): MailWorker;
-  outbox(): Promise<MailView[]>;
-  onlyMail(): Promise<MailView>;
-  /** Makes all pending mails due now. */
-  makeDue(): Promise<void>;
-  /** Returns all rows of the mail table as text. */
-  dump(): Promise<string>;
-  clear(): Promise<void>;
-}
+export type MailFixture = Awaited<ReturnType<typeof openMailFixture>>;
 
 export interface MailFixtureWithServer extends MailFixture {
   /** New for each test. */
@@ -72,7 +56,7 @@ export function newMailTo(to: string, subject = "Welcome"): NewMail {
   });
 }
 
-export async function openMailFixture(): Promise<MailFixture> {
+export async function openMailFixture() {
   const testDatabase = await createTestDatabase();
   const database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
   const mails = new MailService({ database, secretBox: testSecretBox, isSmtpConfigured: true });
@@ -87,7 +71,8 @@ export async function openMailFixture(): Promise<MailFixture> {
     mails,
     folder: directory,
     log,
-    startWorker(url) {
+    /** `url` is the SMTP server's. With null, mails are saved to `folder`. */
+    startWorker(url: string | null): MailWorker {
       const smtp = url === null ? null : parseSmtpUrl(url);
       const transport = createMailTransport({ smtp, from: SENDER, directory });
       registry = new Registry();
@@ -100,7 +85,8 @@ export async function openMailFixture(): Promise<MailFixture> {
         registry,
       });
     },
-    async attempts() {
+    /** Attempts by outcome, of the last started worker. */
+    async attempts(): Promise<Record<string, number>> {
       const values = (await registry.getSingleMetric("waymark_mail_attempts_total")?.get())?.values ?? [];
       return Object.fromEntries(values.map(({ labels, value }) => [String(labels["outcome"]), value]));
     },
@@ -109,6 +95,7 @@ export async function openMailFixture(): Promise<MailFixture> {
     async makeDue() {
       await database.query(raw("update mail set due_at = now() where status = 'pending'"));
     },
+    /** Returns all rows of the mail table as text. */
     async dump() {
       const rows = await database.query<{ row: string }>(raw("select mail::text as row from mail"));
       return rows.map(({ row }) => row).join("\n");

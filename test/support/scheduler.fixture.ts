@@ -1,10 +1,10 @@
 /** Schedulers that share the tasks of one MongoDB database, with short intervals. */
-import { MongoClient, type Collection } from "mongodb";
+import { MongoClient } from "mongodb";
 import { onTestFinished, vi } from "vitest";
 import { createLogger, type Logger } from "../../src/core/logger.ts";
-import { openMongo, type Mongo } from "../../src/core/mongo.ts";
+import { openMongo } from "../../src/core/mongo.ts";
 import { TASKS_COLLECTION } from "../../src/scheduling/task.ts";
-import { createScheduler, type Scheduler, type SchedulerDeps } from "../../src/scheduling/scheduler.ts";
+import { createScheduler, type SchedulerDeps } from "../../src/scheduling/scheduler.ts";
 import { shortTimes } from "./scheduler-tasks.ts";
 import { createTestMongo } from "./database/test-mongo.ts";
 
@@ -14,21 +14,8 @@ export interface LogLine {
   [name: string]: unknown;
 }
 
-export interface TestScheduler {
-  readonly scheduler: Scheduler;
-  readonly mongo: Mongo;
-  readonly log: LogLine[];
-}
-
-export interface SchedulerFixture {
-  readonly url: string;
-  readonly tasks: Collection;
-  /** Adds a scheduler with a separate connection, like a further process. */
-  readonly addScheduler: (parts?: Omit<Partial<SchedulerDeps>, "mongo"> & { url?: string }) => TestScheduler;
-}
-
 /** Must be called in a test, which disposes it. */
-export function openSchedulerFixture(): SchedulerFixture {
+export function openSchedulerFixture() {
   const database = createTestMongo();
   const client = new MongoClient(database.url);
   onTestFinished(async () => {
@@ -38,7 +25,12 @@ export function openSchedulerFixture(): SchedulerFixture {
   return {
     url: database.url,
     tasks: client.db().collection(TASKS_COLLECTION),
-    addScheduler({ url = database.url, times, ...parts } = {}) {
+    /** Adds a scheduler with a separate connection, like a further process. */
+    addScheduler: ({
+      url = database.url,
+      times,
+      ...parts
+    }: Omit<Partial<SchedulerDeps>, "mongo"> & { url?: string } = {}) => {
       const log: LogLine[] = [];
       const mongo = openMongo({ url });
       const logger = recordingLogger(log);

@@ -19,27 +19,14 @@ export interface SmtpRejection {
   message: string;
 }
 
-export interface TestSmtpServer extends AsyncDisposable {
-  readonly port: number;
-  readonly received: ReceivedMail[];
-  /** Rejections for the next recipients or messages. Empty: everything is accepted. */
-  readonly rejections: { recipient: SmtpRejection[]; message: SmtpRejection[] };
-  /** Messages are accepted after this promise resolves. */
-  acceptAfter: Promise<void> | null;
-  /** Messages that have waited for `acceptAfter` so far. */
-  delayedCount: number;
-}
+export type TestSmtpServer = Awaited<ReturnType<typeof startTestSmtpServer>>;
 
-export interface TestSmtpServerOptions extends SMTPServerOptions {
-  port?: number;
-}
+export type TestSmtpServerOptions = SMTPServerOptions & { port?: number };
 
-export async function startTestSmtpServer({
-  port = 0,
-  ...options
-}: TestSmtpServerOptions = {}): Promise<TestSmtpServer> {
+export async function startTestSmtpServer({ port = 0, ...options }: TestSmtpServerOptions = {}) {
   const received: ReceivedMail[] = [];
-  const rejections: TestSmtpServer["rejections"] = { recipient: [], message: [] };
+  /** Rejections for the next recipients or messages. Empty: everything is accepted. */
+  const rejections: Record<"recipient" | "message", SmtpRejection[]> = { recipient: [], message: [] };
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS", ...(options.onAuth ? [] : ["AUTH"])],
@@ -70,13 +57,15 @@ export async function startTestSmtpServer({
     server.server.once("error", reject);
     server.listen(port, "127.0.0.1", resolve);
   });
-  const smtpServer: TestSmtpServer = {
+  const smtpServer = {
     port: (server.server.address() as AddressInfo).port,
     received,
     rejections,
-    acceptAfter: null,
+    /** Messages are accepted after this promise resolves. */
+    acceptAfter: null as Promise<void> | null,
+    /** Messages that have waited for `acceptAfter` so far. */
     delayedCount: 0,
-    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
+    [Symbol.asyncDispose]: (): Promise<void> => new Promise((resolve) => server.close(() => resolve())),
   };
   return smtpServer;
 }

@@ -23,16 +23,7 @@ export interface CollectedSpan {
   readonly resource: Readonly<Record<string, unknown>>;
 }
 
-export interface TraceCollector extends AsyncDisposable {
-  /** Value for OTEL_EXPORTER_OTLP_ENDPOINT. */
-  readonly url: string;
-  readonly posts: { path: string; headers: IncomingHttpHeaders; body: string }[];
-  /** Response status. Null: never responds. */
-  status: number | null;
-  spans(): CollectedSpan[];
-  /** Resolves with the trace of this request once it has the request's span and a span that matches `isMatch`. */
-  waitForTrace(requestId: string, isMatch?: (span: CollectedSpan) => boolean): Promise<CollectedSpan[]>;
-}
+export type TraceCollector = Awaited<ReturnType<typeof startTraceCollector>>;
 
 interface OtlpValue {
   stringValue?: string;
@@ -59,8 +50,8 @@ interface OtlpRequest {
   resourceSpans: { resource: OtlpAttributes; scopeSpans: { spans: OtlpSpan[] }[] }[];
 }
 
-export async function startTraceCollector(): Promise<TraceCollector> {
-  const posts: TraceCollector["posts"] = [];
+export async function startTraceCollector() {
+  const posts: { path: string; headers: IncomingHttpHeaders; body: string }[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { url: path = "", headers } = request;
     posts.push({ path, headers, body: await text(request) });
@@ -73,18 +64,25 @@ export async function startTraceCollector(): Promise<TraceCollector> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 
-  const collector: TraceCollector = {
+  const spans = (): CollectedSpan[] =>
+    posts.flatMap(({ body }) => parseSpans(JSON.parse(body) as OtlpRequest));
+  const collector = {
+    /** Value for OTEL_EXPORTER_OTLP_ENDPOINT. */
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     posts,
-    status: 200,
-    spans: () => posts.flatMap(({ body }) => parseSpans(JSON.parse(body) as OtlpRequest)),
-    waitForTrace: (requestId, isMatch = () => true) =>
+    /** Response status. Null: never responds. */
+    status: 200 as number | null,
+    spans,
+    /** Resolves with the trace of this request once it has the request's span and a span that matches `isMatch`. */
+    waitForTrace: (
+      requestId: string,
+      isMatch: (span: CollectedSpan) => boolean = () => true,
+    ): Promise<CollectedSpan[]> =>
       eventually(() => {
-        const spans = collector.spans();
-        const root = spans.find(({ attributes }) => attributes["waymark.request.id"] === requestId);
-        const traceSpans = spans.filter(({ traceId }) => traceId === root?.traceId);
+        const root = spans().find(({ attributes }) => attributes["waymark.request.id"] === requestId);
+        const traceSpans = spans().filter(({ traceId }) => traceId === root?.traceId);
         if (!traceSpans.some(isMatch))
-          throw new Error(`No matching span among ${JSON.stringify(spans.map(({ name }) => name))}`);
+          throw new Error(`No matching span among ${JSON.stringify(spans().map(({ name }) => name))}`);
         return traceSpans;
       }),
     async [Symbol.asyncDispose]() {

@@ -5,11 +5,9 @@ import { toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { createSessionClient } from "./session-client.ts";
 import { waitForMail } from "./mails.ts";
-import { createSignedInUser, type SignedInTestUser } from "./signed-in-user.ts";
+import { createSignedInUser } from "./signed-in-user.ts";
 import { queryData, type GraphqlResponse, type GraphqlRequestOptions } from "../graphql/client.ts";
-import type { ApiResponse } from "../app/app-instance.ts";
-import type { TestOrganization } from "../app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../app/shared-app.ts";
+import { sharedApp } from "../app/shared-app.ts";
 
 export interface AccountRequestBody {
   email: string;
@@ -27,22 +25,7 @@ export interface SubmittedAccountRequest {
   warnings: string[];
 }
 
-export interface AccountRequestFixture {
-  readonly app: SharedApp;
-  readonly agent: TestOrganization;
-  readonly operator: SignedInTestUser;
-  submit(body: unknown, from?: Record<string, string>): Promise<ApiResponse>;
-  /** Submits a request and waits until operators can see it. */
-  submitAndWait(request?: AccountRequestBody): Promise<AccountRequestBody & { id: string }>;
-  /** Newest first. */
-  findRequests(email: string): Promise<SubmittedAccountRequest[]>;
-  /** Runs the review mutation `field`, as the operator unless `options` has other credentials. */
-  decide(
-    field: string,
-    args: Record<string, unknown>,
-    options?: GraphqlRequestOptions,
-  ): Promise<GraphqlResponse["data"]>;
-}
+export type AccountRequestFixture = Awaited<ReturnType<typeof openAccountRequestFixture>>;
 
 export function newAccountRequest(): AccountRequestBody {
   const name = randomBytes(6).toString("hex");
@@ -60,15 +43,16 @@ const ARGUMENT_TYPES = {
   text: "String!",
 };
 
-export async function openAccountRequestFixture(): Promise<AccountRequestFixture> {
+export async function openAccountRequestFixture() {
   const app = await sharedApp("api");
   const agent = await app.createOrganization("agent");
   const operator = await createSignedInUser(app, null);
-  const submit: AccountRequestFixture["submit"] = (body, headers = {}) => {
+  const submit = (body: unknown, headers: Record<string, string> = {}) => {
     const init = { method: "POST", headers, body: JSON.stringify(body) };
     return createSessionClient(app).call("/auth/account-requests", init);
   };
-  const findRequests: AccountRequestFixture["findRequests"] = async (email) => {
+  /** Newest first. */
+  const findRequests = async (email: string): Promise<SubmittedAccountRequest[]> => {
     const rows = await app.database.query<{ id: string }>(
       sql`select id from account_request where email = ${email} order by id desc`,
     );
@@ -77,7 +61,7 @@ export async function openAccountRequestFixture(): Promise<AccountRequestFixture
         ... on AccountRequest { id status email organizationName warnings } } }`,
       { ids: rows.map(({ id }) => toTypedId("arq", id)) },
     );
-    return nodes as SubmittedAccountRequest[];
+    return nodes;
   };
   return {
     app,
@@ -85,13 +69,19 @@ export async function openAccountRequestFixture(): Promise<AccountRequestFixture
     operator,
     submit,
     findRequests,
-    async submitAndWait(request = newAccountRequest()) {
+    /** Submits a request and waits until operators can see it. */
+    async submitAndWait(request: AccountRequestBody = newAccountRequest()) {
       expect((await submit(request)).status).toBe(202);
       await waitForMail(app, request.email.toLowerCase(), "account_request_received");
       const [submitted] = await findRequests(request.email);
       return { ...request, id: submitted?.id as string };
     },
-    async decide(field, args, options = { headers: operator.headers }) {
+    /** Runs the review mutation `field`, as the operator unless `options` has other credentials. */
+    async decide(
+      field: string,
+      args: Record<string, unknown>,
+      options: GraphqlRequestOptions = { headers: operator.headers },
+    ): Promise<GraphqlResponse["data"]> {
       const names = Object.keys(args) as (keyof typeof ARGUMENT_TYPES)[];
       const variables = names.map((name) => `$${name}: ${ARGUMENT_TYPES[name]}`).join(", ");
       const fieldArguments = names.map((name) => `${name}: $${name}`).join(", ");

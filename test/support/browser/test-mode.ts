@@ -2,25 +2,14 @@
 import type { Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 import type { TestUser } from "../accounts/session-client.ts";
-import { createSignedInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
-import type { TestOrganization } from "../app/app.fixture.ts";
+import { createSignedInUser } from "../accounts/signed-in-user.ts";
 import type { SharedApp } from "../app/shared-app.ts";
 import { expectVisible, openTab, type Tab, type TabOptions } from "./tabs.ts";
 
 /** Shown in test mode. */
 export const BAND = "Test mode: nothing here is live";
 
-export interface TwoModes {
-  readonly agent: TestOrganization;
-  readonly owner: SignedInTestUser;
-  /** The Marking Number of the live job. */
-  readonly liveNumber: string;
-  readonly testKey: string;
-  /** The Marking Number of the test job. */
-  readonly testNumber: string;
-}
-
-export async function createTwoModes(app: SharedApp): Promise<TwoModes> {
+export async function createTwoModes(app: SharedApp) {
   const agent = await app.createOrganization("agent");
   const owner = await createSignedInUser(app, agent.id);
   const [liveNumber = ""] = await app.createJobs(agent, [{}]);

@@ -92,11 +92,7 @@ export interface UnreliableProxyOptions {
   seed: string;
 }
 
-export interface UnreliableProxy extends AsyncDisposable {
-  url: string;
-  /** Number of requests so far, and of those with each fault. */
-  counts: Record<Fault | "requests", number>;
-}
+export type UnreliableProxy = Awaited<ReturnType<typeof startUnreliableProxy>>;
 
 const REFUSALS = {
   limited: { status: 429, code: "TooManyRequestsException" },
@@ -104,10 +100,8 @@ const REFUSALS = {
 } as const;
 
 /** Starts a proxy to the service at `target`. */
-export async function startUnreliableProxy(
-  target: string,
-  { rates, delayMs, seed }: UnreliableProxyOptions,
-): Promise<UnreliableProxy> {
+export async function startUnreliableProxy(target: string, { rates, delayMs, seed }: UnreliableProxyOptions) {
+  /** Number of requests so far, and of those with each fault. */
   const counts = { requests: 0, cut: 0, delayed: 0, limited: 0, unavailable: 0 };
   const agent = new Agent({ keepAlive: true });
 

@@ -9,14 +9,7 @@ import { waitForExit, type EnvironmentVariables, type ProcessResult } from "../p
 
 export const PYTHON_CLIENT = fileURLToPath(new URL("../../../clients/python", import.meta.url));
 
-export interface PythonEnvironment {
-  /** Why programs can't run here; null if they can. */
-  skipReason: string | null;
-  /** Runs Python in the folder of the client. */
-  run: (args: readonly string[], environment?: EnvironmentVariables) => Promise<ProcessResult>;
-  /** Runs a program of the client's tests, expects exit code 0, and returns the JSON that it prints. */
-  runJson: (program: string, environment: EnvironmentVariables) => Promise<unknown>;
-}
+export type PythonEnvironment = Awaited<ReturnType<typeof preparePython>>;
 
 export const HTTPX = "httpx==0.28.1";
 export const MYPY = "mypy==2.4.1";
@@ -35,7 +28,7 @@ interface PythonOptions {
 export async function preparePython(
   folder: string,
   { packages = [HTTPX], interpreter = "python3" }: PythonOptions = {},
-): Promise<PythonEnvironment> {
+) {
   const start = async (
     args: readonly string[],
     environment: EnvironmentVariables,
@@ -64,12 +57,15 @@ export async function preparePython(
     const { code } = await start([...pip, folder, ...packages], {}, INSTALL_TIMEOUT_MS);
     return code === 0 ? null : `skipped: pip cannot install ${packages.join(", ")}`;
   };
-  const run: PythonEnvironment["run"] = (args, environment = {}) =>
+  /** Runs Python in the folder of the client. */
+  const run = (args: readonly string[], environment: EnvironmentVariables = {}) =>
     start(args, environment, PROGRAM_TIMEOUT_MS);
   return {
+    /** Why programs can't run here; null if they can. */
     skipReason: await findSkipReason(),
     run,
-    async runJson(program, environment) {
+    /** Runs a program of the client's tests, expects exit code 0, and returns the JSON that it prints. */
+    async runJson(program: string, environment: EnvironmentVariables) {
       const result = await run([join("tests", program)], environment);
       expect(result).toMatchObject({ code: 0, stderr: "" });
       return JSON.parse(result.stdout) as unknown;

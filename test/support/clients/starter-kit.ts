@@ -14,16 +14,7 @@ import { eventually } from "../eventually.ts";
 /** The environment of the kit, besides PATH. */
 export type KitSettings = Readonly<Record<string, string>>;
 
-export interface RunningKit {
-  /** Standard output and standard error so far, without colours. */
-  output(): string;
-  /** Resolves when the output contains `text`. */
-  waitFor(text: string): Promise<void>;
-  /** Sends the signal to the command and the processes that it started. Resolves with the exit code of the command, or null. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** Resolves with the exit code of the command, or null. */
-  readonly exited: Promise<number | null>;
-}
+export type RunningKit = ReturnType<typeof runNpm>;
 
 export const kitFolder = (kit: string): string => join(import.meta.dirname, "../../../clients/examples", kit);
 
@@ -48,20 +39,16 @@ export async function installKit(
 }
 
 /** Runs npm in a folder, such as `npm start`. The test ends it. */
-export function runNpm(folder: string, args: readonly string[], settings?: KitSettings): RunningKit {
+export function runNpm(folder: string, args: readonly string[], settings?: KitSettings) {
   return run(folder, ["npm", ...args], settings);
 }
 
 /** Runs the script that installs and starts a kit. The test ends it. */
-export function runScript(folder: string, settings?: KitSettings): RunningKit {
+export function runScript(folder: string, settings?: KitSettings) {
   return run(folder, ["sh", "run.sh"], settings);
 }
 
-function run(
-  folder: string,
-  [command = "", ...args]: readonly string[],
-  settings: KitSettings = {},
-): RunningKit {
+function run(folder: string, [command = "", ...args]: readonly string[], settings: KitSettings = {}) {
   const child = spawn(command, args, {
     cwd: folder,
     // Kits run on the Node of this process.
@@ -84,12 +71,15 @@ function run(
   };
   onTestFinished(async () => void (await stop("SIGKILL")));
   return {
+    /** Standard output and standard error so far, without colours. */
     output: () => stripVTControlCharacters(output),
-    async waitFor(text) {
+    /** Resolves when the output contains `text`. */
+    async waitFor(text: string) {
       await eventually(() => {
         if (!stripVTControlCharacters(output).includes(text)) throw new Error(`No "${text}" in: ${output}`);
       });
     },
+    /** Ends the command and the processes that it started. Resolves with the exit code of the command, or null. */
     stop,
     exited,
   };

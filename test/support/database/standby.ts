@@ -3,38 +3,19 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rm, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { prepareCluster, spawnAs } from "../../../src/dev/postgres/cluster.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { isContentionError } from "../../../src/core/postgres/errors.ts";
 import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { findFreePort } from "../../../bench/cluster/process.ts";
+import { eventually, eventuallyTruthy } from "../eventually.ts";
 import { takeBaseBackup } from "./base-backup.ts";
 import { tmpdir } from "node:os";
 import { openEmbeddedPostgres } from "../../../src/dev/postgres/embedded-postgres.ts";
 import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 
-export interface Standby extends AsyncDisposable {
-  readonly url: string;
-  /** Process id of its postmaster. */
-  readonly pid: number;
-  /** Pauses replay: resolves once later commits are no longer visible here. */
-  pause(): Promise<void>;
-  resume(): Promise<void>;
-  /** Resolves once every commit up to now is replayed. */
-  catchUp(): Promise<void>;
-  /** Turns it into an independent primary. */
-  promote(): Promise<void>;
-}
-
-export interface StandbyOptions {
-  /** The primary's data folder. The standby's folder is created in it and deleted at the end. */
-  dataDir: string;
-  primaryUrl: string;
-  /** Additional arguments for `postgres`. */
-  flags?: readonly string[];
-}
+export type Standby = Awaited<ReturnType<typeof startStandby>>;
 
 /** Additional arguments that the primary must be started with. */
 const primaryFlags = toFlags(["wal_level=replica", "max_wal_senders=8", "wal_keep_size=128MB"]);
@@ -43,7 +24,7 @@ function toFlags(settings: readonly string[]): string[] {
   return settings.flatMap((setting) => ["-c", setting]);
 }
 
-async function startStandby({ dataDir, primaryUrl, flags = [] }: StandbyOptions): Promise<Standby> {
+async function startStandby(dataDir: string, primaryUrl: string, flags: readonly string[]) {
   await using opened = new AsyncDisposableStack();
   const cluster = await prepareCluster(dataDir, () => undefined);
   const primary = opened.use(await openDatabase({ url: primaryUrl, poolSize: 2, entities }));
@@ -64,10 +45,11 @@ async function startStandby({ dataDir, primaryUrl, flags = [] }: StandbyOptions)
   opened.defer(() => killServer(server));
   const url = Object.assign(new URL(primaryUrl), { port: String(port) }).href;
   const own = opened.use(await openDatabase({ url, poolSize: 2, entities }));
-  await waitUntil(async () => (await own.query(sql`select`)).length === 1);
+  await eventually(() => own.query(sql`select`));
   const resources = opened.move();
   return {
     url,
+    /** Of its postmaster. */
     pid: server.pid ?? 0,
     ...createStandbyControls(own, primary),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
@@ -79,10 +61,7 @@ function connectionParameters(url: string): Record<string, string> {
   return { host: hostname, port, user: username, password };
 }
 
-function createStandbyControls(
-  standby: Database,
-  primary: Database,
-): Pick<Standby, "pause" | "resume" | "catchUp" | "promote"> {
+function createStandbyControls(standby: Database, primary: Database) {
   const holds = async (condition: Sql): Promise<boolean> => {
     try {
       const [row] = await standby.query<{ holds: boolean }>(sql`select ${condition} as holds`);
@@ -94,21 +73,24 @@ function createStandbyControls(
     }
   };
   return {
+    /** Pauses replay: resolves once later commits are no longer visible here. */
     async pause() {
-      await waitUntil(() => holds(sql`pg_wal_replay_pause()::text is not null`));
-      await waitUntil(() => holds(sql`pg_get_wal_replay_pause_state() = 'paused'`));
+      await eventuallyTruthy(() => holds(sql`pg_wal_replay_pause()::text is not null`));
+      await eventuallyTruthy(() => holds(sql`pg_get_wal_replay_pause_state() = 'paused'`));
     },
     async resume() {
-      await waitUntil(() => holds(sql`pg_wal_replay_resume()::text is not null`));
+      await eventuallyTruthy(() => holds(sql`pg_wal_replay_resume()::text is not null`));
     },
+    /** Resolves once every commit up to now is replayed. */
     async catchUp() {
       // A commit flushes the log; without one, its end could stay in the primary's memory for seconds.
       await primary.query(sql`select pg_logical_emit_message(true, 'waymark', '')`);
       const [at] = await primary.query<{ place: string }>(
         sql`select pg_current_wal_flush_lsn()::text as place`,
       );
-      await waitUntil(() => holds(sql`pg_last_wal_replay_lsn() >= ${at?.place}::pg_lsn`));
+      await eventuallyTruthy(() => holds(sql`pg_last_wal_replay_lsn() >= ${at?.place}::pg_lsn`));
     },
+    /** Turns it into an independent primary. */
     async promote() {
       await standby.query(sql`select pg_promote()`);
     },
@@ -123,32 +105,12 @@ async function killServer(server: ChildProcess): Promise<void> {
   await ended;
 }
 
-const TIMEOUT_MS = 60_000;
-const POLL_INTERVAL_MS = 10;
-
-/** Treats errors as not yet. */
-async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
-  for (
-    const sinceMs = performance.now();
-    performance.now() - sinceMs < TIMEOUT_MS;
-    await pause(POLL_INTERVAL_MS)
-  )
-    if (await holds().catch(() => false)) return;
-  throw new Error("The standby did not reach the expected state within 60 s");
-}
-
-export interface ReplicatedPostgres extends AsyncDisposable {
-  /** URL of the migrated database. */
-  readonly url: string;
-  readonly primary: Database;
-  /** Starts a standby, which is stopped with the primary. `flags` are further arguments of `postgres`. */
-  addStandby(flags?: readonly string[]): Promise<Standby>;
-}
+export type ReplicatedPostgres = Awaited<ReturnType<typeof startReplicatedPostgres>>;
 
 /** Test data need not survive a crash. */
 const NO_FSYNC_FLAGS = toFlags(["fsync=off"]);
 
-export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
+export async function startReplicatedPostgres() {
   await using stack = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), "waymark-standby-"));
   stack.defer(() => rm(dataDir, { recursive: true, force: true }));
@@ -158,10 +120,12 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   const primary = stack.use(await openDatabase({ url, poolSize: 2, entities }));
   const resources = stack.move();
   return {
+    /** URL of the migrated database. */
     url,
     primary,
-    addStandby: async (flags = []) =>
-      resources.use(await startStandby({ dataDir, primaryUrl: url, flags: [...NO_FSYNC_FLAGS, ...flags] })),
+    /** Starts a standby, which is stopped with the primary. `flags` are further arguments of `postgres`. */
+    addStandby: async (flags: readonly string[] = []) =>
+      resources.use(await startStandby(dataDir, url, [...NO_FSYNC_FLAGS, ...flags])),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

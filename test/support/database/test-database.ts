@@ -3,11 +3,9 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";
 
-export interface TestDatabase extends AsyncDisposable {
-  readonly url: string;
-}
+export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
-export async function createTestDatabase(): Promise<TestDatabase> {
+export async function createTestDatabase() {
   const serverUrl = inject("serverUrl");
   const template = inject("templateName");
   const name = `${template}_${randomBytes(6).toString("hex")}`;

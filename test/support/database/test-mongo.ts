@@ -3,14 +3,12 @@ import { randomBytes } from "node:crypto";
 import { MongoClient } from "mongodb";
 import { inject } from "vitest";
 
-export interface TestMongo extends AsyncDisposable {
-  /** Value for MONGODB_URL. */
-  readonly url: string;
-}
+export type TestMongo = ReturnType<typeof createTestMongo>;
 
-export function createTestMongo(): TestMongo {
+export function createTestMongo() {
   const url = inject("mongoUrl").replace("/waymark?", `/test_${randomBytes(6).toString("hex")}?`);
   return {
+    /** Value for MONGODB_URL. */
     url,
     async [Symbol.asyncDispose]() {
       await using client = new MongoClient(url);

@@ -15,15 +15,6 @@ export function eventually<T>(poll: () => T | Promise<T>, timeoutMs = RECOVERY_T
   return retry(poll, { timeoutMs, intervalMs: POLL_INTERVAL_MS });
 }
 
-export interface ChangeLoad {
-  /** Number of successful changes. */
-  doneCount(): number;
-  /** Resolves after `count` more successful changes. */
-  waitForMore(count: number): Promise<void>;
-  /** Resolves after the response to the last change. */
-  stop(): Promise<void>;
-}
-
 /** Concurrent loops of changes, and the pause between two changes of a loop. */
 const CONCURRENCY = 3;
 const PAUSE_MS = 60;
@@ -36,7 +27,7 @@ export function startChangeLoad(
   markingNumbers: readonly string[],
   change: (markingNumber: string, value: number) => Promise<boolean>,
   betweenMs = PAUSE_MS,
-): ChangeLoad {
+) {
   const stopping = new AbortController();
   let [startedCount, done] = [0, 0];
   const loop = async (): Promise<void> => {
@@ -54,40 +45,35 @@ export function startChangeLoad(
   };
   onTestFinished(stop);
   return {
+    /** Number of successful changes. */
     doneCount: () => done,
-    async waitForMore(count) {
+    /** Resolves after `count` more successful changes. */
+    async waitForMore(count: number) {
       const wanted = done + count;
       await eventually(() => {
         if (done < wanted) throw new Error(`${done} of ${wanted} changes have succeeded`);
       });
     },
+    /** Resolves after the response to the last change. */
     stop,
   };
 }
 
-export interface ResponseGate {
-  readonly respond: ReceiverResponder;
-  /** Requests waiting for their response. */
-  blockedCount(): number;
-  /** Sends the blocked responses, chosen by the request's index, and opens the gate. */
-  release(reply?: (index: number) => ReceiverReply): void;
-  /** Opens the gate for new requests and keeps blocking the waiting ones. */
-  passNew(): void;
-  /** Blocks the responses to new requests. */
-  block(): void;
-}
-
 /** Creates an open gate that can block a receiver's responses. */
-export function createResponseGate(): ResponseGate {
+export function createResponseGate() {
   const blocked: ((reply: ReceiverReply) => void)[] = [];
   let isPassing = true;
   return {
-    respond: () => (isPassing ? {} : new Promise<ReceiverReply>((resolve) => blocked.push(resolve))),
+    respond: (): ReturnType<ReceiverResponder> =>
+      isPassing ? {} : new Promise<ReceiverReply>((resolve) => blocked.push(resolve)),
+    /** Requests waiting for their response. */
     blockedCount: () => blocked.length,
-    release(reply = () => ({})) {
+    /** Sends the blocked responses, chosen by the request's index, and opens the gate. */
+    release(reply: (index: number) => ReceiverReply = () => ({})) {
       isPassing = true;
       for (const [index, respond] of blocked.splice(0).entries()) respond(reply(index));
     },
+    /** Opens the gate for new requests and keeps blocking the waiting ones. */
     passNew() {
       isPassing = true;
     },

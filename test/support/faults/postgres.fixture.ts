@@ -14,25 +14,12 @@ import { sql } from "../../../src/core/postgres/sql.ts";
 import type { ServerProcess } from "../processes/server-process.ts";
 import { expireLeases } from "./delivery-checks.ts";
 
-export interface DedicatedPostgres extends AsyncDisposable {
-  /** URL of the maintenance database. */
-  readonly url: string;
-  readonly dataDir: string;
-  /** Creates an empty, migrated database and returns its URL. */
-  newDatabase(): Promise<string>;
-  /** Kills all PostgreSQL processes, like a power cut, and resolves when the server has been restarted. */
-  kill(): Promise<void>;
-  /** Suspends all PostgreSQL processes: connections stay open and get no response. Returns a function that resumes them. */
-  suspend(): Promise<() => void>;
-}
+export type DedicatedPostgres = Awaited<ReturnType<typeof openDedicatedPostgres>>;
 
 const TEMPLATE = "migrated";
 
 /** Without `existingDataDir`, a data folder is created, and removed on disposal. */
-export async function openDedicatedPostgres(
-  postgresFlags: readonly string[] = [],
-  existingDataDir?: string,
-): Promise<DedicatedPostgres> {
+export async function openDedicatedPostgres(postgresFlags: readonly string[] = [], existingDataDir?: string) {
   const dataDir = existingDataDir ?? (await makeFolder());
   const postgres = await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags });
   const { url } = postgres;
@@ -43,14 +30,17 @@ export async function openDedicatedPostgres(
     return [...sessions.map(({ pid }) => Number(pid)), await postmasterPid(dataDir)];
   };
   return {
+    /** URL of the maintenance database. */
     url,
     dataDir,
+    /** Creates an empty, migrated database and returns its URL. */
     async newDatabase() {
       await (template ??= makeTemplate(url));
       const name = `fault_${randomBytes(6).toString("hex")}`;
       await query(url, `create database ${name} template ${TEMPLATE}`);
       return inDatabase(url, name);
     },
+    /** Kills all PostgreSQL processes, like a power cut, and resolves when the server has been restarted. */
     async kill() {
       const pids = await processes();
       const postmaster = pids.at(-1);
@@ -61,6 +51,7 @@ export async function openDedicatedPostgres(
         await query(url, "select 1");
       });
     },
+    /** Suspends all PostgreSQL processes: connections stay open and get no response. Returns a function that resumes them. */
     async suspend() {
       const pids = await processes();
       sendSignal(pids.toReversed(), "SIGSTOP");
@@ -92,16 +83,11 @@ function sendSignal(pids: readonly number[], name: NodeJS.Signals): void {
   }
 }
 
-export interface ConnectionHog extends AsyncDisposable {
-  /** Resolves when no connection is free. */
-  readonly full: Promise<void>;
-}
-
 /**
  * Takes every free connection until disposed. The service keeps its connections, unless the mode "terminate sessions" ends
  * them.
  */
-export function exhaustConnections(url: string, mode?: "terminate sessions"): ConnectionHog {
+export function exhaustConnections(url: string, mode?: "terminate sessions") {
   const full = Promise.withResolvers<void>();
   const clients: pg.Client[] = [];
   const stopping = new AbortController();
@@ -128,6 +114,7 @@ export function exhaustConnections(url: string, mode?: "terminate sessions"): Co
     }
   })();
   return {
+    /** Resolves when no connection is free. */
     full: full.promise,
     async [Symbol.asyncDispose]() {
       stopping.abort();

@@ -19,19 +19,6 @@ export const changeKinds = ["patch", "idempotent patch", "mutation"] as const;
 const kinds = [...readKinds, ...changeKinds];
 type CallKind = (typeof kinds)[number];
 
-export interface FaultTraffic {
-  /** One message per unexpected response. */
-  readonly unexpectedAnswers: string[];
-  /** One message per 503 response so far. */
-  readonly rejectedAnswers: string[];
-  /** Resolves after `times` more successes of each kind, default 3. */
-  waitForSuccesses(times?: number, ofKinds?: readonly CallKind[]): Promise<void>;
-  /** Resolves after `times` more 503 responses of each kind, default 1. */
-  waitForRejections(times?: number, ofKinds?: readonly CallKind[]): Promise<void>;
-  /** Stops, then expects no unexpected response, an event for each successful change, and a complete subscriber. */
-  stopAndVerify(): Promise<void>;
-}
-
 interface Call {
   path: string;
   method?: string;
@@ -54,7 +41,7 @@ export async function startFaultTraffic(
   fixture: FaultFixture,
   server: Pick<ServerProcess, "url">,
   numbers: readonly string[],
-): Promise<FaultTraffic> {
+) {
   const subscriber = await startFaultSubscriber(fixture, server);
   const stopping = new AbortController();
   const unexpectedAnswers: string[] = [];
@@ -108,8 +95,11 @@ export async function startFaultTraffic(
   return {
     unexpectedAnswers,
     rejectedAnswers,
-    waitForSuccesses: (times = 3, ofKinds) => until("success", times, ofKinds),
-    waitForRejections: (times = 1, ofKinds) => until("rejected", times, ofKinds),
+    /** Resolves after `times` more successes of each kind. */
+    waitForSuccesses: (times = 3, ofKinds?: readonly CallKind[]) => until("success", times, ofKinds),
+    /** Resolves after `times` more 503 responses of each kind. */
+    waitForRejections: (times = 1, ofKinds?: readonly CallKind[]) => until("rejected", times, ofKinds),
+    /** Stops, then expects no unexpected response, an event for each successful change, and a complete subscriber. */
     async stopAndVerify() {
       await stop();
       expect(unexpectedAnswers).toEqual([]);
@@ -191,11 +181,6 @@ async function checkAcknowledged({ database }: FaultFixture, values: readonly nu
   expect(values.filter((value) => !weights.has(value))).toEqual([]);
 }
 
-export interface FaultSubscriber {
-  /** Expects every event since the subscription started exactly once, and those of each job in order. */
-  check(): Promise<void>;
-}
-
 /** The only close code allowed when a database is unavailable. */
 const TRY_AGAIN_LATER = 1013;
 
@@ -218,7 +203,7 @@ interface EventPage {
 async function startFaultSubscriber(
   { database, agent: { key } }: FaultFixture,
   server: Pick<ServerProcess, "url">,
-): Promise<FaultSubscriber> {
+) {
   await waitUntilFeedIsComplete(database);
   const earlier = new Set(await eventIds(database));
   const subscription = await subscribeAndWait(server, key);
@@ -238,6 +223,7 @@ async function startFaultSubscriber(
     }
   };
   return {
+    /** Expects every event since the subscription started exactly once, and those of each job in order. */
     async check() {
       const later = (await eventIds(database)).filter((id) => !earlier.has(id)).toSorted();
       const received = await eventually(async () => {

@@ -11,18 +11,9 @@ import { eventually } from "../eventually.ts";
 
 export const CANARY_MARKER = "zq-victim";
 
-export interface TenantCanary extends TestOrganization {
-  contractor: TestOrganization;
-  owner: SignedInTestUser;
-  member: SignedInTestUser;
-  /** Typed IDs of all its objects. */
-  ids: string[];
-  cursors: string[];
-  /** Texts that no response to another organisation may contain. */
-  forbiddenTexts: string[];
-}
+export type TenantCanary = Awaited<ReturnType<typeof createTenantCanary>>;
 
-export async function createTenantCanary(app: TestApp, operator: SignedInTestUser): Promise<TenantCanary> {
+export async function createTenantCanary(app: TestApp, operator: SignedInTestUser) {
   const canary = await app.createOrganization("agent", { name: `${CANARY_MARKER} key` });
   const contractor = await app.createOrganization("contractor");
   const owner = await createMarkedUser(app, canary.id, "owner");
@@ -33,6 +24,7 @@ export async function createTenantCanary(app: TestApp, operator: SignedInTestUse
   await logRequests(app, canary);
   const ids = await collectIds(app, canary, contractor);
   const cursors = await collectCursors(app, { canary, owner, operator });
+  /** Texts that no response to another organisation may contain. */
   const forbiddenTexts = [CANARY_MARKER, canary.name, contractor.name, ...ids];
   return { ...canary, contractor, owner, member, ids, cursors, forbiddenTexts };
 }
@@ -174,15 +166,9 @@ async function collectIds(
   ];
 }
 
-interface CanaryPrincipals {
-  canary: TestOrganization;
-  owner: SignedInTestUser;
-  operator: SignedInTestUser;
-}
-
 async function collectCursors(
   app: TestApp,
-  { canary, owner, operator }: CanaryPrincipals,
+  { canary, owner, operator }: Record<"owner" | "operator", SignedInTestUser> & { canary: TestOrganization },
 ): Promise<string[]> {
   const pageSelection = "{ pageInfo { endCursor } }";
   const byKey = await queryData(

@@ -21,23 +21,6 @@ import { sql } from "../../../src/core/postgres/sql.ts";
 import { newMarkingNumber } from "./service.fixture.ts";
 import { createTestDatabase, type TestDatabase } from "../database/test-database.ts";
 
-export interface JobImportFixture {
-  database: () => Database;
-  services: () => ImportDeps;
-  /** UUIDs of the organisations, set before the tests run. */
-  organization: { agent: string; rival: string; contractor: string; other: string };
-  importFile: (
-    file: string | Uint8Array,
-    options?: Partial<ImportRequest>,
-    format?: FileFormat,
-  ) => Promise<ImportFixtureResult>;
-  /** String rows are written unchanged, others as JSON. */
-  importNdjson: (rows: readonly unknown[], options?: Partial<ImportRequest>) => Promise<ImportFixtureResult>;
-  /** Creates a job of the agent and returns its Marking Number. */
-  makeJob: (patch?: JobPatch, rest?: Partial<JobUpsert>) => Promise<string>;
-  readJob: (markingNumber: string) => Promise<Record<string, unknown>>;
-}
-
 export interface ImportFixtureResult {
   counts: ImportCounts;
   failures: RowFailure[];
@@ -65,7 +48,7 @@ export const countsOf = ({ counts: { created, updated, unchanged, failed } }: Im
 ];
 
 /** Call once per test file, outside tests: registers the hooks for set-up and clean-up. */
-export function useJobImportFixture(): JobImportFixture {
+export function useJobImportFixture() {
   let testDatabase: TestDatabase;
   let database: Database;
   let services: ImportDeps;
@@ -90,26 +73,32 @@ export function useJobImportFixture(): JobImportFixture {
     await database[Symbol.asyncDispose]();
     await testDatabase[Symbol.asyncDispose]();
   });
-  const importFile: JobImportFixture["importFile"] = (file, options, format) =>
-    importInto(services, file, options, format);
+  const importFile = (
+    file: string | Uint8Array,
+    options?: Partial<ImportRequest>,
+    format?: FileFormat,
+  ): Promise<ImportFixtureResult> => importInto(services, file, options, format);
   return {
     database: () => database,
     services: () => services,
+    /** UUIDs of the organisations, set before the tests run. */
     organization,
     importFile,
-    importNdjson: (rows, options) =>
+    /** String rows are written unchanged, others as JSON. */
+    importNdjson: (rows: readonly unknown[], options?: Partial<ImportRequest>) =>
       importFile(
         rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n"),
         options,
         "ndjson",
       ),
-    async makeJob(patch = {}, rest = {}) {
+    /** Creates a job of the agent and returns its Marking Number. */
+    makeJob: async (patch: JobPatch = {}, rest: Partial<JobUpsert> = {}): Promise<string> => {
       const markingNumber = newMarkingNumber();
       const upsert = { markingNumber, agentId: organization.agent, patch, ...rest };
       await database.transaction((tx) => upsertRows(tx, [upsert], context));
       return markingNumber;
     },
-    async readJob(markingNumber) {
+    readJob: async (markingNumber: string): Promise<Record<string, unknown>> => {
       const [job] = await database.query<Record<string, unknown>>(
         sql`select * from job where marking_number = ${markingNumber}`,
       );

@@ -12,18 +12,6 @@ import {
   type JobServiceFixture,
 } from "./service.fixture.ts";
 
-export interface OperatorJobFixture {
-  /** `notifications` is cleared before each test. */
-  services: () => JobServiceFixture;
-  agent: () => OrganizationPrincipal;
-  contractor: () => OrganizationPrincipal;
-  create: (jobs: readonly NewJob[], options?: BulkOptions) => Promise<ItemResult[]>;
-  /** Returns the input for a new job of the agent. */
-  newJob: (rest?: Partial<NewJob>) => NewJob;
-  /** Returns the events of a job, in order. */
-  eventsOf: (markingNumber: string) => Promise<StoredEvent[]>;
-}
-
 export interface StoredEvent {
   type: string;
   sequence: number;
@@ -37,7 +25,7 @@ export const sortedOrganizationIds = (...principals: OrganizationPrincipal[]): s
   principals.map((principal) => principal.organizationId).toSorted();
 
 /** Call once per test file, outside tests: registers the hooks for set-up and clean-up. */
-export function useOperatorJobFixture(): OperatorJobFixture {
+export function useOperatorJobFixture() {
   let services: JobServiceFixture;
   let agent: OrganizationPrincipal;
   let contractor: OrganizationPrincipal;
@@ -52,12 +40,14 @@ export function useOperatorJobFixture(): OperatorJobFixture {
     services.notifications.organizationIds = [];
   });
   return {
+    /** `notifications` is cleared before each test. */
     services: () => services,
     agent: () => agent,
     contractor: () => contractor,
-    create: (jobs, options = bulkOptions) =>
+    create: (jobs: readonly NewJob[], options = bulkOptions): Promise<ItemResult[]> =>
       services.operatorJobs.createJobs(operatorPrincipal, jobs, options),
-    newJob: (rest = {}) => ({
+    /** Returns the input for a new job of the agent. */
+    newJob: (rest: Partial<NewJob> = {}): NewJob => ({
       markingNumber: newMarkingNumber(),
       agentId: agent.organizationId,
       contractorId: null,
@@ -65,7 +55,8 @@ export function useOperatorJobFixture(): OperatorJobFixture {
       providerStatus: null,
       ...rest,
     }),
-    eventsOf: (markingNumber) =>
+    /** In order. */
+    eventsOf: (markingNumber: string) =>
       services.database.query<StoredEvent>(sql`
         select type, sequence, changes, request_id from job_event
         where job ->> 'marking_number' = ${markingNumber} order by sequence, position`),

@@ -1,7 +1,7 @@
 /** A database with organisations that can see different jobs, for tests of job queries. */
 import { entities } from "../../../src/app/entities.ts";
 import { rebuildCounters } from "../../../src/jobs/counters/counters.sql.ts";
-import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { openDatabase } from "../../../src/core/postgres/database.ts";
 import { newUuid } from "../../../src/core/ids.ts";
 import {
   systemActor,
@@ -36,20 +36,7 @@ export interface JobTableRow {
   updated_at: string;
 }
 
-export interface JobReadFixture extends AsyncDisposable {
-  readonly database: Database;
-  readonly agent: OrganizationPrincipal;
-  readonly otherAgent: OrganizationPrincipal;
-  readonly contractor: OrganizationPrincipal;
-  readonly otherContractor: OrganizationPrincipal;
-  /** An organisation without jobs. */
-  readonly outsider: OrganizationPrincipal;
-  /** The test organisation of `agent`. */
-  readonly testAgent: OrganizationPrincipal;
-  readonly operator: OperatorPrincipal;
-  /** Inserts jobs, by default of `agent` and with null fields. */
-  insert(jobs: readonly Partial<JobTableRow>[]): Promise<JobTableRow[]>;
-}
+export type JobReadFixture = Awaited<ReturnType<typeof openJobReadFixture>>;
 
 export const principalNames = [
   "agent",
@@ -60,7 +47,7 @@ export const principalNames = [
   "operator",
 ] as const;
 
-export async function openJobReadFixture(): Promise<JobReadFixture> {
+export async function openJobReadFixture() {
   const stack = new AsyncDisposableStack();
   const { url } = stack.use(await createTestDatabase());
   const session = { plan_cache_mode: "auto" };
@@ -84,10 +71,13 @@ export async function openJobReadFixture(): Promise<JobReadFixture> {
     otherAgent: await organization("Other agent", "agent"),
     contractor: await organization("Contractor", "contractor"),
     otherContractor: await organization("Other contractor", "contractor"),
+    /** An organisation without jobs. */
     outsider: await organization("Outsider", "agent"),
+    /** The test organisation of `agent`. */
     testAgent: await organization("Agent", "agent", agent.organizationId),
-    operator: { organizationId: null, organizationType: null, actor: systemActor },
-    async insert(jobs) {
+    operator: { organizationId: null, organizationType: null, actor: systemActor } as OperatorPrincipal,
+    /** Inserts jobs, by default of `agent` and with null fields. */
+    async insert(jobs: readonly Partial<JobTableRow>[]): Promise<JobTableRow[]> {
       const rows = jobs.map((job) => ({ ...newJob(agent.organizationId), ...job }));
       await database.query(
         sql`insert into job select (jsonb_populate_record(null::job, value)).* from jsonb_array_elements(${JSON.stringify(rows)}::jsonb)`,

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { entities } from "../../../src/app/entities.ts";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
-import { createJobReferenceData, type JobReferenceData } from "../../../src/jobs/reference-data.ts";
+import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
 import { OperatorJobService } from "../../../src/jobs/operator.service.ts";
 import { JobService } from "../../../src/jobs/service.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
@@ -19,23 +19,7 @@ import { sql } from "../../../src/core/postgres/sql.ts";
 import { startFaultProxy } from "../database/fault-proxy.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 
-export interface JobServiceFixture extends AsyncDisposable {
-  readonly database: Database;
-  readonly databaseUrl: string;
-  /** All executed SQL statements, in order. Tests may clear it. */
-  readonly statements: string[];
-  readonly referenceData: JobReferenceData;
-  readonly jobs: JobService;
-  readonly operatorJobs: OperatorJobService;
-  /** Calls of notifyWorkers, and the sorted organisation IDs of each notifySubscribers call. */
-  readonly notifications: { workers: number; organizationIds: string[][] };
-  /** Creates an organisation with an endpoint for all events. */
-  createOrganization(type: OrganizationType): Promise<OrganizationPrincipal>;
-  /** Creates a job of the agent and returns its Marking Number. */
-  createJob(agent: OrganizationPrincipal, upsert?: Partial<JobUpsert>): Promise<string>;
-  readJob(markingNumber: string): Promise<StoredJob>;
-  countRows(): Promise<RowCounts>;
-}
+export type JobServiceFixture = Awaited<ReturnType<typeof openJobServiceFixture>>;
 
 export type StoredJob = Record<string, unknown> & { version: number };
 
@@ -60,13 +44,14 @@ export function summarizeOutcomes(results: readonly ItemResult[]): string[] {
   );
 }
 
-export async function openJobServiceFixture(): Promise<JobServiceFixture> {
+export async function openJobServiceFixture() {
   const stack = new AsyncDisposableStack();
   const { url } = stack.use(await createTestDatabase());
   const proxy = stack.use(await startFaultProxy(url));
   const database = stack.use(await openDatabase({ url: proxy.url, poolSize: 6, entities }));
   const referenceData = createJobReferenceData(database);
-  const notifications: JobServiceFixture["notifications"] = { workers: 0, organizationIds: [] };
+  /** Calls of notifyWorkers, and the sorted organisation IDs of each notifySubscribers call. */
+  const notifications: { workers: number; organizationIds: string[][] } = { workers: 0, organizationIds: [] };
   const deps = {
     database,
     referenceData,
@@ -76,18 +61,20 @@ export async function openJobServiceFixture(): Promise<JobServiceFixture> {
   return {
     database,
     databaseUrl: url,
+    /** All executed SQL statements, in order. Tests may clear it. */
     statements: proxy.statements,
     referenceData,
     jobs: new JobService(deps),
     operatorJobs: new OperatorJobService(deps),
     notifications,
-    createOrganization: (type) => insertOrganization(database, type),
-    async createJob(agent, upsert = {}) {
+    createOrganization: (type: OrganizationType) => insertOrganization(database, type),
+    /** Returns the Marking Number. */
+    async createJob(agent: OrganizationPrincipal, upsert: Partial<JobUpsert> = {}): Promise<string> {
       const job = { markingNumber: newMarkingNumber(), agentId: agent.organizationId, patch: {}, ...upsert };
       await database.transaction((tx) => upsertRows(tx, [job], bulkOptions));
       return job.markingNumber;
     },
-    async readJob(markingNumber) {
+    async readJob(markingNumber: string) {
       const [job] = await database.query<StoredJob>(
         sql`select * from job where marking_number = ${markingNumber}`,
       );

@@ -5,24 +5,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { createCliRunner, type CliRunner } from "./cli-process.ts";
+import { createCliRunner } from "./cli-process.ts";
 import { TEST_SECRET } from "../test-secret.ts";
 import { openWebhookServiceFixture, type WebhookServiceFixture } from "../webhooks/service.fixture.ts";
-
-export interface CliWebhooksFixture extends CliRunner {
-  services: () => WebhookServiceFixture;
-  agent: () => OrganizationPrincipal;
-  /** Name of the agent. */
-  org: () => string;
-  /** Creates an endpoint of the agent and returns its ID. */
-  newEndpoint: (url?: string) => Promise<string>;
-}
 
 /** The URL of endpoints that receive nothing. */
 export const UNUSED_URL = "http://127.0.0.1:9/webhooks";
 
 /** Call once per test file, outside tests: registers the hooks for set-up and clean-up. */
-export function useCliWebhooksFixture(): CliWebhooksFixture {
+export function useCliWebhooksFixture() {
   let services: WebhookServiceFixture;
   let folder: string;
   let agent: OrganizationPrincipal;
@@ -51,7 +42,9 @@ export function useCliWebhooksFixture(): CliWebhooksFixture {
     })),
     services: () => services,
     agent: () => agent,
+    /** Name of the agent. */
     org: () => org,
+    /** Creates an endpoint of the agent and returns its ID. */
     newEndpoint: async (url = UNUSED_URL) => (await services.endpoints.create(agent, { url })).endpoint.id,
   };
 }

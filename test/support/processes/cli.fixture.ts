@@ -5,22 +5,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
-import { createCliRunner, type CliRunner, type EnvironmentVariables } from "./cli-process.ts";
+import { createCliRunner, type EnvironmentVariables } from "./cli-process.ts";
 import { TEST_SECRET } from "../test-secret.ts";
 import { createTestDatabase, type TestDatabase } from "../database/test-database.ts";
 
-export interface CliFixture extends CliRunner {
-  database: () => Database;
-  /** The settings of every command. */
-  environment: () => EnvironmentVariables;
-  /** A temporary folder. */
-  folder: () => string;
-  /** Writes a file to `folder` and returns its path. */
-  writeTestFile: (name: string, content: string | Uint8Array) => Promise<string>;
-}
-
 /** Call once per test file, outside tests: registers the hooks for set-up and clean-up. */
-export function useCliFixture(): CliFixture {
+export function useCliFixture() {
   let testDatabase: TestDatabase;
   let database: Database;
   let folder: string;
@@ -45,10 +35,12 @@ export function useCliFixture(): CliFixture {
   });
   return {
     ...commands,
+    /** The settings of every command. */
     environment,
     database: () => database,
     folder: () => folder,
-    async writeTestFile(name, content) {
+    /** Writes a file to `folder` and returns its path. */
+    writeTestFile: async (name: string, content: string | Uint8Array): Promise<string> => {
       const path = join(folder, name);
       await writeFile(path, content);
       return path;

@@ -14,17 +14,6 @@ interface ApiAccess {
   readonly key: string;
 }
 
-export interface ClusterTraffic {
-  /** One message per failed request. */
-  readonly failures: readonly string[];
-  /** Successful requests by kind. */
-  answeredCounts(): Record<string, number>;
-  /** Resolves after `count` more successful requests of each kind. */
-  waitForMore(count: number): Promise<void>;
-  /** Resolves after the last response. */
-  stop(): Promise<void>;
-}
-
 /** Sends one or two requests. `requestNumber` is unique. */
 type SendRequest = (requestNumber: number) => Promise<void>;
 
@@ -40,7 +29,7 @@ export function startClusterTraffic(
   { url, key }: ApiAccess,
   numbers: readonly string[],
   others: Record<string, SendRequest> = {},
-): ClusterTraffic {
+) {
   const client = createApiClient(url);
   const markingNumberOf = (requestNumber: number): string => numbers[requestNumber % numbers.length] ?? "";
   const kinds: Record<string, SendRequest> = {
@@ -69,24 +58,11 @@ export function startClusterTraffic(
   return runTraffic(kinds);
 }
 
-export interface IdempotentRepeats {
-  /** A kind of request for `startClusterTraffic`. */
-  readonly sendTwice: SendRequest;
-  /** Number of requests that were repeated at another API server. */
-  crossServerRepeats(): number;
-}
-
-interface RepeatOptions {
-  readonly key: string;
-  /** Base URLs of the API servers that currently get requests. */
-  readonly activeUrls: () => string[];
-}
-
 /** Sends changes with an Idempotency-Key and repeats each once, at the other API server if there is one. */
 export function createIdempotentRepeats(
-  { key, activeUrls }: RepeatOptions,
+  { key, activeUrls }: { key: string; activeUrls: () => string[] },
   numbers: readonly string[],
-): IdempotentRepeats {
+) {
   let crossServerRepeats = 0;
   const send = async (url: string, requestNumber: number): Promise<ApiResponse> => {
     const auth = { key, headers: { "idempotency-key": `turn-${requestNumber}` } };
@@ -102,7 +78,8 @@ export function createIdempotentRepeats(
     return response;
   };
   return {
-    async sendTwice(requestNumber) {
+    /** A kind of request for `startClusterTraffic`. */
+    sendTwice: async (requestNumber: number) => {
       const first = activeUrls().at(requestNumber % 2 === 0 ? 0 : -1) ?? "";
       const original = await send(first, requestNumber);
       const other = activeUrls().find((url) => url !== first) ?? first;
@@ -112,6 +89,7 @@ export function createIdempotentRepeats(
       expect(repeated.body.data).toEqual(original.body.data);
       if (other !== first) crossServerRepeats += 1;
     },
+    /** Number of requests that were repeated at another API server. */
     crossServerRepeats: () => crossServerRepeats,
   };
 }
@@ -120,7 +98,7 @@ function assertOk({ status, body }: ApiResponse): void {
   if (status !== 200) throw new Error(`status ${status}: ${JSON.stringify(body.error)}`);
 }
 
-function runTraffic(kinds: Record<string, SendRequest>): ClusterTraffic {
+function runTraffic(kinds: Record<string, SendRequest>) {
   const stopping = new AbortController();
   const failures: string[] = [];
   const answered = new Map(Object.keys(kinds).map((kind) => [kind, 0]));
@@ -145,7 +123,8 @@ function runTraffic(kinds: Record<string, SendRequest>): ClusterTraffic {
   return {
     failures,
     answeredCounts: () => Object.fromEntries(answered),
-    async waitForMore(count) {
+    /** Resolves after `count` more successful requests of each kind. */
+    async waitForMore(count: number) {
       const wanted = [...answered].map(([kind, done]) => [kind, done + count] as const);
       await eventually(() => {
         const missing = wanted.filter(([kind, minimum]) => (answered.get(kind) ?? 0) < minimum);
@@ -163,22 +142,12 @@ function errorText(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
-export interface ClusterSubscriber {
-  /** IDs of all events received by subscription or by query. */
-  readonly seenEventIds: ReadonlySet<string>;
-  /** Number of events received by subscription. */
-  receivedCount(): number;
-  reconnectCount(): number;
-  /** Queries the remaining missed events and disconnects. */
-  stop(): Promise<void>;
-}
-
 const MISSED_EVENTS_QUERY = `query ($after: String!) {
   events(after: $after, first: 100) { nodes { id cursor } pageInfo { hasNextPage } }
 }`;
 
 /** Follows docs/guide/graphql/subscriptions.md: after a reconnect, subscribes first, then queries the events since the last cursor. */
-export function startClusterSubscriber({ url, key }: ApiAccess): ClusterSubscriber {
+export function startClusterSubscriber({ url, key }: ApiAccess) {
   const seenEventIds = new Set<string>();
   let [receivedCount, connections, mustCatchUp] = [0, 0, false];
   let cursor: string | null = null;
@@ -223,9 +192,11 @@ export function startClusterSubscriber({ url, key }: ApiAccess): ClusterSubscrib
   );
   onTestFinished(async () => client.dispose());
   return {
+    /** IDs of all events received by subscription or by query. */
     seenEventIds,
     receivedCount: () => receivedCount,
     reconnectCount: () => connections - 1,
+    /** Queries the remaining missed events and disconnects. */
     async stop() {
       await Promise.race([catchingUp, failed.promise]);
       await catchUp(cursor);

@@ -1,22 +1,17 @@
 /** The cluster of bench/cluster, plus an app instance in the test's process for direct access. */
 import { inject } from "vitest";
-import { startCluster, type Cluster } from "../../../bench/cluster/cluster.ts";
+import { startCluster } from "../../../bench/cluster/cluster.ts";
 import type { Member } from "../../../bench/cluster/member.ts";
 import { createApiClient, startAppInstance } from "../app/app-instance.ts";
 import { TEST_SECRET } from "../test-secret.ts";
-import { createFactories, type TestApp } from "../app/app.fixture.ts";
+import { createFactories } from "../app/app.fixture.ts";
 
 type ClusterApiClient = ReturnType<typeof createApiClient>;
 
-export interface TestCluster extends Cluster {
-  /** Clients of each API server, without the load balancer. */
-  readonly apiClients: readonly [ClusterApiClient, ClusterApiClient];
-  /** An app instance in this process on the cluster's database, which creates test data. */
-  readonly app: TestApp;
-}
+export type TestCluster = Awaited<ReturnType<typeof startTestCluster>>;
 
 /** `env` has settings for every process. */
-export async function startTestCluster(env: Record<string, string> = {}): Promise<TestCluster> {
+export async function startTestCluster(env: Record<string, string> = {}) {
   await using stack = new AsyncDisposableStack();
   const mongodBinary = inject("mongodBinary");
   const cluster = stack.use(await startCluster({ mongodBinary, secret: TEST_SECRET, env }));
@@ -29,7 +24,9 @@ export async function startTestCluster(env: Record<string, string> = {}): Promis
   const resources = stack.move();
   return {
     ...cluster,
-    apiClients: [first, second],
+    /** Clients of each API server, without the load balancer. */
+    apiClients: [first, second] as const,
+    /** An app instance in this process on the cluster's database, which creates test data. */
     app: { ...instance, ...createFactories(instance), databaseUrl },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

@@ -8,17 +8,7 @@ import { freePort } from "../free-port.ts";
 import { TEST_SECRET } from "../test-secret.ts";
 import { createTestMongo } from "../database/test-mongo.ts";
 
-export interface ServerProcess extends AsyncDisposable {
-  readonly url: string;
-  readonly pid: number;
-  /** Standard output and standard error so far. */
-  output(): string;
-  /** Resolves with the exit code, or the signal's name. */
-  readonly exited: Promise<number | string>;
-  kill(signal: NodeJS.Signals): Promise<number | string>;
-  /** Resolves when /health/ready returns 200. Rejects with the output if the process exits before that. */
-  waitUntilReady(): Promise<void>;
-}
+export type ServerProcess = Awaited<ReturnType<typeof startServerProcess>>;
 
 /** A first start includes initdb, migrations and a mongod. */
 const READY_TIMEOUT_MS = 100_000;
@@ -27,19 +17,11 @@ const READY_POLL_MS = 100;
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-export interface ServerProcessOptions {
-  /** The program's root folder. Default: this checkout. */
-  cwd?: string;
-}
-
 /**
  * Starts the server with these settings, PATH and MONGOD_BINARY only. With DATABASE_URL it also gets the required secret and
  * a database in the test run's MongoDB. It is killed at the end of the test.
  */
-export async function startServerProcess(
-  env: Record<string, string>,
-  { cwd = root }: ServerProcessOptions = {},
-): Promise<ServerProcess> {
+export async function startServerProcess(env: Record<string, string>, { cwd = root }: { cwd?: string } = {}) {
   const port = env["PORT"] ?? String(await freePort());
   const child = spawn(process.execPath, ["src/main.ts"], {
     cwd,
@@ -66,10 +48,13 @@ export async function startServerProcess(
   return {
     url,
     pid: child.pid ?? 0,
+    /** Standard output and standard error so far. */
     output: () => output,
+    /** Resolves with the exit code, or the signal's name. */
     exited,
     kill,
-    waitUntilReady: () => {
+    /** Resolves when /health/ready returns 200. Rejects with the output if the process exits before that. */
+    waitUntilReady: (): Promise<void> => {
       const exitsEarly = exited.then((code): never => {
         throw new Error(`The server has exited with ${code}:\n${output}`);
       });

@@ -1,32 +1,23 @@
 /** An agent with one endpoint, whose deliveries are finished without a worker. */
-import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import type { DeliveryFilter } from "../../../src/webhooks/deliveries/log-pages.sql.ts";
 import type { DeliveryView } from "../../../src/webhooks/deliveries/view.ts";
 import { createEndpointFor, endpointUuid } from "./endpoint.fixture.ts";
 import type { WebhookServiceFixture } from "./service.fixture.ts";
 
-interface AgentWithEndpoint {
-  agent: OrganizationPrincipal;
-  /** The endpoint's typed ID; `uuid` is the stored form. */
-  id: string;
-  uuid: string;
-  list: (filter?: DeliveryFilter) => Promise<DeliveryView[]>;
-}
-
 export async function createAgentWithEndpoint(
   services: WebhookServiceFixture,
   eventTypes: string[] | null = null,
-): Promise<AgentWithEndpoint> {
+) {
   const agent = await services.createOrganization("agent");
   const id = await createEndpointFor(services, agent, { eventTypes });
   return {
     agent,
+    /** The endpoint's typed ID; `uuid` is the stored form. */
     id,
     uuid: endpointUuid(id),
-    async list(filter = {}) {
-      return (await services.deliveries.list(agent, { filter, limit: 200 })).items;
-    },
+    list: async (filter: DeliveryFilter = {}): Promise<DeliveryView[]> =>
+      (await services.deliveries.list(agent, { filter, limit: 200 })).items,
   };
 }
 

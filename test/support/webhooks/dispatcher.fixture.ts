@@ -19,7 +19,7 @@ import { Sender } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
 import { newSecret } from "../../../src/webhooks/signing/signature.ts";
 import { testSecretBox } from "../test-secret.ts";
 import type { AppOverrides } from "../../../src/app/app.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../app/app.fixture.ts";
+import { startTestApp } from "../app/app.fixture.ts";
 import { eventually } from "../eventually.ts";
 
 export interface DeliveryRow {
@@ -54,50 +54,38 @@ export interface DispatcherFixtureOptions {
   clock?: Clock;
 }
 
-export interface RunningDispatcher extends Dispatcher {
-  /** The wake-ups that the dispatcher has scheduled. */
-  readonly wakeUps: { endpointId: string; atMs: number }[];
-  reclaimed(): Promise<number>;
-  /** The attempts and the responses that the metrics count. */
-  counted(): Promise<[attempts: number, responses: number]>;
-}
+export type RunningDispatcher = Awaited<ReturnType<DispatcherFixture["startDispatcher"]>>;
 
-export interface DispatcherFixture extends AsyncDisposable {
-  readonly app: TestApp;
-  readonly agent: TestOrganization;
-  readonly contractor: TestOrganization;
-  /** Returns the UUID. */
-  createEndpoint(options: TestEndpointOptions, owner?: TestOrganization): Promise<string>;
-  startDispatcher(options?: DispatcherFixtureOptions): Promise<RunningDispatcher>;
-  deliveries(endpointId?: string): Promise<DeliveryRow[]>;
-  /** Resolves when the endpoint has deliveries and all of them have this status. */
-  waitForStatus(endpointId: string, status: string): Promise<DeliveryRow[]>;
-  /**
-   * Makes all pending deliveries due now, once no attempt is under way: PostgreSQL rejects the update of a row that moves to the
-   * finished deliveries meanwhile.
-   */
-  makeDue(): Promise<void>;
-  /** Enqueues due retries, like the scheduler's sweep. */
-  sweep(dispatcher: Dispatcher): Promise<void>;
-}
+export type DispatcherFixture = Awaited<ReturnType<typeof startDispatcherFixture>>;
 
 const RETRY_SCHEDULE_MS = [0, 5_000, 300_000, 1_800_000];
 
-export async function startDispatcherFixture(overrides: AppOverrides = {}): Promise<DispatcherFixture> {
+export async function startDispatcherFixture(overrides: AppOverrides = {}) {
   const app = await startTestApp({ WAYMARK_ROLE: "api" }, overrides);
   const agent = await app.createOrganization("agent");
   const contractor = await app.createOrganization("contractor");
   const stack = new AsyncDisposableStack();
   stack.use(app);
 
-  const fixture: DispatcherFixture = {
+  const deliveries = (endpointId?: string): Promise<DeliveryRow[]> =>
+    app.database.query<DeliveryRow>(sql`
+      select id, endpoint_id, event_id, status, attempts, outcome, lease_token is not null as is_leased,
+        extract(epoch from due_at - clock_timestamp())::float8 as due_in_s
+      from webhook_delivery ${endpointId ? sql`where endpoint_id = ${endpointId}` : sql``} order by id`);
+  return {
     app,
     agent,
     contractor,
     async createEndpoint(
-      { url, eventTypes = null, maxInFlight = 8, perSecond = 1_000, secret = newSecret() },
+      {
+        url,
+        eventTypes = null,
+        maxInFlight = 8,
+        perSecond = 1_000,
+        secret = newSecret(),
+      }: TestEndpointOptions,
       owner = agent,
-    ) {
+    ): Promise<string> {
       const id = newUuid();
       const secrets = [
         {
@@ -117,14 +105,15 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
       totalMs = 5_000,
       alertNotifier,
       clock = systemClock,
-    } = {}) {
+    }: DispatcherFixtureOptions = {}) {
       const database: Database = databaseUrl
         ? stack.use(await openDatabase({ url: databaseUrl, poolSize: 4, entities }))
         : app.database;
       const http: HttpClient = stack.use(
         new HttpClient({ guard: new AddressGuard({ allowPrivate: true }), limits: { totalMs } }),
       );
-      const wakeUps: RunningDispatcher["wakeUps"] = [];
+      /** The wake-ups that the dispatcher has scheduled. */
+      const wakeUps: { endpointId: string; atMs: number }[] = [];
       const metrics = createDeliveryMetrics(new Registry(), () => 0);
       const dispatcher = new Dispatcher({
         database,
@@ -142,6 +131,7 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
         metrics,
       });
       const reclaimed = async (): Promise<number> => (await metrics.reclaimed.get()).values[0]?.value ?? 0;
+      /** The attempts and the responses that the metrics count. */
       const counted = async (): Promise<[number, number]> => {
         const attempts = (await metrics.attempts.get()).values.filter(({ metricName }) =>
           metricName?.endsWith("_count"),
@@ -154,14 +144,11 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
       };
       return Object.assign(stack.use(dispatcher), { wakeUps, reclaimed, counted });
     },
-    deliveries: (endpointId) =>
-      app.database.query<DeliveryRow>(sql`
-        select id, endpoint_id, event_id, status, attempts, outcome, lease_token is not null as is_leased,
-          extract(epoch from due_at - clock_timestamp())::float8 as due_in_s
-        from webhook_delivery ${endpointId ? sql`where endpoint_id = ${endpointId}` : sql``} order by id`),
-    waitForStatus: (endpointId, status) =>
+    deliveries,
+    /** Resolves when the endpoint has deliveries and all of them have this status. */
+    waitForStatus: (endpointId: string, status: string) =>
       eventually(async () => {
-        const rows = await fixture.deliveries(endpointId);
+        const rows = await deliveries(endpointId);
         const others = rows.filter((row) => row.status !== status);
         if (rows.length === 0 || others.length > 0)
           throw new Error(
@@ -169,6 +156,10 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
           );
         return rows;
       }),
+    /**
+     * Makes all pending deliveries due now, once no attempt is under way: PostgreSQL rejects the update of a row that moves to the
+     * finished deliveries meanwhile.
+     */
     async makeDue() {
       const endpoints = sql`select id from webhook_endpoint where deleted_at is null`;
       await eventually(async () => {
@@ -180,10 +171,10 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}): Prom
         update webhook_delivery set due_at = clock_timestamp() - interval '1 s'
         where status = 'pending' and endpoint_id in (${endpoints})`);
     },
-    async sweep(dispatcher) {
+    /** Enqueues due retries, like the scheduler's sweep. */
+    async sweep(dispatcher: Dispatcher) {
       dispatcher.enqueueDue(await endpointsWithDueRetries(app.database));
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
-  return fixture;
 }

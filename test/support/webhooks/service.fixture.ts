@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { entities } from "../../../src/app/entities.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";
-import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { openDatabase } from "../../../src/core/postgres/database.ts";
 import {
   systemActor,
   type OrganizationType,
@@ -11,29 +11,12 @@ import {
 } from "../../../src/core/principal.ts";
 import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import type { TokenRate } from "../../../src/core/concurrency/token-bucket.ts";
-import type { DeliveryService } from "../../../src/webhooks/deliveries/service.ts";
-import type { EndpointService } from "../../../src/webhooks/endpoints/service.ts";
 import { openWebhooks } from "../../../src/webhooks/service.ts";
-import { createFakeClock, type FakeClock } from "../fake-clock.ts";
+import { createFakeClock } from "../fake-clock.ts";
 import { testSecretBox } from "../test-secret.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 
-export interface WebhookServiceFixture extends AsyncDisposable {
-  readonly database: Database;
-  readonly databaseUrl: string;
-  readonly clock: FakeClock;
-  readonly endpoints: EndpointService;
-  readonly deliveries: DeliveryService;
-  /** Number of notifyWorkers calls. */
-  readonly workerNotifications: { count: number };
-  createOrganization(type: OrganizationType): Promise<OrganizationPrincipal>;
-  /** Creates a job of the agent, and so an event. Returns its Marking Number. */
-  createJob(agent: OrganizationPrincipal, contractor?: OrganizationPrincipal): Promise<string>;
-  /** Creates `count` jobs in one transaction. */
-  createJobs(agent: OrganizationPrincipal, count: number): Promise<void>;
-  /** Returns the matching deliveries, oldest first. */
-  listDeliveries(where?: Sql): Promise<StoredDelivery[]>;
-}
+export type WebhookServiceFixture = Awaited<ReturnType<typeof openWebhookServiceFixture>>;
 
 export interface StoredDelivery {
   id: string;
@@ -47,7 +30,7 @@ export interface StoredDelivery {
 export async function openWebhookServiceFixture({
   retentionDays = 30,
   replayRate,
-}: { retentionDays?: number; replayRate?: TokenRate } = {}): Promise<WebhookServiceFixture> {
+}: { retentionDays?: number; replayRate?: TokenRate } = {}) {
   const stack = new AsyncDisposableStack();
   const { url } = stack.use(await createTestDatabase());
   const database = stack.use(await openDatabase({ url, poolSize: 6, entities }));
@@ -83,25 +66,29 @@ export async function openWebhookServiceFixture({
     database,
     databaseUrl: url,
     clock,
+    /** Number of notifyWorkers calls. */
     workerNotifications,
     endpoints: webhooks.endpoints,
     deliveries: webhooks.deliveries,
-    async createOrganization(type) {
+    async createOrganization(type: OrganizationType): Promise<OrganizationPrincipal> {
       const name = `${type} ${randomBytes(6).toString("hex")}`;
       const { id } = await organizations.create({ name, type });
       return { organizationId: id, organizationType: type, actor: systemActor };
     },
-    async createJob(agent, contractor) {
+    /** Creates a job of the agent, and so an event. Returns its Marking Number. */
+    async createJob(agent: OrganizationPrincipal, contractor?: OrganizationPrincipal): Promise<string> {
       const markingNumber = `MN-${randomBytes(8).toString("hex")}`;
       await insertJobs(agent, [markingNumber], contractor);
       return markingNumber;
     },
-    createJobs: (agent, count) =>
+    /** In one transaction. */
+    createJobs: (agent: OrganizationPrincipal, count: number) =>
       insertJobs(
         agent,
         Array.from({ length: count }, () => `MN-${randomBytes(8).toString("hex")}`),
       ),
-    listDeliveries: (where = sql`true`) =>
+    /** Returns the matching deliveries, oldest first. */
+    listDeliveries: (where: Sql = sql`true`) =>
       database.query<StoredDelivery>(sql`
         select id, event_id, event_type, origin, status, attempts from webhook_delivery where ${where} order by id`),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
