@@ -100,9 +100,7 @@ const replaysAtOnce = count(
   numberIn("src/webhooks/deliveries/replay-limit.ts", /InFlightLimit\(\{ max: (\d+)/),
 );
 const statementTimeout = duration(numberIn("src/app/graphql.ts", /statement_timeout: "(\d+)"/));
-const idempotencyKeyLength = count(
-  numberIn("src/idempotency/service.ts", /KEY_PATTERN = .*\{1,(\d+)\}/),
-);
+const idempotencyKeyLength = count(numberIn("src/idempotency/service.ts", /KEY_PATTERN = .*\{1,(\d+)\}/));
 const pageSize = count(MAX_PAGE_SIZE);
 const batchItems = count(MAX_BATCH_ITEMS);
 const slowRequests = count("api/simulate#MAX_SLOW_REQUESTS");
