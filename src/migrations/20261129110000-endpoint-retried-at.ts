@@ -1,4 +1,4 @@
-/** When somebody last asked to retry the deliveries of an endpoint at once. */
+/** When the deliveries of an endpoint were last retried on request. */
 import { Migration } from "@mikro-orm/migrations";
 
 export class EndpointRetriedAt extends Migration {

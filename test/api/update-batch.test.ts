@@ -157,8 +157,8 @@ describe("a batch with an expected version, or for all jobs or none", () => {
     const valid = await patchJob(app, agent, one, { weight: 2, if_version: 1 });
     expectProblems(valid, "body", ["if_version"]);
     expect(valid.body.error?.message).toContain("send the version as If-Match");
-    const invalid = await patchJob(app, agent, one, { weight: "heavy", if_version: 1 });
-    expectProblems(invalid, "body", ["if_version", "weight"]);
+    const heavy = await patchJob(app, agent, one, { weight: "heavy", if_version: 1 });
+    expectProblems(heavy, "body", ["if_version", "weight"]);
     expect(expectData(await getJob(app, agent, one)).version).toBe(1);
   });
 

@@ -47,7 +47,7 @@ export const WebhookEndpoint = defineEntity({
     circuitStep: p.integer().nullable(),
     /** The first failure after the last success. */
     failingSince: p.datetime(3).nullable(),
-    /** When somebody last asked to retry its deliveries at once. */
+    /** When its deliveries were last retried on request. */
     retriedAt: p.datetime(3).nullable(),
     /** When the owners last got a mail about failed retries. */
     lastAlertAt: p.datetime(3).nullable(),
