@@ -56,7 +56,7 @@ function httpStatusTone(status: number): Tone {
 }
 
 export function RequestKey({ request: { keyName } }: { request: Request }) {
-  if (keyName !== null) return <span className={classes.anywhere}>{keyName}</span>;
+  if (keyName !== null) return <span className={classes.keyName}>{keyName}</span>;
   return (
     <Text component="span" c="dimmed" fz="sm">
       Deleted key
