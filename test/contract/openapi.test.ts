@@ -233,6 +233,7 @@ describe("the error table", () => {
       "PATCH /v1/webhook-endpoints/{id}",
       "POST /v1/webhook-endpoints/{id}/test",
       "POST /v1/webhook-endpoints/{id}/replay",
+      "POST /v1/webhook-endpoints/{id}/retry",
     ];
     expect(Object.fromEntries(ownLimits)).toEqual(
       Object.fromEntries(withOwnLimit.map((name) => [name, ["X-Request-Id", "Retry-After"]])),
