@@ -104,7 +104,7 @@ async function readService(): Promise<Copy> {
   for (let cursor: string | null = ""; cursor !== null;) {
     const path = `/v1/jobs?page_size=100&sort=created_at${cursor ? `&cursor=${cursor}` : ""}`;
     const { data } = (await app.call(path, { key: contractor.key })).body;
-    for (const { version, ...job } of data.items) copy[job.marking_number] = { version, job };
+    for (const job of data.items) copy[job.marking_number] = { version: job.version, job };
     cursor = data.pagination.next_cursor as string | null;
   }
   return copy;
