@@ -8,7 +8,7 @@ export type JobRow = Required<{ [Name in keyof JobPatch]: Exclude<JobPatch[Name]
   readonly marking_number: string;
   readonly agent_id: string;
   /** Absent in events of older versions of Waymark. */
-  agent_name?: string | undefined;
+  agent_name?: string | null | undefined;
   readonly contractor_id: string | null;
   contractor_name?: string | null | undefined;
   readonly provider_status: string | null;

@@ -1,12 +1,8 @@
 /** Converts job rows to the JSON of the contract, with the fields in the contract's order, and further ones after them. */
 import { toTypedId } from "../core/ids.ts";
 import { toIsoTime } from "../core/time.ts";
+import { type OrganizationWire, rememberedOrganization } from "./organization-names.sql.ts";
 import type { JobRow } from "./row.sql.ts";
-
-interface OrganizationWire {
-  readonly id: string;
-  readonly name: string | null;
-}
 
 export type JobWire = Omit<JobRow, "agent_id" | "agent_name" | "contractor_id" | "contractor_name"> & {
   readonly agent: OrganizationWire;
@@ -43,16 +39,8 @@ export function toJobWire(row: JobRow): JobWire {
   };
 }
 
-const MAX_WIRES = 10_000;
-
-/** By UUID: encoding two IDs per job took a list of 100 a twentieth of its time in Node. */
-const wires = new Map<string, OrganizationWire>();
-
+/** The remembered form saves encoding two IDs per job, unless an event has an older name. */
 function toOrganizationWire(id: string, name: string | null = null): OrganizationWire {
-  const known = wires.get(id);
-  if (known?.name === name) return known;
-  if (wires.size >= MAX_WIRES) wires.clear();
-  const wire = { id: toTypedId("org", id), name };
-  wires.set(id, wire);
-  return wire;
+  const known = rememberedOrganization(id);
+  return known?.name === name ? known : { id: toTypedId("org", id), name };
 }
