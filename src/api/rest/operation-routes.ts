@@ -70,7 +70,7 @@ function handlerOf<Services>(
     const { ignored = [], ...input } = readInput(request);
     contextOf(response).ignoredParameters = ignored;
     // Here, so that a failure has the header too.
-    response.setHeaders(new Map(Object.entries(namesHeader("X-Ignored-Parameters", ignored))));
+    if (ignored.length > 0) response.set(namesHeader("X-Ignored-Parameters", ignored));
     return input;
   };
   const write = writerOf(output);
