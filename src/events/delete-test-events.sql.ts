@@ -3,7 +3,7 @@
  * all organisations that follow the oldest transaction in progress.
  */
 import type { Queryable } from "../core/postgres/database.ts";
-import { type OrganizationPrincipal, type OrganizationType, systemActor } from "../core/principal.ts";
+import type { OrganizationPrincipal } from "../core/principal.ts";
 import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { visibleTo } from "../jobs/api.ts";
 import type { FeedPosition } from "./cursors.ts";
@@ -13,26 +13,24 @@ import { feedPositionColumns } from "./feed.sql.ts";
 const MAX_TEST_EVENTS = 100_000;
 const BATCH_SIZE = 5_000;
 
-function principalOf(organizationId: string, organizationType: OrganizationType): OrganizationPrincipal {
-  return { organizationId, organizationType, actor: systemActor };
-}
+type TestOrganization = Pick<OrganizationPrincipal, "organizationId" | "organizationType">;
 
-/** Returns the position of the newest event that the principal can see after `offset` newer ones, or null if it sees fewer. */
+/** Returns the position of the newest event that the organisation can see after `offset` newer ones, or null if it sees fewer. */
 async function newestEventOf(
   queryable: Queryable,
-  principal: OrganizationPrincipal,
+  organization: TestOrganization,
   offset = 0,
 ): Promise<FeedPosition | null> {
   const [position] = await queryable.query<FeedPosition>(sql`
-    select ${feedPositionColumns} from job_event where ${visibleTo(principal, "job_event")}
+    select ${feedPositionColumns} from job_event where ${visibleTo(organization, "job_event")}
     order by job_event.transaction_id desc, job_event.position desc offset ${offset}::int limit 1`);
   return position ?? null;
 }
 
-/** Deletes the events up to `last` that the principal can see and that match `condition`. Returns their number. */
+/** Deletes the events up to `last` that the organisation can see and that match `condition`. Returns their number. */
 async function deleteEventsOf(
   queryable: Queryable,
-  principal: OrganizationPrincipal,
+  organization: TestOrganization,
   { last, condition = raw("true") }: { last: FeedPosition; condition?: Sql },
 ): Promise<number> {
   let [total, count] = [0, BATCH_SIZE];
@@ -41,7 +39,7 @@ async function deleteEventsOf(
       with deleted as (
         delete from job_event where id = any(array(
           select id from job_event
-          where ${visibleTo(principal, "job_event")} and ${condition}
+          where ${visibleTo(organization, "job_event")} and ${condition}
             and (transaction_id, position) <= (${last.transaction_id}::xid8, ${last.position}::bigint)
           order by transaction_id, position limit ${BATCH_SIZE}::int))
         returning 1
@@ -63,26 +61,28 @@ export async function deletionOfEvents(
   tx: Queryable,
   { agent, contractor }: { agent: string; contractor: string },
 ): Promise<(queryable: Queryable) => Promise<number>> {
-  const sides: [OrganizationPrincipal, FeedPosition | null][] = [];
-  for (const principal of [principalOf(agent, "agent"), principalOf(contractor, "contractor")])
-    sides.push([principal, await newestEventOf(tx, principal)]);
+  const sides: [TestOrganization, FeedPosition | null][] = [];
+  for (const organization of [
+    { organizationId: agent, organizationType: "agent" },
+    { organizationId: contractor, organizationType: "contractor" },
+  ] as const)
+    sides.push([organization, await newestEventOf(tx, organization)]);
   return async (queryable) => {
     let total = 0;
-    for (const [principal, last] of sides)
-      if (last) total += await deleteEventsOf(queryable, principal, { last, condition: isNoDeletion });
+    for (const [organization, last] of sides)
+      if (last) total += await deleteEventsOf(queryable, organization, { last, condition: isNoDeletion });
     return total;
   };
 }
 
 /** Deletes the oldest events of each test organisation that sees more than `keep`. Returns their number. */
 export async function trimTestEvents(queryable: Queryable, keep = MAX_TEST_EVENTS): Promise<number> {
-  const organizations = await queryable.query<{ id: string; type: OrganizationType }>(sql`
-    select id, type from organization where live_organization_id is not null`);
+  const organizations = await queryable.query<TestOrganization>(sql`
+    select id as "organizationId", type as "organizationType" from organization where live_organization_id is not null`);
   let total = 0;
-  for (const { id, type } of organizations) {
-    const principal = principalOf(id, type);
-    const last = await newestEventOf(queryable, principal, keep);
-    if (last) total += await deleteEventsOf(queryable, principal, { last });
+  for (const organization of organizations) {
+    const last = await newestEventOf(queryable, organization, keep);
+    if (last) total += await deleteEventsOf(queryable, organization, { last });
   }
   return total;
 }

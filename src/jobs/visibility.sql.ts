@@ -3,7 +3,7 @@
  * write of jobs and events must include the rule, in one of its two forms: the SQL condition or the MikroORM filter.
  */
 import { raw as ormRaw } from "@mikro-orm/postgresql";
-import type { Principal } from "../core/principal.ts";
+import type { OperatorPrincipal, OrganizationPrincipal, Principal } from "../core/principal.ts";
 import { invariant } from "../core/errors.ts";
 import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 
@@ -13,8 +13,11 @@ const isLive = (table: string): string => `${table}.agent_id not in ${TEST_AGENT
 
 const organizationColumn = { agent: "agent_id", contractor: "contractor_id" } as const;
 
+/** Who sees a job does not depend on the actor. */
+type Audience = Omit<OrganizationPrincipal, "actor"> | Omit<OperatorPrincipal, "actor">;
+
 /** SQL condition: the row of `table` is visible to `principal`. */
-export function visibleTo(principal: Principal, table: "job" | "job_event" = "job"): Sql {
+export function visibleTo(principal: Audience, table: "job" | "job_event" = "job"): Sql {
   // `job.unassigned` has no agent. It repeats a change that operators see as the agent does.
   const hasAgent = table === "job_event" ? "job_event.agent_id is not null and " : "";
   if (principal.organizationId === null) return raw(hasAgent + isLive(table));

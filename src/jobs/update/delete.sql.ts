@@ -7,7 +7,7 @@ import { insertTraced } from "../../core/tracing/events.ts";
 import { countVisibilityChangeSql, insertEventsSql, removedJobSql } from "./update-and-fan-out.sql.ts";
 
 /**
- * Deletes all jobs of a test agent (UUID) in one statement that also inserts \`job.deleted\`. Its test contractor receives the event of
+ * Deletes all jobs of a test agent (UUID) in one statement that also inserts `job.deleted`. Its test contractor receives the event of
  * each job: its copy may have one that was taken away. Locks the jobs in id order, as updates do. Returns the number of jobs.
  */
 export async function deleteJobs(

@@ -6,7 +6,7 @@ import { visibleTo } from "../../jobs/api.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { AppError } from "../../core/errors.ts";
 import { minUuidAt, timestampOf, uuidV7Sql, toTypedId } from "../../core/ids.ts";
-import { systemActor, type OrganizationType } from "../../core/principal.ts";
+import type { OrganizationType } from "../../core/principal.ts";
 import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import type { InTransaction, Transaction } from "../../core/postgres/transaction.ts";
 import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
@@ -143,7 +143,6 @@ export interface ReplayMissingRequest extends ReplayFailedRequest {
 /** Delivers the endpoint's events of the time range that it never had a delivery of. */
 export function replayMissing(deps: ReplayManyDeps, request: ReplayMissingRequest): Promise<ReplayResult> {
   const { endpointId, since, until, eventTypes } = request;
-  const principal = { ...request, actor: systemActor };
   const oldest = minUuidAt(since);
   // Deliveries are created with their events; an hour of slack covers clock differences.
   const oldestDelivery = minUuidAt(new Date(since.getTime() - HOUR_MS));
@@ -152,7 +151,7 @@ export function replayMissing(deps: ReplayManyDeps, request: ReplayMissingReques
     endpointId,
     (after) => sql`
       select id, id as event_id, type as event_type, (job ->> 'id')::uuid as job_id, false as after_restore from job_event
-      where ${visibleTo(principal, "job_event")}
+      where ${visibleTo(request, "job_event")}
         and id > ${after ?? oldest}::uuid and (${until === undefined} or id < ${minUuidAt(until ?? since)}::uuid)
         and (${eventTypes === null} or type = any(${eventTypes ?? []}::text[]))
         and ${noOtherDelivery(
