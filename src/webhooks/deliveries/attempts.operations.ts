@@ -1,7 +1,7 @@
 /** The operation that lists the newest attempts of an endpoint. */
 import { z } from "zod";
 import { restOperation } from "../../operations/operation.ts";
-import { endpointPath, manage } from "../endpoints/operations.ts";
+import { endpointPath, read } from "../endpoints/operations.ts";
 import type { DeliveryService } from "./service.ts";
 import { type AttemptView, endpointAttemptView } from "./view.ts";
 
@@ -26,11 +26,9 @@ export const exampleAttempt: AttemptView = {
 };
 
 export const listAttempts = restOperation({
+  ...read,
   name: "listWebhookEndpointAttempts",
   rest: { method: "get", path: "/webhook-endpoints/{id}/attempts" },
-  access: manage,
-  rate: "read",
-  fresh: false,
   params: endpointPath,
   output: z
     .object({ items: z.array(endpointAttemptView).meta({ description: "The attempts, newest first" }) })

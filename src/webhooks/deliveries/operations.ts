@@ -15,7 +15,7 @@ import {
   pageSizeParameter,
   text,
 } from "../../operations/schemas.ts";
-import { endpointPath, exampleEndpoint, manage, ownLimit } from "../endpoints/operations.ts";
+import { change, endpointPath, exampleEndpoint, ownLimit, read } from "../endpoints/operations.ts";
 import { exampleAttempt, listAttempts } from "./attempts.operations.ts";
 import { type DeliveryDetail, readDeliveryCursor } from "./log-pages.sql.ts";
 import type { DeliveryService } from "./service.ts";
@@ -84,11 +84,9 @@ const toDate = (time: string | undefined): Date | undefined =>
   time === undefined ? undefined : new Date(time);
 
 const listDeliveries = restOperation({
+  ...read,
   name: "listWebhookDeliveries",
   rest: { method: "get", path: "/webhook-deliveries" },
-  access: manage,
-  rate: "read",
-  fresh: false,
   input: z.object({
     endpointId: optionalParameter(
       z.string(),
@@ -161,11 +159,9 @@ the deliveries of that replay.`,
 });
 
 const getDelivery = restOperation({
+  ...read,
   name: "getWebhookDelivery",
   rest: { method: "get", path: "/webhook-deliveries/{id}" },
-  access: manage,
-  rate: "read",
-  fresh: false,
   params: deliveryPath,
   output: deliveryDetailView,
   text: {
@@ -189,12 +185,10 @@ function withoutUnreadableJob(delivery: DeliveryDetail, { scopes }: RequestPrinc
 }
 
 const replayDelivery = restOperation({
+  ...change,
   name: "replayWebhookDelivery",
   rest: { method: "post", path: "/webhook-deliveries/{id}/replay", status: 201 },
   graphql: { field: "replayDelivery" },
-  access: manage,
-  rate: "write",
-  fresh: false,
   once: {},
   params: deliveryPath,
   output: deliveryView,
@@ -211,12 +205,10 @@ Returns 409 if the delivery is in flight, is a test event, or its endpoint was d
 });
 
 const sendTestEvent = restOperation({
+  ...change,
   name: "sendTestEvent",
   rest: { method: "post", path: "/webhook-endpoints/{id}/test", status: 201 },
   graphql: { args: { endpointId: "id" } },
-  access: manage,
-  rate: "write",
-  fresh: false,
   params: endpointPath,
   output: deliveryDetailView,
   text: {
@@ -245,12 +237,10 @@ Returns 429 while 5 test events of the organization are in flight, and 409 if th
 });
 
 const replayDeliveries = restOperation({
+  ...change,
   name: "replayWebhookDeliveries",
   rest: { method: "post", path: "/webhook-endpoints/{id}/replay" },
   graphql: { field: "replayDeliveries", args: { endpointId: "id", only: "which" } },
-  access: manage,
-  rate: "write",
-  fresh: false,
   once: {},
   params: endpointPath,
   input: z

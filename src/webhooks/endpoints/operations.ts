@@ -17,6 +17,8 @@ const tag = "Webhooks";
 const inBody = problemIn("body");
 
 export const manage: Access = { scopes: ["webhooks:manage"] };
+export const read = { access: manage, rate: "read", fresh: false } as const;
+export const change = { access: manage, rate: "write", fresh: false } as const;
 
 export const exampleEndpoint: z.output<typeof endpointView> = {
   id: "whe_01KAJQ8V5N3R7T1YC6GK2D9XWE",
@@ -94,11 +96,9 @@ const urlCheckLimit = ownLimit(
 );
 
 const listEndpoints = restOperation({
+  ...read,
   name: "listWebhookEndpoints",
   rest: { method: "get", path: "/webhook-endpoints" },
-  access: manage,
-  rate: "read",
-  fresh: false,
   output: endpointList,
   text: {
     tag,
@@ -174,11 +174,9 @@ function ownerOf(principal: RequestPrincipal, organizationId: string | null): En
 }
 
 const getEndpoint = restOperation({
+  ...read,
   name: "getWebhookEndpoint",
   rest: { method: "get", path: "/webhook-endpoints/{id}" },
-  access: manage,
-  rate: "read",
-  fresh: false,
   params: endpointPath,
   output: endpointView,
   text: {
@@ -243,11 +241,9 @@ Setting \`url\` also requires the scope \`jobs:read\`, because whole jobs are se
 });
 
 const deleteEndpoint = restOperation({
+  ...change,
   name: "deleteWebhookEndpoint",
   rest: { method: "delete", path: "/webhook-endpoints/{id}" },
-  access: manage,
-  rate: "write",
-  fresh: false,
   params: endpointPath,
   output: z.object({ deletedId: endpointId, discarded }).meta({ id: "DeletedWebhookEndpoint" }),
   text: {
@@ -267,10 +263,9 @@ const deleteEndpoint = restOperation({
 });
 
 const rotateSecret = restOperation({
+  ...change,
   name: "rotateWebhookSecret",
   rest: { method: "post", path: "/webhook-endpoints/{id}/rotate-secret" },
-  access: manage,
-  rate: "write",
   fresh: true,
   once: { secrets: ["secret"] },
   params: endpointPath,
@@ -294,11 +289,9 @@ const rotateSecret = restOperation({
 });
 
 const pauseEndpoint = restOperation({
+  ...change,
   name: "pauseWebhookEndpoint",
   rest: { method: "post", path: "/webhook-endpoints/{id}/pause" },
-  access: manage,
-  rate: "write",
-  fresh: false,
   params: endpointPath,
   output: endpointView,
   text: {
@@ -313,11 +306,9 @@ const pauseEndpoint = restOperation({
 });
 
 const resumeEndpoint = restOperation({
+  ...change,
   name: "resumeWebhookEndpoint",
   rest: { method: "post", path: "/webhook-endpoints/{id}/resume" },
-  access: manage,
-  rate: "write",
-  fresh: false,
   params: endpointPath,
   input: z
     .object({

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { restOperation } from "../../operations/operation.ts";
 import { count } from "../../operations/schemas.ts";
-import { endpointPath, exampleEndpoint, manage } from "./operations.ts";
+import { change, endpointPath, exampleEndpoint } from "./operations.ts";
 import type { EndpointService } from "./service.ts";
 import { endpointView } from "./view.ts";
 
@@ -11,11 +11,9 @@ interface Services {
 }
 
 export const retryEndpoint = restOperation({
+  ...change,
   name: "retryWebhookEndpoint",
   rest: { method: "post", path: "/webhook-endpoints/{id}/retry" },
-  access: manage,
-  rate: "write",
-  fresh: false,
   params: endpointPath,
   output: z
     .object({
