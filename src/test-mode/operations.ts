@@ -17,11 +17,11 @@ import { deliveryView } from "../webhooks/api.ts";
 import { exampleDelivery } from "../webhooks/operations.ts";
 import {
   cancelRun,
-  changeTestJobs,
   liveKey,
   noSuchJob,
   startRun,
   TEST_NUMBER,
+  testChange,
   testJobPath,
   testPrincipal,
   wholeNumber,
@@ -41,11 +41,9 @@ const assignedMember = z.boolean(mustBe("true or false"));
 const NUMBERS_RULE = mustBe(`a list of ${JOBS_PER_REQUEST.min} to ${JOBS_PER_REQUEST.max} Marking Numbers`);
 
 const createJobs = restOperation({
+  ...testChange,
   name: "createTestJobs",
   rest: { method: "post", path: "/test/jobs", status: 201 },
-  access: changeTestJobs,
-  rate: "write",
-  fresh: false,
   once: {},
   input: z
     .object({
@@ -131,11 +129,9 @@ const createJobs = restOperation({
 });
 
 const reassignJob = restOperation({
+  ...testChange,
   name: "reassignTestJob",
   rest: { method: "post", path: "/test/jobs/by-marking/{markingNumber}/reassign" },
-  access: changeTestJobs,
-  rate: "write",
-  fresh: false,
   params: testJobPath,
   input: z
     .object({
@@ -272,11 +268,9 @@ const sendSampleEvent = restOperation({
 });
 
 const resetData = restOperation({
+  ...testChange,
   name: "resetTestData",
   rest: { method: "post", path: "/test/reset" },
-  access: changeTestJobs,
-  rate: "write",
-  fresh: false,
   output: z
     .object({
       jobs: count("Number of deleted jobs", 12),

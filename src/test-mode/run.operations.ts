@@ -17,7 +17,8 @@ const inBody = problemIn("body");
 export const TEST_NUMBER = "TEST-4K7Q2M9XR3VD";
 
 /** The operations are for test keys only, which `admit` checks. */
-export const changeTestJobs: Access = { scopes: ["jobs:write", "jobs:read"], mode: "test" };
+const changeTestJobs: Access = { scopes: ["jobs:write", "jobs:read"], mode: "test" };
+export const testChange = { access: changeTestJobs, rate: "write", fresh: false } as const;
 
 export function testPrincipal(principal: RequestPrincipal): TestPrincipal {
   invariant(principal.organizationId !== null, "the principal is of a test organisation");
@@ -61,12 +62,10 @@ const toRunView = ({ steps, nextStepAt, endsAt, ...run }: JobRun) => ({
 });
 
 export const startRun = restOperation({
+  ...testChange,
   name: "startTestRun",
   rest: { method: "post", path: "/test/jobs/by-marking/{markingNumber}/run", status: 201 },
   graphql: { field: "runTestJob" },
-  access: changeTestJobs,
-  rate: "write",
-  fresh: false,
   params: testJobPath,
   input: z
     .object({
@@ -155,11 +154,9 @@ export const startRun = restOperation({
 });
 
 export const cancelRun = restOperation({
+  ...testChange,
   name: "cancelTestRun",
   rest: { method: "delete", path: "/test/jobs/by-marking/{markingNumber}/run" },
-  access: changeTestJobs,
-  rate: "write",
-  fresh: false,
   params: testJobPath,
   output: jobRun,
   text: {
