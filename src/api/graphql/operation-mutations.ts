@@ -1,5 +1,5 @@
 /** The mutations of operations: each is bound to the field of the SDL that has its name. */
-import { Kind, type DocumentNode, type FieldDefinitionNode, type TypeNode } from "graphql";
+import { Kind, type DocumentNode, type TypeNode } from "graphql";
 import { z } from "zod";
 import { authorize, parseInput } from "../../operations/admit.ts";
 import { execute } from "../../operations/execute.ts";
@@ -62,29 +62,27 @@ interface MutationField {
 }
 
 function readMutations({ definitions }: DocumentNode): Map<string, MutationField> {
+  const inputs = new Set(
+    definitions.flatMap((one) => (one.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION ? one.name.value : [])),
+  );
+  /** Of the type and its extensions. */
   const fieldsOf = (type: string) =>
-    definitions.flatMap((definition) =>
-      (definition.kind === Kind.OBJECT_TYPE_DEFINITION ||
-        definition.kind === Kind.OBJECT_TYPE_EXTENSION ||
-        definition.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION) &&
-      definition.name.value === type
-        ? [definition]
+    definitions.flatMap((one) =>
+      (one.kind === Kind.OBJECT_TYPE_DEFINITION || one.kind === Kind.OBJECT_TYPE_EXTENSION) &&
+      one.name.value === type
+        ? (one.fields ?? [])
         : [],
     );
-  const isInput = (type: TypeNode) =>
-    fieldsOf(nameOf(type)).some(({ kind }) => kind === Kind.INPUT_OBJECT_TYPE_DEFINITION);
-  const mutations = fieldsOf("Mutation").flatMap(({ fields = [] }) => fields as FieldDefinitionNode[]);
   return new Map(
-    mutations.map(({ name, arguments: args = [], type }) => [
+    fieldsOf("Mutation").map(({ name, arguments: args = [], type }) => [
       name.value,
       {
         args: args.map((argument) => argument.name.value),
         inputArgument:
-          args.find((argument) => argument.type.kind !== Kind.LIST_TYPE && isInput(argument.type))?.name
-            .value ?? null,
+          args.find((argument) => argument.type.kind !== Kind.LIST_TYPE && inputs.has(nameOf(argument.type)))
+            ?.name.value ?? null,
         payload: new Map(
           fieldsOf(nameOf(type))
-            .flatMap(({ fields = [] }) => fields as FieldDefinitionNode[])
             .filter((field) => field.name.value !== "userErrors")
             .map((field) => [field.name.value, nameOf(field.type)]),
         ),

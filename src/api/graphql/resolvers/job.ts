@@ -28,16 +28,13 @@ import { historyConnection, historyRequest, historySelection } from "./history.t
 
 export const jobQueries: QueryResolvers = {
   async job(_root, { id, markingNumber }, context) {
+    const { services, database } = context;
     const principal = requirePrincipal(context);
     // An argument that is null counts as absent.
     if ((typeof id === "string") === (typeof markingNumber === "string"))
       throw invalidArgument("", "Give either id or markingNumber");
     if (typeof markingNumber === "string") {
-      const [row] = await context.services.jobs.findByMarkingNumbers(
-        principal,
-        [markingNumber],
-        context.database,
-      );
+      const [row] = await services.jobs.findByMarkingNumbers(principal, [markingNumber], database);
       return row ? toJobNode(row) : null;
     }
     const uuid = fromTypedId("job", id as string);
