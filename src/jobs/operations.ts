@@ -10,7 +10,7 @@ import {
 import { getJobStats } from "./counters/operations.ts";
 import { failureReasonView, type JobReferenceData, statusSettings, statusView } from "./reference-data.ts";
 import type { JobService } from "./service.ts";
-import { getJob, listJobs, lookUpJobs } from "./list/operations.ts";
+import { getJob, listJobs, lookUpJobs, readJobs } from "./list/operations.ts";
 import { changeJobs, updateJob, updateJobs } from "./update/operations.ts";
 
 export const jobOperations: readonly RestOperation<{ readonly jobs: JobService }>[] = [
@@ -26,14 +26,8 @@ interface Services {
   readonly referenceData: JobReferenceData;
 }
 
-const common = {
-  access: { scopes: ["jobs:read"] },
-  rate: "read",
-  fresh: false,
-} as const;
-
 const listStatuses = restOperation({
-  ...common,
+  ...readJobs,
   name: "listStatuses",
   rest: { method: "get", path: "/reference/statuses" },
   output: z.object({ items: z.array(statusView) }).meta({ id: "StatusList" }),
@@ -57,7 +51,7 @@ const listStatuses = restOperation({
 });
 
 const listFailureReasons = restOperation({
-  ...common,
+  ...readJobs,
   name: "listFailureReasons",
   rest: { method: "get", path: "/reference/failure-reasons" },
   output: z.object({ items: z.array(failureReasonView) }).meta({ id: "FailureReasonList" }),

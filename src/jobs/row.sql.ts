@@ -35,10 +35,6 @@ export function jobColumns(prefix: string): Sql {
   return raw(columnNames.map((name) => prefix + name).join(", "));
 }
 
-export const organizationJoins = raw(
-  "left join organization agent on agent.id = job.agent_id left join organization contractor on contractor.id = job.contractor_id",
-);
-
 export interface OrganizationRow {
   readonly id: string;
   readonly name: string;

@@ -5,6 +5,7 @@ import { toTypedId } from "../../core/ids.ts";
 import { restOperation } from "../../operations/operation.ts";
 import { count, extensibleEnum, flag, listMeta, listParameter } from "../../operations/schemas.ts";
 import type { JobService } from "../service.ts";
+import { readJobs } from "../list/operations.ts";
 import { filterParameters, toJobFilter } from "../list/parameters.ts";
 import { type GroupKey, groupKeyProblem, type JobStatsGroup, MAX_GROUPS } from "./stats.sql.ts";
 
@@ -98,11 +99,9 @@ const statsGroup = z
 const inQuery = problemIn("query");
 
 export const getJobStats = restOperation({
+  ...readJobs,
   name: "getJobStats",
   rest: { method: "get", path: "/jobs/stats" },
-  access: { scopes: ["jobs:read"] },
-  rate: "read",
-  fresh: false,
   input: statsParameters,
   output: z
     .object({

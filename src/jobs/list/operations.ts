@@ -32,7 +32,7 @@ const tag = "Jobs";
 const inQuery = problemIn("query");
 const inBody = problemIn("body");
 
-const read = { access: { scopes: ["jobs:read"] }, rate: "read", fresh: false } as const;
+export const readJobs = { access: { scopes: ["jobs:read"] }, rate: "read", fresh: false } as const;
 
 /** Not by Marking Number: pages in that order have no offset. */
 export const sortFields = ["created_at", "updated_at", "scheduled_date"] as const;
@@ -91,7 +91,7 @@ const jobPage = z
   .meta({ id: "JobList" });
 
 export const listJobs = restOperation({
-  ...read,
+  ...readJobs,
   name: "listJobs",
   rest: { method: "get", path: "/jobs" },
   input: listParameters,
@@ -186,7 +186,7 @@ async function listProblems(
 }
 
 export const getJob = restOperation({
-  ...read,
+  ...readJobs,
   name: "getJob",
   rest: { method: "get", path: "/jobs/by-marking/{markingNumber}" },
   versioned: true,
@@ -213,7 +213,7 @@ const sizeError = {
 };
 
 export const lookUpJobs = restOperation({
-  ...read,
+  ...readJobs,
   name: "lookUpJobs",
   rest: { method: "post", path: "/jobs/lookup" },
   input: z

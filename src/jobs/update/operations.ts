@@ -11,7 +11,7 @@ import {
 import { isObject, type JsonObject } from "../../core/json.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import { toProblems } from "../../core/zod-problems.ts";
-import { type Access, Answer, restOperation, type RequestPrincipal } from "../../operations/operation.ts";
+import { type Access, Answer, restOperation } from "../../operations/operation.ts";
 import {
   booleanParameter,
   count,
@@ -60,17 +60,6 @@ const dryRun = booleanParameter.default(false).meta({
   default: false,
   description: "Validate and return the result without changing anything.",
   examples: [true],
-});
-
-const optionsOf = (
-  { actor, requestId }: RequestPrincipal,
-  isDryRun: boolean,
-  tx: Transaction | undefined,
-) => ({
-  actor,
-  requestId,
-  dryRun: isDryRun,
-  tx,
 });
 
 export const updateJob = restOperation({
@@ -131,7 +120,8 @@ all values are equal to the current ones, the request succeeds without creating 
     const problems = conditionProblems(patch);
     if (problems.length > 0) throw badRequest([...problems, ...(await jobs.fieldProblems(patch, { tx }))]);
     const item = { markingNumber, body: patch, expectedVersions };
-    const options = optionsOf(principal, input.dryRun, tx);
+    const { actor, requestId } = principal;
+    const options = { actor, requestId, dryRun: input.dryRun, tx };
     const { result, ignored } = await jobs.updateOne(principal, item, options);
     if (!("job" in result)) throw toError(result);
     const { job, outcome } = result;
@@ -310,7 +300,8 @@ Marking Number are applied in order. The body may have up to 4 MiB.`,
       ...("if_version" in body && { expectedVersions: [body["if_version"] as number] }),
     }));
     const errorPolicy = input.onError === "stop_all" ? "all_or_nothing" : "skip_failed";
-    const options = { ...optionsOf(principal, input.dryRun, tx), errorPolicy } as const;
+    const { actor, requestId } = principal;
+    const options = { actor, requestId, dryRun: input.dryRun, errorPolicy, tx } as const;
     const { results, ignored } = await jobs.updateBatch(principal, items, options);
     const updated = results.filter((result) => "job" in result).length;
     return new Answer(

@@ -8,7 +8,7 @@ import type { ChangeContext, Principal } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { insertTraced } from "../../core/tracing/events.ts";
 import { jobFieldNames, type JobPatch } from "../fields.ts";
-import { jobColumns, type JobRow, organizationJoins } from "../row.sql.ts";
+import { jobColumns, type JobRow } from "../row.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
 
 export interface JobUpdate {
@@ -106,7 +106,8 @@ function updateStatement(principal: Principal, updates: readonly JobUpdate[], co
         ${updatedColumns}
       from updated
       union all select item_index, matches, false, false, ${oldColumns} from patched where changes is null
-    ) job ${organizationJoins}`;
+    ) job left join organization agent on agent.id = job.agent_id
+      left join organization contractor on contractor.id = job.contractor_id`;
 }
 
 /**
