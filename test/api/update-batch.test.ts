@@ -152,6 +152,27 @@ describe("a batch with an expected version, or for all jobs or none", () => {
     expect(expectData(await getJob(app, agent, one)).weight).toBe(1);
   });
 
+  it("with on_error=stop_all an item that an earlier one changes names the version that exists", async () => {
+    const [one = ""] = await newJobs(1);
+    const jobs = [1, 2, 1].map((version) => ({
+      marking_number: one,
+      if_version: version,
+      weight: version + 4,
+    }));
+    const body = JSON.stringify({ jobs });
+    const path = "/v1/jobs/batch?on_error=stop_all";
+    const { results } = expectData(await app.call(path, { key: agent.key, method: "PATCH", body }));
+    expect(results).toMatchObject([
+      { error: "Not applied, because another item failed" },
+      { error: "Not applied, because another item failed" },
+      {
+        current_version: 1,
+        error: "The job is at version 1, and an earlier item of this request changes it",
+      },
+    ]);
+    expect(expectData(await getJob(app, agent, one)).version).toBe(1);
+  });
+
   it("if_version in a PATCH of one job returns 400 and names If-Match, with the other problems", async () => {
     const [one = ""] = await newJobs(1);
     const valid = await patchJob(app, agent, one, { weight: 2, if_version: 1 });

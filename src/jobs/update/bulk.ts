@@ -2,10 +2,11 @@
 import { LockMode } from "@mikro-orm/postgresql";
 import { badRequest } from "../../core/errors.ts";
 import { isDataError } from "../../core/postgres/errors.ts";
-import type { Database, Reader } from "../../core/postgres/database.ts";
+import type { Database, Queryable, Reader } from "../../core/postgres/database.ts";
 import type { Transaction, TransactionEnd } from "../../core/postgres/transaction.ts";
 import type { ChangeContext, Principal } from "../../core/principal.ts";
 import { Job } from "../entity.ts";
+import { findJobsByMarkingNumber } from "../list/find.sql.ts";
 import type { JobRow } from "../row.sql.ts";
 import type { UpdateOutcome } from "./update-and-fan-out.sql.ts";
 import type { CheckedItem, ItemFailure } from "./validate-patch.ts";
@@ -94,12 +95,29 @@ export async function applyBulk<Change extends KeyedItem>(
   };
   const outcomes = changes.length > 0 ? await applyAll() : [];
   if (transactionEnd(outcomes) === "commit") notifyChanges(deps, outcomes, outer);
+  const undone = isRejected(outcomes) ? outcomes : [];
+  const versions = await versionsBefore(outer ?? deps.database, changes, undone, executor.lockingAs);
   const remaining = outcomes.values();
   const results = items.map(({ markingNumber, ...item }): ItemResult => {
     if ("failure" in item) return { markingNumber, outcome: "failed", failure: item.failure };
-    return toItemResult(markingNumber, remaining.next().value as ItemOutcome);
+    return toItemResult(markingNumber, remaining.next().value as ItemOutcome, versions.get(markingNumber));
   });
   return isRejected(outcomes) ? results.map(toNotApplied) : results;
+}
+
+/** Returns the versions of the jobs that one item changed and another expected at another version, after the rollback of both. */
+async function versionsBefore(
+  on: Queryable,
+  changes: readonly KeyedItem[],
+  undone: readonly ItemOutcome[],
+  principal: Principal | null,
+): Promise<Map<string, number>> {
+  const numbersOf = (kind: ItemOutcome["kind"]): string[] =>
+    changes.filter((_, index) => undone[index]?.kind === kind).map(({ markingNumber }) => markingNumber);
+  const updated = new Set(numbersOf("updated"));
+  const numbers = numbersOf("version_mismatch").filter((number) => updated.has(number));
+  const jobs = principal ? await findJobsByMarkingNumber(on, principal, numbers) : [];
+  return new Map(jobs.flatMap((job) => (job ? [[job.marking_number, job.version] as const] : [])));
 }
 
 function isApplied(
@@ -108,10 +126,11 @@ function isApplied(
   return outcome.kind === "created" || outcome.kind === "updated" || outcome.kind === "unchanged";
 }
 
-export function toItemResult(markingNumber: string, applied: ItemOutcome): ItemResult {
+/** `version`: that of the job, if the one of its row was rolled back. */
+export function toItemResult(markingNumber: string, applied: ItemOutcome, version?: number): ItemResult {
   if (isApplied(applied)) return { markingNumber, outcome: applied.kind, job: applied.job };
   const failure =
-    applied.kind === "version_mismatch" ? versionMismatch(applied.job) : itemFailures[applied.kind];
+    applied.kind === "version_mismatch" ? versionMismatch(applied.job, version) : itemFailures[applied.kind];
   return { markingNumber, outcome: "failed", failure };
 }
 
@@ -121,8 +140,10 @@ function toNotApplied(result: ItemResult): ItemResult {
     : { markingNumber: result.markingNumber, outcome: "not_applied" };
 }
 
-function versionMismatch({ version }: JobRow): ItemFailure {
-  const message = `The job is at version ${version}, not at the expected one`;
+function versionMismatch(job: JobRow, version = job.version): ItemFailure {
+  const isRolledBack = version !== job.version;
+  const reason = isRolledBack ? "and an earlier item of this request changes it" : "not at the expected one";
+  const message = `The job is at version ${version}, ${reason}`;
   return { code: "PreconditionFailedException", message, problems: [], currentVersion: version };
 }
 
