@@ -1,8 +1,10 @@
 /** Creates and deletes the jobs of test organisations. Live jobs are created by operators and never deleted. */
 import { randomInt } from "node:crypto";
 import type { Transaction } from "../core/postgres/transaction.ts";
-import { AppError, badRequest, invariant } from "../core/errors.ts";
+import { unknownNames } from "../core/did-you-mean.ts";
+import { AppError, badRequest, invariant, problemIn } from "../core/errors.ts";
 import type { ChangeContext, OrganizationPrincipal, Principal } from "../core/principal.ts";
+import { jobFieldNames } from "./fields.ts";
 import type { JobRow } from "./row.sql.ts";
 import type { JobServiceDeps } from "./service.ts";
 import { TEST_PREFIX } from "./values.ts";
@@ -33,11 +35,13 @@ export async function createTestJobs(
   { numbers, template, agentId, contractorId }: NewTestJobs,
   { principal, ...context }: ChangeContext & { principal: Principal },
 ): Promise<JobRow[]> {
-  const { patch, problems } = await checkFields(deps.referenceData, template, {
-    path: "template.",
-    reader: tx,
+  const path = "template.";
+  const { patch, problems, ignored } = await checkFields(deps.referenceData, template, { path, reader: tx });
+  const unknown = unknownNames(ignored, jobFieldNames).map(({ name, nearest }) => {
+    const advice = nearest === null ? "" : `; did you mean ${nearest}?`;
+    return problemIn("body")(path + name, "unknown_member", `is not an editable field${advice}`);
   });
-  if (problems.length > 0) throw badRequest(problems);
+  if (problems.length + unknown.length > 0) throw badRequest([...problems, ...unknown]);
   const markingNumbers =
     typeof numbers === "number"
       ? Array.from({ length: numbers }, () => `${TEST_PREFIX}${randomText()}`)
@@ -60,18 +64,18 @@ export async function createTestJobs(
   return jobs.filter((job) => job !== null);
 }
 
-/** Assigns a job of `agent`, the test agent, as operators assign live jobs. Throws NotFoundException. Returns the job. */
+/** Assigns a job of `agent`, the test agent, as operators assign live jobs. Throws NotFoundException. */
 export async function reassignTestJob(
   deps: JobServiceDeps,
   tx: Transaction,
   agent: OrganizationPrincipal,
   { requestId, ...assignment }: Assignment & Pick<ChangeContext, "requestId">,
-): Promise<JobRow> {
+) {
   const options = { actor: agent.actor, requestId, dryRun: false, tx };
   const [result] = await assign(deps, agent, [checkedItem(assignment, [])], options);
   invariant(result && result.outcome !== "not_applied", "one item has one result");
   if (result.outcome === "failed") throw new AppError(result.failure.code, result.failure.message);
-  return result.job;
+  return result;
 }
 
 /** Deletes all jobs of the test organisations (UUIDs). Returns the number of jobs. */

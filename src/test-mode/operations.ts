@@ -11,7 +11,7 @@ import {
   testMarkingNumberValue,
   toJobWire,
 } from "../jobs/api.ts";
-import { type RestOperation, restOperation, type OwnErrorText } from "../operations/operation.ts";
+import { Answer, type OwnErrorText, type RestOperation, restOperation } from "../operations/operation.ts";
 import { count, extensibleEnum, idSchema, mustBe } from "../operations/schemas.ts";
 import { deliveryView } from "../webhooks/api.ts";
 import { exampleDelivery } from "../webhooks/operations.ts";
@@ -132,6 +132,7 @@ const reassignJob = restOperation({
   ...testChange,
   name: "reassignTestJob",
   rest: { method: "post", path: "/test/jobs/by-marking/{markingNumber}/reassign" },
+  once: {},
   params: testJobPath,
   input: z
     .object({
@@ -170,9 +171,9 @@ const reassignJob = restOperation({
       },
     },
   },
-  async run({ testMode }: Services, principal, assignment) {
-    const row = await testMode.reassignJob(testPrincipal(principal), assignment);
-    return { job: toJobWire(row), row };
+  async run({ testMode }: Services, principal, assignment, { tx }) {
+    const { job: row, outcome } = await testMode.reassignJob(testPrincipal(principal), assignment, tx);
+    return new Answer({ job: toJobWire(row), row }, { changed: outcome === "updated" });
   },
 });
 

@@ -111,13 +111,15 @@ export class TestModeService {
   reassignJob(
     principal: TestPrincipal,
     { markingNumber, assigned }: { markingNumber: string; assigned: boolean },
-  ): Promise<JobRow> {
-    return changeTestData(this.#deps.database, principal, (_em, tx, { agent, contractor }) => {
+    joined?: Transaction,
+  ) {
+    const reassign = (_em: EntityManager, tx: Transaction, { agent, contractor }: TestOrganizations) => {
       const { actor, requestId } = principal;
       const asAgent = { organizationId: agent, organizationType: "agent", actor } as const;
       const contractorId = assigned ? contractor : null;
       return reassignTestJob(this.#deps, tx, asAgent, { markingNumber, contractorId, requestId });
-    });
+    };
+    return changeTestData(this.#deps.database, principal, reassign, joined);
   }
 
   /**

@@ -20,7 +20,7 @@ interface Outage extends AsyncDisposable {
   id: string;
   receiver: TestReceiver;
   answer: { status: number };
-  post: (action: string) => ReturnType<TestApp["call"]>;
+  post: (action: string, options?: { headers: Record<string, string> }) => ReturnType<TestApp["call"]>;
 }
 
 interface OutageOptions {
@@ -38,13 +38,11 @@ async function afterOutage({
   const owner = await app.createOrganization("agent");
   const answer = { status: 200 };
   const receiver = await startTestReceiver({ respond: () => answer });
-  const post = (path: string, body?: object) =>
-    app.call(`/v1/webhook-endpoints${path}`, {
-      key: owner.key,
-      method: "POST",
-      ...(body && { body: JSON.stringify(body) }),
-    });
-  const { endpoint } = (await post("", { url: receiver.url })).body.data as { endpoint: { id: string } };
+  const post = (path: string, options: object = {}) =>
+    app.call(`/v1/webhook-endpoints${path}`, { key: owner.key, method: "POST", ...options });
+  const { endpoint } = (await post("", { body: JSON.stringify({ url: receiver.url }) })).body.data as {
+    endpoint: { id: string };
+  };
   const uuid = fromTypedId("whe", endpoint.id) ?? "";
   await app.database.query(sql`
     update webhook_endpoint set failing_since = now() - interval '1 h', status = ${status},
@@ -60,7 +58,7 @@ async function afterOutage({
     id: endpoint.id,
     receiver,
     answer,
-    post: (action) => post(`/${endpoint.id}/${action}`),
+    post: (action, options) => post(`/${endpoint.id}/${action}`, options),
     [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
   };
 }
@@ -164,6 +162,26 @@ describe("POST /v1/webhook-endpoints/{id}/retry", () => {
       sql`update webhook_endpoint set retried_at = retried_at - interval '1 min' where id = ${uuid}`,
     );
     expectData(await outage.post("retry"));
+  });
+
+  it("200: a repeated Idempotency-Key returns the first answer, and retries nothing", async () => {
+    await using outage = await afterOutage();
+    outage.answer.status = 500;
+    const headers = { "idempotency-key": "now" };
+    const first = await outage.post("retry", { headers });
+    expect(expectData(first)).toMatchObject({ retried: 3 });
+    const repeated = await outage.post("retry", { headers });
+    expect([repeated.headers.get("idempotency-replayed"), repeated.body.data]).toEqual([
+      "true",
+      first.body.data,
+    ]);
+    expectFailure(await outage.post("retry", { headers: { "idempotency-key": "again" } }), 429);
+    await eventually(async () =>
+      expect(await deliveriesOf(outage)).toEqual([
+        { status: "pending", attempts: 3, count: 2 },
+        { status: "pending", attempts: 4, count: 1 },
+      ]),
+    );
   });
 
   it("is in the audit log", async () => {

@@ -12,6 +12,7 @@ interface Services {
 
 export const retryEndpoint = restOperation({
   ...change,
+  once: {},
   name: "retryWebhookEndpoint",
   rest: { method: "post", path: "/webhook-endpoints/{id}/retry" },
   params: endpointPath,
@@ -44,7 +45,8 @@ export const retryEndpoint = restOperation({
         ],
       },
       ConflictException: {
-        description: "The endpoint is paused or disabled.",
+        description:
+          "The endpoint is paused or disabled, or the first request with this Idempotency-Key is in progress.",
         examples: [
           {
             summary: "Paused",
@@ -54,5 +56,5 @@ export const retryEndpoint = restOperation({
       },
     },
   },
-  run: ({ endpoints }: Services, principal, { id }) => endpoints.retry(principal, id),
+  run: ({ endpoints }: Services, principal, { id }, { tx }) => endpoints.retry(principal, id, { tx }),
 });

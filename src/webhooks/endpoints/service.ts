@@ -254,13 +254,17 @@ export class EndpointService {
    * closes if it succeeds. Throws ConflictException for a paused or disabled endpoint, and TooManyRequestsException within a minute
    * of the last time.
    */
-  async retry(principal: WebhookPrincipal, id: string): Promise<{ endpoint: EndpointView; retried: number }> {
+  async retry(
+    principal: WebhookPrincipal,
+    id: string,
+    { tx: outer }: InTransaction = {},
+  ): Promise<{ endpoint: EndpointView; retried: number }> {
     const { database, clock, notifyWorkers } = this.#deps;
-    const found = await getEndpoint(database, principal, id);
+    const found = await getEndpoint(outer ?? database, principal, id);
     assertRetryable(found, clock.now());
     // First, while the circuit still blocks, so that no retry fails and becomes due twice.
-    const retried = await retryWaiting(database, found.id);
-    await database.transactional(async (em, tx) => {
+    const retried = await retryWaiting(outer ?? database, found.id);
+    await database.transactionalIn(outer, async (em, tx) => {
       const endpoint = await lockEndpoint(em, principal, id);
       assertRetryable(endpoint, clock.now());
       const isOpen = typeof endpoint.circuitStep === "number";
@@ -271,9 +275,9 @@ export class EndpointService {
       Object.assign(endpoint, { blockedUntil, circuitStep: isOpen ? 0 : null, retriedAt, version });
       const details = { retried };
       await this.#record(tx, principal, { action: "endpoint.retried", endpoint, details });
+      tx.afterCommit(() => notifyWorkers([found.id]));
     });
-    notifyWorkers([found.id]);
-    return { endpoint: await this.get(principal, id), retried };
+    return { endpoint: await this.get(principal, id, outer), retried };
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Test jobs: created, run through their life and deleted with a test key. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import { expectProblems } from "../../support/app/assertions.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
 import { queryData } from "../../support/graphql/client.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -25,8 +26,8 @@ async function createTestKey({ id }: TestOrganization, testSide: "agent" | "cont
   return (await app.keys.create({ organizationId: id, name: "t", createdBy: "test", testSide })).text;
 }
 
-const post = (path: string, body?: object, { as = key } = {}) =>
-  app.call(path, { key: as, method: "POST", ...(body && { body: JSON.stringify(body) }) });
+const post = (path: string, body?: object, { as = key, headers = {} } = {}) =>
+  app.call(path, { key: as, method: "POST", headers, ...(body && { body: JSON.stringify(body) }) });
 const runPath = (number: string): string => `/v1/test/jobs/by-marking/${number}/run`;
 
 const reassign = (number: string, body: object, options = {}) =>
@@ -90,6 +91,12 @@ describe("POST /v1/test/jobs", () => {
     [{ template: [] }, "template must be an object of editable fields"],
     [{ template: { weight: "heavy" } }, "template.weight must be a number or null"],
     [
+      { template: { weight: "heavy", wieght: 1, id: "x" } },
+      "template.weight must be a number or null",
+      ["template.weight", "template.wieght", "template.id"],
+    ],
+    [{ template: { wieght: 1 } }, "template.wieght is not an editable field; did you mean weight?"],
+    [
       { contractor: "x" },
       "contractor is not a known member; must be one of count, marking_numbers, template, assigned",
     ],
@@ -101,9 +108,10 @@ describe("POST /v1/test/jobs", () => {
     ],
     [{ marking_numbers: ["TEST-A", "TEST-A"] }, "marking_numbers must be a list without repeated ones"],
     [{ count: 1, marking_numbers: ["TEST-A"] }, "count must be left out if the Marking Numbers are given"],
-  ])("400: %j", async (body, message) => {
+  ])("400: %j", async (body: object, message: string, fields?: string[]) => {
     const response = await post("/v1/test/jobs", body);
     expect([response.status, response.body.error?.message]).toEqual([400, message]);
+    if (fields) expectProblems(response, "body", fields);
   });
 
   it("400: a contractor creates no job that it could not see", async () => {
@@ -184,6 +192,28 @@ describe("POST /v1/test/jobs/by-marking/{markingNumber}/reassign", () => {
     const number = await createJob();
     expect((await reassign(number, { assigned: true })).body.data).toMatchObject({ job: { version: 2 } });
     expect(await eventsOf(number)).toHaveLength(2);
+  });
+
+  it("200: a repeated Idempotency-Key returns the first answer, unless that changed nothing", async () => {
+    const number = await createJob();
+    const headers = { "idempotency-key": `away-${number}` };
+    expect((await reassign(number, { assigned: false }, { headers })).body.data).toMatchObject({
+      job: { version: 3 },
+    });
+    await reassign(number, { assigned: true });
+    const repeated = await reassign(number, { assigned: false }, { headers });
+    expect([repeated.headers.get("idempotency-replayed"), repeated.body.data]).toMatchObject([
+      "true",
+      { job: { version: 3 } },
+    ]);
+    expect(await visibility(number)).toEqual([200, 200]);
+
+    const other = { headers: { "idempotency-key": `back-${number}` } };
+    await reassign(number, { assigned: true }, other);
+    await reassign(number, { assigned: false });
+    expect((await reassign(number, { assigned: true }, other)).body.data).toMatchObject({
+      job: { version: 6 },
+    });
   });
 
   it("GraphQL: returns the job", async () => {

@@ -333,12 +333,16 @@ def resume_webhook_endpoint(
 
 def retry_webhook_endpoint(
     id: str,
+    *,
+    idempotency_key: str | Unset = UNSET,
 ) -> Call[models.RetriedWebhookEndpoint]:
     return Call(
         method="POST",
         path="/webhook-endpoints/{id}/retry",
         decode=models.RetriedWebhookEndpoint.from_dict,
         path_parameters={"id": id},
+        headers={"Idempotency-Key": idempotency_key},
+        takes_key=True,
     )
 
 
@@ -553,13 +557,17 @@ def create_test_jobs(
 def reassign_test_job(
     marking_number: str,
     body: models.JobAssignmentInput | Mapping[str, Any],
+    *,
+    idempotency_key: str | Unset = UNSET,
 ) -> Call[models.ReassignedTestJob]:
     return Call(
         method="POST",
         path="/test/jobs/by-marking/{markingNumber}/reassign",
         decode=models.ReassignedTestJob.from_dict,
         path_parameters={"markingNumber": marking_number},
+        headers={"Idempotency-Key": idempotency_key},
         body=body,
+        takes_key=True,
     )
 
 

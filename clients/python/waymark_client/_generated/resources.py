@@ -745,6 +745,7 @@ class Webhooks:
         self,
         id: str,
         *,
+        idempotency_key: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.RetriedWebhookEndpoint:
         """Retry the deliveries of an endpoint now.
@@ -758,9 +759,12 @@ class Webhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
+            it within 24 hours returns the stored response and changes nothing. A request that changed nothing
+            is executed again. Keys are scoped to the organization and route.
           headers: Further headers of the request.
         """
-        return self._driver.call(operations.retry_webhook_endpoint(id), headers)
+        return self._driver.call(operations.retry_webhook_endpoint(id, idempotency_key=idempotency_key), headers)
 
     def send_test_event(
         self,
@@ -1207,6 +1211,7 @@ class Test:
         marking_number: str,
         body: models.JobAssignmentInput | Mapping[str, Any],
         *,
+        idempotency_key: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.ReassignedTestJob:
         """Reassign a test job.
@@ -1219,9 +1224,12 @@ class Test:
 
         Parameters:
           marking_number: Marking Number of a test job
+          idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
+            it within 24 hours returns the stored response and changes nothing. A request that changed nothing
+            is executed again. Keys are scoped to the organization and route.
           headers: Further headers of the request.
         """
-        return self._driver.call(operations.reassign_test_job(marking_number, body), headers)
+        return self._driver.call(operations.reassign_test_job(marking_number, body, idempotency_key=idempotency_key), headers)
 
     def run(
         self,
@@ -2009,6 +2017,7 @@ class AsyncWebhooks:
         self,
         id: str,
         *,
+        idempotency_key: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.RetriedWebhookEndpoint:
         """Retry the deliveries of an endpoint now.
@@ -2022,9 +2031,12 @@ class AsyncWebhooks:
 
         Parameters:
           id: Endpoint ID (`whe_…`).
+          idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
+            it within 24 hours returns the stored response and changes nothing. A request that changed nothing
+            is executed again. Keys are scoped to the organization and route.
           headers: Further headers of the request.
         """
-        return await self._driver.call(operations.retry_webhook_endpoint(id), headers)
+        return await self._driver.call(operations.retry_webhook_endpoint(id, idempotency_key=idempotency_key), headers)
 
     async def send_test_event(
         self,
@@ -2471,6 +2483,7 @@ class AsyncTest:
         marking_number: str,
         body: models.JobAssignmentInput | Mapping[str, Any],
         *,
+        idempotency_key: str | Unset = UNSET,
         headers: Mapping[str, str] | None = None,
     ) -> models.ReassignedTestJob:
         """Reassign a test job.
@@ -2483,9 +2496,12 @@ class AsyncTest:
 
         Parameters:
           marking_number: Marking Number of a test job
+          idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
+            it within 24 hours returns the stored response and changes nothing. A request that changed nothing
+            is executed again. Keys are scoped to the organization and route.
           headers: Further headers of the request.
         """
-        return await self._driver.call(operations.reassign_test_job(marking_number, body), headers)
+        return await self._driver.call(operations.reassign_test_job(marking_number, body, idempotency_key=idempotency_key), headers)
 
     async def run(
         self,
