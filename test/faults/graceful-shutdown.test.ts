@@ -8,7 +8,7 @@ import { listen } from "../../src/api/server/server.ts";
 import { openRawSocket } from "../support/app/raw-http-client.ts";
 import { startServerProcess } from "../support/processes/server-process.ts";
 import { createTestDatabase } from "../support/database/test-database.ts";
-import { eventually } from "../support/faults/change-load.ts";
+import { eventually } from "../support/eventually.ts";
 
 it("SIGTERM makes readiness return 503, while requests are served and connections closed after their response", async () => {
   await using database = await createTestDatabase();

@@ -8,7 +8,8 @@ import {
   expireLostLeases,
 } from "../support/faults/postgres.fixture.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
-import { readinessStatus, eventually } from "../support/faults/change-load.ts";
+import { readinessStatus } from "../support/faults/change-load.ts";
+import { eventually } from "../support/eventually.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import type { ServerProcess } from "../support/processes/server-process.ts";
 import { openFaultFixture, type FaultFixture } from "../support/faults/webhook.fixture.ts";
@@ -66,11 +67,14 @@ async function killDuringIdempotentBatches(
   const interrupted = batches - [...answers.values()].filter(({ status }) => status === 200).length;
   expect(interrupted).toBeGreaterThan(0);
   await startWriters(batches, async (index) => {
-    const repeat = await eventually(async () => {
-      const answer = await send(index);
-      expect(answer.status).toBe(200);
-      return answer;
-    }, REPEAT_TIMEOUT_MS);
+    const repeat = await eventually(
+      async () => {
+        const answer = await send(index);
+        expect(answer.status).toBe(200);
+        return answer;
+      },
+      { timeoutMs: REPEAT_TIMEOUT_MS },
+    );
     const first = answers.get(index);
     const isStored = first?.status === 200;
     expect(repeat).toMatchObject(isStored ? { ...first, replayed: true } : {});

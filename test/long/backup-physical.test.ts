@@ -12,7 +12,7 @@ import { TASKS_COLLECTION } from "../../src/scheduling/task.ts";
 import { takeBaseBackup } from "../support/database/base-backup.ts";
 import { stopAndRemoveAll, makeFolder, query } from "../support/processes/embedded-processes.ts";
 import type { ServerProcess } from "../support/processes/server-process.ts";
-import { eventually } from "../support/faults/change-load.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   openFaultFixture,
   patchWeight,

@@ -10,7 +10,7 @@ import {
 } from "../support/processes/cluster-traffic.ts";
 import { restartMember, startTestCluster, type TestCluster } from "../support/processes/cluster.fixture.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
-import { eventually } from "../support/faults/change-load.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   openFaultFixture,
   type FaultEndpoint,

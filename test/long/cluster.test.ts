@@ -15,7 +15,7 @@ import { queryData } from "../support/graphql/client.ts";
 import { createApiClient, type ApiResponse } from "../support/app/app-instance.ts";
 import { jobPath, listJobs, patchJob } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { eventually } from "../support/faults/change-load.ts";
+import { eventually } from "../support/eventually.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

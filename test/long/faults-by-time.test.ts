@@ -12,7 +12,8 @@ import {
 import { startServerProcess } from "../support/processes/server-process.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
-import { createResponseGate, eventually, sumMetric } from "../support/faults/change-load.ts";
+import { createResponseGate, sumMetric } from "../support/faults/change-load.ts";
+import { eventually } from "../support/eventually.ts";
 import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 // evidence: worker-killed-lease-expires

@@ -13,7 +13,8 @@ import {
 } from "../support/faults/postgres.fixture.ts";
 import { changeKinds, readKinds, startFaultTraffic } from "../support/faults/traffic.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
-import { eventually, readinessStatus } from "../support/faults/change-load.ts";
+import { readinessStatus } from "../support/faults/change-load.ts";
+import { eventually } from "../support/eventually.ts";
 import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 const run = promisify(execFile);

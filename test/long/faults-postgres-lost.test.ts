@@ -9,7 +9,8 @@ import { sql } from "../../src/core/postgres/sql.ts";
 import { startFaultProxy } from "../support/database/fault-proxy.ts";
 import { stopAndRemoveAll, makeFolder, postmasterPid } from "../support/processes/embedded-processes.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
-import { eventually, sumMetric, readinessStatus } from "../support/faults/change-load.ts";
+import { sumMetric, readinessStatus } from "../support/faults/change-load.ts";
+import { eventually } from "../support/eventually.ts";
 import { countPossibleDuplicates, startApiAndWorker } from "../support/faults/postgres.fixture.ts";
 import { openFaultFixture, type FaultFixture } from "../support/faults/webhook.fixture.ts";
 

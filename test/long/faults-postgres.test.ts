@@ -8,7 +8,8 @@ import {
   totalMaxInFlight,
 } from "../support/faults/postgres.fixture.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
-import { eventually, readinessStatus } from "../support/faults/change-load.ts";
+import { readinessStatus } from "../support/faults/change-load.ts";
+import { eventually } from "../support/eventually.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 

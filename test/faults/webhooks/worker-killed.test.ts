@@ -1,7 +1,8 @@
 /** A worker is killed while sending: another one takes over. */
 import { expect, it, vi } from "vitest";
 import { verifyDeliveries, expireLeases, warmUp } from "../../support/faults/delivery-checks.ts";
-import { createResponseGate, eventually } from "../../support/faults/change-load.ts";
+import { createResponseGate } from "../../support/faults/change-load.ts";
+import { eventually } from "../../support/eventually.ts";
 import { openFaultFixture } from "../../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 150_000 });

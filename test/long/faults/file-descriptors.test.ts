@@ -8,7 +8,8 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { startFaultTraffic } from "../../support/faults/traffic.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";
-import { eventually, readinessStatus } from "../../support/faults/change-load.ts";
+import { readinessStatus } from "../../support/faults/change-load.ts";
+import { eventually } from "../../support/eventually.ts";
 import { openFaultFixture } from "../../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -24,7 +24,7 @@ import { startServerProcess } from "../../support/processes/server-process.ts";
 import type { TestOrganization } from "../../support/app/app.fixture.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
-import { eventually } from "../../support/faults/change-load.ts";
+import { eventually } from "../../support/eventually.ts";
 import {
   openFaultFixture,
   type FaultEndpoint,

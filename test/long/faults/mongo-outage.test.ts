@@ -5,7 +5,8 @@ import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/dev/mongo/em
 import { stopAndRemoveAll, makeFolder, mongodPid } from "../../support/processes/embedded-processes.ts";
 import { startFaultTraffic } from "../../support/faults/traffic.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";
-import { eventually, failEveryThird, readinessStatus } from "../../support/faults/change-load.ts";
+import { failEveryThird, readinessStatus } from "../../support/faults/change-load.ts";
+import { eventually } from "../../support/eventually.ts";
 import { openFaultFixture } from "../../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });

@@ -9,7 +9,8 @@ import {
   type DedicatedPostgres,
 } from "../../support/faults/postgres.fixture.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";
-import { eventually, readinessStatus } from "../../support/faults/change-load.ts";
+import { readinessStatus } from "../../support/faults/change-load.ts";
+import { eventually } from "../../support/eventually.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 

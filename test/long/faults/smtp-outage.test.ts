@@ -8,7 +8,7 @@ import { newMailTo } from "../../support/mail.fixture.ts";
 import { startTestSmtpServer } from "../../support/smtp-server.ts";
 import { testSecretBox } from "../../support/test-secret.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";
-import { eventually } from "../../support/faults/change-load.ts";
+import { eventually } from "../../support/eventually.ts";
 import { openFaultFixture } from "../../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { freePort } from "../../support/free-port.ts";
 import { startServerProcess, type ServerProcess } from "../../support/processes/server-process.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
-import { eventually } from "../../support/faults/change-load.ts";
+import { eventually } from "../../support/eventually.ts";
 import { BUILD_TIMEOUT_MS, buildSite } from "../../support/site.ts";
 import { TEST_SECRET } from "../../support/test-secret.ts";
 

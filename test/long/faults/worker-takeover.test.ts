@@ -3,7 +3,8 @@ import { expect, it, vi } from "vitest";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { verifyDeliveries, expireLeases, warmUp } from "../../support/faults/delivery-checks.ts";
-import { createResponseGate, eventually, sumMetric } from "../../support/faults/change-load.ts";
+import { createResponseGate, sumMetric } from "../../support/faults/change-load.ts";
+import { eventually } from "../../support/eventually.ts";
 import { openFaultFixture, type FaultFixture } from "../../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 150_000 });

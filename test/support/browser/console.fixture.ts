@@ -1,7 +1,7 @@
 /** Data for every page of the console: jobs, working and failing webhooks, users, account requests and mails. */
 import { toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { createTestUser, createSessionClient, type TestUser } from "../accounts/session-client.ts";
+import { createTestUser, createSessionClient } from "../accounts/session-client.ts";
 import { waitForMail, extractLinkToken } from "../accounts/mails.ts";
 import { createSignedInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
 import type { TestOrganization } from "../app/app.fixture.ts";
@@ -9,27 +9,10 @@ import type { SharedApp } from "../app/shared-app.ts";
 import { startTestReceiver } from "../webhooks/receiver.ts";
 import { eventually } from "../eventually.ts";
 
-export interface ConsoleFixture {
-  readonly app: SharedApp;
-  readonly agent: TestOrganization;
-  readonly owner: SignedInTestUser;
-  readonly member: TestUser;
-  readonly operator: SignedInTestUser;
-  readonly markingNumber: string;
-  /** Typed IDs. */
-  readonly ids: {
-    endpoint: string;
-    delivery: string;
-    failedDelivery: string;
-    request: string;
-    organization: string;
-  };
-  /** Tokens of links in mails, by page. */
-  readonly tokens: Record<"register" | "invitation" | "reset-password" | "account-request", string>;
-}
+export type ConsoleFixture = Awaited<ReturnType<typeof fillConsole>>;
 
 /** Call it once for an app, because the account requests have fixed e-mail addresses. */
-export async function fillConsole(app: SharedApp): Promise<ConsoleFixture> {
+export async function fillConsole(app: SharedApp) {
   const agent = await app.createOrganization("agent");
   const owner = await createSignedInUser(app, agent.id);
   const member = await createTestUser(app, { organizationId: agent.id, role: "member" });
@@ -46,7 +29,9 @@ export async function fillConsole(app: SharedApp): Promise<ConsoleFixture> {
     member,
     operator,
     markingNumber,
+    /** Tokens of links in mails, by page. */
     tokens,
+    /** Typed IDs. */
     ids: { ...deliveries, request, organization },
   };
 }

@@ -2,18 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { ReceivedRequest, ReceiverReply, ReceiverResponder } from "../webhooks/receiver.ts";
-import { eventually as retry } from "../eventually.ts";
+import { eventually } from "../eventually.ts";
 import type { ServerProcess } from "../processes/server-process.ts";
-
-/** Recovery includes starts of processes, and retries whose delays grow. */
-const RECOVERY_TIMEOUT_MS = 60_000;
-/** Polls compete with the servers for the CPU. */
-const POLL_INTERVAL_MS = 50;
-
-/** Calls `poll` until it succeeds, like `eventually` of `support/eventually.ts`, for longer. */
-export function eventually<T>(poll: () => T | Promise<T>, timeoutMs = RECOVERY_TIMEOUT_MS): Promise<T> {
-  return retry(poll, { timeoutMs, intervalMs: POLL_INTERVAL_MS });
-}
 
 /** Concurrent loops of changes, and the pause between two changes of a loop. */
 const CONCURRENCY = 3;

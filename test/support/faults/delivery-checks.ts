@@ -7,7 +7,7 @@ import { sql } from "../../../src/core/postgres/sql.ts";
 import { TASKS_COLLECTION } from "../../../src/scheduling/task.ts";
 import { queryWithRetry } from "../../../src/webhooks/deliveries/discard-pending.sql.ts";
 import { isSigned as isSignedWith } from "../webhooks/is-signed.ts";
-import { eventually } from "./change-load.ts";
+import { eventually } from "../eventually.ts";
 import type { FaultEndpoint, FaultFixture } from "./webhook.fixture.ts";
 import type { ReceivedRequest } from "../webhooks/receiver.ts";
 
@@ -64,11 +64,14 @@ export async function warmUp(fixture: FaultFixture): Promise<void> {
 
 /** Resolves when no delivery is pending. Tolerates short database outages. */
 async function waitUntilDelivered(database: Database): Promise<void> {
-  await eventually(async () => {
-    const [remaining] = await database.query<{ pending: number; leased: number }>(sql`
+  await eventually(
+    async () => {
+      const [remaining] = await database.query<{ pending: number; leased: number }>(sql`
       select count(*)::int as pending, count(lease_token)::int as leased from webhook_delivery where status = 'pending'`);
-    expect(remaining).toEqual({ pending: 0, leased: 0 });
-  }, TIMEOUT_MS);
+      expect(remaining).toEqual({ pending: 0, leased: 0 });
+    },
+    { timeoutMs: TIMEOUT_MS },
+  );
 }
 
 interface EventRow {

@@ -6,7 +6,8 @@ import { openEmbeddedPostgres } from "../../../src/dev/postgres/embedded-postgre
 import { entities } from "../../../src/app/entities.ts";
 import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 import { startFaultTraffic } from "./traffic.ts";
-import { eventually, sumMetric, startChangeLoad } from "./change-load.ts";
+import { sumMetric, startChangeLoad } from "./change-load.ts";
+import { eventually } from "../eventually.ts";
 import { openFaultFixture, patchWeight, type FaultFixture } from "./webhook.fixture.ts";
 import { stopAndRemoveAll, makeFolder, postmasterPid, query } from "../processes/embedded-processes.ts";
 import { expect } from "vitest";

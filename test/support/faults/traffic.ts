@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import type { ServerProcess } from "../processes/server-process.ts";
-import { eventually } from "./change-load.ts";
+import { eventually } from "../eventually.ts";
 import type { FaultFixture } from "./webhook.fixture.ts";
 import type { Database } from "../../../src/core/postgres/database.ts";
 import { toTypedId } from "../../../src/core/ids.ts";

@@ -148,24 +148,14 @@ export async function readMetric({ url }: Url, name: string): Promise<number> {
   return Number(line?.slice(name.length) ?? 0);
 }
 
-export interface RawWebSocket {
-  readonly socket: WebSocket;
-  /** From the response to the upgrade request. */
-  readonly requestId: string;
-  /** Messages received so far. */
-  readonly messages: Record<string, unknown>[];
-  readonly closed: Promise<{ code: number; reason: string }>;
-  send(message: unknown): void;
-  /** Resolves with the first message of this type. */
-  waitForMessage(type: string): Promise<Record<string, unknown>>;
-}
+export type RawWebSocket = Awaited<ReturnType<typeof openRawWebSocket>>;
 
 /** Opens a WebSocket without sending `connection_init`. */
 export async function openRawWebSocket(
   app: Url,
   headers: Record<string, string> = {},
   protocol = "graphql-transport-ws",
-): Promise<RawWebSocket> {
+) {
   const socket = new WebSocket(webSocketUrl(app), protocol, { headers });
   onTestFinished(() => socket.terminate());
   const messages: Record<string, unknown>[] = [];
@@ -182,11 +172,13 @@ export async function openRawWebSocket(
   ];
   return {
     socket,
+    /** From the response to the upgrade request. */
     requestId: String(response.headers["x-request-id"]),
     messages,
     closed,
-    send: (message) => socket.send(typeof message === "string" ? message : JSON.stringify(message)),
-    waitForMessage: (type) =>
+    send: (message: unknown) => socket.send(typeof message === "string" ? message : JSON.stringify(message)),
+    /** Resolves with the first message of this type. */
+    waitForMessage: (type: string) =>
       eventually(() => {
         const message = messages.find((candidate) => candidate["type"] === type);
         expect(message, `a message of the type ${type}`).toBeDefined();

@@ -7,7 +7,7 @@ import { queryData } from "../graphql/client.ts";
 import { JOB_CHANGED, webSocketUrl, type SubscriptionEvent } from "../graphql/subscription-client.ts";
 import { createApiClient, type ApiResponse } from "../app/app-instance.ts";
 import { getJob, listJobs, patchBatch, patchJob } from "../app/job-client.ts";
-import { eventually } from "../faults/change-load.ts";
+import { eventually } from "../eventually.ts";
 
 interface ApiAccess {
   readonly url: string;

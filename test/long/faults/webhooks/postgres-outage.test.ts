@@ -2,7 +2,8 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { startFaultProxy } from "../../../support/database/fault-proxy.ts";
 import { verifyDeliveries } from "../../../support/faults/delivery-checks.ts";
-import { eventually, readinessStatus } from "../../../support/faults/change-load.ts";
+import { readinessStatus } from "../../../support/faults/change-load.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { expireLostLeases, startApiAndWorker } from "../../../support/faults/postgres.fixture.ts";
 import { openFaultFixture, patchWeight } from "../../../support/faults/webhook.fixture.ts";
 

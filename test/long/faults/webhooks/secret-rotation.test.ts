@@ -4,7 +4,8 @@ import { expect, it, vi } from "vitest";
 import { toTypedId } from "../../../../src/core/ids.ts";
 import { sql } from "../../../../src/core/postgres/sql.ts";
 import { verifyDeliveries, isSigned } from "../../../support/faults/delivery-checks.ts";
-import { eventually, startChangeLoad } from "../../../support/faults/change-load.ts";
+import { startChangeLoad } from "../../../support/faults/change-load.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { openFaultFixture, type FaultFixture } from "../../../support/faults/webhook.fixture.ts";
 import type { ReceivedRequest } from "../../../support/webhooks/receiver.ts";
 
