@@ -43,9 +43,7 @@ export async function createTestJobs(
   });
   if (problems.length + unknown.length > 0) throw badRequest([...problems, ...unknown]);
   const markingNumbers =
-    typeof numbers === "number"
-      ? Array.from({ length: numbers }, () => `${TEST_PREFIX}${randomText()}`)
-      : numbers;
+    typeof numbers === "number" ? Array.from({ length: numbers }, randomMarkingNumber) : numbers;
   const upserts = markingNumbers.map((markingNumber) => ({
     markingNumber,
     agentId,
@@ -97,6 +95,6 @@ export async function deleteTestJobs(
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const LENGTH = 12;
 
-function randomText(): string {
-  return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join("");
+function randomMarkingNumber(): string {
+  return TEST_PREFIX + Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join("");
 }

@@ -13,8 +13,7 @@ export async function findJob(
   principal: Principal,
   markingNumber: string,
 ): Promise<JobRow | null> {
-  const condition = sql`job.marking_number = ${markingNumber}`;
-  const [job] = await selectJobs(queryable, principal, condition);
+  const [job] = await selectJobs(queryable, principal, sql`job.marking_number = ${markingNumber}`);
   return job ?? null;
 }
 
@@ -37,8 +36,7 @@ export async function findJobsById(
   ids: readonly string[],
 ): Promise<(JobRow | null)[]> {
   if (ids.length === 0) return [];
-  const condition = sql`job.id = any(${ids}::uuid[])`;
-  const rows = await selectJobs(queryable, principal, condition);
+  const rows = await selectJobs(queryable, principal, sql`job.id = any(${ids}::uuid[])`);
   return alignByKey(ids, rows, (job) => job.id);
 }
 
