@@ -5,7 +5,7 @@
 export const budgets: Readonly<Record<string, number>> = {
   "src/accounts": 4_070,
   "src/api": 4_280,
-  "src/api/graphql": 4_970,
+  "src/api/graphql": 4_910,
   "src/api-keys": 1_800,
   "src/app": 920,
   "src/audit": 200,
@@ -23,8 +23,8 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/request-log": 760,
   "src/restore": 370,
   "src/scheduling": 470,
-  "src/test-mode": 1_390,
-  "src/webhooks": 5_920,
-  test: 67_210,
+  "src/test-mode": 1_380,
+  "src/webhooks": 5_900,
+  test: 67_500,
   bench: 6_570,
 };
