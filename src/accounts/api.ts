@@ -27,7 +27,7 @@ export { type AccountServices, type MembershipServices, openAccounts } from "./s
 export { UserSession, UserVerification } from "./sessions/entity.ts";
 export { purgeSessions, revokeAllSessions } from "./sessions/purge.sql.ts";
 export { parseSessionMode, SESSION_MODE_HEADER, type SessionMode } from "./sessions/session-mode.ts";
-export type { SessionPrincipal } from "./sessions/session-principal.ts";
+export { scopesOf, type SessionPrincipal } from "./sessions/session-principal.ts";
 export type { SessionVerifier } from "./sessions/verifier.ts";
 export { SuspensionService } from "./suspension.service.ts";
 export { resetTwoFactor } from "./two-factor/reset.ts";

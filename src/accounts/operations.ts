@@ -18,6 +18,7 @@ import { userRoles } from "../organizations/api.ts";
 import { accountEmail, freeText, organizationNameField, savedViewNameField } from "./fields.ts";
 import type { InvitationService } from "./invitations/service.ts";
 import type { MemberService } from "./members/service.ts";
+import { canGiveAccess } from "./sessions/session-principal.ts";
 import type { ReviewService } from "./requests/review.service.ts";
 import { savedViewQuery, type SavedViewService } from "./saved-view.service.ts";
 import type { SuspensionService } from "./suspension.service.ts";
@@ -36,12 +37,13 @@ const role = z.enum(userRoles);
 /** Of a member's organisation, by its owners, or of the operators. */
 const ofOwner = { access: owner, fresh: false, params: byId } as const;
 const ofOperator = { access: administrator, fresh: false, params: byId } as const;
-const signedIn: Access = { role: "user", scopes: [] };
-const ofUser = { access: signedIn, fresh: false } as const;
+/** Saved views are a tool of those who work on jobs. */
+const dispatcher: Access = { role: ["owner", "dispatcher", "operator"], scopes: [] };
+const ofDispatcher = { access: dispatcher, fresh: false } as const;
 
 /** The UUID of a signed-in user. */
 function idOf({ actor }: RequestPrincipal): string {
-  invariant(actor.id, "the role of the operation is user");
+  invariant(actor.id, "the operation names roles of users");
   return actor.id;
 }
 
@@ -50,10 +52,10 @@ export const memberOperations: readonly Operation<Services>[] = [
     ...ofOwner,
     name: "inviteMember",
     graphql: { subject: "email" },
-    // An owner or operator can do everything that the inviting one can.
-    fresh: (input) => (input.role ?? "member") !== "member",
+    // Otherwise a stolen session could gain more access than it has.
+    fresh: (input) => canGiveAccess(input.role ?? "dispatcher"),
     params: none,
-    input: z.object({ email: accountEmail, role: role.default("member") }),
+    input: z.object({ email: accountEmail, role: role.default("dispatcher") }),
     run: ({ invitations }, principal, invited) => invitations.invite(principal, invited),
   }),
   operation({
@@ -86,8 +88,7 @@ export const memberOperations: readonly Operation<Services>[] = [
   operation({
     ...ofOwner,
     name: "setMemberRole",
-    // Needed only if the member becomes an owner.
-    fresh: "service",
+    fresh: true,
     input: z.object({ role }),
     run: ({ members }, principal, { id, role: given }) => members.setRole(principal, id, given),
   }),
@@ -132,14 +133,14 @@ export const memberOperations: readonly Operation<Services>[] = [
     run: ({ suspensions }, operator, { id }) => suspensions.restore(operator, id),
   }),
   operation({
-    ...ofUser,
+    ...ofDispatcher,
     name: "saveView",
     graphql: { subject: "name" },
     input: z.object({ name: savedViewNameField, query: savedViewQuery }),
     run: ({ views }, user, view) => views.save(idOf(user), view),
   }),
   operation({
-    ...ofUser,
+    ...ofDispatcher,
     name: "deleteView",
     params: byId,
     async run({ views }, user, { id }) {
@@ -156,7 +157,7 @@ export const memberAccess = {
   invitations: owner,
   accountRequests: administrator,
   organizations: { role: "operator", scopes: ["jobs:read"] } satisfies Access,
-  savedViews: signedIn,
+  savedViews: dispatcher,
   /** Operators may use a key. */
   auditLog: ({ organizationId }: AccessSubject) => (organizationId === null ? administrator : owner),
 };

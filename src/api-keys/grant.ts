@@ -15,7 +15,11 @@ import { isSubnetOf, parseCidr } from "../core/cidr.ts";
 /** The principal that creates a key. `keyId` is null for a user. */
 export type GrantorPrincipal = Principal &
   AuthenticatedActor &
-  Partial<AuditSource> & { readonly keyId: string | null; readonly scopes: readonly Scope[] };
+  Partial<AuditSource> & {
+    readonly keyId: string | null;
+    /** Absent for a key. */
+    readonly user?: Pick<User, "role">;
+  };
 
 /** A key's rights. Without `expiresAt` it never expires; without `cidrs` any IP address may use it. */
 export interface KeyGrant {
@@ -29,7 +33,6 @@ export interface KeyGrant {
 export interface Grantor extends KeyGrant {
   /** Stored as `createdBy` of its keys. */
   readonly typedId: string;
-  readonly isUser: boolean;
   /** False for users and for operators' keys, whose own rate limits bind no other key. */
   readonly isPartnerKey: boolean;
   readonly rateLimits: RateLimitOverrides | null;
@@ -51,17 +54,17 @@ async function loadKeyGrantor(em: EntityManager, clock: Clock, id: string): Prom
     throw unauthorized("The API key is not valid");
   const { scopes, expiresAt, cidrs, rateLimits = null } = key;
   const isPartnerKey = key.organization !== null && key.organization !== undefined;
-  return { typedId: toTypedId("key", id), isUser: false, isPartnerKey, scopes, expiresAt, cidrs, rateLimits };
+  return { typedId: toTypedId("key", id), isPartnerKey, scopes, expiresAt, cidrs, rateLimits };
 }
 
+/** A user who manages keys can give any scope: a developer creates the keys of integrations that change jobs. */
 async function loadUserGrantor(em: EntityManager, principal: GrantorPrincipal): Promise<Grantor> {
-  const { actor, scopes } = principal;
-  const { id } = actor;
+  const { id } = principal.actor;
   const organization = partnerOf(principal);
   const user = id === null ? null : await em.findOne(User, { id, organization });
   if (!id || !user) throw unauthorized("You are no longer a member");
-  if (user.role === "member") throw forbidden("Only owners of your organisation can manage keys");
-  return { typedId: toTypedId("usr", id), isUser: true, isPartnerKey: false, scopes, rateLimits: null };
+  if (user.role !== principal.user?.role) throw forbidden("Your role has changed. Send the request again");
+  return { typedId: toTypedId("usr", id), isPartnerKey: false, scopes: allScopes, rateLimits: null };
 }
 
 /** Returns the scopes of a new key. Throws BadRequestException if it would have none by default. */
@@ -105,8 +108,7 @@ function hasHigherLimit(limits: RateLimitOverrides | null, own: RateLimitOverrid
 export function assertScopes(grantor: Grantor, scopes: readonly Scope[]): void {
   const missing = scopes.filter((scope) => !grantor.scopes.includes(scope));
   if (missing.length === 0) return;
-  const owner = grantor.isUser ? "Your role" : "The key of this request";
-  throw forbidden(`${owner} does not have the scope ${missing.join(", ")}`);
+  throw forbidden(`The key of this request does not have the scope ${missing.join(", ")}`);
 }
 
 function forbidden(message: string): AppError {

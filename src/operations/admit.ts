@@ -7,6 +7,7 @@ import type { Transaction } from "../core/postgres/transaction.ts";
 import { isTestPrincipal } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
 import {
+  type Access,
   type AccessSubject,
   Answer,
   type Execution,
@@ -55,10 +56,10 @@ export function isAllowed(access: ReadAccess, principal: AccessSubject): boolean
 }
 
 function refusalOf(access: ReadAccess, principal: AccessSubject, input: Values): string | null {
-  const { scopes, scopesFor, role } = typeof access === "function" ? access(principal) : access;
+  const { scopes, scopesFor, role, mode } = typeof access === "function" ? access(principal) : access;
   const needed = [...scopes, ...(scopesFor?.(input) ?? [])];
   const lacking = needed.find((scope) => !principal.scopes.includes(scope));
-  if (lacking === undefined) return role ? roleRefusal(role, principal) : null;
+  if (lacking === undefined) return (role && roleRefusal(role, principal)) ?? modeRefusal(mode, principal);
   return principal.keyId === null
     ? `Your role does not have the scope ${lacking}, which this needs`
     : `The API key lacks the scope ${lacking}`;
@@ -68,9 +69,15 @@ function roleRefusal(role: Role, principal: AccessSubject): string | null {
   if (role === "operator")
     return principal.organizationId === null ? null : "Only operators of the service can do this";
   if (!principal.user) return "Only signed-in users can do this, not API keys";
-  if (role === "user") return null;
-  if (isTestPrincipal(principal)) return "This belongs to live mode. Switch to live mode first";
-  return principal.user.role === "member" ? "Only owners of your organisation can do this" : null;
+  if (role.includes(principal.user.role)) return null;
+  const names = role.filter((name) => name !== "operator").map((name) => `${name}s`);
+  return `Only ${names.join(" and ")} of your organisation can do this`;
+}
+
+function modeRefusal(mode: Access["mode"], principal: AccessSubject): string | null {
+  return mode === "live" && isTestPrincipal(principal)
+    ? "This belongs to live mode. Switch to live mode first"
+    : null;
 }
 
 /**

@@ -30,17 +30,17 @@ export interface Access {
   /** All of them are needed. */
   readonly scopes: readonly Scope[];
   readonly role?: Role;
-  /** Only for principals of a test organisation. REST hides the path from live keys. */
-  readonly mode?: "test";
+  /** `test`: only for principals of a test organisation; REST hides the path from live keys. `live`: not for them. */
+  readonly mode?: "test" | "live";
   /** Scopes that the given input needs in addition. */
   readonly scopesFor?: (input: Readonly<Record<string, unknown>>) => readonly Scope[];
 }
 
 /**
- * The role that an operation needs. Without one, any key or user may use it. `user`: a signed-in user. `owner`: a signed-in owner of
- * an organisation, or operator, and not in test mode. `operator`: an operator, by session or by key.
+ * The role that an operation needs. Without one, any key or user may use it. A list: a signed-in user with one of these roles.
+ * `operator`: an operator, by session or by key.
  */
-export type Role = "user" | "owner" | "operator";
+export type Role = readonly UserRole[] | "operator";
 
 /** The members of a principal that its access depends on. */
 export type AccessSubject = Principal & Pick<RequestPrincipal, "keyId" | "scopes" | "user">;
@@ -49,7 +49,7 @@ export type AccessSubject = Principal & Pick<RequestPrincipal, "keyId" | "scopes
 export type ReadAccess = Access | ((principal: AccessSubject) => Access);
 
 export const anyone: Access = { scopes: [] };
-export const owner: Access = { role: "owner", scopes: [] };
+export const owner: Access = { role: ["owner", "operator"], mode: "live", scopes: [] };
 /** An operator that may manage organisations, mails and requests. */
 export const administrator: Access = { role: "operator", scopes: ["webhooks:manage"] };
 

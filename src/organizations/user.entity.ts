@@ -3,8 +3,8 @@ import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { Organization } from "./entity.ts";
 import { tenantFilter } from "./tenancy.ts";
 
-/** Owners and members belong to an organisation, operators to none. */
-export const userRoles = ["owner", "member", "operator"] as const;
+/** Operators belong to no organisation, users of the other roles to one. */
+export const userRoles = ["owner", "developer", "dispatcher", "viewer", "operator"] as const;
 export type UserRole = (typeof userRoles)[number];
 
 export const User = defineEntity({

@@ -120,7 +120,10 @@ ${ACCESS}`,
 
 /** The access of the root fields of GraphQL with hand-written resolvers. */
 export const requestLogAccess = {
-  requestLog: ({ organizationId }: AccessSubject) => (organizationId === null ? administrator : anyone),
+  requestLog({ organizationId, user }: AccessSubject): Access {
+    if (organizationId === null) return administrator;
+    return user ? { scopes: ["webhooks:manage"] } : anyone;
+  },
   usage: { scopes: ["webhooks:manage"] } satisfies Access,
 };
 

@@ -1,5 +1,6 @@
 /** The operations of the webhooks feature. */
 import { z } from "zod";
+import { userRoles } from "../organizations/api.ts";
 import { administrator, type Operation, operation, type RestOperation } from "../operations/operation.ts";
 import type { DeliveryService } from "./deliveries/service.ts";
 import type { EndpointService } from "./endpoints/service.ts";
@@ -24,7 +25,7 @@ export const webhookOperations: readonly RestOperation<Services>[] = [
 
 const revealWebhookSecret = operation({
   name: "revealWebhookSecret",
-  access: { ...manage, role: "user" },
+  access: { ...manage, role: userRoles },
   // It needs the password instead.
   fresh: false,
   params: endpointPath,

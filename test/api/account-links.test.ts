@@ -122,7 +122,7 @@ describe("200", () => {
       await (await signIn(app, { email, password: VALID_PASSWORD })).get("/auth/session"),
     );
     expect(session).toMatchObject({
-      user: { role: "member", name: "New Person" },
+      user: { role: "dispatcher", name: "New Person" },
       organization: { name: agent.name },
     });
     const { invitations } = await asOwner(`{ invitations { email } }`);
@@ -172,7 +172,7 @@ describe("409", () => {
       name: "P",
       password: VALID_PASSWORD,
       organizationId: agent.id,
-      role: "member",
+      role: "dispatcher",
     } as const;
     await app.database.transaction((tx) => app.accounts.users.createUser(tx, person));
     expectFailure(await accept(token), 409);

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 
 function newPerson(): Promise<TestUser> {
-  return createTestUser(app, { organizationId: agent.id, role: "member" });
+  return createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
 }
 
 /** From a different IP address each time. */

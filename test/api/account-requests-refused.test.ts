@@ -144,7 +144,7 @@ describe("409", () => {
       name: "P",
       password: VALID_PASSWORD,
       organizationId: agent.id,
-      role: "member",
+      role: "dispatcher",
     } as const;
     await app.database.transaction((tx) => app.accounts.users.createUser(tx, person));
     expect((await rig.findRequests(email))[0]?.warnings).toEqual([
@@ -215,7 +215,7 @@ describe("429", () => {
 
   // evidence: account-mail-limit-per-recipient
   it("sends at most three mails in a row to one e-mail address, from any IP address", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     for (let sent = 0; sent < 6; sent += 1)
       expect((await rig.submit({ ...newAccountRequest(), email: person.email })).status).toBe(202);
     await rig.submitAndWait();

@@ -233,7 +233,7 @@ describe("200", () => {
 
 describe("202, without revealing whether the e-mail address has an account", () => {
   it("responds the same for an e-mail address with an account, with an open request, and a new one", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const waiting = await rig.submitAndWait();
     const fresh = newAccountRequest();
     const answers = [

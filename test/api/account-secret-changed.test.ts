@@ -38,7 +38,7 @@ interface Begun extends TestUser {
 }
 
 async function begun(): Promise<Begun> {
-  const person = await createTestUser(before, { organizationId: agent.id, role: "member" });
+  const person = await createTestUser(before, { organizationId: agent.id, role: "dispatcher" });
   const browser = await signIn(before, person);
   const { password } = person;
   const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => direct[Symbol.asyncDispose]());
 
 function newPerson(): Promise<TestUser> {
-  return createTestUser(app, { organizationId: agent.id, role: "member" });
+  return createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
 }
 
 async function idOf(browser: SessionClient): Promise<string> {
@@ -156,7 +156,7 @@ describe("PATCH /auth/profile", () => {
     const body = { name: "A Heron", role: "operator", email: "x@test.example", organization_id: null };
     expectData(await browser.send("PATCH", "/auth/profile", body));
     expect(expectData(await browser.get("/auth/session")).user).toMatchObject({
-      role: "member",
+      role: "dispatcher",
       email: person.email,
     });
   });

@@ -54,7 +54,7 @@ async function actsOf(email: string): Promise<string[]> {
 
 describe("200", () => {
   it("sets the user's last use immediately", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     await signIn(other, person);
     const [seen] = await app.database.query<{ at: string }>(
       sql`select to_json(last_seen_at) as at from user_account where id = ${person.id}::uuid`,
@@ -85,7 +85,7 @@ describe("200", () => {
   });
 
   it("returns fewer scopes for a member, and no organisation for an operator", async () => {
-    const member = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const member = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const operator = await createTestUser(app, { organizationId: null, role: "operator" });
     const sessionOf = async (person: TestUser) =>
       expectData(await (await signIn(app, person)).get("/auth/session"));
@@ -102,7 +102,7 @@ describe("200", () => {
   });
 
   it("accepts an internationalised domain in either form", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const name = randomBytes(6).toString("hex");
     await app.database.query(
       sql`update user_account set email = ${`${name}@xn--mnchen-3ya.example`} where id = ${person.id}`,
@@ -124,7 +124,7 @@ describe("200", () => {
 
   // evidence: sign-in-audited
   it("is recorded in the audit log", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     expectFailure(await trySignIn(person.email, "not my password"), 401);
     const browser = await signIn(app, person);
     expectData(await browser.post("/auth/sign-out"));
@@ -214,7 +214,7 @@ describe("401", () => {
 
   // evidence: session-absolute-timeout
   it("when the session is thirty days old, even if in use", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const browser = await signIn(other, person);
     const { expires_at: expiresAt } = expectData(await browser.get("/auth/session"));
     // As if it had been in constant use.
@@ -228,7 +228,7 @@ describe("401", () => {
   });
 
   it("immediately when the user is removed", async () => {
-    const member = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const member = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const browser = await signIn(app, member);
     expectData(await browser.get("/auth/session"));
     await app.database.query(sql`delete from user_account where id = ${member.id}`);
@@ -336,7 +336,7 @@ describe("400", () => {
 describe("429 with Retry-After", () => {
   // evidence: sign-in-throttle-per-account
   it("after ten wrong passwords for an account across all processes, even for the right password", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const headers = randomClientIpHeader();
     const attempt = (at: number, password: string): Promise<ApiResponse> => {
       const body = JSON.stringify({ email: person.email, password });
@@ -373,14 +373,14 @@ describe("429 with Retry-After", () => {
 
   // evidence: sign-in-throttle-all-attempts
   it("after a hundred sign-ins in a row even with the right password, as each costs a hash", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     expectData(await trySignIn(person.email, person.password));
     while (await app.accounts.throttle.tryTake(["sign-in-total-account", person.email])) continue;
     expectFailure(await trySignIn(person.email, person.password), 429);
   });
 
   it("does not count successful sign-ins as failures", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const headers = randomClientIpHeader();
     const body = JSON.stringify({ email: person.email, password: person.password });
     for (let index = 0; index < 15; index += 1)

@@ -48,7 +48,7 @@ type Secured = Omit<Enrolled, "confirmationCode" | "formerCookie">;
 
 /** Creates a user who turns two-factor authentication on. */
 async function enrolledPerson(): Promise<Enrolled> {
-  const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
   const browser = await signIn(app, person);
   const formerCookie = browser.cookie;
   return { ...person, ...(await enableTwoFactor(browser, person)), browser, formerCookie };
@@ -56,7 +56,7 @@ async function enrolledPerson(): Promise<Enrolled> {
 
 /** Creates a user with a copy of the secret and codes of `enrolled`: hashing ten new codes takes half a second. */
 async function securedPerson(organizationId = agent.id): Promise<Secured> {
-  const person = await createTestUser(app, { organizationId, role: "member" });
+  const person = await createTestUser(app, { organizationId, role: "dispatcher" });
   const browser = await signIn(app, person);
   await app.database.query(sql`
     insert into user_two_factor (id, user_id, secret, recovery_codes, verified)
@@ -141,10 +141,10 @@ describe("turning two-factor authentication on", () => {
 
   // evidence: two-factor-enrollment-ends-other-sessions
   it("ends the user's other sessions, and no other user's", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const colleague = await signIn(
       app,
-      await createTestUser(app, { organizationId: agent.id, role: "member" }),
+      await createTestUser(app, { organizationId: agent.id, role: "dispatcher" }),
     );
     const [here, elsewhere] = [await signIn(app, person), await signIn(app, person)];
     const { totp_uri: uri } = expectData(
@@ -163,7 +163,7 @@ describe("turning two-factor authentication on", () => {
 
   // evidence: two-factor-enrollment-ends-partial-sign-in
   it("ends a sign-in in progress with the password alone", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     // The password was accepted without a code; the session is about to be written.
     const enabling = await openTransaction(
       app.database,
@@ -182,14 +182,14 @@ describe("turning two-factor authentication on", () => {
   });
 
   it("creates no recovery codes before a code is confirmed", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const browser = await signIn(app, person);
     expectData(await browser.post("/auth/two-factor/begin", { password: person.password }));
     expect(await keptCodes(person.id)).toEqual([]);
   });
 
   it("has no effect before a code is confirmed, and does not start with a wrong password", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const browser = await signIn(app, person);
     expectProblems(await browser.post("/auth/two-factor/begin", { password: "not my password" }), "body", [
       "password",
@@ -413,7 +413,7 @@ describe("new recovery codes, and turning it off", () => {
 
   // evidence: password-check-throttle-in-session
   it("limits password guesses within a session", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const browser = await signIn(app, person);
     for (let index = 0; index < 10; index += 1)
       expectFailure(await browser.post("/auth/two-factor/begin", { password: `guess number ${index}` }), 400);

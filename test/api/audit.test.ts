@@ -90,7 +90,7 @@ describe("the audit log", () => {
   // evidence: audit-log-fields
   it("records the actor, subject, IP address and request of an event", async () => {
     const { partner, owner, browser, id } = await place();
-    const person = await createTestUser(app, { organizationId: partner.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: partner.id, role: "dispatcher" });
     const removed = await graphql(app, REMOVE, {
       headers: headersOf(browser),
       variables: { id: toTypedId("usr", person.id) },
@@ -100,7 +100,7 @@ describe("the audit log", () => {
       action: "member.removed",
       actor: owner.email,
       subject: toTypedId("usr", person.id),
-      details: { email: person.email, role: "member" },
+      details: { email: person.email, role: "dispatcher" },
       requestId: removed.headers.get("x-request-id"),
       organization: { id },
     });
@@ -111,7 +111,7 @@ describe("the audit log", () => {
   it("keeps the e-mail address of a removed user", async () => {
     const { partner, browser } = await place();
     const second = await createTestUser(app, { organizationId: partner.id, role: "owner" });
-    const third = await createTestUser(app, { organizationId: partner.id, role: "member" });
+    const third = await createTestUser(app, { organizationId: partner.id, role: "dispatcher" });
     const theirs = await signIn(app, second);
     await queryData(app, REMOVE, {
       headers: headersOf(theirs),
@@ -184,7 +184,7 @@ describe("the audit log", () => {
     const { partner, id } = await place();
     const member = await signIn(
       app,
-      await createTestUser(app, { organizationId: partner.id, role: "member" }),
+      await createTestUser(app, { organizationId: partner.id, role: "dispatcher" }),
     );
     const byMember = await graphql(app, LOG, { headers: headersOf(member) });
     expect(byMember.errors?.[0]?.extensions.code).toBe("FORBIDDEN");

@@ -33,7 +33,7 @@ beforeAll(async () => {
   app = await sharedApp("api");
   agent = await app.createOrganization("agent");
   contractor = await app.createOrganization("contractor");
-  owner = await createSignedInUser(app, agent.id, "member");
+  owner = await createSignedInUser(app, agent.id, "dispatcher");
   await app.createJobs(agent, [
     {
       markingNumber: E1,

@@ -29,7 +29,7 @@ describe("savedViews", () => {
     (await person.queryData(SAVE, { name, query })).saveView;
 
   it("are listed per user, by name, from every session", async () => {
-    const person = await createSignedInUser(app, agent.id, "member");
+    const person = await createSignedInUser(app, agent.id, "dispatcher");
     const { view } = await save(person, " Late ");
     await save(person, "by day", "?scheduled=2031-01-01");
     expect(view).toMatchObject({ name: "Late", query: "?status=failed" });
@@ -94,7 +94,7 @@ describe("savedViews", () => {
   });
 
   it("are deleted with the user", async () => {
-    const person = await createSignedInUser(app, agent.id, "member");
+    const person = await createSignedInUser(app, agent.id, "dispatcher");
     await save(person, "mine");
     const id = toTypedId("usr", person.id);
     await owner.queryData(`mutation { removeMember(id: "${id}") { id } }`);
@@ -182,7 +182,7 @@ describe("organizations", () => {
     await app.organizations.create({ name: other, type: "agent" });
     const { id } = await app.organizations.create({ name, type: "agent" });
     await createSignedInUser(app, id);
-    await createSignedInUser(app, id, "member");
+    await createSignedInUser(app, id, "dispatcher");
     const uuid = toTypedId("org", id);
     await operator.queryData(
       `mutation { suspendOrganization(id: "${uuid}", reason: "test") { userErrors { code } } }`,

@@ -33,7 +33,7 @@ beforeAll(async () => {
     { key: agent.key },
     { key: operator },
     { headers: (await createSignedInUser(app, agent.id)).headers },
-    { headers: (await createSignedInUser(app, agent.id, "member")).headers },
+    { headers: (await createSignedInUser(app, agent.id, "dispatcher")).headers },
     { headers: (await createSignedInUser(app, null)).headers },
   ];
   const created = await queryData(

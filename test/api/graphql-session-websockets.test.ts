@@ -72,7 +72,7 @@ it("sends the organisation's events to a signed-in user", async () => {
 it("sends nothing of another organisation", async () => {
   const other = await app.createOrganization("agent");
   const own = await createVisibleJobs(app, other, [{}]);
-  const socket = await follow(await createSignedInUser(app, other.id, "member"));
+  const socket = await follow(await createSignedInUser(app, other.id, "dispatcher"));
   await changeJob();
   await queryData(
     app,
@@ -127,7 +127,7 @@ describe("closes with 4403", () => {
   });
 
   it("after the user's removal", async () => {
-    const person = await createSignedInUser(app, agent.id, "member");
+    const person = await createSignedInUser(app, agent.id, "dispatcher");
     const socket = await follow(person);
     const id = toTypedId("usr", person.id);
     const remove = () => owner.queryData(`mutation { removeMember(id: "${id}") { id userErrors { code } } }`);

@@ -32,7 +32,7 @@ beforeAll(async () => {
   agent = await app.createOrganization("agent");
   numbers = await app.createJobs(agent, [{}, {}]);
   owner = await createSignedInUser(app, agent.id);
-  member = await createSignedInUser(app, agent.id, "member");
+  member = await createSignedInUser(app, agent.id, "dispatcher");
   operator = await createSignedInUser(app, null);
 });
 
@@ -60,7 +60,7 @@ describe("200", () => {
   it("gives a member no webhooks:manage; gives an operator all scopes and no organisation", async () => {
     expect((await member.queryData(VIEWER)).viewer).toMatchObject({
       scopes: ["JOBS_READ", "JOBS_WRITE"],
-      user: { role: "MEMBER" },
+      user: { role: "DISPATCHER" },
     });
     expect((await operator.queryData(VIEWER)).viewer).toMatchObject({
       kind: "OPERATOR",
@@ -124,7 +124,7 @@ describe("401 UNAUTHENTICATED", () => {
   });
 
   it("immediately after the user was removed", async () => {
-    const leaving = await createSignedInUser(app, agent.id, "member");
+    const leaving = await createSignedInUser(app, agent.id, "dispatcher");
     await leaving.queryData(ANY);
     const remove = `mutation { removeMember(id: "${toTypedId("usr", leaving.id)}") { id userErrors { code } } }`;
     expect((await owner.queryData(remove)).removeMember.userErrors).toEqual([]);
@@ -211,7 +211,11 @@ describe("a key created by a user", () => {
 
   it.each([
     ["removed", sql`delete from user_account where id = `, "UnauthorizedException"],
-    ["made a member", sql`update user_account set role = 'member' where id = `, "ForbiddenException"],
+    [
+      "given another role",
+      sql`update user_account set role = 'dispatcher' where id = `,
+      "ForbiddenException",
+    ],
   ])("is not created if the user was %s during the request", async (_what, change, code) => {
     const { id } = await createTestUser(app, { organizationId: agent.id, role: "owner" });
     const asking = {
@@ -220,6 +224,7 @@ describe("a key created by a user", () => {
       organizationId: agent.id,
       organizationType: "agent",
       actor: { type: "user", id },
+      user: { role: "owner" },
       authenticatedAt: new Date(),
     } as const;
     await expect(app.keys.createFor(asking, { name: "in time" })).resolves.toBeTruthy();

@@ -370,7 +370,7 @@ describe("401", () => {
 describe("403", () => {
   // evidence: import-operators-only
   it("for users of an organisation, including owners", async () => {
-    for (const role of ["owner", "member"] as const) {
+    for (const role of ["owner", "dispatcher"] as const) {
       const partner = await signIn(app, await createTestUser(app, { organizationId: agent.id, role }));
       const number = newNumber();
       expectFailure(await send(partner, `marking_number\n${number}\n`), 403, /operators/);

@@ -37,7 +37,7 @@ async function createdByKey(key: string): Promise<Created> {
   return { id: createApiKey.apiKey.id, secret: createApiKey.secret };
 }
 
-async function invite(person: SignedInTestUser, role = "MEMBER"): Promise<string> {
+async function invite(person: SignedInTestUser, role = "DISPATCHER"): Promise<string> {
   const email = `${randomBytes(6).toString("hex")}@test.example`;
   const { inviteMember } = await person.queryData(
     `mutation { inviteMember(input: { email: "${email}", role: ${role} }) { invitation { id } userErrors { message } } }`,

@@ -37,23 +37,23 @@ beforeAll(async () => {
   agent = await app.createOrganization("agent");
   other = await app.createOrganization("contractor");
   owner = await createSignedInUser(app, agent.id);
-  ownMember = await createSignedInUser(app, agent.id, "member");
+  ownMember = await createSignedInUser(app, agent.id, "dispatcher");
   otherOwner = await createSignedInUser(app, other.id);
-  otherMember = await createSignedInUser(app, other.id, "member");
+  otherMember = await createSignedInUser(app, other.id, "dispatcher");
 });
 
 const userId = ({ id }: TestUser): string => toTypedId("usr", id);
 const newEmail = (): string => `${randomBytes(6).toString("hex")}@test.example`;
-const member = (organizationId: string | null = agent.id, role: UserRole = "member"): Promise<TestUser> =>
+const member = (organizationId: string | null = agent.id, role: UserRole = "dispatcher"): Promise<TestUser> =>
   createTestUser(app, { organizationId, role });
 
-const INVITE = `mutation ($email: String!, $role: MemberRole! = MEMBER) {
+const INVITE = `mutation ($email: String!, $role: MemberRole! = DISPATCHER) {
   inviteMember(input: { email: $email, role: $role }) {
     invitation { id email role invitedBy invitedAt expiresAt } userErrors { code field message } } }`;
 const RESEND = `mutation ($id: ID!) { resendInvitation(id: $id) { invitation { id } userErrors { code field } } }`;
 const REVOKE = `mutation ($id: ID!) { revokeInvitation(id: $id) { id userErrors { code field } } }`;
 
-const invite = async (from: SignedInTestUser, email: string, role = "MEMBER") =>
+const invite = async (from: SignedInTestUser, email: string, role = "DISPATCHER") =>
   (await from.queryData(INVITE, { email, role })).inviteMember;
 
 /** Sends a request from an IP address of its own, without a session. */
@@ -159,10 +159,10 @@ describe("invitations", () => {
       where organization_id is not distinct from ${organizationId}::uuid`)) as [{ pending: number }];
       await app.database.query(sql`
       insert into invitation (id, organization_id, email, role, invited_by, invited_at)
-      select gen_random_uuid(), ${organizationId}::uuid, ${newEmail()} || number, ${partner ? "member" : "operator"}, ${person.email}, now()
+      select gen_random_uuid(), ${organizationId}::uuid, ${newEmail()} || number, ${partner ? "dispatcher" : "operator"}, ${person.email}, now()
       from generate_series(1, ${98 - pending}::int) number`);
       const results = await Promise.all(
-        Array.from({ length: 6 }, () => invite(from, newEmail(), partner ? "MEMBER" : "OPERATOR")),
+        Array.from({ length: 6 }, () => invite(from, newEmail(), partner ? "DISPATCHER" : "OPERATOR")),
       );
       expect(results.filter(({ invitation }) => invitation !== null)).toHaveLength(2);
       expect(results.find(({ invitation }) => invitation === null)).toMatchObject({
@@ -321,7 +321,7 @@ describe("members", () => {
     });
     const session = await signInUser(app, person);
     expect(expectData(await session.client.get("/auth/session")).scopes).toContain("webhooks:manage");
-    await setRole(owner, userId(person), "MEMBER");
+    await setRole(owner, userId(person), "DISPATCHER");
     expect(expectData(await session.client.get("/auth/session")).scopes).not.toContain("webhooks:manage");
   });
 
@@ -379,7 +379,7 @@ describe("the last owner", () => {
       id: null,
       userErrors: [{ code: "CONFLICT" }],
     });
-    expect(await setRole(theirs, userId(person), "MEMBER")).toMatchObject({
+    expect(await setRole(theirs, userId(person), "DISPATCHER")).toMatchObject({
       userErrors: [{ code: "CONFLICT" }],
     });
     expect((await setRole(theirs, userId(person), "OWNER")).userErrors).toEqual([]);
@@ -396,7 +396,7 @@ describe("the last owner", () => {
     ],
     [
       "step down",
-      (browsers, ids) => browsers.map((from, index) => setRole(from, ids[index] ?? "", "MEMBER")),
+      (browsers, ids) => browsers.map((from, index) => setRole(from, ids[index] ?? "", "DISPATCHER")),
     ],
   ])("remains when two owners %s concurrently", async (_what, act) => {
     for (let round = 0; round < 5; round += 1) {

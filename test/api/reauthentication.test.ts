@@ -47,7 +47,7 @@ const actions: Record<string, () => Promise<{ query: string; variables?: Record<
     variables: { email: `owner.${randomUUID()}@test.example` },
   }),
   "making a member an owner": async () => {
-    const { id } = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const { id } = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     return {
       query: `mutation ($id: ID!) { setMemberRole(id: $id, role: OWNER) { member { id } userErrors { code } } }`,
       variables: { id: toTypedId("usr", id) },
@@ -131,7 +131,7 @@ describe("other actions", () => {
 describe("two-factor", () => {
   // evidence: reauthentication-two-factor-changes
   it("is turned off, and gets new recovery codes, with a fresh authentication only", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const browser = await signIn(app, person);
     const { uri } = await enableTwoFactor(browser, person);
     // The new session has PostgreSQL's time, which is ahead of a clock that no test has advanced.
@@ -177,7 +177,7 @@ describe("POST /auth/reauthenticate", () => {
 
   // evidence: reauthentication-code-required
   it("with two-factor takes a code of either kind, each once, and nothing without one", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const browser = await signIn(app, person);
     const { uri, recoveryCodes } = await enableTwoFactor(browser, person);
     const { password } = person;
@@ -195,7 +195,7 @@ describe("POST /auth/reauthenticate", () => {
 
   // evidence: reauthentication-throttle
   it("429 after ten wrong codes", async () => {
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const browser = await signIn(app, person);
     const { uri } = await enableTwoFactor(browser, person);
     const { password } = person;

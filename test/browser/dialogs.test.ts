@@ -341,7 +341,7 @@ async function expectNoWayBack(page: Page, path: string): Promise<void> {
 
 async function editName(): Promise<Page> {
   const { page } = await openTab(app, {
-    user: await createTestUser(app, { organizationId, role: "member" }),
+    user: await createTestUser(app, { organizationId, role: "dispatcher" }),
   });
   await page.goto("/jobs");
   await page.getByRole("link", { name: "Security" }).click();

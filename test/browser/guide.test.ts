@@ -133,7 +133,7 @@ describe("a test key", () => {
 
   it("is not created for a member: the page says why", async () => {
     const { id } = await app.createOrganization("agent");
-    const member = await createTestUser(app, { organizationId: id, role: "member" });
+    const member = await createTestUser(app, { organizationId: id, role: "dispatcher" });
     const { page } = await open("/guide/quickstart", member);
     await page.getByRole("button", { name: "Use a test key" }).click();
     await expectVisible(page.getByText(/The server refused: .*keys:manage/));

@@ -29,7 +29,7 @@ beforeAll(async () => {
   app = await startConsole();
   agent = await app.createOrganization("agent");
   owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
-  member = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  member = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
   await app.createJobs(agent, [{ markingNumber: "STATE-1" }, { markingNumber: "STATE-2" }]);
 });
 
@@ -192,7 +192,7 @@ describe("access", () => {
       const user = await createTestUser(
         app,
         visitor === "a member"
-          ? { organizationId: agent.id, role: "member" }
+          ? { organizationId: agent.id, role: "dispatcher" }
           : { organizationId: null, role: "operator" },
       );
       const { page } = await openTab(strict, { user });

@@ -52,7 +52,7 @@ describe.each([
 
 it("returns to live mode if the organisation's test data is gone", { tags: "long" }, async () => {
   const other = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: other.id, role: "member" });
+  const user = await createTestUser(app, { organizationId: other.id, role: "dispatcher" });
   const { page } = await visit(app, "/", { user }, /403|WebSocket/);
   await expectVisible(page.getByRole("heading", { name: "No jobs yet" }));
   await page.evaluate(

@@ -92,7 +92,7 @@ describe("account forms", () => {
     expectData(await browser.post("/auth/sign-in", { email, password: VALID_PASSWORD, ...greedy }));
     await browser.send("PATCH", "/auth/profile", { name: "Greedy", ...greedy });
     const { user, organization } = expectData(await browser.get("/auth/session"));
-    expect({ role: user.role, email: user.email }).toEqual({ role: "member", email });
+    expect({ role: user.role, email: user.email }).toEqual({ role: "dispatcher", email });
     expect(organization.name).toBe(agent.name);
     const [row] = await app.database.query<{ count: number }>(
       sql`select count(*)::int as count from user_account where email = 'boss@test.example' or role = 'operator'`,

@@ -30,7 +30,8 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 const newOperator = (): Promise<TestUser> => createTestUser(app, { organizationId: null, role: "operator" });
-const newMember = (): Promise<TestUser> => createTestUser(app, { organizationId: agent.id, role: "member" });
+const newMember = (): Promise<TestUser> =>
+  createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
 
 /** With the Origin header of our own pages. */
 function headersOf({ cookie }: SessionClient, { url }: Pick<AppInstance, "url"> = app) {

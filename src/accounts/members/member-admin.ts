@@ -14,6 +14,7 @@ export type MemberAdmin = AuditContext & AuthenticatedActor & MemberGroup;
 /** Throws BadRequestException for a role that the group doesn't have. */
 export function assertRoleInGroup(role: UserRole, { organizationId }: MemberGroup): void {
   if ((role === "operator") === (organizationId === null)) return;
-  const message = organizationId === null ? "must be OPERATOR" : "must be OWNER or MEMBER";
+  const message =
+    organizationId === null ? "must be OPERATOR" : "must be OWNER, DEVELOPER, DISPATCHER or VIEWER";
   throw badRequest([{ location: "body", field: "role", code: "invalid_value", message }]);
 }

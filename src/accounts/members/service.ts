@@ -4,7 +4,6 @@ import { type ApiKey, changeKeys } from "../../api-keys/api.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import { AppError } from "../../core/errors.ts";
 import { fromTypedId, toTypedId } from "../../core/ids.ts";
-import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { forTenant, User, type UserRole } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
@@ -82,17 +81,13 @@ export class MemberService {
     });
   }
 
-  /**
-   * Throws BadRequestException for a role that the group doesn't have, ConflictException for the last owner, and
-   * ReauthenticationRequiredError for making someone an owner without a fresh authentication.
-   */
+  /** Throws BadRequestException for a role that the group doesn't have, and ConflictException for the last owner. */
   setRole(admin: MemberAdmin, id: string, role: UserRole): Promise<User> {
     return this.#context.database.transactional(async (em) => {
       const { user, isLast } = await lockMember(forTenant(em, admin), admin, id);
       assertRoleInGroup(role, admin);
       if (role === user.role) return user;
-      if (role === "owner") requireFreshAuthentication(admin, this.#context.clock.now());
-      if (isLast) throw lastAdminError(user.role, "made a member");
+      if (isLast) throw lastAdminError(user.role, "given another role");
       await recordAuditEvent(em, {
         action: "member.role_changed",
         subject: toTypedId("usr", user.id),
@@ -114,7 +109,11 @@ async function lockMember(
   typedId: string,
 ): Promise<{ user: User; isLast: boolean }> {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
-  const admins = await em.find(User, { role: { $ne: "member" } }, { orderBy: { id: "asc" }, lockMode });
+  const admins = await em.find(
+    User,
+    { role: { $in: ["owner", "operator"] } },
+    { orderBy: { id: "asc" }, lockMode },
+  );
   // If two owners remove each other concurrently, the second is no longer an owner.
   if (actor.type === "user" && !admins.some(({ id }) => id === actor.id))
     throw new AppError("ForbiddenException", "You may no longer manage members");

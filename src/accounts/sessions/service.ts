@@ -52,7 +52,7 @@ export class SessionService {
 
   /**
    * Creates the test organisations of the principal's organisation. Idempotent. Throws ForbiddenException for operators, and
-   * for members without `keys:manage` if there are none yet.
+   * for users without `keys:manage` if there are none yet.
    */
   async turnOnTestMode({ organizationId, scopes }: SessionPrincipal): Promise<void> {
     if (organizationId === null) throw new AppError("ForbiddenException", "Operators have no test mode");
@@ -60,7 +60,7 @@ export class SessionService {
     if (!scopes.includes("keys:manage"))
       throw new AppError(
         "ForbiddenException",
-        "Your organisation has no test data yet. Ask an owner to switch to test mode once",
+        "Your organisation has no test data yet. Ask an owner or developer to switch to test mode once",
       );
     // Holds the access lock, so that a suspension at the same time covers the test organisations too.
     await changeKeys(this.#context, async ({ em }) => {

@@ -2,7 +2,7 @@
 import type { Scope } from "../../api-keys/api.ts";
 import { AppError } from "../../core/errors.ts";
 import type { OperatorPrincipal, OrganizationPrincipal } from "../../core/principal.ts";
-import type { UserRole } from "../../organizations/api.ts";
+import type { OrganizationMode, UserRole } from "../../organizations/api.ts";
 
 export interface SignedInUser {
   /** A uuid. */
@@ -28,7 +28,7 @@ interface SessionGrant {
   readonly user: SignedInUser;
 }
 
-/** An owner or a member of an organisation. `actor` is the user. */
+/** A user of an organisation. `actor` is the user. */
 export interface MemberSessionPrincipal extends OrganizationPrincipal, SessionGrant {
   readonly organizationName: string;
 }
@@ -44,11 +44,26 @@ export function requiresTwoFactor(policy: TwoFactorPolicy, role: UserRole): bool
   return policy === "all" || (policy === "operators" && role === "operator");
 }
 
-export const scopesByRole: Readonly<Record<UserRole, readonly Scope[]>> = {
-  owner: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
-  member: ["jobs:read", "jobs:write"],
-  operator: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
+const allScopes = ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"] as const;
+
+/** What each role may do, besides the operations that name roles. */
+const scopesByRole: Readonly<Record<UserRole, readonly Scope[]>> = {
+  owner: allScopes,
+  developer: ["jobs:read", "webhooks:manage", "keys:manage"],
+  dispatcher: ["jobs:read", "jobs:write"],
+  viewer: ["jobs:read"],
+  operator: allScopes,
 };
+
+/** Returns the scopes of a user. In test mode, developers can also change jobs, because no job is real. */
+export function scopesOf(role: UserRole, mode: OrganizationMode): readonly Scope[] {
+  return role === "developer" && mode === "test" ? allScopes : scopesByRole[role];
+}
+
+/** True if a user with the role can give access to others: by keys, or as an owner or operator. */
+export function canGiveAccess(role: UserRole): boolean {
+  return scopesByRole[role].includes("keys:manage");
+}
 
 /** The 401 for a missing, expired or revoked session: the same for every reason. */
 export function notSignedInError(): AppError {

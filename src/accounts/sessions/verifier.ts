@@ -9,7 +9,7 @@ import type { SessionMode } from "./session-mode.ts";
 import {
   notSignedInError,
   requiresTwoFactor,
-  scopesByRole,
+  scopesOf,
   type TwoFactorPolicy,
   type SessionPrincipal,
 } from "./session-principal.ts";
@@ -105,7 +105,7 @@ function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): Session
   const common = {
     keyId: null,
     rateLimits: null,
-    scopes: scopesByRole[row.role],
+    scopes: scopesOf(row.role, row.live_organization_id === null ? "live" : "test"),
     actor: { type: "user", id: row.user_id },
     sessionId: row.id,
     sessionExpiresAt: new Date(row.expires_at),

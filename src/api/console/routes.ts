@@ -7,6 +7,7 @@ import {
   type ClientInfo,
   type MembershipServices,
   parseOrThrow,
+  scopesOf,
   type SessionPrincipal,
   type SignInResult,
   twoFactorCodeKinds,
@@ -245,6 +246,8 @@ function toSessionWire(principal: SessionPrincipal) {
             type: principal.organizationType,
           },
     scopes,
+    /** In test mode. */
+    test_scopes: principal.organizationId === null ? [] : scopesOf(user.role, "test"),
     session_id: sessionId,
     expires_at: sessionExpiresAt.toISOString(),
   };

@@ -8,8 +8,12 @@ import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
 export type MemberRole =
   /** Full access to an organisation: jobs, keys, webhooks and members. */
   | 'OWNER'
-  /** Can read and change jobs. */
-  | 'MEMBER'
+  /** Manages API keys and webhooks, and reads jobs and the request log. */
+  | 'DEVELOPER'
+  /** Reads and changes jobs. */
+  | 'DISPATCHER'
+  /** Reads jobs. */
+  | 'VIEWER'
   /** Operates the service; belongs to no organisation. */
   | 'OPERATOR';
 
@@ -17,7 +21,7 @@ export type MemberRole =
 export type InviteMemberInput = {
   /** E-mail address of the recipient. */
   readonly email: string;
-  /** Role after accepting: `OWNER` or `MEMBER`; `OPERATOR` if an operator invites. */
+  /** Role after accepting: any but `OPERATOR`, or `OPERATOR` if an operator invites. */
   readonly role?: MemberRole;
 };
 

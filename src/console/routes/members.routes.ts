@@ -28,7 +28,7 @@ const notFound = createRoute({
 const audit = createRoute({
   getParentRoute: () => consoleRoute,
   path: "audit",
-  staticData: { access: "integrations", onlyIn: "live" },
+  staticData: { access: "members", onlyIn: "live" },
   beforeLoad({ context }) {
     if (context.session.current()?.user.role === "operator")
       throw redirect({ to: "/operator/audit", replace: true });

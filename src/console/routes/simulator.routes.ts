@@ -7,7 +7,7 @@ import { textParam, type RawSearch } from "../app/search-params.ts";
 const simulator = createRoute({
   getParentRoute: () => consoleRoute,
   path: "simulator",
-  staticData: { access: "partner", onlyIn: "test" },
+  staticData: { access: "simulator", onlyIn: "test" },
   validateSearch: withRepairNotice(parseSimulatorSearch),
   component: lazyRouteComponent(() => import("../pages/simulator/simulator.page.tsx"), "SimulatorPage"),
 });

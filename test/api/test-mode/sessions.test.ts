@@ -26,7 +26,7 @@ beforeAll(async () => {
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
   agent = await app.createOrganization("agent");
   owner = await createSignedInUser(app, agent.id);
-  member = await createSignedInUser(app, agent.id, "member");
+  member = await createSignedInUser(app, agent.id, "dispatcher");
   await app.createJobs(agent, [{ markingNumber: "LIVE-1" }]);
   const { webhookEndpoints, jobs, apiKeys } = (await data(
     owner,
@@ -86,7 +86,7 @@ describe("POST /auth/test-mode", () => {
 
   it("200: a member can switch once an owner has; 403 before, with what to do", async () => {
     const other = await app.createOrganization("agent");
-    const user = await createSignedInUser(app, other.id, "member");
+    const user = await createSignedInUser(app, other.id, "dispatcher");
     const { status, body } = await user.client.post("/auth/test-mode");
     expect([status, body.error?.message]).toEqual([
       403,

@@ -24,7 +24,7 @@ beforeAll(async () => {
   app = await startConsole();
   agent = await app.createOrganization("agent");
   owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
-  member = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  member = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
   await app.createJobs(agent, [{ markingNumber: "STATE-1" }, { markingNumber: "STATE-2" }]);
 });
 

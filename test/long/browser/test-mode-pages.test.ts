@@ -115,7 +115,7 @@ it("keeps the first steps away once all are done, also after a reset", async () 
 
 it("tells a member that an owner must switch first", async () => {
   const other = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: other.id, role: "member" });
+  const user = await createTestUser(app, { organizationId: other.id, role: "dispatcher" });
   const { page } = await visit(app, "/", { user }, /403/);
   await switchTo(page, "Test");
   await expectVisible(page.getByText(/Ask an owner to switch to test mode once/));

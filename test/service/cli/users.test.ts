@@ -38,7 +38,7 @@ interface TwoFactorUser extends TestUser {
 }
 
 async function createTwoFactorUser(): Promise<TwoFactorUser> {
-  const user = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  const user = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
   const browser = await signIn(app, user);
   const { uri } = await enableTwoFactor(browser, user);
   return { ...user, uri, browser };
@@ -93,7 +93,7 @@ describe("user reset-two-factor", () => {
   });
 
   it("fails and sends no mail if the account does not exist or has no two-factor authentication", async () => {
-    const { email } = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const { email } = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const [unknown, off, nonsense, missing] = await Promise.all([
       reset("unknown@test.example", "--json"),
       reset(email),

@@ -184,7 +184,7 @@ describe("deliveries", () => {
 
 it("revokes all sessions and records an audit entry", async () => {
   const agent = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  const user = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
   // Ends the sessions of other tests.
   await finish();
   const browser = await signIn(app, user);
@@ -220,7 +220,7 @@ describe("a starting process", () => {
     await expect(runStartupCheck()).resolves.toEqual([]);
     await app.database.query(raw("update database_identity set timeline = timeline + 1"));
     const agent = await app.createOrganization("agent");
-    const user = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const user = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const browser = await signIn(app, user);
     const [recovery] = await runStartupCheck();
     expect(recovery?.minNextVersion).toBeGreaterThan(secondsSince2026() - 60);

@@ -149,7 +149,7 @@ async function withMail(): Promise<void> {
 
 /** Creates a user with two-factor authentication, without the mail about it. Returns the e-mail address. */
 async function withTwoFactor(): Promise<string> {
-  const person = await createTestUser(app, { organizationId: rig.agent.id, role: "member" });
+  const person = await createTestUser(app, { organizationId: rig.agent.id, role: "dispatcher" });
   const browser = await signIn(app, person);
   await enableTwoFactor(browser, person);
   await app.database.query(raw("delete from mail"));

@@ -34,7 +34,7 @@ beforeAll(async () => {
   receiver = await startTestReceiver({ respond: () => ({ status: 500 }) });
   await person(rig.agent, "owner");
   await person(rig.agent, "owner");
-  await person(rig.agent, "member");
+  await person(rig.agent, "dispatcher");
   await person(rig.contractor, "owner");
 });
 

@@ -15,7 +15,7 @@ export type ConsoleFixture = Awaited<ReturnType<typeof fillConsole>>;
 export async function fillConsole(app: SharedApp) {
   const agent = await app.createOrganization("agent");
   const owner = await createSignedInUser(app, agent.id);
-  const member = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  const member = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
   const operator = await createSignedInUser(app, null);
   const [markingNumber = ""] = await fillJobs(app, agent);
   const deliveries = await fillWebhooks(app, owner);
@@ -119,7 +119,7 @@ async function fillAccounts(
   );
   const invited = "colleague@test.example";
   await owner.queryData(
-    `mutation ($email: String!) { inviteMember(input: { email: $email, role: MEMBER }) { userErrors { message } } }`,
+    `mutation ($email: String!) { inviteMember(input: { email: $email, role: DISPATCHER }) { userErrors { message } } }`,
     { email: invited },
   );
   await createSessionClient(app).post("/auth/password/forgotten", { email: owner.email });

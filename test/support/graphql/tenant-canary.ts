@@ -17,7 +17,7 @@ export async function createTenantCanary(app: TestApp, operator: SignedInTestUse
   const canary = await app.createOrganization("agent", { name: `${CANARY_MARKER} key` });
   const contractor = await app.createOrganization("contractor");
   const owner = await createMarkedUser(app, canary.id, "owner");
-  const member = await createMarkedUser(app, canary.id, "member");
+  const member = await createMarkedUser(app, canary.id, "dispatcher");
   await createMarkedJobs(app, canary, { marker: CANARY_MARKER, contractor });
   await makeWebhooks(app, canary);
   await makeAccounts(app, owner);
@@ -32,7 +32,7 @@ export async function createTenantCanary(app: TestApp, operator: SignedInTestUse
 async function createMarkedUser(
   app: TestApp,
   organizationId: string,
-  role: "owner" | "member",
+  role: "owner" | "dispatcher",
 ): Promise<SignedInTestUser> {
   const user = {
     email: `${CANARY_MARKER}-${role}@test.example`,

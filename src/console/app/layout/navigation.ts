@@ -63,14 +63,14 @@ const organizationNavigation: readonly NavGroup[] = [
       dashboard,
       jobs,
       { label: "Integrations", icon: IconPlugConnected, to: "/integrations", access: "integrations" },
-      { label: "Simulator", icon: IconTestPipe, to: "/simulator", access: "partner", onlyIn: "test" },
+      { label: "Simulator", icon: IconTestPipe, to: "/simulator", access: "simulator", onlyIn: "test" },
     ],
   },
   {
     title: "Account",
     entries: [
       members,
-      { label: "Audit log", icon: IconClipboardList, to: "/audit", access: "integrations", onlyIn: "live" },
+      { label: "Audit log", icon: IconClipboardList, to: "/audit", access: "members", onlyIn: "live" },
       security,
     ],
   },

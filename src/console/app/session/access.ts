@@ -2,16 +2,18 @@
 import type { Session } from "./session.ts";
 
 /**
- * `partner`: users of an organisation; `operator`: operators of the service; `integrations`: users who manage keys
- * and webhooks.
+ * `operator`: operators of the service; `members`: owners and operators, who manage users; `integrations`: users who manage
+ * keys and webhooks; `views`: users who save views; `simulator`: users who may change test jobs.
  */
-export type Access = "anyone" | "partner" | "operator" | "integrations";
+export type Access = "anyone" | "operator" | "members" | "integrations" | "views" | "simulator";
 
 const accessRules: Readonly<Record<Access, (session: Session) => boolean>> = {
   anyone: () => true,
-  partner: ({ user }) => user.role !== "operator",
   operator: ({ user }) => user.role === "operator",
+  members: ({ user }) => user.role === "owner" || user.role === "operator",
   integrations: ({ scopes }) => scopes.includes("webhooks:manage"),
+  views: ({ user }) => ["owner", "dispatcher", "operator"].includes(user.role),
+  simulator: ({ test_scopes: scopes }) => scopes.includes("jobs:write"),
 };
 
 /** True if the user must turn on two-factor authentication before they can open any other page. */

@@ -3,7 +3,7 @@ import { createContext, useContext, useSyncExternalStore } from "react";
 import { api, ApiError } from "../api/client.ts";
 import { readMode, saveMode, type Mode } from "./mode.ts";
 
-export type Role = "owner" | "member" | "operator";
+export type Role = "owner" | "developer" | "dispatcher" | "viewer" | "operator";
 export type Scope = "jobs:read" | "jobs:write" | "webhooks:manage" | "keys:manage";
 
 export interface Session {
@@ -18,7 +18,9 @@ export interface Session {
   };
   /** Null for an operator. */
   organization: { id: string; name: string; type: "agent" | "contractor" } | null;
+  /** In the store: of the current mode. */
   scopes: readonly Scope[];
+  test_scopes: readonly Scope[];
   session_id: string;
   expires_at: string;
 }
@@ -37,17 +39,19 @@ export interface SessionStore {
 }
 
 export function createSessionStore(): SessionStore {
+  let loaded: Session | null = null;
   let session: Session | null = null;
   let mode: Mode = "live";
   const listeners = new Set<() => void>();
   const emit = (): void => {
+    session = loaded && mode === "test" ? { ...loaded, scopes: loaded.test_scopes } : loaded;
     for (const listener of listeners) listener();
   };
   const set = (next: Session | null): void => {
     // Listeners reload everything, so skip them if nothing changed.
-    if (JSON.stringify(next) === JSON.stringify(session)) return;
-    if (next?.user.id !== session?.user.id) mode = next?.organization ? readMode(next.user.id) : "live";
-    session = next;
+    if (JSON.stringify(next) === JSON.stringify(loaded)) return;
+    if (next?.user.id !== loaded?.user.id) mode = next?.organization ? readMode(next.user.id) : "live";
+    loaded = next;
     emit();
   };
   return {

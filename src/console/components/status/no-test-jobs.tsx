@@ -7,7 +7,14 @@ import { ButtonLink } from "../layout/links.tsx";
 import { EmptyState } from "./page-states.tsx";
 
 export function NoTestJobs() {
-  const mayManageKeys = canVisit(useSession(), "integrations");
+  const session = useSession();
+  const mayManageKeys = canVisit(session, "integrations");
+  if (!canVisit(session, "simulator"))
+    return (
+      <EmptyState icon={IconTestPipe} title="No test jobs yet">
+        They appear here as soon as someone with another role creates them.
+      </EmptyState>
+    );
   return (
     <EmptyState
       icon={IconTestPipe}

@@ -13,10 +13,12 @@ import type { ReactNode, RefObject } from "react";
 import { describeError } from "../../app/api/describe-error.ts";
 import { guide, type GuidePage } from "../../app/guide/guide-pages.ts";
 import { useScreenGuide } from "../../app/guide/screen-guide.ts";
-import { useMode } from "../../app/session/session.ts";
+import { roleLabel } from "../../app/session/roles.ts";
+import { useMode, useSession } from "../../app/session/session.ts";
 import { useSwitchMode } from "../../app/session/use-switch-mode.ts";
 import { usePageHeading } from "../../app/interaction/page-heading.ts";
 import { GuideLink } from "../layout/guide-link.tsx";
+import { ButtonLink } from "../layout/links.tsx";
 import classes from "./page-states.module.css";
 
 interface StateMessageProps {
@@ -111,12 +113,23 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
 }
 
 /** Replaces a page that the user's role may not open. */
-export function NoPermission({ children }: { children?: ReactNode }) {
+export function NoPermission() {
   const title = "You don’t have access to this page";
   const heading = usePageHeading(title);
+  const { user, organization } = useSession();
+  const isLive = useMode() === "live";
   return (
-    <StateMessage icon={IconLock} color="amber" title={title} heading={heading} guide={guide.members}>
-      {children ?? "If you need access, ask an owner of your organisation or an operator of this service."}
+    <StateMessage
+      icon={IconLock}
+      color="amber"
+      title={title}
+      heading={heading}
+      guide={guide.members}
+      action={isLive && organization && <ButtonLink to="/members">See the members</ButtonLink>}
+    >
+      {organization
+        ? `Your role in ${organization.name} is ${roleLabel(user.role).toLowerCase()}. An owner can give you another one.`
+        : "It is for the users of an organisation, and you are an operator."}
     </StateMessage>
   );
 }

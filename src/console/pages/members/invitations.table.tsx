@@ -2,6 +2,7 @@ import { useMutation } from "@apollo/client/react";
 import { Menu } from "@mantine/core";
 import { IconMailForward, IconMailOff } from "@tabler/icons-react";
 import { notify, notifyError } from "../../app/interaction/notify.tsx";
+import { roles } from "../../app/session/roles.ts";
 import { useDialog } from "../../app/interaction/use-dialog.ts";
 import { payloadOrThrow } from "../../app/api/user-errors.ts";
 import { ConfirmDialog } from "../../components/dialogs/confirm-dialog.tsx";
@@ -14,7 +15,6 @@ import {
   RevokeInvitationDocument,
   type InvitationRowFragment,
 } from "../../generated/members.ts";
-import { roleLabels } from "./roles.ts";
 
 interface InvitationsTableProps {
   invitations: readonly InvitationRowFragment[];
@@ -61,7 +61,7 @@ export function InvitationsTable({ invitations, onChange }: InvitationsTableProp
 
 const columns: readonly Column<InvitationRowFragment>[] = [
   { id: "email", header: "E-mail", isTitle: true, cell: ({ email }) => email },
-  { id: "role", header: "Role", cell: ({ role }) => roleLabels[role] },
+  { id: "role", header: "Role", cell: ({ role }) => roles[role].label },
   { id: "by", header: "Invited by", cell: ({ invitedBy }) => invitedBy },
   { id: "at", header: "Sent", cell: ({ invitedAt }) => <Timestamp value={invitedAt} /> },
   { id: "expires", header: "Expires", cell: ({ expiresAt }) => <LinkExpiry expiresAt={expiresAt} /> },

@@ -2,6 +2,7 @@ import { useMutation } from "@apollo/client/react";
 import { Radio, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notify } from "../../app/interaction/notify.tsx";
+import { organizationRoles, roles } from "../../app/session/roles.ts";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
 import { payloadOrThrow } from "../../app/api/user-errors.ts";
 import { Dialog } from "../../components/dialogs/dialog.tsx";
@@ -17,11 +18,6 @@ interface InviteDialogProps {
   isOperator: boolean;
   onInvited: () => void;
 }
-
-const roleOptions = [
-  { value: "MEMBER", label: "Member", description: "Can view and change jobs." },
-  { value: "OWNER", label: "Owner", description: "Full access, including API keys, webhooks and members." },
-];
 
 export function InviteDialog({ opened, onClose, ...form }: InviteDialogProps) {
   return (
@@ -39,7 +35,7 @@ function InviteForm({ onClose, isOperator, onInvited }: Omit<InviteDialogProps, 
   const [inviteMember] = useMutation(InviteMemberDocument);
   const initialValues: { email: string; role: MemberRole } = {
     email: "",
-    role: isOperator ? "OPERATOR" : "MEMBER",
+    role: isOperator ? "OPERATOR" : "DISPATCHER",
   };
   const form = useForm({ mode: "uncontrolled", initialValues });
   const submit = useSubmit(form, async (input) => {
@@ -62,8 +58,8 @@ function InviteForm({ onClose, isOperator, onInvited }: Omit<InviteDialogProps, 
         {!isOperator && (
           <Radio.Group key={form.key("role")} {...form.getInputProps("role")} label="Role">
             <Stack gap="xs">
-              {roleOptions.map((role) => (
-                <Radio key={role.value} {...role} />
+              {organizationRoles.map((role) => (
+                <Radio key={role} value={role} {...roles[role]} />
               ))}
             </Stack>
           </Radio.Group>

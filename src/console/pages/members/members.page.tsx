@@ -3,7 +3,8 @@ import { Button, Stack, Title } from "@mantine/core";
 import { useQuery } from "@apollo/client/react";
 import { useDisclosure } from "@mantine/hooks";
 import { IconUserPlus } from "@tabler/icons-react";
-import { useSession, type Session } from "../../app/session/session.ts";
+import { canVisit } from "../../app/session/access.ts";
+import { useSession } from "../../app/session/session.ts";
 import { PageHeader } from "../../components/layout/page-header.tsx";
 import { ErrorState, LoadingState } from "../../components/status/page-states.tsx";
 import { MembersDocument } from "../../generated/members.ts";
@@ -11,14 +12,9 @@ import { InvitationsTable } from "./invitations.table.tsx";
 import { InviteDialog } from "./invite.dialog.tsx";
 import { MembersTable } from "./members.table.tsx";
 
-/** Members can only view the list. Owners and operators can change it. */
-function canManageMembers({ user }: Session): boolean {
-  return user.role !== "member";
-}
-
 export function MembersPage() {
   const session = useSession();
-  const canManage = canManageMembers(session);
+  const canManage = canVisit(session, "members");
   const isOperator = session.user.role === "operator";
   const [isInviting, inviting] = useDisclosure(false);
   const { data, error, refetch } = useQuery(MembersDocument, { variables: { isManager: canManage } });
@@ -30,7 +26,7 @@ export function MembersPage() {
         description={
           isOperator
             ? "Users who run this service. Operators can see every organisation."
-            : `Users of ${session.organization?.name}. Owners manage API keys, webhooks and members; members view and change jobs.`
+            : `Users of ${session.organization?.name}. Their role says what they can do.`
         }
         actions={
           canManage && (

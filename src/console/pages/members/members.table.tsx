@@ -1,17 +1,15 @@
-import { useMutation } from "@apollo/client/react";
 import { Badge, Group, Menu, Text } from "@mantine/core";
-import { notify, notifyError } from "../../app/interaction/notify.tsx";
-import { IconArrowDown, IconArrowUp, IconUserMinus } from "@tabler/icons-react";
-import { useSession, useSessionStore } from "../../app/session/session.ts";
+import { IconUserMinus } from "@tabler/icons-react";
+import { useSession } from "../../app/session/session.ts";
+import { roles } from "../../app/session/roles.ts";
 import { useDialog } from "../../app/interaction/use-dialog.ts";
-import { payloadOrThrow } from "../../app/api/user-errors.ts";
 import { DataTable, type Column } from "../../components/tables/data-table.tsx";
 import { RowActions } from "../../components/tables/row-actions.tsx";
 import { StatusBadge } from "../../components/status/status-badge.tsx";
 import { Timestamp } from "../../components/display/timestamp.tsx";
-import { SetMemberRoleDocument, type MemberRowFragment } from "../../generated/members.ts";
+import { type MemberRowFragment } from "../../generated/members.ts";
 import { RemoveMemberDialog } from "./remove-member.dialog.tsx";
-import { roleLabels } from "./roles.ts";
+import { RoleSelect } from "./role.select.tsx";
 
 interface MembersTableProps {
   members: readonly MemberRowFragment[];
@@ -31,7 +29,7 @@ export function MembersTable({ members, canManage, onChange }: MembersTableProps
     <>
       <DataTable
         caption="Members"
-        columns={canManage ? [...columns, actions] : columns}
+        columns={[name, canManage ? editableRole : role, ...others, ...(canManage ? [actions] : [])]}
         rows={members}
         rowKey={({ id }) => id}
       />
@@ -40,9 +38,22 @@ export function MembersTable({ members, canManage, onChange }: MembersTableProps
   );
 }
 
-const columns: readonly Column<MemberRowFragment>[] = [
-  { id: "name", header: "Name", isTitle: true, cell: (member) => <MemberName member={member} /> },
-  { id: "role", header: "Role", cell: ({ role }) => roleLabels[role] },
+const name: Column<MemberRowFragment> = {
+  id: "name",
+  header: "Name",
+  isTitle: true,
+  cell: (member) => <MemberName member={member} />,
+};
+const role: Column<MemberRowFragment> = {
+  id: "role",
+  header: "Role",
+  cell: (member) => roles[member.role].label,
+};
+const editableRole: Column<MemberRowFragment> = {
+  ...role,
+  cell: (member) => (member.role === "OPERATOR" ? roles.OPERATOR.label : <RoleSelect member={member} />),
+};
+const others: readonly Column<MemberRowFragment>[] = [
   {
     id: "two-factor",
     header: "Two-factor",
@@ -80,29 +91,8 @@ function LastSeen({ member: { id, lastSeenAt } }: { member: MemberRowFragment })
 }
 
 function MemberActions({ member, onRemove }: { member: MemberRowFragment; onRemove: () => void }) {
-  const { user } = useSession();
-  const session = useSessionStore();
-  const [setMemberRole] = useMutation(SetMemberRoleDocument);
-  const other = member.role === "OWNER" ? "MEMBER" : "OWNER";
-  const Picture = other === "OWNER" ? IconArrowUp : IconArrowDown;
-  const setRole = async (): Promise<void> => {
-    try {
-      const { data } = await setMemberRole({ variables: { id: member.id, role: other } });
-      payloadOrThrow(data?.setMemberRole);
-      notify(`${member.name} is now ${other === "OWNER" ? "an owner" : "a member"}.`);
-      // Users who changed their own role get the navigation of the new role.
-      if (member.id === user.id) await session.load();
-    } catch (error) {
-      notifyError(error);
-    }
-  };
   return (
     <RowActions label={`Actions for ${member.email}`}>
-      {member.role !== "OPERATOR" && (
-        <Menu.Item leftSection={<Picture size={16} aria-hidden="true" />} onClick={() => void setRole()}>
-          Make {other === "OWNER" ? "owner" : "member"}
-        </Menu.Item>
-      )}
       <Menu.Item color="red" leftSection={<IconUserMinus size={16} aria-hidden="true" />} onClick={onRemove}>
         Remove…
       </Menu.Item>

@@ -2,6 +2,7 @@
 import { Button, Collapse } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconAdjustmentsHorizontal, IconSearch } from "@tabler/icons-react";
+import { canVisit } from "../../../app/session/access.ts";
 import { useSession } from "../../../app/session/session.ts";
 import { ColumnMenu } from "./column.menu.tsx";
 import { FilterPanel, type FilterProps } from "../filters/filter.panel.tsx";
@@ -18,7 +19,7 @@ export function JobsToolbar({
   onGo,
 }: FilterProps & { onGo: (search: JobsSearch) => void }) {
   const [isOpen, panel] = useDisclosure(false);
-  const organizationType = useSession().organization?.type ?? null;
+  const session = useSession();
   return (
     <>
       <div className={classes.toolbar} role="search" aria-label="Jobs">
@@ -41,11 +42,11 @@ export function JobsToolbar({
           Filters
         </Button>
         <ColumnMenu
-          shown={search.columns ?? defaultColumns(organizationType)}
+          shown={search.columns ?? defaultColumns(session.organization?.type ?? null)}
           isDefault={search.columns === undefined}
           onChange={(columns) => onChange({ columns })}
         />
-        <SavedViewsMenu search={search} onGo={onGo} />
+        {canVisit(session, "views") && <SavedViewsMenu search={search} onGo={onGo} />}
       </div>
       <Collapse expanded={isOpen}>
         <FilterPanel search={search} referenceData={referenceData} onChange={onChange} />

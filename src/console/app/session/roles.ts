@@ -1,0 +1,21 @@
+/** What each role is called, and what it may do in one sentence. */
+import type { MemberRole } from "../../generated/members.ts";
+import type { Role } from "./session.ts";
+
+export const roles: Readonly<Record<MemberRole, { label: string; description: string }>> = {
+  OWNER: { label: "Owner", description: "Can do everything, and manages members." },
+  DEVELOPER: {
+    label: "Developer",
+    description: "Manages API keys and webhooks, reads the request log, and views jobs.",
+  },
+  DISPATCHER: { label: "Dispatcher", description: "Views and changes jobs, and saves views of them." },
+  VIEWER: { label: "Viewer", description: "Views jobs, and changes nothing." },
+  OPERATOR: { label: "Operator", description: "Runs this service, and sees every organisation." },
+};
+
+/** The roles that an owner can give, the least powerful last. */
+export const organizationRoles = ["OWNER", "DEVELOPER", "DISPATCHER", "VIEWER"] as const;
+
+export function roleLabel(role: Role): string {
+  return roles[role.toUpperCase() as Uppercase<Role>].label;
+}
