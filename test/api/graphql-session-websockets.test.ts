@@ -83,6 +83,21 @@ it("sends nothing of another organisation", async () => {
   expect(JSON.stringify(socket.messages)).not.toContain(number);
 });
 
+it.each(["DEVELOPER", "DISPATCHER", "VIEWER"])(
+  "goes on for a user whose role becomes %s, as every role reads jobs",
+  async (role) => {
+    const person = await createSignedInUser(app, agent.id);
+    const socket = await follow(person);
+    const { setMemberRole } = await owner.queryData(
+      `mutation ($id: ID!) { setMemberRole(id: $id, role: ${role}) { userErrors { code } } }`,
+      { id: toTypedId("usr", person.id) },
+    );
+    expect(setMemberRole.userErrors).toEqual([]);
+    await changeJob();
+    expect((await socket.waitForMessage("next"))["payload"]).toHaveProperty("data.jobChanged.job");
+  },
+);
+
 it("uses the key of connection_init instead of the cookie", async () => {
   const none = await app.createOrganization("agent", { scopes: ["webhooks:manage"] });
   const socket = await init(owner.headers, { "x-api-key": none.key });

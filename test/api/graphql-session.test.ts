@@ -198,6 +198,26 @@ describe("a key created by a user", () => {
     expect((await queryData(app, ANY, { key: createApiKey.secret })).jobs.totalCount).toBe(2);
   });
 
+  it("can be created by a developer with jobs:write, which the developer's session lacks", async () => {
+    const developer = await createSignedInUser(app, agent.id, "developer");
+    const update =
+      'mutation { updateJob(input: { markingNumber: "none", patch: {} }) { userErrors { code } } }';
+    const { errors } = await developer.graphql(update);
+    expect(errors).toMatchObject([
+      { message: "Your role does not have the scope jobs:write, which this needs" },
+    ]);
+    const { createApiKey } = await developer.queryData(
+      `mutation { createApiKey(input: { name: "integration", scopes: [JOBS_READ, JOBS_WRITE] }) { apiKey { id } secret } }`,
+    );
+    expect((await graphql(app, update, { key: createApiKey.secret })).errors).toBeUndefined();
+    const { id } = createApiKey.apiKey;
+    expect(
+      await developer.queryData("mutation ($id: ID!) { revokeApiKey(id: $id) { userErrors { code } } }", {
+        id,
+      }),
+    ).toEqual({ revokeApiKey: { userErrors: [] } });
+  });
+
   it("can be created by an operator for an organisation or for operators", async () => {
     const input = `{ name: "theirs", organizationId: "${toTypedId("org", agent.id)}" }`;
     expect((await operator.queryData(newKey(input))).createApiKey.apiKey).toEqual({

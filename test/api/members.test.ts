@@ -313,16 +313,42 @@ describe("members", () => {
     expect(new Set(members.map(({ role }: { role: string }) => role))).toEqual(new Set(["OPERATOR"]));
   });
 
-  it("can become owners, and members again", async () => {
+  it("have what their new role may do from the next request of an open session, and the audit log names both roles", async () => {
     const person = await member();
-    expect(await setRole(owner, userId(person), "OWNER")).toEqual({
-      member: { id: userId(person), role: "OWNER" },
-      userErrors: [],
-    });
     const session = await signInUser(app, person);
-    expect(expectData(await session.client.get("/auth/session")).scopes).toContain("webhooks:manage");
-    await setRole(owner, userId(person), "DISPATCHER");
-    expect(expectData(await session.client.get("/auth/session")).scopes).not.toContain("webhooks:manage");
+    const id = userId(person);
+    const scopes = {
+      OWNER: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
+      DEVELOPER: ["jobs:read", "webhooks:manage", "keys:manage"],
+      VIEWER: ["jobs:read"],
+      DISPATCHER: ["jobs:read", "jobs:write"],
+    };
+    const refusal = async (query: string) => (await session.graphql(query)).errors?.[0]?.extensions.code;
+    for (const [role, expected] of Object.entries(scopes)) {
+      expect(await setRole(owner, id, role)).toEqual({ member: { id, role }, userErrors: [] });
+      expect(expectData(await session.client.get("/auth/session")).scopes).toEqual(expected);
+      expect(await refusal("{ webhookEndpoints { id } }")).toBe(
+        expected.includes("webhooks:manage") ? undefined : "FORBIDDEN",
+      );
+    }
+    const { auditLog } = await owner.queryData(
+      '{ auditLog(actions: ["member.role_changed"]) { nodes { subject details } } }',
+    );
+    const changes = auditLog.nodes.filter(({ subject }: { subject: string }) => subject === id);
+    expect(changes.map(({ details }: { details: object }) => details)).toEqual([
+      { email: person.email, from: "viewer", to: "dispatcher" },
+      { email: person.email, from: "developer", to: "viewer" },
+      { email: person.email, from: "owner", to: "developer" },
+      { email: person.email, from: "dispatcher", to: "owner" },
+    ]);
+  });
+
+  it.each(["DEVELOPER", "VIEWER"])("join with the role of their invitation: %s", async (role) => {
+    const email = newEmail();
+    expect((await invite(owner, email, role)).invitation).toMatchObject({ role });
+    expectData(await accept(extractLinkToken(await waitForMail(app, email, "invitation"), "invitation")));
+    const { members } = await owner.queryData(`{ members { email role } }`);
+    expect(members).toContainEqual({ email, role });
   });
 
   // evidence: member-removal-ends-sessions
@@ -370,18 +396,19 @@ describe("members", () => {
 });
 
 describe("the last owner", () => {
-  it("cannot be removed or made a member", async () => {
+  it("cannot leave, be removed or get another role", async () => {
     const { id } = await app.createOrganization("agent");
     const person = await member(id, "owner");
     const theirs = await signInUser(app, person);
-    await member(id);
+    await member(id, "developer");
     expect(await remove(theirs, userId(person))).toMatchObject({
       id: null,
       userErrors: [{ code: "CONFLICT" }],
     });
-    expect(await setRole(theirs, userId(person), "DISPATCHER")).toMatchObject({
-      userErrors: [{ code: "CONFLICT" }],
-    });
+    for (const role of ["DEVELOPER", "DISPATCHER", "VIEWER"])
+      expect(await setRole(theirs, userId(person), role)).toMatchObject({
+        userErrors: [{ code: "CONFLICT" }],
+      });
     expect((await setRole(theirs, userId(person), "OWNER")).userErrors).toEqual([]);
     expect(await ownersOf(id)).toBe(1);
   });

@@ -46,6 +46,11 @@ const actions: Record<string, () => Promise<{ query: string; variables?: Record<
       inviteMember(input: { email: $email, role: OWNER }) { invitation { id } userErrors { code } } }`,
     variables: { email: `owner.${randomUUID()}@test.example` },
   }),
+  "inviting a developer": async () => ({
+    query: `mutation ($email: String!) {
+      inviteMember(input: { email: $email, role: DEVELOPER }) { invitation { id } userErrors { code } } }`,
+    variables: { email: `developer.${randomUUID()}@test.example` },
+  }),
   "making a member an owner": async () => {
     const { id } = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     return {

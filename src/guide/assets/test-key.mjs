@@ -58,7 +58,7 @@ async function callGraphql(query, variables) {
     });
     if (response.status === 401) {
       const link = element("a", { href: `${root}../sign-in`, target: "_blank" }, "Sign in to the console");
-      return { failure: [link, " as an owner of your organisation, then try again here."] };
+      return { failure: [link, " as an owner or developer of your organisation, then try again here."] };
     }
     const { data, errors } = await response.json();
     const [problem] = errors ?? data.result.userErrors;

@@ -90,7 +90,7 @@ describe("POST /auth/test-mode", () => {
     const { status, body } = await user.client.post("/auth/test-mode");
     expect([status, body.error?.message]).toEqual([
       403,
-      "Your organisation has no test data yet. Ask an owner to switch to test mode once",
+      "Your organisation has no test data yet. Ask an owner or developer to switch to test mode once",
     ]);
     expect(await testOrganizationsOf(other.id)).toEqual([]);
     expect((await member.client.post("/auth/test-mode")).status).toBe(200);

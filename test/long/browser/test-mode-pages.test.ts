@@ -118,7 +118,7 @@ it("tells a member that an owner must switch first", async () => {
   const user = await createTestUser(app, { organizationId: other.id, role: "dispatcher" });
   const { page } = await visit(app, "/", { user }, /403/);
   await switchTo(page, "Test");
-  await expectVisible(page.getByText(/Ask an owner to switch to test mode once/));
+  await expectVisible(page.getByText(/Ask an owner or developer to switch to test mode once/));
   expect(await page.getByText(BAND).count()).toBe(0);
 });
 

@@ -59,3 +59,34 @@ it("accepts a database that a later version has migrated", async () => {
   await client.query("insert into mikro_orm_migrations (name) values ($1)", [NEXT]);
   expect(await migrateDatabase({ url, poolSize: 2, entities })).toEqual([]);
 });
+
+it("makes the members of an organisation and the invited ones dispatchers", async () => {
+  const url = await openDatabase();
+  const client = await connect(url);
+  const name = "20261129140000-four-roles";
+  const roleCheck = `check (role in ('owner', 'member', 'operator'))`;
+  await client.query(`
+    delete from mikro_orm_migrations where name = '${name}';
+    alter table user_account drop constraint user_account_role_check, add constraint user_account_role_check ${roleCheck};
+    alter table invitation drop constraint invitation_role_check, add constraint invitation_role_check ${roleCheck};
+    insert into organization (id, name, type) values ('00000000-0000-7000-8000-000000000001', 'Agency', 'agent');
+    insert into user_account (id, name, email, role, organization_id)
+      select gen_random_uuid(), role, role || '@test.example', role,
+        case when role <> 'operator' then '00000000-0000-7000-8000-000000000001'::uuid end
+      from unnest(array['owner', 'member', 'operator']) role;
+    insert into invitation (id, organization_id, email, role, invited_by, invited_at)
+      select gen_random_uuid(), organization_id, email, role, 'test', now() from user_account;`);
+
+  expect(await migrateDatabase({ url, poolSize: 2, entities })).toEqual([name]);
+  for (const table of ["user_account", "invitation"]) {
+    const { rows } = await client.query(
+      `select split_part(email, '@', 1) as was, role from ${table} order by email`,
+    );
+    expect(rows).toEqual([
+      { was: "member", role: "dispatcher" },
+      { was: "operator", role: "operator" },
+      { was: "owner", role: "owner" },
+    ]);
+    await expect(client.query(`update ${table} set role = 'member'`)).rejects.toThrow(`${table}_role_check`);
+  }
+});

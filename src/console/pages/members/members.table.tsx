@@ -7,7 +7,7 @@ import { DataTable, type Column } from "../../components/tables/data-table.tsx";
 import { RowActions } from "../../components/tables/row-actions.tsx";
 import { StatusBadge } from "../../components/status/status-badge.tsx";
 import { Timestamp } from "../../components/display/timestamp.tsx";
-import { type MemberRowFragment } from "../../generated/members.ts";
+import type { MemberRowFragment } from "../../generated/members.ts";
 import { RemoveMemberDialog } from "./remove-member.dialog.tsx";
 import { RoleSelect } from "./role.select.tsx";
 

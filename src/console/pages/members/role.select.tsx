@@ -48,8 +48,8 @@ export function RoleSelect({ member: { id, name, email, role } }: { member: Memb
         disabled={isBusy}
         allowDeselect={false}
         comboboxProps={{ width: 260, position: "bottom-start" }}
-        renderOption={({ option }) => <RoleOption role={option.value as MemberRole} />}
-        onChange={(next) => next && choose(next as MemberRole)}
+        renderOption={({ option }) => <RoleOption role={option.value} />}
+        onChange={(next) => next && choose(next)}
       />
       <ConfirmDialog
         opened={stepping.isOpen}

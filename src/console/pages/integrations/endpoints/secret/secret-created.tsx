@@ -25,7 +25,7 @@ export function SecretCreated({ secret, url, children, action, onDone }: SecretC
     >
       <Text>
         Copy it now and store it in your secret manager. Your receiver uses it to verify that requests come
-        from Waymark. To see it again later, owners must enter their password.
+        from Waymark. To see it again later, you must enter your password.
       </Text>
       <CodeBlock code={secret} label="new secret" wrap />
       {children}

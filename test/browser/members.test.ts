@@ -1,0 +1,131 @@
+/** The roles of members: inviting, changing a role, and what each role sees. */
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import type { UserRole } from "../../src/organizations/user.entity.ts";
+import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import type { SharedApp } from "../support/app/shared-app.ts";
+import { startConsole } from "../support/browser/shared-console.ts";
+import { createTwoModes, switchTo, visit } from "../support/browser/test-mode.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  expectVisible,
+  openTab,
+} from "../support/browser/tabs.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+
+let app: SharedApp;
+let organizationId: string;
+let owner: SignedInTestUser;
+
+beforeAll(async () => {
+  app = await startConsole();
+  const agent = await app.createOrganization("agent");
+  organizationId = agent.id;
+  owner = await createSignedInUser(app, organizationId);
+  await app.createJobs(agent, [{ markingNumber: "ROLE-1" }]);
+});
+
+const withRole = (role: UserRole): Promise<TestUser> => createTestUser(app, { organizationId, role });
+
+/** Selects a role in the row of a member. */
+async function chooseRole(page: Page, { email }: TestUser, role: RegExp): Promise<void> {
+  await page.getByRole("combobox", { name: `Role of ${email}` }).click();
+  await page.getByRole("option", { name: role }).click();
+}
+
+async function roleOf({ email }: TestUser): Promise<string | undefined> {
+  const { members } = await owner.queryData("{ members { email role } }");
+  return members.find((member: { email: string }) => member.email === email)?.role as string | undefined;
+}
+
+describe("an owner", () => {
+  it("invites with a role, whose rights the dialog says", async () => {
+    const { page, pageErrors } = await openTab(app, { user: owner });
+    await page.goto("/members");
+    await page.getByRole("button", { name: "Invite" }).click();
+    const dialog = page.getByRole("dialog", { name: "Invite a member" });
+    expect(await dialog.getByRole("radio", { name: "Dispatcher" }).isChecked()).toBe(true);
+    for (const right of [/manages members/, /API keys and webhooks/, /changes jobs/, /changes nothing/])
+      await expectVisible(dialog.getByText(right));
+    await dialog.getByLabel("E-mail").fill("developer@roles.example");
+    await dialog.getByRole("radio", { name: "Developer" }).check();
+    await dialog.getByRole("button", { name: "Send invitation" }).click();
+    const row = page
+      .getByRole("table", { name: "Invitations" })
+      .getByRole("row", { name: /developer@roles/ });
+    await expectVisible(row.getByRole("cell", { name: "Developer", exact: true }));
+    expect(pageErrors).toEqual([]);
+  });
+
+  it("changes a member's role, whose open page then shows what the new one may do", async () => {
+    const member = await withRole("dispatcher");
+    const [mine, theirs] = [await openTab(app, { user: owner }), await openTab(app, { user: member })];
+    await theirs.page.goto("/jobs/ROLE-1");
+    await expectVisible(theirs.page.getByRole("button", { name: "Edit" }));
+    await mine.page.goto("/members");
+    await chooseRole(mine.page, member, /^Viewer/);
+    await expectVisible(mine.page.getByText(`${member.name} is now a viewer.`));
+    expect(await roleOf(member)).toBe("VIEWER");
+    await theirs.page.reload();
+    await expectVisible(theirs.page.getByRole("heading", { name: "ROLE-1" }));
+    expect(await theirs.page.getByRole("button", { name: "Edit" }).count()).toBe(0);
+  });
+
+  it("is asked before giving up the own role", async () => {
+    const leaving = await withRole("owner");
+    const { page } = await openTab(app, { user: leaving });
+    await page.goto("/members");
+    await chooseRole(page, leaving, /^Dispatcher/);
+    const dialog = page.getByRole("dialog", { name: "Give up your role?" });
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    expect(await roleOf(leaving)).toBe("OWNER");
+    await chooseRole(page, leaving, /^Dispatcher/);
+    await dialog.getByRole("button", { name: "Change my role" }).click();
+    await page.getByRole("button", { name: "Invite" }).waitFor({ state: "hidden" });
+    expect(await roleOf(leaving)).toBe("DISPATCHER");
+    expect(await page.getByRole("combobox").count()).toBe(0);
+  });
+});
+
+const everyone = ["Dashboard", "Jobs", "Members", "Security"];
+
+it.each<[UserRole, { links: string[]; edits: boolean; views: boolean; refused: string[] }]>([
+  ["developer", { links: ["Integrations"], edits: false, views: false, refused: ["/audit"] }],
+  ["dispatcher", { links: [], edits: true, views: true, refused: ["/integrations/keys", "/audit"] }],
+  ["viewer", { links: [], edits: false, views: false, refused: ["/integrations/requests", "/simulator"] }],
+])("a %s sees only what the role may do", async (role, { links, edits, views, refused }) => {
+  const { page, pageErrors } = await openTab(app, { user: await withRole(role) });
+  await page.goto("/jobs");
+  await expectVisible(page.getByRole("link", { name: "ROLE-1" }));
+  const navigation = page.getByRole("navigation", { name: "Main" });
+  expect((await navigation.getByRole("link").allInnerTexts()).toSorted()).toEqual(
+    [...everyone, ...links].toSorted(),
+  );
+  expect((await page.getByRole("checkbox").count()) > 0).toBe(edits);
+  expect(await page.getByRole("button", { name: "Views" }).count()).toBe(views ? 1 : 0);
+  await page.goto("/jobs/ROLE-1");
+  await expectVisible(page.getByRole("heading", { name: "ROLE-1" }));
+  expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(edits ? 1 : 0);
+  for (const path of refused) {
+    await page.goto(path);
+    await expectVisible(page.getByText(new RegExp(`Your role in .* is ${role}. An owner can`)));
+  }
+  expect(pageErrors).toEqual([]);
+});
+
+it("a developer changes jobs in test mode only", async () => {
+  const { agent, testNumber, liveNumber } = await createTwoModes(app);
+  const user = await createTestUser(app, { organizationId: agent.id, role: "developer" });
+  const { page } = await visit(app, `/jobs/${liveNumber}`, { user });
+  await expectVisible(page.getByRole("heading", { name: liveNumber }));
+  expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(0);
+  await switchTo(page, "Test");
+  await page.getByRole("link", { name: "Simulator", exact: true }).click();
+  await expectVisible(page.getByRole("heading", { level: 1, name: "Simulator" }));
+  await page.goto(`/jobs/${testNumber}`);
+  await expectVisible(page.getByRole("button", { name: "Edit" }));
+});
