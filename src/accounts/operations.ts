@@ -32,7 +32,8 @@ interface Services {
 }
 
 const byId = z.object({ id: z.string() });
-const role = z.enum(userRoles);
+/** `member`, until the SDL loses it, is the former name of a dispatcher. */
+const role = z.enum([...userRoles, "member"]).transform((name) => (name === "member" ? "dispatcher" : name));
 
 /** Of a member's organisation, by its owners, or of the operators. */
 const ofOwner = { access: owner, fresh: false, params: byId } as const;

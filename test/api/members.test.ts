@@ -343,6 +343,12 @@ describe("members", () => {
     ]);
   });
 
+  it("become dispatchers by the deprecated name of the role", async () => {
+    const person = await member(agent.id, "viewer");
+    expect((await setRole(owner, userId(person), "MEMBER")).member).toMatchObject({ role: "DISPATCHER" });
+    expect((await invite(owner, newEmail(), "MEMBER")).invitation).toMatchObject({ role: "DISPATCHER" });
+  });
+
   it.each(["DEVELOPER", "VIEWER"])("join with the role of their invitation: %s", async (role) => {
     const email = newEmail();
     expect((await invite(owner, email, role)).invitation).toMatchObject({ role });

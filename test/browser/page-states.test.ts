@@ -150,6 +150,8 @@ describe("access", () => {
     page.on("request", (request) => void (request.url().endsWith("/graphql") && queries.push(request.url())));
     await page.goto(path);
     await expectVisible(page.getByRole("heading", { level: 1, name: "You don’t have access to this page" }));
+    const reason = role === "a member" ? /Your role in .* is dispatcher/ : /Only operators of the service/;
+    await expectVisible(page.getByText(reason));
     expect(queries).toEqual([]);
     const links = await page.getByRole("navigation", { name: "Main" }).getByRole("link").allInnerTexts();
     expect(links).toContain("Jobs");

@@ -14,6 +14,8 @@ export type MemberRole =
   | 'DISPATCHER'
   /** Reads jobs. */
   | 'VIEWER'
+  /** As an argument, the same as `DISPATCHER`. No user has it. */
+  | 'MEMBER'
   /** Operates the service; belongs to no organisation. */
   | 'OPERATOR';
 

@@ -1,4 +1,5 @@
 /** Migrations of a database in use, and of a later version. */
+import { readFile } from "node:fs/promises";
 import { Migration } from "@mikro-orm/migrations";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -64,11 +65,10 @@ it("makes the members of an organisation and the invited ones dispatchers", asyn
   const url = await openDatabase();
   const client = await connect(url);
   const name = "20261129140000-four-roles";
-  const roleCheck = `check (role in ('owner', 'member', 'operator'))`;
-  await client.query(`
-    delete from mikro_orm_migrations where name = '${name}';
-    alter table user_account drop constraint user_account_role_check, add constraint user_account_role_check ${roleCheck};
-    alter table invitation drop constraint invitation_role_check, add constraint invitation_role_check ${roleCheck};
+  const changelog = await readFile(new URL("../../../CHANGELOG.md", import.meta.url), "utf8");
+  const rollBack = /```sql\n(?<statements>[^`]*four-roles[^`]*)```/.exec(changelog)?.groups?.["statements"];
+  expect(rollBack).toContain(name);
+  await client.query(`${rollBack}
     insert into organization (id, name, type) values ('00000000-0000-7000-8000-000000000001', 'Agency', 'agent');
     insert into user_account (id, name, email, role, organization_id)
       select gen_random_uuid(), role, role || '@test.example', role,

@@ -56,6 +56,8 @@ export type MemberRole =
   | 'dispatcher'
   /** Reads jobs. */
   | 'viewer'
+  /** As an argument, the same as `DISPATCHER`. No user has it. */
+  | 'member'
   /** Operates the service; belongs to no organisation. */
   | 'operator';
 

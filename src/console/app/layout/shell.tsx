@@ -122,9 +122,9 @@ function Help({ session }: { session: Session }) {
 /** The page, or why the user may not open it. */
 function AuthorizedOutlet({ session }: { session: Session }) {
   const matches = useMatches();
-  const isAllowed = matches.every(({ staticData }) => canVisit(session, staticData.access ?? "anyone"));
+  const refused = matches.find(({ staticData }) => !canVisit(session, staticData.access ?? "anyone"));
   const mode = useMode();
-  if (!isAllowed) return <NoPermission />;
+  if (refused) return <NoPermission isForOperators={refused.staticData.access === "operator"} />;
   const isOfMode = matches.every(({ staticData }) => (staticData.onlyIn ?? mode) === mode);
   return isOfMode ? <Outlet /> : <OtherMode />;
 }

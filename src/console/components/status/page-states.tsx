@@ -112,8 +112,8 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
   );
 }
 
-/** Replaces a page that the user's role may not open. */
-export function NoPermission() {
+/** Replaces a page that the user's role may not open, or that is for operators. */
+export function NoPermission({ isForOperators }: { isForOperators: boolean }) {
   const title = "You don’t have access to this page";
   const heading = usePageHeading(title);
   const { user, organization } = useSession();
@@ -125,11 +125,15 @@ export function NoPermission() {
       title={title}
       heading={heading}
       guide={guide.members}
-      action={isLive && organization && <ButtonLink to="/members">See the members</ButtonLink>}
+      action={
+        isLive && organization && !isForOperators && <ButtonLink to="/members">See the members</ButtonLink>
+      }
     >
-      {organization
-        ? `Your role in ${organization.name} is ${roleLabel(user.role).toLowerCase()}. An owner can give you another one.`
-        : "It is for the users of an organisation, and you are an operator."}
+      {isForOperators
+        ? "Only operators of the service can open it."
+        : organization
+          ? `Your role in ${organization.name} is ${roleLabel(user.role).toLowerCase()}. An owner can give you another one.`
+          : "It is for the users of an organisation, and you are an operator."}
     </StateMessage>
   );
 }

@@ -1,6 +1,7 @@
 /** The role of a member, which an owner can change. */
 import { useMutation } from "@apollo/client/react";
-import { Select, Stack, Text } from "@mantine/core";
+import { Group, Select, Stack, Text } from "@mantine/core";
+import { IconCheck } from "@tabler/icons-react";
 import { useState } from "react";
 import { payloadOrThrow } from "../../app/api/user-errors.ts";
 import { notify, notifyError } from "../../app/interaction/notify.tsx";
@@ -47,8 +48,9 @@ export function RoleSelect({ member: { id, name, email, role } }: { member: Memb
         value={role}
         disabled={isBusy}
         allowDeselect={false}
+        maxDropdownHeight={360}
         comboboxProps={{ width: 260, position: "bottom-start" }}
-        renderOption={({ option }) => <RoleOption role={option.value} />}
+        renderOption={({ option, checked }) => <RoleOption role={option.value} isCurrent={checked} />}
         onChange={(next) => next && choose(next)}
       />
       <ConfirmDialog
@@ -65,10 +67,15 @@ export function RoleSelect({ member: { id, name, email, role } }: { member: Memb
   );
 }
 
-function RoleOption({ role }: { role: MemberRole }) {
+function RoleOption({ role, isCurrent = false }: { role: MemberRole; isCurrent?: boolean | undefined }) {
   return (
     <Stack gap={0}>
-      <span>{roles[role].label}</span>
+      <Group gap={6}>
+        <Text span fz="sm" fw={600}>
+          {roles[role].label}
+        </Text>
+        {isCurrent && <IconCheck size={14} aria-hidden="true" />}
+      </Group>
       <Text fz="xs" c="dimmed">
         {roles[role].description}
       </Text>
